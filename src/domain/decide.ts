@@ -1,0 +1,63 @@
+// The decision itself: walks a plan for one device. Pure and synchronous; every answer has a reason.
+
+import type { Candidate } from './catalog.ts';
+import { COHORT_BUCKETS, cohortBucket } from './cohort.ts';
+import type { NoOfferReason, Plan } from './plan.ts';
+import { type Labels, matchesLabels } from './targeting.ts';
+
+export type Decision =
+  | { readonly reason: 'offered'; readonly candidate: Candidate }
+  | { readonly reason: NoOfferReason; readonly candidate: undefined };
+
+export type Device = {
+  /** `hashText` of the device id; undefined when the device did not identify itself. */
+  readonly hash: number | undefined;
+  readonly labels: Labels;
+};
+
+/** Shared, so that the common "nothing for you" costs no object. */
+const NO_OFFER: { readonly [Reason in NoOfferReason]: Decision } = {
+  'up-to-date': { reason: 'up-to-date', candidate: undefined },
+  'no-artifact': { reason: 'no-artifact', candidate: undefined },
+  'not-targeted': { reason: 'not-targeted', candidate: undefined },
+  'outside-cohort': { reason: 'outside-cohort', candidate: undefined },
+  'rolled-back-without-fallback': { reason: 'rolled-back-without-fallback', candidate: undefined },
+  'first-offer-unavailable': { reason: 'first-offer-unavailable', candidate: undefined },
+};
+
+const NOTHING_BARRED: ReadonlySet<string> = new Set();
+
+/**
+ * What this device gets. The first candidate that fits wins; when none does, the reason is the one
+ * that kept the highest candidate away. `barred` names releases that cannot be offered right now
+ * because their first offer could not be recorded.
+ */
+export function decide(
+  plan: Plan,
+  device: Device,
+  barred: ReadonlySet<string> = NOTHING_BARRED,
+): Decision {
+  let reason: NoOfferReason | undefined;
+  for (const candidate of plan.candidates) {
+    const obstacle = obstacleFor(candidate, device, barred);
+    if (obstacle === undefined) return { reason: 'offered', candidate };
+    reason ??= obstacle;
+  }
+  return NO_OFFER[reason ?? plan.reasonWithout];
+}
+
+function obstacleFor(
+  { release }: Candidate,
+  device: Device,
+  barred: ReadonlySet<string>,
+): NoOfferReason | undefined {
+  if (!matchesLabels(release.targeting.labelTests, device.labels)) return 'not-targeted';
+  if (!isInCohort(release.threshold, release.seed, device.hash)) return 'outside-cohort';
+  return barred.has(release.source.id) ? 'first-offer-unavailable' : undefined;
+}
+
+/** Without an identity there is no bucket, so only a release for everybody fits. */
+function isInCohort(threshold: number, seed: number, hash: number | undefined): boolean {
+  if (threshold === COHORT_BUCKETS) return true;
+  return hash !== undefined && cohortBucket(hash, seed) < threshold;
+}

@@ -1,0 +1,27 @@
+// Device labels: opaque key/value pairs that releases can be targeted by.
+
+import { type Failure, invalidField } from '../contract/failure.ts';
+import { LIMIT } from '../contract/limit.ts';
+
+/**
+ * The refusal for one label, or undefined when it is fine. `path` names it in the message. Lengths count
+ * characters, not UTF-16 units. `$` begins the reserved fields, which no device may claim.
+ */
+export function refuseLabel(path: string, key: string, value: string): Failure | undefined {
+  if (key === '') return invalidField(path, 'Label key must not be empty');
+  if (key.startsWith('$')) return invalidField(path, 'Label key must not begin with $');
+  if (isLongerThan(key, LIMIT.labelKeyLengthMax)) {
+    return invalidField(path, `Label key must be at most ${LIMIT.labelKeyLengthMax} characters`);
+  }
+  if (isLongerThan(value, LIMIT.labelValueLengthMax)) {
+    return invalidField(path, `Must be at most ${LIMIT.labelValueLengthMax} characters`);
+  }
+  return undefined;
+}
+
+/** Whether a text has more characters (code points) than `max`; most texts are settled by their units. */
+export function isLongerThan(text: string, max: number): boolean {
+  if (text.length <= max) return false;
+  if (text.length > max * 2) return true;
+  return [...text].length > max;
+}

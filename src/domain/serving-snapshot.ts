@@ -1,0 +1,34 @@
+// What a channel serves at one revision, as plain data: read from the ledger in one statement, shared
+// through the engine, kept on disk for a restart without stores. A catalog is compiled from it.
+
+import type {
+  Artifact,
+  ChannelUpdateMode,
+  ReleaseStatus,
+  Targeting,
+} from '../contract/resource.ts';
+
+export type ServingSnapshot = {
+  readonly appId: string;
+  readonly appRef: string;
+  readonly channelId: string;
+  readonly channel: string;
+  /** Grows with every change to what the channel serves; never goes back. */
+  readonly revision: number;
+  readonly updateMode: ChannelUpdateMode;
+  readonly minimumSupportedVersion: string | null;
+  readonly releases: readonly SnapshotRelease[];
+};
+
+export type SnapshotRelease = {
+  readonly id: string;
+  readonly version: string;
+  readonly notes: string;
+  readonly status: ReleaseStatus;
+  readonly rolloutPct: number;
+  readonly targets: Targeting | null;
+  readonly offered: boolean;
+  /** RFC 3339, UTC, milliseconds. */
+  readonly createdAt: string;
+  readonly artifacts: readonly Artifact[];
+};

@@ -1,0 +1,65 @@
+// Serving control: what one call may do to a release's roll-out, status and targeting.
+//
+//   published ⇄ paused ⇄ deprecated      any of the three, in any direction
+//        any of them → rolled_back       permanent: from there only rolled_back again
+//
+// Once a device was offered the release, the roll-out only rises and targeting only broadens. The parts
+// apply in the order targets, roll-out, status; the first that is refused refuses the whole call.
+
+import { type Failure, fail, isFailure, type Outcome } from '../contract/failure.ts';
+import type { ReleaseStatus, Targeting } from '../contract/resource.ts';
+import { narrowingReason } from './broadening.ts';
+
+export type Serving = {
+  readonly rolloutPct: number;
+  readonly status: ReleaseStatus;
+  readonly targets: Targeting | null;
+  /** True from the moment the first manifest was about to leave. */
+  readonly offered: boolean;
+};
+
+/** The parts a call names; an absent one stays as it is, `targets: null` clears. */
+export type ServingChange = {
+  readonly targets?: Targeting | null;
+  readonly rollout?: number;
+  readonly status?: ReleaseStatus;
+};
+
+/** The serving state after the call, or the first refusal (422 narrowing, 409 rolled back). */
+export function applyServingChange(serving: Serving, change: ServingChange): Outcome<Serving> {
+  const targeted = change.targets === undefined ? serving : applyTargets(serving, change.targets);
+  if (isFailure(targeted)) return targeted;
+  const rolled = change.rollout === undefined ? targeted : applyRollout(targeted, change.rollout);
+  if (isFailure(rolled)) return rolled;
+  return change.status === undefined ? rolled : applyStatus(rolled, change.status);
+}
+
+function applyTargets(serving: Serving, targets: Targeting | null): Outcome<Serving> {
+  const reason = serving.offered ? narrowingReason(serving.targets, targets) : undefined;
+  if (reason === 'expressions') {
+    return narrowing(serving, 'matchExpressions are frozen: cut a new release to change them.');
+  }
+  if (reason === 'labels') return narrowing(serving, 'The call would narrow its label targeting.');
+  return { ...serving, targets };
+}
+
+function applyRollout(serving: Serving, rollout: number): Outcome<Serving> {
+  if (serving.offered && rollout < serving.rolloutPct) {
+    return narrowing(serving, `The call would lower it to ${rollout}%.`);
+  }
+  return { ...serving, rolloutPct: rollout };
+}
+
+function applyStatus(serving: Serving, status: ReleaseStatus): Outcome<Serving> {
+  if (serving.status === 'rolled_back' && status !== 'rolled_back') return fail('rolledBack');
+  return { ...serving, status };
+}
+
+function narrowing(serving: Serving, cause: string): Failure {
+  return fail(
+    'narrowing',
+    `This release was already offered at ${serving.rolloutPct}%: the rollout can only increase and ` +
+      `label targeting can only broaden. ${cause} Pause the release to stop offering it, or roll it ` +
+      'back to pull it.',
+  );
+}

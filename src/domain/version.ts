@@ -1,0 +1,117 @@
+// Versions as publishers write them ("semver-ish"): one to four numeric parts, optional prerelease and
+// build. Ordered as SemVer 2.0.0 item 11 orders them, with two additions: the fourth part compares
+// after patch, and build metadata breaks a tie (as the Rust semver crate does, which Tauri compares with).
+
+import { LIMIT } from '../contract/limit.ts';
+
+/** A number too long for a double is kept as bigint; `<` compares the two exactly. */
+type Numeric = number | bigint;
+type BuildIdentifier = { readonly value: Numeric | string; readonly digits: number };
+
+export type Version = {
+  /** The one spelling all equal versions share: `v1.2` and `1.2.0` are both `1.2.0`. */
+  readonly canonical: string;
+  readonly parts: readonly [Numeric, Numeric, Numeric, Numeric];
+  readonly prerelease: readonly (Numeric | string)[];
+  readonly build: readonly BuildIdentifier[];
+};
+
+const GRAMMAR =
+  /^[vV]?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$/;
+const DIGITS = /^\d+$/;
+const SAFE_DIGITS = 15;
+
+/** Reads a version, or gives undefined when the text is none. Never throws. */
+export function parseVersion(text: string): Version | undefined {
+  if (text.length > LIMIT.versionLengthMax) return undefined;
+  const match = GRAMMAR.exec(text);
+  if (match === null) return undefined;
+  const parts: Version['parts'] = [
+    toNumeric(match[1] ?? '0'),
+    toNumeric(match[2] ?? '0'),
+    toNumeric(match[3] ?? '0'),
+    toNumeric(match[4] ?? '0'),
+  ];
+  const prerelease = match[5] === undefined ? [] : match[5].split('.').map(toIdentifier);
+  const build = match[6] === undefined ? [] : match[6].split('.').map(toBuildIdentifier);
+  return { canonical: spell(parts, prerelease, match[6]), parts, prerelease, build };
+}
+
+/**
+ * Total order over versions: negative when `left` is lower, positive when higher, 0 exactly when the
+ * canonical spellings are the same.
+ */
+export function compareVersions(left: Version, right: Version): number {
+  for (let index = 0; index < 4; index++) {
+    const order = compareNumeric(left.parts[index] ?? 0, right.parts[index] ?? 0);
+    if (order !== 0) return order;
+  }
+  return (
+    comparePrerelease(left.prerelease, right.prerelease) || compareBuild(left.build, right.build)
+  );
+}
+
+function toNumeric(digits: string): Numeric {
+  return digits.length <= SAFE_DIGITS ? Number(digits) : shorten(BigInt(digits));
+}
+
+/** One representation per value, so that leading zeros cannot make two equal numbers differ. */
+function shorten(value: bigint): Numeric {
+  return value < 10n ** BigInt(SAFE_DIGITS) ? Number(value) : value;
+}
+
+function toIdentifier(text: string): Numeric | string {
+  return DIGITS.test(text) ? toNumeric(text) : text;
+}
+
+function toBuildIdentifier(text: string): BuildIdentifier {
+  return { value: toIdentifier(text), digits: text.length };
+}
+
+function spell(
+  parts: Version['parts'],
+  prerelease: Version['prerelease'],
+  build: string | undefined,
+): string {
+  const [major, minor, patch, revision] = parts;
+  const core = `${major}.${minor}.${patch}${revision === 0 ? '' : `.${revision}`}`;
+  const before = prerelease.length === 0 ? '' : `-${prerelease.join('.')}`;
+  return `${core}${before}${build === undefined ? '' : `+${build}`}`;
+}
+
+function compareNumeric(left: Numeric, right: Numeric): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** SemVer item 11.4: numbers by value, text by ASCII, numbers below text. */
+function compareIdentifier(left: Numeric | string, right: Numeric | string): number {
+  const leftIsText = typeof left === 'string';
+  const rightIsText = typeof right === 'string';
+  if (leftIsText && rightIsText) return left < right ? -1 : left > right ? 1 : 0;
+  if (leftIsText) return 1;
+  if (rightIsText) return -1;
+  return compareNumeric(left, right);
+}
+
+function comparePrerelease(left: Version['prerelease'], right: Version['prerelease']): number {
+  // A version without prerelease is above every prerelease of itself.
+  if (left.length === 0 || right.length === 0) return right.length - left.length;
+  const shared = Math.min(left.length, right.length);
+  for (let index = 0; index < shared; index++) {
+    const order = compareIdentifier(left[index] ?? '', right[index] ?? '');
+    if (order !== 0) return order;
+  }
+  return left.length - right.length;
+}
+
+function compareBuild(left: Version['build'], right: Version['build']): number {
+  const shared = Math.min(left.length, right.length);
+  for (let index = 0; index < shared; index++) {
+    const a = left[index] as BuildIdentifier;
+    const b = right[index] as BuildIdentifier;
+    // Build metadata keeps its leading zeros, so equal numbers still need an order: fewer digits first.
+    const order = compareIdentifier(a.value, b.value) || a.digits - b.digits;
+    if (order !== 0) return order;
+  }
+  return left.length - right.length;
+}
