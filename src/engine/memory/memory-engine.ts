@@ -1,0 +1,97 @@
+// The engine of a single process: what the embedded set-up serves with, and what Redis is measured
+// against. Obligations: see the interface.
+
+import { LRUCache } from 'lru-cache';
+import type { ServingSnapshot } from '../../domain/serving-snapshot.ts';
+import type { Announcement, Engine, RateDecision } from '../../ports/engine.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+
+// Both bounds hold against strangers who invent names. What falls out is read again from the ledger
+// (a snapshot) or starts anew (a rate window).
+const SNAPSHOT_COUNT_MAX = 10_000;
+const RATE_WINDOW_COUNT_MAX = 100_000;
+
+type MemoryEngineOptions = {
+  /** Milliseconds that never go back; default: the process's monotonic clock. */
+  readonly now?: () => number;
+};
+
+type Listener = (announcement: Announcement) => void;
+
+export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
+  const now = options.now ?? (() => performance.now());
+  const snapshots = new LRUCache<string, ServingSnapshot>({ max: SNAPSHOT_COUNT_MAX });
+  const windows = new LRUCache<string, number[]>({ max: RATE_WINDOW_COUNT_MAX });
+  const listeners = new Set<Listener>();
+  let isClosed = false;
+
+  function assertOpen(): void {
+    if (isClosed) throw new Unavailable('engine', new Error('closed'));
+  }
+
+  return {
+    async putSnapshot(snapshot) {
+      assertOpen();
+      const name = channelName(snapshot.appRef, snapshot.channel);
+      const stored = snapshots.get(name);
+      if (stored !== undefined && stored.revision >= snapshot.revision) return false;
+      snapshots.set(name, snapshot);
+      return true;
+    },
+
+    async getSnapshot(appRef, channel) {
+      assertOpen();
+      return snapshots.get(channelName(appRef, channel));
+    },
+
+    async announce(announcement) {
+      assertOpen();
+      // Asynchronous as over a network: no caller may come to rely on hearing itself at once.
+      setImmediate(() => {
+        for (const listener of listeners) listener(announcement);
+      });
+    },
+
+    // Nothing is ever missed within one process, so `onResumed` has no occasion.
+    subscribe(listener) {
+      if (!isClosed) listeners.add(listener);
+    },
+
+    async countRequest(key, limit, windowMs) {
+      assertOpen();
+      const allowedAt = windows.get(key) ?? [];
+      const decision = countIn(allowedAt, limit, windowMs, now());
+      windows.set(key, allowedAt);
+      return decision;
+    },
+
+    async isReachable() {
+      return !isClosed;
+    },
+
+    async close() {
+      isClosed = true;
+      listeners.clear();
+      snapshots.clear();
+      windows.clear();
+    },
+  };
+}
+
+/** Decides one request against the times of those allowed before it, and updates them in place. */
+function countIn(allowedAt: number[], limit: number, windowMs: number, now: number): RateDecision {
+  const firstWithin = allowedAt.findIndex((at) => at > now - windowMs);
+  allowedAt.splice(0, firstWithin === -1 ? allowedAt.length : firstWithin);
+  if (allowedAt.length < limit) {
+    allowedAt.push(now);
+    return { isAllowed: true, waitMs: 0 };
+  }
+  // With a limit that has been lowered since, more than the oldest must leave first.
+  const leavesLast = allowedAt[allowedAt.length - limit] ?? now;
+  return { isAllowed: false, waitMs: Math.ceil(leavesLast + windowMs - now) };
+}
+
+/** One name for the pair; neither part can contain a colon. */
+function channelName(appRef: string, channel: string): string {
+  return `${appRef}:${channel}`;
+}

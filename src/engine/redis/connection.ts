@@ -1,0 +1,133 @@
+// The connection that commands run on: one server or a cluster behind one narrow interface.
+//
+// A command is answered, or it is rejected: at once when there is no connection, within the time limit
+// when the server is silent. Nothing is queued for a reconnection and nothing is sent twice, because a
+// caller that was told "unavailable" has gone on without it.
+
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { Script } from './script.ts';
+import type { RedisTarget } from './target.ts';
+
+export type RedisConnection = {
+  /** Runs a script whose keys lie with `key`. */
+  run(script: Script, key: string, ...args: string[]): Promise<unknown>;
+  readField(key: string, field: string): Promise<string | null>;
+  /** Whether every server answers right now; never rejects. */
+  isReachable(): Promise<boolean>;
+  close(): void;
+};
+
+const COMMAND_TIMEOUT_MS = 800;
+// A server that owes an answer for this long is given up, so that commands fail at once, not one by one.
+const SILENCE_TIMEOUT_MS = 1000;
+const DISCONNECT_TIMEOUT_MS = 100;
+const RETRY_FIRST_MS = 50;
+const RETRY_MAX_MS = 1000;
+const SLOTS_REFRESH_INTERVAL_MS = 5000;
+// Once because the slot has moved, once because it is moving; the rest is a cluster in disorder.
+const REDIRECTIONS_MAX = 4;
+
+/** How long to wait before a connection attempt; `attempt` counts from 1. */
+export function retryDelayMs(attempt: number): number {
+  return Math.min(RETRY_FIRST_MS * 2 ** (attempt - 1), RETRY_MAX_MS);
+}
+
+/** What every connection to Redis is opened with. */
+export function connectionOptions({ login }: RedisTarget) {
+  return {
+    ...login,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    connectTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: SILENCE_TIMEOUT_MS,
+    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
+    maxLoadingRetryTime: RETRY_MAX_MS,
+    // The driver's own re-subscription fails as an unhandled rejection; `subscription.ts` does it.
+    autoResubscribe: false,
+    retryStrategy: retryDelayMs,
+    // A primary that has become a replica: the name may by now stand for another server.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  } satisfies RedisOptions;
+}
+
+/** Connects, and keeps reconnecting until closed; `onFault` hears why it must. */
+export function openConnection(
+  target: RedisTarget,
+  onFault: (error: unknown) => void,
+): RedisConnection {
+  const client = target.isCluster ? openCluster(target, onFault) : openSingle(target, onFault);
+  return {
+    run: (script, key, ...args) => runScript(client, script, key, args),
+    readField: (key, field) => client.hget(key, field),
+    isReachable: async () => {
+      const servers = client instanceof Cluster ? client.nodes('master') : [client];
+      const answers = await Promise.allSettled(servers.map((server) => server.ping()));
+      return answers.length > 0 && answers.every(({ status }) => status === 'fulfilled');
+    },
+    close: () => client.disconnect(),
+  };
+}
+
+/** By hash first; by text when the server has not seen it, such as one that was restarted empty. */
+async function runScript(
+  client: Redis | Cluster,
+  { lua, sha1 }: Script,
+  key: string,
+  args: string[],
+): Promise<unknown> {
+  try {
+    return await client.evalsha(sha1, 1, key, ...args);
+  } catch (error) {
+    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+    return client.eval(lua, 1, key, ...args);
+  }
+}
+
+function openSingle(target: RedisTarget, onFault: (error: unknown) => void): Redis {
+  const redis = new Redis({ ...target.nodes[0], ...connectionOptions(target) });
+  redis.on('error', onFault);
+  return redis;
+}
+
+function openCluster(target: RedisTarget, onFault: (error: unknown) => void): Cluster {
+  // A cluster decides by itself when and how to connect to each node.
+  const { retryStrategy, enableOfflineQueue, ...redisOptions } = connectionOptions(target);
+  const cluster = new Cluster([...target.nodes], {
+    redisOptions,
+    enableOfflineQueue: false,
+    clusterRetryStrategy: retryDelayMs,
+    // 0: a failed command is not sent a second time.
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    maxRedirections: REDIRECTIONS_MAX,
+    slotsRefreshTimeout: COMMAND_TIMEOUT_MS,
+    slotsRefreshInterval: SLOTS_REFRESH_INTERVAL_MS,
+    // With TLS the name must reach the certificate check unresolved.
+    ...(target.login.tls && { dnsLookup: (name, done) => done(null, name) }),
+  });
+  cluster.on('error', onFault);
+  cluster.on('node error', onFault);
+  connectEagerly(cluster);
+  return cluster;
+}
+
+/**
+ * The driver connects to a node with the first command for it, and refuses all others until that
+ * connection stands; so every node is connected as soon as it is known.
+ */
+function connectEagerly(cluster: Cluster): void {
+  const connect = (node: Redis) => {
+    if (node.status === 'wait') node.connect().catch(() => {});
+  };
+  cluster.on('ready', () => {
+    for (const node of cluster.nodes()) connect(node);
+  });
+  // Later, so that the command which made the node known is not among those refused.
+  cluster.on('+node', (node: Redis) => {
+    setImmediate(() => {
+      if (cluster.status === 'ready') connect(node);
+    });
+  });
+}

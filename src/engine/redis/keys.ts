@@ -1,0 +1,17 @@
+// Owns the name of everything the engine keeps in Redis. What stands in braces is the part that Redis
+// Cluster hashes: the keys that one script touches share it, so they lie on one node.
+
+export const keys = {
+  /** Hash {revision, body}: the snapshot of one channel. Neither name can contain a colon. */
+  snapshot(appRef: string, channel: string): string {
+    return `sluice:snapshot:{${appRef}:${channel}}`;
+  },
+
+  /** List: microseconds of the requests allowed within the window, oldest first. */
+  rate(key: string): string {
+    return `sluice:rate:{${key}}`;
+  },
+
+  /** Pub/sub channel, not a key: JSON announcements of all apps. */
+  announcements: 'sluice:announcements',
+} as const;

@@ -1,0 +1,37 @@
+// Reads what lies in Redis. Another version of the service, or another program, may have written it, so
+// what is not understood is told apart here, and no further.
+
+import type { ServingSnapshot } from '../../domain/serving-snapshot.ts';
+import type { Announcement } from '../../ports/engine.ts';
+
+/** The snapshot in a stored body, or undefined when it is none. */
+export function parseSnapshot(body: string): ServingSnapshot | undefined {
+  const value = parseObject<ServingSnapshot>(body);
+  const isSnapshot = hasNames(value) && typeof value.appId === 'string';
+  return isSnapshot && Array.isArray(value.releases) ? (value as ServingSnapshot) : undefined;
+}
+
+/** The announcement in a message, or undefined when it is none. */
+export function parseAnnouncement(message: string): Announcement | undefined {
+  const value = parseObject<Announcement>(message);
+  return hasNames(value) ? (value as Announcement) : undefined;
+}
+
+function hasNames(value: Partial<Announcement>): boolean {
+  return (
+    typeof value.appRef === 'string' &&
+    typeof value.channel === 'string' &&
+    typeof value.channelId === 'string' &&
+    Number.isSafeInteger(value.revision)
+  );
+}
+
+/** The JSON object in a text, its fields still to be checked; empty when there is none. */
+function parseObject<Shape>(text: string): Partial<Shape> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,118 @@
+// The engine that several nodes share. Obligations: see the interface.
+
+import type { ServingSnapshot } from '../../domain/serving-snapshot.ts';
+import type { Announcement, Engine } from '../../ports/engine.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import { openConnection } from './connection.ts';
+import { faultOf } from './fault.ts';
+import { keys } from './keys.ts';
+import { parseAnnouncement, parseSnapshot } from './payload.ts';
+import { SCRIPTS } from './script.ts';
+import { openSubscription } from './subscription.ts';
+import { parseTarget } from './target.ts';
+
+export type RedisEngineOptions = {
+  /** `redis://` or `rediss://`; several, with commas between them, are the nodes of a Redis Cluster. */
+  readonly url: string;
+  /** Hears why a connection failed, and of unreadable data. The error carries no secret. */
+  readonly onFault: (error: unknown) => void;
+};
+
+/** Connects at once, in the background; throws only when the URL cannot be understood. */
+export function createRedisEngine(options: RedisEngineOptions): Engine {
+  const target = parseTarget(options.url);
+  const onFault = (error: unknown) => options.onFault(faultOf(error, target));
+  const connection = openConnection(target, onFault);
+  const subscribers = createSubscribers(() =>
+    openSubscription({
+      target,
+      channel: keys.announcements,
+      onMessage: (message) => {
+        const announcement = parseAnnouncement(message);
+        if (announcement === undefined) onFault(new Error('ignored a malformed announcement'));
+        else subscribers.tell(announcement);
+      },
+      onResumed: () => subscribers.resume(),
+      onFault,
+    }),
+  );
+
+  /** Whatever goes wrong with Redis is the same to the caller: the engine has no answer. */
+  async function ask<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    try {
+      return await answer;
+    } catch (error) {
+      throw new Unavailable('engine', faultOf(error, target));
+    }
+  }
+
+  return {
+    async putSnapshot(snapshot) {
+      const key = keys.snapshot(snapshot.appRef, snapshot.channel);
+      const revision = String(snapshot.revision);
+      const body = JSON.stringify(snapshot);
+      return (await ask(connection.run(SCRIPTS.putSnapshot, key, revision, body))) === 1;
+    },
+
+    async getSnapshot(appRef, channel): Promise<ServingSnapshot | undefined> {
+      const body = await ask(connection.readField(keys.snapshot(appRef, channel), 'body'));
+      if (body === null) return undefined;
+      const snapshot = parseSnapshot(body);
+      if (snapshot === undefined) onFault(new Error('ignored a malformed snapshot'));
+      return snapshot;
+    },
+
+    async announce(announcement) {
+      const route = keys.snapshot(announcement.appRef, announcement.channel);
+      const message = JSON.stringify(announcement);
+      await ask(connection.run(SCRIPTS.announce, route, keys.announcements, message));
+    },
+
+    subscribe: subscribers.add,
+
+    async countRequest(key, limit, windowMs) {
+      const reply = await ask(
+        connection.run(SCRIPTS.countRequest, keys.rate(key), String(limit), String(windowMs)),
+      );
+      const [allowed, waitMs] = reply as [number, number];
+      return { isAllowed: allowed === 1, waitMs };
+    },
+
+    isReachable: connection.isReachable,
+
+    async close() {
+      subscribers.close();
+      connection.close();
+    },
+  };
+}
+
+type Subscriber = {
+  readonly listener: (announcement: Announcement) => void;
+  readonly onResumed: () => void;
+};
+
+/** The listeners of one engine. They share a subscription, opened for the first of them. */
+function createSubscribers(open: () => () => void) {
+  const all: Subscriber[] = [];
+  let closeSubscription: (() => void) | undefined;
+  let isClosed = false;
+  return {
+    add(listener: Subscriber['listener'], onResumed: Subscriber['onResumed']): void {
+      if (isClosed) return;
+      all.push({ listener, onResumed });
+      closeSubscription ??= open();
+    },
+    tell(announcement: Announcement): void {
+      for (const { listener } of all) listener(announcement);
+    },
+    resume(): void {
+      for (const { onResumed } of all) onResumed();
+    },
+    close(): void {
+      isClosed = true;
+      all.length = 0;
+      closeSubscription?.();
+    },
+  };
+}

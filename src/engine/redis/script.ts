@@ -1,0 +1,18 @@
+// The Lua scripts, read from the files beside this one (the build carries them into dist/).
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+/** A script and the name Redis caches it under. */
+export type Script = { readonly lua: string; readonly sha1: string };
+
+export const SCRIPTS = {
+  putSnapshot: load('put-snapshot'),
+  announce: load('announce'),
+  countRequest: load('count-request'),
+} as const;
+
+function load(name: string): Script {
+  const lua = readFileSync(new URL(`./script/${name}.lua`, import.meta.url), 'utf8');
+  return { lua, sha1: createHash('sha1').update(lua).digest('hex') };
+}

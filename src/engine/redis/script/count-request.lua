@@ -1,0 +1,42 @@
+-- Counts one request in an exact sliding window. A refused request leaves no trace. The server's clock
+-- decides, so nodes whose clocks differ share one window.
+--
+-- KEYS[1]  list: microseconds of the allowed requests, oldest first (a list, not a sorted set: two
+--          requests of one microsecond are two entries, with nothing to keep unique)
+-- ARGV[1]  limit, at least 1
+-- ARGV[2]  window in milliseconds
+-- Returns  {1, 0} when allowed, else {0, milliseconds until a place is free}
+
+local limit = tonumber(ARGV[1])
+local window = tonumber(ARGV[2]) * 1000
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+
+-- Step 1: a server clock that was set back by more than a window would hold requests for as long as
+-- that; the window starts anew instead. Smaller steps are kept in order below.
+local newest = tonumber(redis.call('LINDEX', KEYS[1], -1) or '0')
+if newest - now > window then
+  redis.call('DEL', KEYS[1])
+  newest = 0
+end
+
+-- Step 2: drop what has left the window.
+local oldest = redis.call('LINDEX', KEYS[1], 0)
+while oldest and tonumber(oldest) <= now - window do
+  redis.call('LPOP', KEYS[1])
+  oldest = redis.call('LINDEX', KEYS[1], 0)
+end
+
+-- Step 3: refuse when it is full. With a limit lowered since, more than the oldest must leave first.
+local count = redis.call('LLEN', KEYS[1])
+if count >= limit then
+  local last = tonumber(redis.call('LINDEX', KEYS[1], count - limit))
+  return {0, math.ceil((last + window - now) / 1000)}
+end
+
+-- Step 4: record it. %.0f because tostring would round microseconds; one millisecond more on the key
+-- because Redis expires by whole milliseconds and must not be early.
+local at = math.max(now, newest)
+redis.call('RPUSH', KEYS[1], string.format('%.0f', at))
+redis.call('PEXPIRE', KEYS[1], math.ceil((at - now + window) / 1000) + 1)
+return {1, 0}

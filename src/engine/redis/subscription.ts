@@ -1,0 +1,76 @@
+// The connection that announcements are heard on. In a Redis Cluster every node relays what any node
+// publishes, so one plain connection to any of them is enough; each reconnection takes the next.
+//
+//   connecting ──subscribed──▶ hearing ──lost──▶ waiting ──back-off──▶ connecting ──▶ …
+//        └────────failed───────────────────────────▲
+//
+// Whenever hearing starts after a loss or a failed attempt, messages may have been missed: `onResumed`.
+
+import { Redis } from 'ioredis';
+import { connectionOptions, retryDelayMs } from './connection.ts';
+import type { RedisTarget } from './target.ts';
+
+export type SubscriptionOptions = {
+  readonly target: RedisTarget;
+  readonly channel: string;
+  readonly onMessage: (message: string) => void;
+  readonly onResumed: () => void;
+  readonly onFault: (error: unknown) => void;
+};
+
+// A listener sends nothing, so it would never notice a connection that has silently died; a ping without
+// an answer makes the driver drop it.
+const HEARTBEAT_INTERVAL_MS = 1000;
+
+/** Hears a pub/sub channel until the returned function is called. */
+export function openSubscription(options: SubscriptionOptions): () => void {
+  const { target, channel, onMessage, onResumed, onFault } = options;
+  let failedAttempts = 0;
+  let connectionCount = 0;
+  let mayHaveMissed = false;
+  let isClosed = false;
+  let retry: NodeJS.Timeout | undefined;
+  let client = connect();
+
+  const heartbeat = setInterval(() => {
+    if (client.status === 'ready') client.ping().catch(() => {});
+  }, HEARTBEAT_INTERVAL_MS);
+
+  function connect(): Redis {
+    const node = target.nodes[connectionCount++ % target.nodes.length];
+    // No retry by the driver: it would insist on this node.
+    const redis = new Redis({ ...node, ...connectionOptions(target), retryStrategy: null });
+    redis.on('error', onFault);
+    redis.on('message', (_channel, message) => onMessage(message));
+    redis.once('ready', () => {
+      redis.subscribe(channel).then(onSubscribed, (error) => {
+        onFault(error);
+        redis.disconnect();
+      });
+    });
+    redis.once('end', onLost);
+    return redis;
+  }
+
+  function onSubscribed(): void {
+    failedAttempts = 0;
+    if (mayHaveMissed) onResumed();
+    mayHaveMissed = false;
+  }
+
+  function onLost(): void {
+    if (isClosed) return;
+    mayHaveMissed = true;
+    failedAttempts += 1;
+    retry = setTimeout(() => {
+      client = connect();
+    }, retryDelayMs(failedAttempts));
+  }
+
+  return () => {
+    isClosed = true;
+    clearInterval(heartbeat);
+    clearTimeout(retry);
+    client.disconnect();
+  };
+}

@@ -1,0 +1,15 @@
+// What every port throws when its store cannot be reached or does not answer in time. It says nothing
+// about the data: the caller may try again, and the edge answers 503 with `Retry-After`.
+
+export class Unavailable extends Error {
+  readonly store: 'ledger' | 'engine';
+
+  /** `cause` is the driver's error, kept for the log. */
+  constructor(store: 'ledger' | 'engine', cause: unknown) {
+    super(`${store} unavailable: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
+    this.name = 'Unavailable';
+    this.store = store;
+  }
+}

@@ -1,0 +1,331 @@
+// What every engine owes, whatever it is made of. Each implementation runs this suite unchanged.
+//
+// Names are random in every test: the store behind the engines may be shared and may be used meanwhile.
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
+import type { Announcement, Engine } from '../../src/ports/engine.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+
+export type EnginesUnderTest = {
+  readonly engine: Engine;
+  /** Another node of the same engine. */
+  readonly second: Engine;
+  dispose(): Promise<void>;
+};
+
+// Timers may fire a little early, and another machine's clock decides.
+const TIMER_SLACK_MS = 3;
+
+/** Declares the suite; `make` gives connected engines. */
+export function engineContract(name: string, make: () => Promise<EnginesUnderTest>): void {
+  describe(`engine contract: ${name}`, () => {
+    let nodes: EnginesUnderTest;
+    beforeAll(async () => {
+      nodes = await make();
+    });
+    afterAll(() => nodes?.dispose());
+
+    describe('snapshots', () => snapshotRules(() => nodes));
+    describe('announcements', () => announcementRules(() => nodes));
+    describe('rate windows', () => rateRules(() => nodes));
+    describe('closing', () => closingRules(make));
+  });
+}
+
+export function snapshotOf(appRef: string, channel: string, revision: number): ServingSnapshot {
+  return {
+    appId: `app_${appRef}`,
+    appRef,
+    channelId: `chn_${channel}`,
+    channel,
+    revision,
+    updateMode: 'recommended',
+    minimumSupportedVersion: revision % 2 === 0 ? '1.0.0' : null,
+    releases: [
+      {
+        id: `rel_${revision}`,
+        version: `1.0.${revision}`,
+        notes: `Größer, schneller 🚀 "quoted" \\ \u0000 ${revision}`,
+        status: 'published',
+        rolloutPct: 25,
+        targets: { matchLabels: { ring: ['a', 'b'] }, matchExpressions: [] },
+        offered: true,
+        createdAt: '2026-01-02T03:04:05.678Z',
+        artifacts: [{ platform: 'linux', url: 'https://example.com/a', size: 1 }],
+      },
+    ],
+  };
+}
+
+export function announcementOf(appRef: string, revision: number): Announcement {
+  return { appRef, channel: 'stable', channelId: 'chn_1', revision };
+}
+
+/** Subscribes and waits until announcements arrive; then collects the revisions of one app. */
+export async function listenTo(engine: Engine, appRef: string) {
+  const revisions: number[] = [];
+  const heard = { revisions, resumedCount: 0 };
+  let isHearing = false;
+  const probe = randomUUID();
+  engine.subscribe(
+    (announcement) => {
+      if (announcement.appRef === appRef) revisions.push(announcement.revision);
+      if (announcement.appRef === probe) isHearing = true;
+    },
+    () => {
+      heard.resumedCount += 1;
+    },
+  );
+  await eventually('the engine hears announcements', async () => {
+    await engine.announce(announcementOf(probe, 1));
+    return isHearing;
+  });
+  return heard;
+}
+
+function snapshotRules(nodes: () => EnginesUnderTest): void {
+  it('a channel nobody stored has no snapshot', async () => {
+    expect(await nodes().engine.getSnapshot(randomUUID(), 'stable')).toBeUndefined();
+  });
+
+  it('a stored snapshot is read back whole by every node', async () => {
+    const { engine, second } = nodes();
+    const snapshot = snapshotOf(randomUUID(), 'stable', 7);
+    expect(await engine.putSnapshot(snapshot)).toBe(true);
+    expect(await engine.getSnapshot(snapshot.appRef, 'stable')).toEqual(snapshot);
+    expect(await second.getSnapshot(snapshot.appRef, 'stable')).toEqual(snapshot);
+  });
+
+  it("a snapshot's revision only moves forward, whatever order writers arrive in", async () => {
+    const { engine, second } = nodes();
+    const app = randomUUID();
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 9))).toBe(true);
+    expect(await second.putSnapshot(snapshotOf(app, 'stable', 8))).toBe(false);
+    // Compared as numbers: as text, 10 would stand before 9.
+    expect(await second.putSnapshot(snapshotOf(app, 'stable', 10))).toBe(true);
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 9))).toBe(false);
+    expect((await engine.getSnapshot(app, 'stable'))?.revision).toBe(10);
+  });
+
+  it('the same revision is stored once', async () => {
+    const { engine, second } = nodes();
+    const app = randomUUID();
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 3))).toBe(true);
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 3))).toBe(false);
+    expect(await second.putSnapshot(snapshotOf(app, 'stable', 3))).toBe(false);
+  });
+
+  it('revision 0 is a revision like any other', async () => {
+    const { engine } = nodes();
+    const app = randomUUID();
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 0))).toBe(true);
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 0))).toBe(false);
+  });
+
+  it('of 50 writers at once the highest revision stays', async () => {
+    const { engine, second } = nodes();
+    const app = randomUUID();
+    // 17 has no factor in common with 50: every revision once, in no order.
+    const revisions = Array.from({ length: 50 }, (_, index) => ((index * 17) % 50) + 1);
+    const stored = await Promise.all(
+      revisions.map((revision, index) =>
+        (index % 2 === 0 ? engine : second).putSnapshot(snapshotOf(app, 'stable', revision)),
+      ),
+    );
+    expect(stored[revisions.indexOf(50)]).toBe(true);
+    expect(await engine.getSnapshot(app, 'stable')).toEqual(snapshotOf(app, 'stable', 50));
+  });
+
+  it('channels and apps do not touch each other', async () => {
+    const { engine } = nodes();
+    const [app, other] = [randomUUID(), randomUUID()];
+    await engine.putSnapshot(snapshotOf(app, 'stable', 5));
+    await engine.putSnapshot(snapshotOf(app, 'beta', 2));
+    await engine.putSnapshot(snapshotOf(other, 'stable', 1));
+    expect((await engine.getSnapshot(app, 'stable'))?.revision).toBe(5);
+    expect((await engine.getSnapshot(app, 'beta'))?.revision).toBe(2);
+    expect((await engine.getSnapshot(other, 'stable'))?.revision).toBe(1);
+  });
+
+  it('a channel with megabytes of notes fits', async () => {
+    const { engine, second } = nodes();
+    const small = snapshotOf(randomUUID(), 'stable', 1);
+    const [release] = small.releases;
+    if (release === undefined) throw new Error('the sample has a release');
+    const releases = Array.from({ length: 16 }, () => ({ ...release, notes: 'é'.repeat(128_000) }));
+    await engine.putSnapshot({ ...small, releases });
+    const read = await second.getSnapshot(small.appRef, 'stable');
+    expect(read?.releases).toEqual(releases);
+  });
+}
+
+function announcementRules(nodes: () => EnginesUnderTest): void {
+  it("every node hears a channel's announcements, its own too, once each and in order", async () => {
+    const { engine, second } = nodes();
+    const app = randomUUID();
+    const heard = [await listenTo(engine, app), await listenTo(second, app)];
+    const revisions = Array.from({ length: 40 }, (_, index) => index + 1);
+    for (const revision of revisions) await engine.announce(announcementOf(app, revision));
+    await eventually('all are heard', () => heard.every((one) => one.revisions.length >= 40));
+    await sleep(50);
+    for (const one of heard) expect(one.revisions).toEqual(revisions);
+  });
+
+  it('an announcement arrives as it was made', async () => {
+    const { engine, second } = nodes();
+    const sent = { appRef: randomUUID(), channel: 'beta', channelId: 'chn_ü', revision: 2 ** 40 };
+    const heard: Announcement[] = [];
+    await listenTo(second, sent.appRef);
+    second.subscribe(
+      (announcement) => {
+        if (announcement.appRef === sent.appRef) heard.push(announcement);
+      },
+      () => {},
+    );
+    await engine.announce(sent);
+    await eventually('it is heard', () => heard.length > 0);
+    expect(heard).toEqual([sent]);
+  });
+
+  it('all listeners of a node hear', async () => {
+    const { engine } = nodes();
+    const app = randomUUID();
+    const heard = [await listenTo(engine, app), await listenTo(engine, app)];
+    await engine.announce(announcementOf(app, 1));
+    await eventually('both hear', () => heard.every((one) => one.revisions.length > 0));
+  });
+
+  it('the first start of hearing is no resumption', async () => {
+    const { engine } = nodes();
+    const heard = await listenTo(engine, randomUUID());
+    await sleep(50);
+    expect(heard.resumedCount).toBe(0);
+  });
+}
+
+function rateRules(nodes: () => EnginesUnderTest): void {
+  it('up to the limit requests are allowed, the next is refused until the oldest leaves', async () => {
+    const { engine, second } = nodes();
+    const key = randomUUID();
+    const allowed = { isAllowed: true, waitMs: 0 };
+    expect(await engine.countRequest(key, 3, 10_000)).toEqual(allowed);
+    await sleep(100);
+    expect(await second.countRequest(key, 3, 10_000)).toEqual(allowed);
+    expect(await engine.countRequest(key, 3, 10_000)).toEqual(allowed);
+    const refused = await second.countRequest(key, 3, 10_000);
+    expect(refused.isAllowed).toBe(false);
+    expect(refused.waitMs).toBeGreaterThan(9_000);
+    expect(refused.waitMs).toBeLessThanOrEqual(9_905);
+  });
+
+  it('whoever waits as long as told is served', async () => {
+    const { engine } = nodes();
+    const key = randomUUID();
+    for (let round = 0; round < 3; round++) {
+      expect((await engine.countRequest(key, 1, 250)).isAllowed).toBe(true);
+      const { isAllowed, waitMs } = await engine.countRequest(key, 1, 250);
+      expect(isAllowed).toBe(false);
+      expect(waitMs).toBeGreaterThan(0);
+      expect(waitMs).toBeLessThanOrEqual(250);
+      await sleep(waitMs + TIMER_SLACK_MS);
+    }
+  });
+
+  it('a refused request does not count', async () => {
+    const { engine } = nodes();
+    const key = randomUUID();
+    await engine.countRequest(key, 1, 300);
+    const end = performance.now() + 250;
+    let last = await engine.countRequest(key, 1, 300);
+    while (performance.now() < end) {
+      last = await engine.countRequest(key, 1, 300);
+      expect(last.isAllowed).toBe(false);
+      await sleep(10);
+    }
+    // Still counted from the one that was allowed, some 240 ms ago.
+    expect(last.waitMs).toBeLessThanOrEqual(100);
+    await sleep(last.waitMs + TIMER_SLACK_MS);
+    expect((await engine.countRequest(key, 1, 300)).isAllowed).toBe(true);
+  });
+
+  it('the window slides: places come free one by one, as they were taken', async () => {
+    const { engine } = nodes();
+    const key = randomUUID();
+    await engine.countRequest(key, 2, 400);
+    await sleep(200);
+    await engine.countRequest(key, 2, 400);
+    const first = await engine.countRequest(key, 2, 400);
+    expect(first.isAllowed).toBe(false);
+    expect(first.waitMs).toBeLessThanOrEqual(203);
+    await sleep(first.waitMs + TIMER_SLACK_MS);
+    expect((await engine.countRequest(key, 2, 400)).isAllowed).toBe(true);
+    expect((await engine.countRequest(key, 2, 400)).isAllowed).toBe(false);
+  });
+
+  it('requests at once over all nodes are allowed exactly up to the limit', async () => {
+    const { engine, second } = nodes();
+    const key = randomUUID();
+    const decisions = await Promise.all(
+      Array.from({ length: 300 }, (_, index) =>
+        (index % 2 === 0 ? engine : second).countRequest(key, 100, 10_000),
+      ),
+    );
+    expect(decisions.filter(({ isAllowed }) => isAllowed)).toHaveLength(100);
+  });
+
+  it('a limit that was lowered holds for what was allowed before', async () => {
+    const { engine } = nodes();
+    const key = randomUUID();
+    for (let index = 0; index < 4; index++) await engine.countRequest(key, 4, 600);
+    await sleep(300);
+    await engine.countRequest(key, 5, 600);
+    const { isAllowed, waitMs } = await engine.countRequest(key, 1, 600);
+    expect(isAllowed).toBe(false);
+    // All five must leave, and the last came 300 ms after the others.
+    expect(waitMs).toBeGreaterThan(310);
+    await sleep(waitMs + TIMER_SLACK_MS);
+    expect((await engine.countRequest(key, 1, 600)).isAllowed).toBe(true);
+  });
+
+  it('keys do not touch each other, whatever they are made of', async () => {
+    const { engine } = nodes();
+    const base = randomUUID();
+    for (const key of [base, `${base}}`, `{${base}`, `}${base}`, `${base}:ü 🚀\r\n"`]) {
+      expect((await engine.countRequest(key, 1, 10_000)).isAllowed).toBe(true);
+      expect((await engine.countRequest(key, 1, 10_000)).isAllowed).toBe(false);
+    }
+  });
+}
+
+function closingRules(make: () => Promise<EnginesUnderTest>): void {
+  it('after closing, twice, every call is refused as unavailable and nothing is heard', async () => {
+    const { engine, second, dispose } = await make();
+    try {
+      expect(await engine.isReachable()).toBe(true);
+      const app = randomUUID();
+      const heard = await listenTo(engine, app);
+      await engine.close();
+      await engine.close();
+      expect(await engine.isReachable()).toBe(false);
+      const calls = [
+        engine.putSnapshot(snapshotOf(app, 'stable', 1)),
+        engine.getSnapshot(app, 'stable'),
+        engine.announce(announcementOf(app, 1)),
+        engine.countRequest(app, 1, 1000),
+      ];
+      for (const call of calls) await expect(call).rejects.toBeInstanceOf(Unavailable);
+      await second.announce(announcementOf(app, 2)).catch(() => {});
+      engine.subscribe(
+        () => {},
+        () => {},
+      );
+      await sleep(50);
+      expect(heard.revisions).toEqual([]);
+    } finally {
+      await dispose();
+    }
+  });
+}

@@ -1,0 +1,215 @@
+// A real PostgreSQL of a test's own, on a free loopback port, to be killed and frozen at will.
+
+import { execFileSync } from 'node:child_process';
+import { chownSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import pg from 'pg';
+import { findBinary } from './find-binary.ts';
+import { freePort } from './free-port.ts';
+import {
+  removeFolder,
+  type ServerProcess,
+  startProcess,
+  temporaryFolder,
+  waitUntilUp,
+} from './server-process.ts';
+
+export type PostgresServer = {
+  /** Superuser, no password, database `postgres`. */
+  readonly url: string;
+  readonly port: number;
+  /** Ends the server and removes its folder. */
+  stop(): Promise<void>;
+  /** Ends the postmaster and every backend without a farewell (SIGKILL); the data stay for `restart`. */
+  kill(): Promise<void>;
+  /** Freezes the postmaster and every backend: connections stay open, nothing is answered (SIGSTOP). */
+  pause(): void;
+  resume(): void;
+  /** Ends the server if it runs and starts it on the same port and data. */
+  restart(): Promise<void>;
+};
+
+export type PostgresServerOptions = {
+  /** True survives a crash of the machine; for tests of durability. Default false. */
+  readonly fsync?: boolean;
+};
+
+/** Whom the server runs as: PostgreSQL refuses to run as root. Empty: as ourselves. */
+type Account = { readonly uid?: number; readonly gid?: number };
+
+type Installation = {
+  readonly binary: string;
+  readonly folder: string;
+  readonly account: Account;
+  readonly fsync: boolean;
+};
+
+const CONNECTION_COUNT_MAX = 200;
+const START_TIMEOUT_MS = 30_000;
+const START_ATTEMPTS = 5;
+const INSTALLED_UNDER = '/usr/lib/postgresql';
+
+/** The `postgres` binary that has its `initdb` beside it, when there is one. */
+export function findPostgres(): string | undefined {
+  const versions = existsSync(INSTALLED_UNDER) ? readdirSync(INSTALLED_UNDER) : [];
+  const newestFirst = versions.sort((a, b) => Number(b) - Number(a));
+  const folders = newestFirst.map((version) => join(INSTALLED_UNDER, version, 'bin'));
+  const binary = findBinary('postgres', folders);
+  return binary !== undefined && existsSync(join(dirname(binary), 'initdb')) ? binary : undefined;
+}
+
+/** Makes a fresh cluster of databases, starts it and waits until it answers. */
+export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+  const binary = findPostgres();
+  if (binary === undefined) throw new Error('No postgres with initdb found');
+  const folder = temporaryFolder('sluice-postgres-');
+  const installation = { binary, folder, account: findAccount(), fsync: options.fsync ?? false };
+  try {
+    initialize(installation);
+    const { port, server } = await startOnFreePort(installation);
+    return controlPostgres(installation, port, server);
+  } catch (error) {
+    removeFolder(folder);
+    throw error;
+  }
+}
+
+function controlPostgres(
+  installation: Installation,
+  port: number,
+  started: ServerProcess,
+): PostgresServer {
+  let server = started;
+  const signalAll = (signal: NodeJS.Signals) => {
+    for (const pid of [server.pid, ...childrenOf(server.pid)]) signalIfAlive(pid, signal);
+  };
+  async function kill(): Promise<void> {
+    if (server.hasExited()) return;
+    // Frozen first, so that the postmaster starts nothing between the listing and the kill.
+    signalIfAlive(server.pid, 'SIGSTOP');
+    const backends = childrenOf(server.pid);
+    for (const pid of backends) signalIfAlive(pid, 'SIGKILL');
+    await server.end('SIGKILL');
+    await untilGone(backends);
+  }
+  return {
+    url: urlOf(port),
+    port,
+    async stop() {
+      // Backends that are frozen could not follow the postmaster.
+      if (!server.hasExited()) signalAll('SIGCONT');
+      await server.end('SIGQUIT');
+      removeFolder(installation.folder);
+    },
+    kill,
+    pause: () => signalAll('SIGSTOP'),
+    resume: () => signalAll('SIGCONT'),
+    async restart() {
+      if (!server.hasExited()) signalAll('SIGCONT');
+      await server.end('SIGINT');
+      server = await startOn(port, installation);
+    },
+  };
+}
+
+function urlOf(port: number): string {
+  return `postgres://postgres@127.0.0.1:${port}/postgres`;
+}
+
+function findAccount(): Account {
+  if (process.getuid?.() !== 0) return {};
+  for (const name of ['postgres', 'nobody']) {
+    try {
+      const id = (flag: string) => Number(execFileSync('id', [flag, name], { stdio: 'pipe' }));
+      return { uid: id('-u'), gid: id('-g') };
+    } catch {
+      // No such account; the next one.
+    }
+  }
+  throw new Error('PostgreSQL does not run as root, and there is neither `postgres` nor `nobody`');
+}
+
+function initialize({ binary, folder, account }: Installation): void {
+  if (account.uid !== undefined && account.gid !== undefined) {
+    chownSync(folder, account.uid, account.gid);
+  }
+  const args = ['-D', join(folder, 'data'), '-A', 'trust', '-U', 'postgres'];
+  const lean = ['-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'];
+  execFileSync(join(dirname(binary), 'initdb'), [...args, ...lean], {
+    ...account,
+    cwd: folder,
+    stdio: 'pipe',
+  });
+}
+
+async function startOnFreePort(installation: Installation) {
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort();
+    try {
+      return { port, server: await startOn(port, installation) };
+    } catch (error) {
+      const isTaken = String(error).includes('Address already in use');
+      if (!isTaken || attempt === START_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function startOn(port: number, { binary, folder, account, fsync }: Installation) {
+  const settings = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    `unix_socket_directories=${folder}`,
+    `max_connections=${CONNECTION_COUNT_MAX}`,
+    `fsync=${fsync ? 'on' : 'off'}`,
+  ];
+  const args = ['-D', join(folder, 'data'), ...settings.flatMap((setting) => ['-c', setting])];
+  const server = await startProcess(binary, args, { ...account, cwd: folder });
+  await waitUntilUp(server, () => isAnswering(port), START_TIMEOUT_MS);
+  return server;
+}
+
+async function isAnswering(port: number): Promise<boolean> {
+  const client = new pg.Client({ connectionString: urlOf(port), connectionTimeoutMillis: 1000 });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** The backends and helpers of a postmaster, which are its direct children. */
+function childrenOf(pid: number): number[] {
+  const listed = `/proc/${pid}/task/${pid}/children`;
+  if (existsSync(listed))
+    return readFileSync(listed, 'utf8').split(' ').map(Number).filter(Boolean);
+  const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+  const rows = table.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+  return rows.filter(([, parent]) => parent === pid).map(([child]) => Number(child));
+}
+
+function signalIfAlive(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+/** Orphans are reaped by another process, a moment after they end; a zombie no longer holds anything. */
+async function untilGone(pids: readonly number[]): Promise<void> {
+  while (pids.some((pid) => signalIfAlive(pid, 0) && !isZombie(pid))) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+function isZombie(pid: number): boolean {
+  try {
+    return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

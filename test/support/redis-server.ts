@@ -1,0 +1,114 @@
+// A real Redis of a test's own, on a free loopback port, to be killed and frozen at will.
+
+import { connect } from 'node:net';
+import { findBinary } from './find-binary.ts';
+import { freePort } from './free-port.ts';
+import {
+  removeFolder,
+  type ServerProcess,
+  startProcess,
+  temporaryFolder,
+  waitUntilUp,
+} from './server-process.ts';
+
+export type RedisServer = {
+  readonly url: string;
+  readonly port: number;
+  /** Ends the server and removes its folder. */
+  stop(): Promise<void>;
+  /** Ends the server without a farewell (SIGKILL). */
+  kill(): Promise<void>;
+  /** Freezes the server: connections stay open, nothing is answered (SIGSTOP). */
+  pause(): void;
+  resume(): void;
+  /** Ends the server if it runs and starts it on the same port: empty, unless its arguments say otherwise. */
+  restart(): Promise<void>;
+};
+
+export type RedisServerOptions = {
+  /** More arguments for `redis-server`, such as `['--requirepass', 'secret']`. */
+  readonly args?: readonly string[];
+};
+
+const START_TIMEOUT_MS = 10_000;
+const START_ATTEMPTS = 5;
+
+/** The `redis-server` binary, when there is one. */
+export function findRedis(): string | undefined {
+  return findBinary('redis-server');
+}
+
+/** Starts a Redis that keeps nothing on disk (unless `args` say so) and waits until it answers. */
+export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
+  const binary = findRedis();
+  if (binary === undefined) throw new Error('No redis-server in PATH');
+  const folder = temporaryFolder('sluice-redis-');
+  try {
+    const { port, server } = await startOnFreePort(binary, folder, options.args ?? []);
+    return controlRedis(binary, folder, port, options.args ?? [], server);
+  } catch (error) {
+    removeFolder(folder);
+    throw error;
+  }
+}
+
+function controlRedis(
+  binary: string,
+  folder: string,
+  port: number,
+  args: readonly string[],
+  started: ServerProcess,
+): RedisServer {
+  let server = started;
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    async stop() {
+      // Nothing that matters is on its disk, so there is no need to wait for an orderly end.
+      await server.end('SIGKILL');
+      removeFolder(folder);
+    },
+    kill: () => server.end('SIGKILL'),
+    pause: () => void process.kill(server.pid, 'SIGSTOP'),
+    resume: () => void process.kill(server.pid, 'SIGCONT'),
+    async restart() {
+      await server.end('SIGTERM');
+      server = await startOn(port, binary, folder, args);
+    },
+  };
+}
+
+async function startOnFreePort(binary: string, folder: string, args: readonly string[]) {
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort();
+    try {
+      return { port, server: await startOn(port, binary, folder, args) };
+    } catch (error) {
+      const isTaken = String(error).includes('Address already in use');
+      if (!isTaken || attempt === START_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function startOn(port: number, binary: string, folder: string, args: readonly string[]) {
+  const own = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
+  const none = ['--save', '', '--appendonly', 'no', '--daemonize', 'no'];
+  const server = await startProcess(binary, [...own, ...none, ...args], { cwd: folder });
+  await waitUntilUp(server, () => isAnswering(port), START_TIMEOUT_MS);
+  return server;
+}
+
+/** Whether PING is answered. A server that wants a login answers too, and is up. */
+function isAnswering(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.setTimeout(1000, () => socket.destroy());
+    socket.once('connect', () => socket.write('PING\r\n'));
+    socket.once('data', (reply) => {
+      resolve(/^(\+PONG|-NOAUTH)/.test(reply.toString()));
+      socket.destroy();
+    });
+    socket.once('error', () => resolve(false));
+    socket.once('close', () => resolve(false));
+  });
+}

@@ -1,0 +1,109 @@
+// A server program under the tests' control: started, killed, frozen. Whatever a test forgets, or cannot
+// do because it crashed, ends with the process that started it.
+
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export type ServerProcess = {
+  readonly pid: number;
+  /** What the program has printed so far, for the error that says why it did not start. */
+  output(): string;
+  hasExited(): boolean;
+  /** Sends a signal and waits for the end of the program. A frozen one is thawed for it. */
+  end(signal: 'SIGTERM' | 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>;
+};
+
+const OUTPUT_LENGTH_MAX = 20_000;
+const END_TIMEOUT_MS = 10_000;
+const EXIT_GRACE_MS = 500;
+const POLL_INTERVAL_MS = 20;
+const running = new Set<ChildProcess>();
+
+const folders = new Set<string>();
+
+process.once('exit', endAll);
+// How the test runner ends a worker, or a terminal the run; without a handler there would be no `exit`.
+process.once('SIGTERM', () => process.exit(143));
+process.once('SIGHUP', () => process.exit(129));
+
+/** What a run leaves that did not come to its own end. Synchronous, for there is no later. */
+function endAll(): void {
+  if (running.size > 0) {
+    for (const child of running) {
+      // The one signal on which both Redis and PostgreSQL end soon and tidily, clients or not.
+      child.kill('SIGINT');
+      child.kill('SIGCONT');
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EXIT_GRACE_MS);
+    for (const child of running) child.kill('SIGKILL');
+  }
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+}
+
+/** A new folder for a server; it goes with `removeFolder`, or with this process. */
+export function temporaryFolder(prefix: string): string {
+  const folder = mkdtempSync(join(tmpdir(), prefix));
+  folders.add(folder);
+  return folder;
+}
+
+export function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  folders.delete(folder);
+}
+
+/** Starts a program; rejects when it cannot be started at all. */
+export async function startProcess(
+  file: string,
+  args: readonly string[],
+  options: Pick<SpawnOptions, 'uid' | 'gid' | 'cwd' | 'env'> = {},
+): Promise<ServerProcess> {
+  const child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  const keep = (chunk: Buffer) => {
+    output = (output + chunk.toString()).slice(-OUTPUT_LENGTH_MAX);
+  };
+  child.stdout?.on('data', keep);
+  child.stderr?.on('data', keep);
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', reject);
+  });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  const hasExited = () => child.exitCode !== null || child.signalCode !== null;
+  return {
+    pid: child.pid ?? -1,
+    output: () => output,
+    hasExited,
+    async end(signal) {
+      if (hasExited()) return;
+      child.kill(signal);
+      // After the signal, so that a frozen program does nothing more than receive it.
+      child.kill('SIGCONT');
+      const last = setTimeout(() => child.kill('SIGKILL'), END_TIMEOUT_MS);
+      await exited;
+      clearTimeout(last);
+    },
+  };
+}
+
+/** Waits until `isUp` holds; rejects with the program's output when it ends first or takes too long. */
+export async function waitUntilUp(
+  server: ServerProcess,
+  isUp: () => Promise<boolean>,
+  timeoutMs: number,
+): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await isUp())) {
+    if (server.hasExited()) throw new Error(`The server ended at start:\n${server.output()}`);
+    if (Date.now() > deadline) {
+      await server.end('SIGKILL');
+      throw new Error(`The server did not start within ${timeoutMs} ms:\n${server.output()}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
+  }
+}

@@ -1,0 +1,85 @@
+// A loopback TCP proxy that stands for the network between two processes, and fails as networks do.
+
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export type Proxy = {
+  readonly port: number;
+  /**
+   * Forwards nothing in either direction, with every connection left open (also those made meanwhile).
+   * The bytes are held, as TCP would retransmit them, until `heal`.
+   */
+  blackhole(): void;
+  /** Ends `blackhole` and `dropWhen`: what was held is forwarded in its order. */
+  heal(): void;
+  /** Destroys every connection, on both sides; new ones are accepted. */
+  cut(): void;
+  /** Drops, for good, every chunk from the server for which this is true: a lost answer. */
+  dropWhen(predicate: (chunkFromServer: Buffer) => boolean): void;
+  close(): Promise<void>;
+};
+
+/** Starts a proxy on a free port in front of a loopback port. */
+export async function startProxy(targetPort: number): Promise<Proxy> {
+  const sockets = new Set<Socket>();
+  let isBlackhole = false;
+  let isDropped: (chunk: Buffer) => boolean = () => false;
+  let held: (() => void)[] = [];
+
+  function pass(action: () => void): void {
+    if (isBlackhole) held.push(action);
+    else action();
+  }
+
+  function forward(from: Socket, to: Socket, isFromServer: boolean): void {
+    sockets.add(from);
+    from.setNoDelay(true);
+    from.on('data', (chunk: Buffer) => {
+      if (isFromServer && isDropped(chunk)) return;
+      pass(() => void to.write(chunk));
+    });
+    from.on('end', () => pass(() => void to.end()));
+    from.on('error', () => pass(() => void to.destroy()));
+    from.on('close', () => {
+      sockets.delete(from);
+      pass(() => void to.destroySoon());
+    });
+  }
+
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const upstream = connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true });
+    forward(client, upstream, false);
+    forward(upstream, client, true);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  function cut(): void {
+    held = [];
+    for (const socket of sockets) socket.destroy();
+  }
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    blackhole() {
+      isBlackhole = true;
+    },
+    heal() {
+      isBlackhole = false;
+      isDropped = () => false;
+      const released = held;
+      held = [];
+      for (const action of released) action();
+    },
+    cut,
+    dropWhen(predicate) {
+      isDropped = predicate;
+    },
+    async close() {
+      server.close();
+      isBlackhole = false;
+      cut();
+      if (server.listening) await once(server, 'close');
+    },
+  };
+}

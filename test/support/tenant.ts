@@ -1,0 +1,157 @@
+// An organization with an app and a key on a running node, and short ways to call the service as its
+// publisher and its devices.
+
+import { randomBytes } from 'node:crypto';
+import { ADMIN_TOKEN } from './node.ts';
+
+export type Answer = {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The parsed JSON body; undefined when there was none. */
+  readonly body: Record<string, unknown> | undefined;
+  readonly text: string;
+};
+
+export type Tenant = {
+  readonly org: string;
+  readonly app: string;
+  readonly appId: string;
+  readonly secret: string;
+  readonly keyId: string;
+};
+
+export type CheckOptions = {
+  readonly channel?: string;
+  readonly platform?: string;
+  readonly arch?: string;
+  readonly device?: string;
+  /** Query string without `?`. */
+  readonly query?: string;
+  readonly method?: string;
+};
+
+type Addressed = { readonly url: string };
+
+/** Sends a request; `body` is JSON unless it is text already. */
+export async function send(
+  node: Addressed,
+  method: string,
+  path: string,
+  options: { body?: unknown; headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  const { body, headers = {} } = options;
+  const response = await fetch(node.url + path, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: parse(text), text };
+}
+
+/** Calls the console API with the admin token. */
+export function admin(
+  node: Addressed,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Answer> {
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+  return send(node, method, `/console/api/${path}`, { body, headers });
+}
+
+/** A new organization with one app (channels stable and beta) and one key. */
+export async function createTenant(node: Addressed, ref = `app-${randomId()}`): Promise<Tenant> {
+  const org = await text(admin(node, 'POST', 'organizations', { name: 'Test' }), 'id');
+  const app = await admin(node, 'POST', 'apps', { org, ref, name: 'Test app' });
+  if (app.status !== 201) throw new Error(`app not created: ${app.text}`);
+  const key = await admin(node, 'POST', 'keys', { org, name: 'ci' });
+  return {
+    org,
+    app: ref,
+    appId: String(app.body?.id),
+    secret: String(key.body?.secret),
+    keyId: String(key.body?.id),
+  };
+}
+
+/** Another key of the same organization: each has a rate limit of its own. */
+export async function anotherKey(node: Addressed, tenant: Tenant): Promise<Tenant> {
+  const key = await admin(node, 'POST', 'keys', { org: tenant.org, name: 'more' });
+  return { ...tenant, secret: String(key.body?.secret), keyId: String(key.body?.id) };
+}
+
+/** Calls the management API with the tenant's key. */
+export function manage(
+  node: Addressed,
+  tenant: Pick<Tenant, 'secret'>,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Answer> {
+  const headers = { authorization: `Bearer ${tenant.secret}` };
+  return send(node, method, `/api/v1/${path}`, { body, headers });
+}
+
+/** One artifact that every check of `check` finds by default. */
+export const ARTIFACT = {
+  platform: 'linux',
+  arch: 'x86_64',
+  url: 'https://downloads.example.com/app.tar.gz',
+  signature: 'c2lnbmF0dXJl',
+} as const;
+
+/** Publishes a version on stable with one artifact; `more` adds to the body or replaces parts of it. */
+export function publish(
+  node: Addressed,
+  tenant: Tenant,
+  version: string,
+  more: Record<string, unknown> = {},
+): Promise<Answer> {
+  const body = { app: tenant.app, channel: 'stable', version, artifacts: [ARTIFACT], ...more };
+  return manage(node, tenant, 'POST', 'releases', body);
+}
+
+/** A serving-control call on stable. */
+export function control(
+  node: Addressed,
+  tenant: Tenant,
+  version: string,
+  change: Record<string, unknown>,
+): Promise<Answer> {
+  const body = { app: tenant.app, channel: 'stable', version, ...change };
+  return manage(node, tenant, 'PATCH', 'releases', body);
+}
+
+/** A device's update check: linux, x86_64, stable and a device id of its own unless told otherwise. */
+export function check(
+  node: Addressed,
+  tenant: Pick<Tenant, 'app'>,
+  version: string,
+  options: CheckOptions = {},
+): Promise<Answer> {
+  const { channel = 'stable', platform = 'linux', arch = 'x86_64', query } = options;
+  const segments = [tenant.app, channel, platform, arch, version].map(encodeURIComponent);
+  const path = `/u/${segments.join('/')}${query === undefined ? '' : `?${query}`}`;
+  const headers: Record<string, string> =
+    options.device === undefined ? {} : { 'x-service-device': options.device };
+  return send(node, options.method ?? 'GET', path, { headers });
+}
+
+export function randomId(): string {
+  return randomBytes(6).toString('hex');
+}
+
+async function text(answer: Promise<Answer>, field: string): Promise<string> {
+  const { status, body, text: raw } = await answer;
+  if (status >= 300) throw new Error(`unexpected ${status}: ${raw}`);
+  return String(body?.[field]);
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}
