@@ -32,3 +32,8 @@ export type SnapshotRelease = {
   readonly createdAt: string;
   readonly artifacts: readonly Artifact[];
 };
+
+/** How many of its releases were offered: within one revision this only grows. */
+export function countOffered(snapshot: ServingSnapshot): number {
+  return snapshot.releases.filter((release) => release.offered).length;
+}

@@ -23,9 +23,10 @@ export type RateDecision = {
 
 export interface Engine {
   /**
-   * Stores a snapshot for the other nodes, unless the stored one has the same or a higher revision: the
-   * stored revision only moves forward, whatever the order in which writers arrive (atomic).
-   * True when it was stored.
+   * Stores a snapshot for the other nodes, unless the stored one has a higher revision, or the same one and
+   * at least as many offered releases: what is stored only moves forward, whatever the order in which
+   * writers arrive (atomic). A snapshot that another database left under the same name (its channel has
+   * another id) is replaced. True when it was stored.
    */
   putSnapshot(snapshot: ServingSnapshot): Promise<boolean>;
 

@@ -110,6 +110,31 @@ function snapshotRules(nodes: () => EnginesUnderTest): void {
     expect((await engine.getSnapshot(app, 'stable'))?.revision).toBe(10);
   });
 
+  it('within a revision, a snapshot that knows of more offers is stored, one with fewer is not', async () => {
+    const { engine, second } = nodes();
+    const offered = snapshotOf(randomUUID(), 'stable', 5);
+    const before = {
+      ...offered,
+      releases: offered.releases.map((release) => ({ ...release, offered: false })),
+    };
+    expect(await engine.putSnapshot(before)).toBe(true);
+    expect(await second.putSnapshot(offered)).toBe(true);
+    expect(await engine.putSnapshot(before)).toBe(false);
+    expect(await engine.getSnapshot(offered.appRef, 'stable')).toEqual(offered);
+  });
+
+  it('a snapshot that another database left under the same name gives way', async () => {
+    const { engine, second } = nodes();
+    const leftOver = snapshotOf(randomUUID(), 'stable', 90);
+    const present = {
+      ...snapshotOf(leftOver.appRef, 'stable', 1),
+      channelId: 'chn_of_new_database',
+    };
+    expect(await engine.putSnapshot(leftOver)).toBe(true);
+    expect(await second.putSnapshot(present)).toBe(true);
+    expect(await engine.getSnapshot(leftOver.appRef, 'stable')).toEqual(present);
+  });
+
   it('the same revision is stored once', async () => {
     const { engine, second } = nodes();
     const app = randomUUID();

@@ -2,7 +2,7 @@
 // against. Obligations: see the interface.
 
 import { LRUCache } from 'lru-cache';
-import type { ServingSnapshot } from '../../domain/serving-snapshot.ts';
+import { countOffered, type ServingSnapshot } from '../../domain/serving-snapshot.ts';
 import type { Announcement, Engine, RateDecision } from '../../ports/engine.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 
@@ -34,7 +34,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       assertOpen();
       const name = channelName(snapshot.appRef, snapshot.channel);
       const stored = snapshots.get(name);
-      if (stored !== undefined && stored.revision >= snapshot.revision) return false;
+      if (stored !== undefined && !isNewer(snapshot, stored)) return false;
       snapshots.set(name, snapshot);
       return true;
     },
@@ -94,4 +94,11 @@ function countIn(allowedAt: number[], limit: number, windowMs: number, now: numb
 /** One name for the pair; neither part can contain a colon. */
 function channelName(appRef: string, channel: string): string {
   return `${appRef}:${channel}`;
+}
+
+/** The rule of `putSnapshot`. */
+function isNewer(snapshot: ServingSnapshot, stored: ServingSnapshot): boolean {
+  if (stored.channelId !== snapshot.channelId) return true;
+  if (stored.revision !== snapshot.revision) return snapshot.revision > stored.revision;
+  return countOffered(snapshot) > countOffered(stored);
 }

@@ -1,6 +1,6 @@
 // The engine that several nodes share. Obligations: see the interface.
 
-import type { ServingSnapshot } from '../../domain/serving-snapshot.ts';
+import { countOffered, type ServingSnapshot } from '../../domain/serving-snapshot.ts';
 import type { Announcement, Engine } from '../../ports/engine.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { openConnection } from './connection.ts';
@@ -49,9 +49,10 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
   return {
     async putSnapshot(snapshot) {
       const key = keys.snapshot(snapshot.appRef, snapshot.channel);
-      const revision = String(snapshot.revision);
-      const body = JSON.stringify(snapshot);
-      return (await ask(connection.run(SCRIPTS.putSnapshot, key, revision, body))) === 1;
+      const { channelId, revision } = snapshot;
+      const offered = String(countOffered(snapshot));
+      const args = [channelId, String(revision), offered, JSON.stringify(snapshot)];
+      return (await ask(connection.run(SCRIPTS.putSnapshot, key, ...args))) === 1;
     },
 
     async getSnapshot(appRef, channel): Promise<ServingSnapshot | undefined> {

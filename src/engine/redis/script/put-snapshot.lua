@@ -1,13 +1,21 @@
--- Stores a snapshot unless the stored one has the same or a higher revision.
+-- Stores a snapshot unless the stored one is of the same channel and at least as new: of a higher revision,
+-- or of the same one with at least as many offered releases (within a revision they only grow).
+-- A stored snapshot of another channel of that name is left over from another database: it gives way.
 --
--- KEYS[1]  hash {revision, body} of the channel
--- ARGV[1]  revision of the new snapshot, a whole number
--- ARGV[2]  the new snapshot as JSON
+-- KEYS[1]  hash {channel, revision, offered, body} of the channel
+-- ARGV[1]  id of the channel
+-- ARGV[2]  revision of the new snapshot, a whole number
+-- ARGV[3]  how many of its releases were offered
+-- ARGV[4]  the new snapshot as JSON
 -- Returns  1 when it was stored, 0 when not
 
-local stored = tonumber(redis.call('HGET', KEYS[1], 'revision') or '-1')
-if tonumber(ARGV[1]) <= stored then
-  return 0
+local stored = redis.call('HMGET', KEYS[1], 'channel', 'revision', 'offered')
+if stored[1] == ARGV[1] then
+  local gain = tonumber(ARGV[2]) - tonumber(stored[2])
+  if gain < 0 or (gain == 0 and tonumber(ARGV[3]) <= tonumber(stored[3])) then
+    return 0
+  end
 end
-redis.call('HSET', KEYS[1], 'revision', ARGV[1], 'body', ARGV[2])
+redis.call('HSET', KEYS[1],
+  'channel', ARGV[1], 'revision', ARGV[2], 'offered', ARGV[3], 'body', ARGV[4])
 return 1

@@ -1,0 +1,141 @@
+// The commands that set up organizations, apps, channels and keys, and that read the audit.
+
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { UPDATE_MODES } from '../contract/resource.ts';
+import { printAnswer } from './print-answer.ts';
+import type { ServiceClient } from './service-client.ts';
+
+type Options = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+type Connect = () => ServiceClient;
+type Request = { readonly method: string; readonly path: string; readonly body?: unknown };
+
+/** Adds every command that asks the service; `connect` is only called when one runs. */
+export function addCommands(program: Command, connect: Connect): void {
+  addOrganizationCommands(program, connect);
+  addAppCommands(program, connect);
+  addChannelCommands(program, connect);
+  addKeyCommands(program, connect);
+  asking(
+    program
+      .command('audit')
+      .description('show who changed what, newest first')
+      .requiredOption('--org <id>', 'organization')
+      .option('--limit <n>', 'how many entries', wholeNumber),
+    connect,
+    ({ org, limit }) => ({ method: 'GET', path: `audit?${query({ org, limit })}` }),
+  );
+}
+
+function addOrganizationCommands(program: Command, connect: Connect): void {
+  const org = program.command('org').description('organizations');
+  asking(
+    org
+      .command('create')
+      .description('create an organization')
+      .requiredOption('--name <name>', 'what people call it'),
+    connect,
+    ({ name }) => ({ method: 'POST', path: 'organizations', body: { name } }),
+  );
+}
+
+function addAppCommands(program: Command, connect: Connect): void {
+  const app = program.command('app').description('apps');
+  asking(
+    app
+      .command('create')
+      .description('create an app')
+      .requiredOption('--org <id>', 'organization it belongs to')
+      .requiredOption('--ref <ref>', 'name in addresses, unique')
+      .requiredOption('--name <name>', 'what people call it')
+      .option('--channels <names>', 'comma-separated (default: stable,beta)', names),
+    connect,
+    ({ org: organization, ref, name, channels }) => ({
+      method: 'POST',
+      path: 'apps',
+      body: { org: organization, ref, name, channels },
+    }),
+  );
+}
+
+function addChannelCommands(program: Command, connect: Connect): void {
+  const channel = program.command('channel').description('channels of an app');
+  asking(
+    channel
+      .command('create')
+      .description('add a channel to an app')
+      .requiredOption('--app <ref>', 'app')
+      .requiredOption('--name <name>', 'channel'),
+    connect,
+    ({ app, name }) => ({ method: 'POST', path: 'channels', body: { app, name } }),
+  );
+  asking(
+    channel
+      .command('update')
+      .description('change what a channel asks of its devices')
+      .requiredOption('--app <ref>', 'app')
+      .requiredOption('--name <name>', 'channel')
+      .option('--minimum-supported-version <version>', 'devices below must update ("" clears it)')
+      .option('--default-rollout <percent>', 'roll-out of new releases', wholeNumber)
+      .addOption(
+        new Option('--update-mode <mode>', 'how updates are announced').choices(UPDATE_MODES),
+      ),
+    connect,
+    ({ minimumSupportedVersion, ...options }) => ({
+      method: 'PATCH',
+      path: 'channels',
+      body: {
+        ...options,
+        minimumSupportedVersion: minimumSupportedVersion === '' ? null : minimumSupportedVersion,
+      },
+    }),
+  );
+}
+
+function addKeyCommands(program: Command, connect: Connect): void {
+  const key = program.command('key').description('API keys of an organization');
+  asking(
+    key
+      .command('create')
+      .description('mint a key; its secret is shown this once')
+      .requiredOption('--org <id>', 'organization')
+      .requiredOption('--name <name>', 'what it is for'),
+    connect,
+    ({ org, name }) => ({ method: 'POST', path: 'keys', body: { org, name } }),
+  );
+  asking(
+    key.command('revoke <key-id>').description('revoke a key, at once'),
+    connect,
+    (_options, [id = '']) => ({ method: 'POST', path: `keys/${encodeURIComponent(id)}/revoke` }),
+  );
+}
+
+/** Makes a command send one request and print its answer; gives it `--json`. */
+function asking(
+  command: Command,
+  connect: Connect,
+  request: (options: Options, args: readonly string[]) => Request,
+): void {
+  command.option('--json', 'print one JSON document and nothing else');
+  command.action(async () => {
+    const { json, ...options } = command.opts<Options>();
+    const { method, path, body } = request(options, command.args);
+    const answer = await connect().call(method, path, body);
+    process.stdout.write(`${json ? JSON.stringify(answer) : printAnswer(answer)}\n`);
+  });
+}
+
+function query(values: Readonly<Record<string, unknown>>): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  return new URLSearchParams(
+    given.map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString();
+}
+
+function names(text: string): string[] {
+  return text.split(',').map((name) => name.trim());
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Not a whole number.');
+  return Number(text);
+}

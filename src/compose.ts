@@ -1,0 +1,122 @@
+// Puts the rooms together. The only file that knows which implementation stands behind a port.
+
+import { mkdirSync } from 'node:fs';
+import { CatalogRefresher } from './background/catalog-refresher.ts';
+import { type Config, reachableHost } from './config.ts';
+import { LastGoodFiles } from './engine/disk/last-good-files.ts';
+import { createMemoryEngine } from './engine/memory/memory-engine.ts';
+import { createRedisEngine } from './engine/redis/redis-engine.ts';
+import { consoleRoutes } from './http/console/console-routes.ts';
+import { CHECK_PLACEHOLDER, createCheckRoute } from './http/device/check-route.ts';
+import { healthRoutes } from './http/health-routes.ts';
+import { manageRoutes } from './http/manage/manage-routes.ts';
+import { createRouter } from './http/router.ts';
+import { startServer } from './http/server.ts';
+import { Traffic } from './http/traffic.ts';
+import { openLedger } from './ledger/open-ledger.ts';
+import type { Log } from './observe/log.ts';
+import { Metrics } from './observe/metrics.ts';
+import { Administer } from './operations/administer.ts';
+import { Catalogs } from './operations/catalogs.ts';
+import { CheckUpdate } from './operations/check-update.ts';
+import { FirstOffers } from './operations/first-offer.ts';
+import { Readiness } from './operations/readiness.ts';
+import { createSpreadChange } from './operations/spread-change.ts';
+import type { Engine } from './ports/engine.ts';
+import type { Ledger } from './ports/ledger.ts';
+import { readOrCreateToken } from './token-file.ts';
+
+export type Service = {
+  /** Where it can be called, as printed and put into feeds. */
+  readonly address: string;
+  readonly port: number;
+  /** Stops accepting, finishes what is in flight, closes the stores. */
+  stop(): Promise<void>;
+};
+
+/** Leaves room below the 10 s that a stop may take for the stores to close. */
+const IN_FLIGHT_WAIT_MS_MAX = 7000;
+
+/** Starts everything; rejects when the port is taken, the data directory is in use, or the schema unknown. */
+export async function composeService(config: Config, log: Log): Promise<Service> {
+  mkdirSync(config.dataDir, { recursive: true });
+  const metrics = new Metrics();
+  const ledger = await openStoredLedger(config, log);
+  const engine = openEngine(config, log);
+  const parts = assemble(config, log, metrics, ledger, engine);
+  const server = await startServer({ host: config.host, port: config.port, ...parts.handlers });
+  parts.refresher.start(engine);
+  return {
+    address: config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`,
+    port: server.port,
+    async stop() {
+      parts.readiness.drain();
+      server.stopAccepting();
+      await parts.traffic.settled(IN_FLIGHT_WAIT_MS_MAX);
+      server.close();
+      await parts.refresher.stop();
+      await parts.lastGood.flush();
+      await engine.close();
+      await ledger.close();
+    },
+  };
+}
+
+function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, engine: Engine) {
+  const lastGood = new LastGoodFiles(config.dataDir, (error) => {
+    metrics.faults.add('disk');
+    log.warn({ err: error }, 'last known state could not be kept on disk');
+  });
+  const catalogs = new Catalogs({ ledger, engine, lastGood, log, metrics });
+  const spread = createSpreadChange(catalogs, engine, metrics, log);
+  const firstOffers = new FirstOffers(ledger, metrics, log, (catalog, release) =>
+    catalogs.noteOffered(catalog, release),
+  );
+  const check = new CheckUpdate(catalogs, firstOffers, metrics);
+  const readiness = new Readiness(ledger, catalogs, lastGood);
+  const traffic = new Traffic(log, metrics.requests);
+  metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
+  const adminToken = adminTokenOf(config);
+  const routes = [
+    CHECK_PLACEHOLDER,
+    ...healthRoutes(() => readiness.obstacle(), metrics.registry),
+    ...manageRoutes({ ledger, engine, alone: createMemoryEngine(), metrics, spread }),
+    ...consoleRoutes(new Administer(ledger, spread), adminToken),
+  ];
+  return {
+    handlers: {
+      check: createCheckRoute(check, traffic),
+      router: createRouter(routes, traffic),
+    },
+    refresher: new CatalogRefresher(catalogs, ledger, metrics, log),
+    lastGood,
+    readiness,
+    traffic,
+  };
+}
+
+function openStoredLedger(config: Config, log: Log): Promise<Ledger> {
+  return openLedger({
+    databaseUrl: config.databaseUrl,
+    dataDir: config.dataDir,
+    onFault: (error) => log.warn({ err: error }, 'ledger fault'),
+    onFatal: (error) => {
+      // Running on would mean answering from a schema this version does not understand.
+      throw error;
+    },
+  });
+}
+
+function openEngine(config: Config, log: Log): Engine {
+  if (config.redisUrl === undefined) return createMemoryEngine();
+  return createRedisEngine({
+    url: config.redisUrl,
+    onFault: (error) => log.warn({ err: error }, 'engine fault'),
+  });
+}
+
+/** With an embedded ledger the service is somebody's own machine, so it makes its own token. */
+function adminTokenOf(config: Config): string | undefined {
+  if (config.adminToken !== undefined) return config.adminToken;
+  return config.databaseUrl === undefined ? readOrCreateToken(config.dataDir) : undefined;
+}

@@ -1,0 +1,57 @@
+// Request bodies, collected within bounds: one body has a limit, and so have all of them together, because
+// a body arrives before anybody knows who sends it.
+
+import type { HttpResponse } from 'uWebSockets.js';
+import { fail, failUntil, type Outcome } from '../contract/failure.ts';
+
+/** Over the limit, the rest is read and thrown away up to here, so that the client gets to see the 413. */
+const DISCARD_BYTES_MAX = 16 * 1024 * 1024;
+const HELD_BYTES_MAX = 64 * 1024 * 1024;
+const HELD_RETRY_MS = 1000;
+
+let heldBytes = 0;
+
+/**
+ * Collects a body of at most `bytesMax`; must be called before the handler returns. Resolves with 413 when
+ * it is larger and 503 when all bodies together are; with an empty body when the request is over before.
+ */
+export function receiveBody(
+  res: HttpResponse,
+  bytesMax: number,
+  onOver: (listener: () => void) => void,
+): Promise<Outcome<Buffer>> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let received = 0;
+    let held = 0;
+    let refusal: ReturnType<typeof fail> | undefined;
+    const settle = (outcome: Outcome<Buffer>): void => {
+      heldBytes -= held;
+      held = 0;
+      chunks.length = 0;
+      resolve(outcome);
+    };
+    onOver(() => settle(Buffer.alloc(0)));
+    res.onData((chunk, isLast) => {
+      received += chunk.byteLength;
+      refusal ??= refuse(received, chunk.byteLength, bytesMax);
+      if (refusal === undefined) {
+        // The chunk's memory is only ours during this call.
+        chunks.push(Buffer.copyBytesFrom(new Uint8Array(chunk)));
+        held += chunk.byteLength;
+        heldBytes += chunk.byteLength;
+      }
+      if (isLast || received > DISCARD_BYTES_MAX) settle(refusal ?? Buffer.concat(chunks));
+    });
+  });
+}
+
+function refuse(
+  received: number,
+  chunkBytes: number,
+  bytesMax: number,
+): ReturnType<typeof fail> | undefined {
+  if (received > bytesMax) return fail('bodyTooLarge');
+  if (heldBytes + chunkBytes > HELD_BYTES_MAX) return failUntil('unavailable', HELD_RETRY_MS);
+  return undefined;
+}

@@ -1,0 +1,41 @@
+// Who a device says it is, and what it says about itself: the identity header and `l.` labels.
+
+import { type Failure, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { isLongerThan, refuseLabel } from '../../domain/label.ts';
+import type { Labels } from '../../domain/targeting.ts';
+
+const LABEL_PREFIX = 'l.';
+const NO_LABELS: Labels = new Map();
+const HIGH_BYTE = /[\u0080-\u00ff]/;
+
+/** The device id of a header value; an absent, empty or too long one is no identity. */
+export function readDeviceId(header: string): string | undefined {
+  if (header === '') return undefined;
+  const id = decodeHeader(header);
+  return isLongerThan(id, LIMIT.deviceIdLengthMax) ? undefined : id;
+}
+
+/** The labels of a query string (`l.tier=gold&l.region=eu`); of a repeated key the last value wins. */
+export function readLabels(query: string | undefined): Outcome<Labels> {
+  if (query === undefined || query === '') return NO_LABELS;
+  const labels = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (!name.startsWith(LABEL_PREFIX)) continue;
+    const key = name.slice(LABEL_PREFIX.length);
+    const refusal = refuseLabel(name, key, value) ?? refuseCount(labels, key);
+    if (isFailure(refusal)) return refusal;
+    labels.set(key, value);
+  }
+  return labels;
+}
+
+function refuseCount(labels: Labels, key: string): Failure | undefined {
+  if (labels.has(key) || labels.size < LIMIT.labelCountMax) return undefined;
+  return invalidField('l', `At most ${LIMIT.labelCountMax} labels`);
+}
+
+/** Header bytes are UTF-8; uWebSockets.js hands them out one character per byte. */
+function decodeHeader(value: string): string {
+  return HIGH_BYTE.test(value) ? Buffer.from(value, 'latin1').toString('utf8') : value;
+}

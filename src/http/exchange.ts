@@ -1,0 +1,104 @@
+// A request and its answer, for everything that is not answered at once: the request is read whole before
+// the handler returns (uWebSockets.js takes it away then), the answer is written once, corked, if the client
+// is still there.
+
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { randomUUID } from 'node:crypto';
+import { fail, failUntil, type Outcome } from '../contract/failure.ts';
+import { LIMIT } from '../contract/limit.ts';
+import type { Log } from '../observe/log.ts';
+import { Unavailable } from '../ports/unavailable.ts';
+import { receiveBody } from './body.ts';
+import { failureReply, type Reply, writeReply } from './reply.ts';
+import type { Traffic } from './traffic.ts';
+
+export type Exchange = {
+  /** Upper case. */
+  readonly method: string;
+  /** As sent, still percent-encoded, without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: ReadonlyMap<string, string>;
+  /** Decoded `:name` segments of the route. */
+  readonly params: ReadonlyMap<string, string>;
+  /** The body, or why it cannot be had. */
+  readonly body: Promise<Outcome<Buffer>>;
+};
+
+export type Handler = (exchange: Exchange) => Reply | Promise<Reply>;
+
+const BODY_METHODS = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+const NO_BODY = Promise.resolve(Buffer.alloc(0));
+const RETRY_MS = 1000;
+
+/** Reads the request, runs the handler and writes its reply; whatever it throws becomes a 5xx. */
+export function runExchange(
+  res: HttpResponse,
+  req: HttpRequest,
+  params: ReadonlyMap<string, string>,
+  handler: Handler,
+  traffic: Traffic,
+): void {
+  const method = req.getMethod().toUpperCase();
+  const path = req.getUrl();
+  const query = new URLSearchParams(req.getQuery() ?? '');
+  const headers = readHeaders(req);
+  answerLater(res, { method, path }, traffic, (onOver) => {
+    const body = BODY_METHODS.has(method) ? receiveBody(res, LIMIT.bodyBytesMax, onOver) : NO_BODY;
+    return handler({ method, path, query, headers, params, body });
+  });
+}
+
+/**
+ * Answers with what `work` comes to. Must be called before the handler returns; `work` begins at once, and
+ * may say what to do when the request is over: the client went away, or the answer is there.
+ */
+export function answerLater(
+  res: HttpResponse,
+  request: { readonly method: string; readonly path: string },
+  traffic: Traffic,
+  work: (onOver: (listener: () => void) => void) => Reply | Promise<Reply>,
+): void {
+  let isGone = false;
+  let over: (() => void) | undefined;
+  res.onAborted(() => {
+    isGone = true;
+    over?.();
+  });
+  const attempt = async (): Promise<Reply> => {
+    try {
+      return await work((listener) => {
+        over = listener;
+      });
+    } catch (error) {
+      return faultReply(error, request.method, request.path, traffic.log);
+    }
+  };
+  traffic.begin();
+  void attempt().then((reply) => {
+    // An answer need not have waited for the body (401, 429): whatever is held of it goes now, because
+    // uWebSockets.js tells nothing more about a request that was answered.
+    over?.();
+    traffic.end(isGone ? undefined : reply.status);
+    if (!isGone) res.cork(() => writeReply(res, reply, request.method === 'HEAD'));
+  });
+}
+
+/** The 5xx for something thrown: 503 for a store that is away, 500 for a bug, both with an id in the log. */
+export function faultReply(error: unknown, method: string, path: string, log: Log): Reply {
+  const requestId = randomUUID();
+  const isOutage = error instanceof Unavailable;
+  const details = { err: error, requestId, method, path: path.slice(0, 200) };
+  if (isOutage) log.warn(details, 'store unavailable');
+  else log.error(details, 'request failed');
+  const reply = failureReply(isOutage ? failUntil('unavailable', RETRY_MS) : fail('internal'));
+  return { ...reply, headers: [...(reply.headers ?? []), ['X-Request-Id', requestId]] };
+}
+
+function readHeaders(req: HttpRequest): Map<string, string> {
+  const headers = new Map<string, string>();
+  req.forEach((name, value) => {
+    headers.set(name, value);
+  });
+  return headers;
+}

@@ -1,0 +1,34 @@
+// What stands in front of every management endpoint, in this order: who calls (401), how often (429). The
+// body's faults (413, 400) and the operation's own refusals come after.
+
+import { isFailure } from '../../contract/failure.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import { authenticateKey, type Caller } from '../../operations/authenticate-key.ts';
+import { limitManagement } from '../../operations/limit-management.ts';
+import type { Engine } from '../../ports/engine.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import { bearerToken } from '../bearer-token.ts';
+import type { Exchange, Handler } from '../exchange.ts';
+import { failureReply, type Reply } from '../reply.ts';
+
+export type GuardDependencies = {
+  readonly ledger: Ledger;
+  readonly engine: Engine;
+  /** Counts when the engine is away. */
+  readonly alone: Pick<Engine, 'countRequest'>;
+  readonly metrics: Metrics;
+};
+
+export type CallerHandler = (caller: Caller, exchange: Exchange) => Promise<Reply>;
+
+/** Wraps an endpoint so that it only runs for an authenticated caller within the rate limit. */
+export function createGuard(dependencies: GuardDependencies): (handler: CallerHandler) => Handler {
+  const { ledger, engine, alone, metrics } = dependencies;
+  return (handler) => async (exchange) => {
+    const caller = await authenticateKey(ledger, bearerToken(exchange));
+    if (isFailure(caller)) return failureReply(caller);
+    const refusal = await limitManagement(engine, alone, metrics, caller.keyId);
+    if (refusal !== undefined) return failureReply(refusal);
+    return handler(caller, exchange);
+  };
+}

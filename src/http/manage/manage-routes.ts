@@ -1,0 +1,97 @@
+// The management API's routes (contract 4.1 to 4.4).
+
+import { isFailure } from '../../contract/failure.ts';
+import { parseVersion } from '../../domain/version.ts';
+import type { Caller } from '../../operations/authenticate-key.ts';
+import { controlServing } from '../../operations/control-serving.ts';
+import { listReleases } from '../../operations/list-releases.ts';
+import { publishRelease } from '../../operations/publish-release.ts';
+import type { SpreadChange } from '../../operations/spread-change.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import type { Exchange } from '../exchange.ts';
+import { failureReply, jsonReply, type Reply } from '../reply.ts';
+import type { Route } from '../router.ts';
+import { readListQuery } from '../shape/list-query.ts';
+import { parseBody } from '../shape/parse-shape.ts';
+import { publishBody, servingBody } from '../shape/release-body.ts';
+import { createGuard, type GuardDependencies } from './guard.ts';
+
+export type ManageDependencies = GuardDependencies & { readonly spread: SpreadChange };
+
+/** The routes below `/api/v1`. */
+export function manageRoutes(dependencies: ManageDependencies): readonly Route[] {
+  const { ledger, spread } = dependencies;
+  const guard = createGuard(dependencies);
+  const releases = '/api/v1/releases';
+  return [
+    {
+      method: 'POST',
+      path: releases,
+      handler: guard((caller, exchange) => publish(ledger, spread, caller, exchange)),
+    },
+    {
+      method: 'PATCH',
+      path: releases,
+      handler: guard((caller, exchange) => control(ledger, spread, caller, exchange)),
+    },
+    {
+      method: 'GET',
+      path: releases,
+      handler: guard(async (caller, { query }) =>
+        jsonReply(200, await listReleases(ledger, caller, readListQuery(query))),
+      ),
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/apps',
+      handler: guard(async ({ organizationId }) =>
+        jsonReply(200, { apps: await ledger.listApps(organizationId) }),
+      ),
+    },
+  ];
+}
+
+async function publish(
+  ledger: Ledger,
+  spread: SpreadChange,
+  caller: Caller,
+  exchange: Exchange,
+): Promise<Reply> {
+  const body = await parseBody(exchange, publishBody);
+  if (isFailure(body)) return failureReply(body);
+  const { rollout, ...release } = body;
+  const published = await publishRelease(ledger, spread, caller, {
+    ...release,
+    rolloutPct: rollout,
+    canonicalVersion: canonical(body.version),
+  });
+  return isFailure(published) ? failureReply(published) : jsonReply(201, { release: published });
+}
+
+async function control(
+  ledger: Ledger,
+  spread: SpreadChange,
+  caller: Caller,
+  exchange: Exchange,
+): Promise<Reply> {
+  const body = await parseBody(exchange, servingBody);
+  if (isFailure(body)) return failureReply(body);
+  const { app, channel, version, rollout, status, targets } = body;
+  const controlled = await controlServing(
+    ledger,
+    spread,
+    caller,
+    { app, channel, canonicalVersion: canonical(version) },
+    {
+      ...(targets === undefined ? {} : { targets }),
+      ...(rollout === undefined ? {} : { rollout }),
+      ...(status === undefined ? {} : { status }),
+    },
+  );
+  return isFailure(controlled) ? failureReply(controlled) : jsonReply(200, { release: controlled });
+}
+
+/** The shape has checked that it parses. */
+function canonical(version: string): string {
+  return parseVersion(version)?.canonical ?? version;
+}

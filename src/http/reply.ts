@@ -1,0 +1,64 @@
+// Answers as values, and the one place that writes them to a socket.
+
+import type { HttpResponse } from 'uWebSockets.js';
+import { STATUS_CODES } from 'node:http';
+import type { Failure } from '../contract/failure.ts';
+
+export type Reply = {
+  readonly status: number;
+  readonly contentType?: string;
+  readonly headers?: readonly (readonly [string, string])[];
+  readonly body?: string | Buffer;
+  /** Closes the connection afterwards: for a request whose rest nobody will read. */
+  readonly closes?: boolean;
+};
+
+const JSON_TYPE = 'application/json';
+
+/** A JSON answer. */
+export function jsonReply(status: number, value: unknown): Reply {
+  return { status, contentType: JSON_TYPE, body: JSON.stringify(value) };
+}
+
+/** The Error body of a refusal, with `Retry-After` where it has one. */
+export function failureReply(failure: Failure): Reply {
+  const reply = jsonReply(failure.status, { error: failure.message });
+  const closes = failure.status === 413;
+  const headers: [string, string][] =
+    failure.retryAfterSeconds === undefined
+      ? []
+      : [['Retry-After', String(failure.retryAfterSeconds)]];
+  return { ...reply, headers, closes };
+}
+
+/** Writes a reply. Must run corked: in the handler itself, or inside `res.cork`. */
+export function writeReply(res: HttpResponse, reply: Reply, isHead: boolean): void {
+  res.writeStatus(statusLine(reply.status));
+  for (const [name, value] of reply.headers ?? []) res.writeHeader(name, value);
+  if (reply.contentType !== undefined) res.writeHeader('Content-Type', reply.contentType);
+  if (reply.status === 204 || isHead) endWithoutBody(res, reply);
+  else res.end(reply.body ?? '', reply.closes === true);
+}
+
+/**
+ * Without a length of its own: given one, uWebSockets.js waits for that many bytes to be written. A 204
+ * has no Content-Length (RFC 9110), a HEAD has that of its GET.
+ */
+function endWithoutBody(res: HttpResponse, reply: Reply): void {
+  if (reply.status !== 204) {
+    res.writeHeader('Content-Length', String(Buffer.byteLength(reply.body ?? '')));
+  }
+  res.endWithoutBody();
+}
+
+const STATUS_LINES = new Map<number, string>();
+
+/** `404 Not Found`: uWebSockets.js wants code and reason in one. */
+export function statusLine(status: number): string {
+  let line = STATUS_LINES.get(status);
+  if (line === undefined) {
+    line = `${status} ${STATUS_CODES[status] ?? 'Unknown'}`;
+    STATUS_LINES.set(status, line);
+  }
+  return line;
+}

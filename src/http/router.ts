@@ -1,0 +1,87 @@
+// Finds the handler of a request among the declared routes, and answers for the paths and methods that
+// have none. The update check does not come through here.
+
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { fail, invalidField } from '../contract/failure.ts';
+import { type Handler, runExchange } from './exchange.ts';
+import { failureReply } from './reply.ts';
+import type { Traffic } from './traffic.ts';
+
+export type Route = {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Segments that begin with `:` are parameters: `/console/api/keys/:id/revoke`. */
+  readonly path: string;
+  readonly handler: Handler;
+};
+
+type CompiledRoute = Route & { readonly segments: readonly string[] };
+type Match = { readonly params: Map<string, string>; readonly handler: Handler };
+
+/** Builds the function that serves every request of these routes. GET routes also answer HEAD. */
+export function createRouter(
+  routes: readonly Route[],
+  traffic: Traffic,
+): (res: HttpResponse, req: HttpRequest) => void {
+  const compiled = routes.map((route) => ({ ...route, segments: route.path.split('/') }));
+  return (res, req) => {
+    const { params, handler } = match(compiled, req.getMethod().toUpperCase(), req.getUrl());
+    runExchange(res, req, params, handler, traffic);
+  };
+}
+
+function match(routes: readonly CompiledRoute[], method: string, path: string): Match {
+  const segments = path.split('/');
+  const onPath = routes.filter((route) => fits(route.segments, segments));
+  if (onPath.length === 0) return answering(() => failureReply(fail('notFound')));
+  const wanted = method === 'HEAD' ? 'GET' : method;
+  const route = onPath.find((candidate) => candidate.method === wanted);
+  if (route === undefined) return answering(() => methodNotAllowed(onPath));
+  const params = readParams(route.segments, segments);
+  if (params === undefined) {
+    return answering(() => failureReply(invalidField('path', 'Malformed percent-encoding')));
+  }
+  return { params, handler: route.handler };
+}
+
+function answering(handler: Handler): Match {
+  return { params: new Map(), handler };
+}
+
+function methodNotAllowed(routes: readonly CompiledRoute[]) {
+  const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  return {
+    ...failureReply(fail('methodNotAllowed')),
+    headers: [['Allow', methods.join(', ')]] as const,
+  };
+}
+
+function fits(pattern: readonly string[], segments: readonly string[]): boolean {
+  if (pattern.length !== segments.length) return false;
+  return pattern.every((part, index) =>
+    part.startsWith(':') ? segments[index] !== '' : part === segments[index],
+  );
+}
+
+function readParams(
+  pattern: readonly string[],
+  segments: readonly string[],
+): Map<string, string> | undefined {
+  const params = new Map<string, string>();
+  for (const [index, part] of pattern.entries()) {
+    if (!part.startsWith(':')) continue;
+    const value = decodeSegment(segments[index] ?? '');
+    if (value === undefined) return undefined;
+    params.set(part.slice(1), value);
+  }
+  return params;
+}
+
+/** A path segment without its percent-encoding (a `+` stays a `+`), or undefined when that is malformed. */
+export function decodeSegment(segment: string): string | undefined {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}

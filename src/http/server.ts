@@ -1,0 +1,71 @@
+// The listening socket: the update check on its own routes, everything else through the router.
+
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+
+export type RequestHandler = (res: HttpResponse, req: HttpRequest) => void;
+
+export type ServerOptions = {
+  readonly host: string;
+  readonly port: number;
+  /** Serves GET and HEAD below `/u/`. */
+  readonly check: RequestHandler;
+  /** Serves everything else. */
+  readonly router: RequestHandler;
+};
+
+export type Server = {
+  /** The port it really listens on. */
+  readonly port: number;
+  /** Stops accepting connections; those that are open stay. */
+  stopAccepting(): void;
+  /** Closes every connection. */
+  close(): void;
+};
+
+/**
+ * uWebSockets.js reads this once, when it is loaded. Its default of 4 KiB would answer a long path with a
+ * bare 431 of its own; with 64 KiB the service gets to answer, and a connection still has a bound.
+ */
+const HEADER_BYTES_MAX = '65536';
+
+/** Listens, or rejects when the address is taken or cannot be used. */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE = HEADER_BYTES_MAX;
+  const uws = await import('uWebSockets.js');
+  const app = uws.App();
+  app.get('/u/*', options.check).head('/u/*', options.check).any('/*', options.router);
+  const socket = await listen(app, options);
+  let isAccepting = true;
+  return {
+    port: uws.us_socket_local_port(socket),
+    stopAccepting() {
+      if (isAccepting) uws.us_listen_socket_close(socket);
+      isAccepting = false;
+    },
+    close() {
+      isAccepting = false;
+      app.close();
+    },
+  };
+}
+
+/** LIBUS_LISTEN_EXCLUSIVE_PORT: a second process on the port would silently take half of the traffic. */
+const EXCLUSIVE_PORT = 1;
+
+/** The form of `listen` with host and options, which the package's types leave out. */
+type ListenExclusively = (
+  host: string,
+  port: number,
+  options: number,
+  callback: (socket: us_listen_socket | false) => void,
+) => TemplatedApp;
+
+function listen(app: TemplatedApp, { host, port }: ServerOptions): Promise<us_listen_socket> {
+  return new Promise((resolve, reject) => {
+    const listenExclusively = app.listen.bind(app) as unknown as ListenExclusively;
+    listenExclusively(host, port, EXCLUSIVE_PORT, (socket) => {
+      if (socket) resolve(socket);
+      else reject(new Error(`cannot listen on ${host}:${port}: is it in use?`));
+    });
+  });
+}

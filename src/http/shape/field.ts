@@ -1,0 +1,35 @@
+// Fields that several bodies share.
+
+import { z } from 'zod';
+import { LIMIT } from '../../contract/limit.ts';
+import { RELEASE_STATUSES } from '../../contract/resource.ts';
+import { isLongerThan } from '../../domain/label.ts';
+import { parseVersion } from '../../domain/version.ts';
+
+/**
+ * Text of `min` to `max` characters that can be stored: PostgreSQL takes no NUL, and half a surrogate
+ * pair is no character in UTF-8.
+ */
+export function textField(max: number, min = 1) {
+  return z
+    .string()
+    .refine((text) => text.length >= min, { error: 'Must not be empty', abort: true })
+    .refine((text) => !isLongerThan(text, max), `Must have at most ${max} characters`)
+    .refine(isStorable, 'Must not contain NUL or broken characters');
+}
+
+/** Whether PostgreSQL can hold the text. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\u0000') && text.isWellFormed();
+}
+
+/** An app's ref or id, or a channel's name, as a reference: any text, since an unknown one is a 404. */
+export const nameField = textField(1024);
+
+export const versionField = z
+  .string()
+  .refine((text) => parseVersion(text) !== undefined, 'Invalid version');
+
+export const rolloutField = z.int().min(0).max(LIMIT.rolloutPctMax);
+
+export const statusField = z.enum(RELEASE_STATUSES);

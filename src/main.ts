@@ -1,0 +1,95 @@
+// Starts the service and stops it: settings, signals, the words a person reads on the terminal.
+
+import { resolve } from 'node:path';
+import { composeService, type Service } from './compose.ts';
+import { type Config, ConfigError, readConfig } from './config.ts';
+import { createLog, type Log } from './observe/log.ts';
+import { tokenFilePath } from './token-file.ts';
+
+/** SIGTERM promises an end within 10 s, whatever hangs. */
+const STOP_MS_MAX = 9500;
+
+/** Runs until a signal stops it. */
+async function main(): Promise<void> {
+  const config = readSettings();
+  const log = createLog(config.logLevel);
+  exitOnBug(log);
+  const service = await start(config, log);
+  stopOnSignal(service, log);
+  log.info({ address: service.address, port: service.port }, 'listening');
+  if (config.databaseUrl === undefined) process.stderr.write(welcome(config, service.address));
+}
+
+function readSettings(): Config {
+  try {
+    return readConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`sluice: ${error.message}\n`);
+    process.exit(1);
+  }
+}
+
+async function start(config: Config, log: Log): Promise<Service> {
+  try {
+    return await composeService(config, log);
+  } catch (error) {
+    log.fatal({ err: error }, 'cannot start');
+    process.stderr.write(`sluice: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  }
+}
+
+function stopOnSignal(service: Service, log: Log): void {
+  let isStopping = false;
+  const stop = async (signal: NodeJS.Signals): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    log.info({ signal }, 'stopping');
+    setTimeout(() => {
+      log.warn('something did not stop in time');
+      process.exit(0);
+    }, STOP_MS_MAX).unref();
+    await service.stop();
+    log.info('stopped');
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, (received) => {
+      stop(received).catch((error: unknown) => {
+        log.fatal({ err: error }, 'stopping failed');
+        process.exit(1);
+      });
+    });
+  }
+}
+
+/** A bug that reached the top leaves the process in an unknown state: better a restart than wrong answers. */
+function exitOnBug(log: Log): void {
+  const exit = (error: unknown): void => {
+    log.fatal({ err: error }, 'unexpected error');
+    process.exit(1);
+  };
+  process.on('uncaughtException', exit);
+  process.on('unhandledRejection', exit);
+}
+
+function welcome(config: Config, address: string): string {
+  const dataDir = resolve(config.dataDir);
+  const token =
+    config.adminToken === undefined ? tokenFilePath(dataDir) : 'the one you set in ADMIN_TOKEN';
+  return `
+Sluice is serving at ${address}
+
+  State         ${dataDir} (embedded PostgreSQL; keep this directory, back it up)
+  Hot state     ${config.redisUrl === undefined ? 'in this process' : 'Redis'}
+  Admin token   ${token}
+
+Next, in another terminal:
+
+  npm run --silent sluice -- org create --name "My organization"
+
+`;
+}
+
+await main();

@@ -1,0 +1,68 @@
+// Counters and gauges for `/metrics`, in Prometheus text. The hot path only adds to plain numbers; the
+// library reads them when somebody scrapes.
+
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+
+/** Counts by one label, cheap enough for every request. */
+export class Tally {
+  readonly counts = new Map<string, number>();
+
+  add(label: string, amount = 1): void {
+    this.counts.set(label, (this.counts.get(label) ?? 0) + amount);
+  }
+}
+
+export class Metrics {
+  readonly registry = new Registry();
+  /** Update checks by the reason of their answer. */
+  readonly checks = this.tally('sluice_checks_total', 'Update checks by reason', 'reason');
+  /** Management, console and other requests by status. */
+  readonly requests = this.tally('sluice_requests_total', 'Other requests by status', 'status');
+  readonly firstOffers = this.tally(
+    'sluice_first_offers_total',
+    'First offers by outcome',
+    'outcome',
+  );
+  readonly refreshes = this.tally(
+    'sluice_catalog_loads_total',
+    'Catalog loads by source',
+    'source',
+  );
+  /** Faults of stores that were survived, by where they showed. */
+  readonly faults = this.tally(
+    'sluice_store_faults_total',
+    'Survived store faults by place',
+    'place',
+  );
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry });
+  }
+
+  /** A gauge whose value is read at scrape time. */
+  gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
+  private tally(name: string, help: string, label: string): Tally {
+    const tally = new Tally();
+    new Counter({
+      name,
+      help,
+      labelNames: [label],
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const [value, count] of tally.counts) this.inc({ [label]: value }, count);
+      },
+    });
+    return tally;
+  }
+}

@@ -1,0 +1,258 @@
+// The catalogs this node serves from: found by name, loaded when first asked for, replaced when a newer
+// revision is heard of, and never by an older one.
+//
+// A cold channel is read from the ledger (fresh), else from the engine, else from this node's disk. A channel
+// that moved is read from the engine when that already has the revision heard of, else from the ledger:
+// so one publish to a thousand nodes is one read of the ledger, and a lost message costs nothing but time.
+
+import { LRUCache } from 'lru-cache';
+import { type Failure, fail, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
+import { isRef } from '../contract/ref.ts';
+import { type Catalog, type CompiledRelease, compileCatalog } from '../domain/catalog.ts';
+import type { ServingSnapshot } from '../domain/serving-snapshot.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { Announcement, Engine } from '../ports/engine.ts';
+import type { LastGood } from '../ports/last-good.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import { Unavailable } from '../ports/unavailable.ts';
+
+/** Where one channel's present catalog lies. `catalog` is undefined once the channel was evicted. */
+export type CatalogSlot = { catalog: Catalog | undefined };
+
+export type CatalogDependencies = {
+  readonly ledger: Ledger;
+  readonly engine: Engine;
+  readonly lastGood: LastGood;
+  readonly log: Log;
+  readonly metrics: Metrics;
+};
+
+const CHANNELS_MAX = 10_000;
+const NAMES_MAX = 20_000;
+const REFUSALS_MAX = 20_000;
+/** How long "unknown" or "unavailable" is believed without asking again. */
+const REFUSAL_TTL_MS = 500;
+const COLD_LOADS_MAX = 64;
+const COLD_RETRY_MS = 1000;
+
+export class Catalogs {
+  private readonly dependencies: CatalogDependencies;
+  private readonly slots = new LRUCache<string, CatalogSlot>({
+    max: CHANNELS_MAX,
+    dispose: (slot) => {
+      // Callers may still hold the slot: what is no longer kept up to date must not be served from.
+      slot.catalog = undefined;
+    },
+  });
+  private readonly names = new LRUCache<string, CatalogSlot>({ max: NAMES_MAX });
+  private readonly refusals = new LRUCache<string, Failure>({
+    max: REFUSALS_MAX,
+    ttl: REFUSAL_TTL_MS,
+  });
+  private readonly coldLoads = new Map<string, Promise<Outcome<CatalogSlot>>>();
+  private readonly chases = new Map<string, { wanted: number; done: Promise<void> }>();
+
+  constructor(dependencies: CatalogDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** The slot of a loaded channel, found without waiting; `app` is a ref or an id. */
+  peek(app: string, channel: string): CatalogSlot | undefined {
+    const slot = this.names.get(nameOf(app, channel));
+    return slot?.catalog === undefined ? undefined : slot;
+  }
+
+  /** The slot of a channel, loaded if need be. 404 when it is known not to exist, 503 when it cannot be told. */
+  async find(app: string, channel: string): Promise<Outcome<CatalogSlot>> {
+    if (!isRef(app)) return fail('unknownApp');
+    if (!isRef(channel)) return fail('unknownChannel');
+    const name = nameOf(app, channel);
+    const loaded = this.peek(app, channel) ?? this.refusals.get(name);
+    if (loaded !== undefined) return loaded;
+    const running = this.coldLoads.get(name);
+    if (running !== undefined) return running;
+    // Names come from strangers: a flood of invented ones must not queue up in front of the ledger.
+    if (this.coldLoads.size >= COLD_LOADS_MAX) return failUntil('unavailable', COLD_RETRY_MS);
+    const load = this.loadCold(app, channel).finally(() => this.coldLoads.delete(name));
+    this.coldLoads.set(name, load);
+    return load;
+  }
+
+  /** What this node holds, by channel id: for the poll that finds what no announcement told. */
+  revisions(): Map<string, number> {
+    const revisions = new Map<string, number>();
+    for (const [channelId, slot] of this.slots.entries()) {
+      if (slot.catalog !== undefined) revisions.set(channelId, slot.catalog.snapshot.revision);
+    }
+    return revisions;
+  }
+
+  /** How many channels are loaded. */
+  get size(): number {
+    return this.slots.size;
+  }
+
+  /** Reacts to an announcement: a loaded channel is brought to its revision, an unknown one is forgotten as unknown. */
+  hear(announcement: Announcement): void {
+    this.refusals.delete(nameOf(announcement.appRef, announcement.channel));
+    if (!this.slots.has(announcement.channelId)) return;
+    this.chase(announcement.channelId, announcement.revision).catch((error: unknown) => {
+      // The poll will come back to it.
+      this.dependencies.log.warn({ err: error, channel: announcement.channelId }, 'refresh failed');
+    });
+  }
+
+  /**
+   * Brings a loaded channel to at least this revision. Rejects with `Unavailable` when no store could
+   * give it; resolves without effect when the channel is not loaded.
+   */
+  async chase(channelId: string, revision: number): Promise<void> {
+    for (;;) {
+      if (this.isAt(channelId, revision)) return;
+      const running = this.chases.get(channelId);
+      if (running === undefined) break;
+      // One load per channel at a time; it may have aimed lower, so look again afterwards.
+      await running.done;
+      if (running.wanted >= revision) return;
+    }
+    const done = this.loadAtLeast(channelId, revision).finally(() => this.chases.delete(channelId));
+    this.chases.set(channelId, { wanted: revision, done });
+    await done;
+  }
+
+  /** Reads a channel from the ledger and serves it from now on; the snapshot, for the other nodes. */
+  async reload(app: string, channel: string): Promise<ServingSnapshot | undefined> {
+    const snapshot = await this.dependencies.ledger.readSnapshot(app, channel);
+    if (typeof snapshot === 'string') return undefined;
+    this.dependencies.metrics.refreshes.add('ledger');
+    this.install(snapshot);
+    return snapshot;
+  }
+
+  /**
+   * Remembers that the ledger holds a release of this catalog for offered: in the catalog served now, and
+   * where a node looks that starts without the ledger. Without it, such a node would hold the release back.
+   */
+  noteOffered(catalog: Catalog, release: CompiledRelease): void {
+    release.offered = true;
+    const { channelId } = catalog.snapshot;
+    const present = this.slots.peek(channelId)?.catalog;
+    const same = present?.byCanonical.get(release.version.canonical);
+    if (present === undefined || same === undefined) return;
+    same.offered = true;
+    const snapshot = snapshotWithOffers(present);
+    this.dependencies.lastGood.keep(snapshot);
+    this.share(snapshot).catch((error: unknown) => {
+      this.dependencies.log.error({ err: error, channel: channelId }, 'sharing an offer failed');
+    });
+  }
+
+  private isAt(channelId: string, revision: number): boolean {
+    const catalog = this.slots.peek(channelId)?.catalog;
+    return catalog === undefined || catalog.snapshot.revision >= revision;
+  }
+
+  private async loadAtLeast(channelId: string, revision: number): Promise<void> {
+    const catalog = this.slots.peek(channelId)?.catalog;
+    if (catalog === undefined) return;
+    const { appRef, channel } = catalog.snapshot;
+    const shared = await this.askEngine(appRef, channel);
+    if (shared?.channelId === channelId && shared.revision >= revision) {
+      this.dependencies.metrics.refreshes.add('engine');
+      this.install(shared);
+      return;
+    }
+    const snapshot = await this.reload(appRef, channel);
+    // The engine was behind: whoever should have told it did not live to.
+    if (snapshot !== undefined) await this.share(snapshot);
+  }
+
+  private async loadCold(app: string, channel: string): Promise<Outcome<CatalogSlot>> {
+    const found = await this.readCold(app, channel);
+    if (isFailure(found)) {
+      this.refusals.set(nameOf(app, channel), found);
+      return found;
+    }
+    const slot = this.install(found);
+    this.names.set(nameOf(app, channel), slot);
+    return slot;
+  }
+
+  private async readCold(app: string, channel: string): Promise<Outcome<ServingSnapshot>> {
+    const { ledger, lastGood, metrics, log } = this.dependencies;
+    try {
+      const snapshot = await ledger.readSnapshot(app, channel);
+      if (snapshot === 'unknown-app') return fail('unknownApp');
+      if (snapshot === 'unknown-channel') return fail('unknownChannel');
+      metrics.refreshes.add('ledger');
+      return snapshot;
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      metrics.faults.add('cold-load');
+      log.warn({ err: error }, 'ledger unavailable, looking for the last known state');
+    }
+    const known = newer(await this.askEngine(app, channel), await lastGood.find(app, channel));
+    if (known === undefined) return failUntil('unavailable', COLD_RETRY_MS);
+    metrics.refreshes.add('last-known');
+    return known;
+  }
+
+  private async askEngine(appRef: string, channel: string): Promise<ServingSnapshot | undefined> {
+    try {
+      return await this.dependencies.engine.getSnapshot(appRef, channel);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      this.dependencies.metrics.faults.add('engine-read');
+      return undefined;
+    }
+  }
+
+  private async share(snapshot: ServingSnapshot): Promise<void> {
+    try {
+      await this.dependencies.engine.putSnapshot(snapshot);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      this.dependencies.metrics.faults.add('engine-write');
+    }
+  }
+
+  /** Serves a snapshot from now on, unless a newer one already is. */
+  private install(snapshot: ServingSnapshot): CatalogSlot {
+    const slot = this.slots.get(snapshot.channelId) ?? { catalog: undefined };
+    const held = slot.catalog?.snapshot.revision ?? -1;
+    if (held < snapshot.revision) {
+      slot.catalog = compileCatalog(snapshot);
+      this.dependencies.lastGood.keep(snapshot);
+    }
+    this.slots.set(snapshot.channelId, slot);
+    this.names.set(nameOf(snapshot.appRef, snapshot.channel), slot);
+    this.refusals.delete(nameOf(snapshot.appRef, snapshot.channel));
+    return slot;
+  }
+}
+
+/** The catalog's snapshot with what became offered since it was read. */
+function snapshotWithOffers({ snapshot, byCanonical }: Catalog): ServingSnapshot {
+  const offered = new Set<string>();
+  for (const release of byCanonical.values()) {
+    if (release.offered) offered.add(release.source.id);
+  }
+  const releases = snapshot.releases.map((release) => ({
+    ...release,
+    offered: release.offered || offered.has(release.id),
+  }));
+  return { ...snapshot, releases };
+}
+
+function newer(
+  left: ServingSnapshot | undefined,
+  right: ServingSnapshot | undefined,
+): ServingSnapshot | undefined {
+  if (left === undefined || right === undefined) return left ?? right;
+  return left.revision >= right.revision ? left : right;
+}
+
+function nameOf(app: string, channel: string): string {
+  return `${app}/${channel}`;
+}

@@ -1,0 +1,145 @@
+// First offers against narrowing serving-control calls, on two nodes with real stores. The promise: no
+// interleaving lets a release that was narrowed have been offered more widely.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cohortBucket, cohortThreshold, hashText } from '../../src/domain/cohort.ts';
+import { realStores } from '../support/backend.ts';
+import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
+import { sleep } from '../support/eventually.ts';
+import {
+  type Answer,
+  anotherKey,
+  check,
+  control,
+  createTenant,
+  publish,
+  randomId,
+  type Tenant,
+} from '../support/tenant.ts';
+
+const LANES = 4;
+const ROUNDS_PER_LANE = 250;
+/** Two management calls a round, below the 300 a minute of one key. */
+const ROUNDS_PER_KEY = 140;
+const CHECKS_PER_NODE = 4;
+const CHECKS_AFTER_MS_MAX = 40;
+const WIDE_PCT = 50;
+const NARROW_PCT = 10;
+
+const available = realStores() !== undefined;
+const title = available
+  ? 'first offers race narrowing'
+  : 'first offers race narrowing (skipped: no PostgreSQL or no Redis on this machine)';
+
+type Offer = { readonly device: string; readonly tier: string };
+type Tally = { accepted: number; refused: number; offers: number; contradictions: string[] };
+
+describe.skipIf(!available)(title, () => {
+  let cluster: Cluster;
+  let nodes: [ClusterNode, ClusterNode];
+
+  beforeAll(async () => {
+    cluster = await startCluster();
+    nodes = await Promise.all([cluster.addNode(), cluster.addNode()]);
+  });
+  afterAll(() => cluster.dispose());
+
+  it('no accepted narrowing contradicts an offer that was answered, in 1,000 rounds', async () => {
+    const tally: Tally = { accepted: 0, refused: 0, offers: 0, contradictions: [] };
+    await Promise.all(Array.from({ length: LANES }, () => runLane(tally)));
+    console.log(
+      `race: ${LANES * ROUNDS_PER_LANE} rounds, ${tally.accepted} narrowings accepted, ` +
+        `${tally.refused} refused, ${tally.offers} offers, ${tally.contradictions.length} contradictions`,
+    );
+    expect(tally.contradictions).toEqual([]);
+    // Both outcomes must really occur, or nothing was raced.
+    expect(tally.accepted).toBeGreaterThan(50);
+    expect(tally.refused).toBeGreaterThan(50);
+  }, 600_000);
+
+  /** A lane has a channel of its own, so that rounds of different lanes run at the same time. */
+  async function runLane(tally: Tally): Promise<void> {
+    const tenant = await createTenant(nodes[0]);
+    let key = tenant;
+    for (let round = 0; round < ROUNDS_PER_LANE; round++) {
+      if (round % ROUNDS_PER_KEY === 0) key = await anotherKey(nodes[0], tenant);
+      await runRound(key, round, tally);
+    }
+  }
+
+  async function runRound(tenant: Tenant, round: number, tally: Tally): Promise<void> {
+    const version = `1.0.${round + 1}`;
+    const byLabels = round % 2 === 1;
+    const published = await publish(pick(nodes), tenant, version, {
+      rollout: byLabels ? 100 : WIDE_PCT,
+      ...(byLabels ? { targets: { matchLabels: { tier: ['gold', 'free'] } } } : {}),
+    });
+    expect(published.status, published.text).toBe(201);
+    const releaseId = releaseIdOf(published);
+    // Sometimes the other node has heard of the release when the race begins, sometimes not yet.
+    await sleep(Math.random() < 0.5 ? 0 : Math.random() * 8);
+    const narrowing = byLabels
+      ? { targets: { matchLabels: { tier: ['gold'] } } }
+      : { rollout: NARROW_PCT };
+    // A management call takes longer than a check: the checks begin around the time it commits.
+    const checksAfterMs = Math.random() * CHECKS_AFTER_MS_MAX;
+    const [narrowed, ...offers] = await Promise.all([
+      control(pick(nodes), tenant, version, narrowing),
+      ...nodes.flatMap((node) =>
+        Array.from({ length: CHECKS_PER_NODE }, async () => {
+          await sleep(checksAfterMs + Math.random() * 3);
+          return ask(node, tenant, version);
+        }),
+      ),
+    ]);
+    record(
+      tally,
+      narrowed,
+      offers.filter((offer) => offer !== undefined),
+      byLabels,
+      releaseId,
+    );
+  }
+
+  /** One first check; the device that was offered the version, or undefined. */
+  async function ask(
+    node: ClusterNode,
+    tenant: Tenant,
+    version: string,
+  ): Promise<Offer | undefined> {
+    const offer = { device: randomId(), tier: 'free' };
+    const query = `l.tier=${offer.tier}`;
+    const answer = await check(node, tenant, '0.0.1', { device: offer.device, query });
+    expect([200, 204]).toContain(answer.status);
+    return answer.body?.version === version ? offer : undefined;
+  }
+
+  function record(
+    tally: Tally,
+    narrowed: Answer,
+    offers: readonly Offer[],
+    byLabels: boolean,
+    releaseId: string,
+  ): void {
+    expect([200, 422]).toContain(narrowed.status);
+    tally.offers += offers.length;
+    if (narrowed.status === 422) {
+      tally.refused += 1;
+      return;
+    }
+    tally.accepted += 1;
+    for (const offer of offers) {
+      const bucket = cohortBucket(hashText(offer.device), hashText(releaseId));
+      const isStillIn = byLabels ? offer.tier === 'gold' : bucket < cohortThreshold(NARROW_PCT);
+      if (!isStillIn) tally.contradictions.push(`${releaseId} to ${offer.device} (${bucket})`);
+    }
+  }
+});
+
+function releaseIdOf({ body }: Answer): string {
+  return (body as { release: { id: string } }).release.id;
+}
+
+function pick<Item>(items: readonly [Item, Item]): Item {
+  return Math.random() < 0.5 ? items[0] : items[1];
+}
