@@ -22,7 +22,7 @@ import type {
 import type { Serving } from '../domain/serving.ts';
 import type { ServingSnapshot } from '../domain/serving-snapshot.ts';
 
-/** Who did it, as the audit keeps it: `admin-token`, or `key:` with the key's id and name. */
+/** Who did it. The audit keeps `admin-token`, or `key:` and the name, which says the key's id and name. */
 export type Actor = { readonly kind: 'key' | 'admin-token'; readonly name: string };
 
 /** The channel whose served state a change has moved, for propagation. */

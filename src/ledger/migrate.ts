@@ -1,0 +1,73 @@
+// Brings a database to the schema this code knows. Migrations are numbered files, forward only, each in a
+// transaction of its own that also records it: a start that dies half-way goes on where it stopped.
+
+import { readdir, readFile } from 'node:fs/promises';
+import type { Database, Sql } from './database.ts';
+
+/** Any number, as long as every version of this program takes the same. */
+const MIGRATION_LOCK = 7_583_492;
+const MIGRATIONS = new URL('migration/', import.meta.url);
+const MIGRATION_FILE = /^(\d{6})\.sql$/;
+
+type Migration = { readonly id: number; readonly name: string };
+
+/** Applies what is missing. Safe to run again, and on several nodes at once. */
+export async function migrate(database: Database): Promise<void> {
+  const migrations = await listMigrations();
+  let isComplete = false;
+  while (!isComplete) {
+    isComplete = await database.transaction((sql) => applyNext(sql, migrations));
+  }
+}
+
+/** The database was migrated by a newer version of this program, whose rules this one does not know. */
+export class SchemaTooNew extends Error {
+  constructor(found: number, known: number) {
+    super(
+      `The database is at migration ${found}, but this version of Sluice knows only ${known}: ` +
+        'start the newer version again.',
+    );
+    this.name = 'SchemaTooNew';
+  }
+}
+
+async function listMigrations(): Promise<readonly Migration[]> {
+  const names = (await readdir(MIGRATIONS)).filter((name) => MIGRATION_FILE.test(name)).sort();
+  const migrations = names.map((name) => ({ id: Number(MIGRATION_FILE.exec(name)?.[1]), name }));
+  if (migrations.length === 0 || migrations.some(({ id }, index) => id !== index + 1)) {
+    throw new Error(`Migrations must be numbered from 1 without a gap: ${names.join(', ')}`);
+  }
+  return migrations;
+}
+
+/** Applies one migration, or finds that there is none left: then true. */
+async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<boolean> {
+  const applied = await lockAndReadApplied(sql);
+  const newest = migrations.length;
+  if (applied > newest) throw new SchemaTooNew(applied, newest);
+  const next = migrations[applied];
+  if (next === undefined) return true;
+  await sql.runScript(await readFile(new URL(next.name, MIGRATIONS), 'utf8'));
+  await sql.query('INSERT INTO sluice_migrations (id, name) VALUES ($1, $2)', [next.id, next.name]);
+  return false;
+}
+
+/**
+ * The lock is held until the transaction ends, so nodes that start together take turns, and each reads
+ * what the one before it did. A migration may take long: the usual limit on a statement does not hold
+ * here, neither for the one that migrates nor for those that wait for it.
+ */
+async function lockAndReadApplied(sql: Sql): Promise<number> {
+  await sql.query('SET LOCAL statement_timeout = 0');
+  await sql.runScript(`
+    SELECT pg_advisory_xact_lock(${MIGRATION_LOCK});
+    CREATE TABLE IF NOT EXISTS sluice_migrations (
+      id integer PRIMARY KEY,
+      name text NOT NULL,
+      applied_at timestamptz(3) NOT NULL DEFAULT clock_timestamp()
+    )`);
+  const rows = await sql.query<{ applied: number }>(
+    'SELECT coalesce(max(id), 0) AS applied FROM sluice_migrations',
+  );
+  return rows[0]?.applied ?? 0;
+}

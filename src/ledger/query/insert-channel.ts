@@ -1,0 +1,26 @@
+// A new channel's row.
+
+import type { ChannelRevision } from '../../ports/ledger.ts';
+import type { Sql } from '../database.ts';
+import { newId } from '../new-id.ts';
+
+const FIRST_REVISION = 1;
+
+/**
+ * Undefined when the app has a channel of this name. Waits for a transaction that is just inserting the
+ * same name, and then goes by its outcome.
+ */
+export async function insertChannel(
+  sql: Sql,
+  app: { readonly id: string; readonly ref: string },
+  name: string,
+): Promise<ChannelRevision | undefined> {
+  const id = newId('chn');
+  const rows = await sql.query(
+    `INSERT INTO channels (id, app_id, name, revision) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (app_id, name) DO NOTHING RETURNING id`,
+    [id, app.id, name, FIRST_REVISION],
+  );
+  if (rows.length === 0) return undefined;
+  return { appRef: app.ref, channel: name, channelId: id, revision: FIRST_REVISION };
+}

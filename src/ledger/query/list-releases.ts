@@ -1,0 +1,55 @@
+// A page of an organization's releases.
+
+import type { Release } from '../../contract/resource.ts';
+import type { ReleaseFilter, ReleasePage } from '../../ports/ledger.ts';
+import type { Sql } from '../database.ts';
+import { isStorable } from './is-storable.ts';
+import { RELEASE_JSON } from './release-json.ts';
+
+const NOTHING: ReleasePage = { releases: [], total: 0 };
+
+/** `page` is made first: only its rows are worth the look at their artifacts. */
+const PAGE = `
+  WITH visible AS (
+    SELECT releases.id, releases.created_at
+    FROM releases
+    JOIN channels ON channels.id = releases.channel_id
+    JOIN apps ON apps.id = channels.app_id
+    WHERE apps.organization_id = $1
+      AND ($2::text IS NULL OR apps.ref = $2 OR apps.id = $2)
+      AND ($3::text IS NULL OR channels.name = $3)
+  ), page AS (
+    SELECT id FROM visible ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5
+  )
+  SELECT
+    (SELECT count(*)::int FROM visible) AS total,
+    (
+      SELECT coalesce(
+        json_agg(${RELEASE_JSON} ORDER BY releases.created_at DESC, releases.id DESC),
+        '[]'::json
+      )
+      FROM page
+      JOIN releases ON releases.id = page.id
+      JOIN channels ON channels.id = releases.channel_id
+      JOIN apps ON apps.id = channels.app_id
+    ) AS releases`;
+
+/** One consistent read of the page and the total: newest first by creation, then by id. */
+export async function listReleases(
+  sql: Sql,
+  organizationId: string,
+  filter: ReleaseFilter,
+): Promise<ReleasePage> {
+  const { app, channel, page, perPage } = filter;
+  if (!isStorable(organizationId, app ?? '', channel ?? '')) return NOTHING;
+  // A page number has no upper limit, the database's OFFSET has.
+  const offset = Math.min((page - 1) * perPage, Number.MAX_SAFE_INTEGER);
+  const rows = await sql.query<{ total: number; releases: readonly Release[] }>(PAGE, [
+    organizationId,
+    app ?? null,
+    channel ?? null,
+    perPage,
+    offset,
+  ]);
+  return rows[0] ?? NOTHING;
+}

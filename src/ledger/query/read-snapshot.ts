@@ -1,0 +1,64 @@
+// What a channel serves.
+
+import type { ChannelUpdateMode } from '../../contract/resource.ts';
+import type { SnapshotRelease } from '../../domain/serving-snapshot.ts';
+import type { SnapshotLookup } from '../../ports/ledger.ts';
+import type { Sql } from '../database.ts';
+import { ARTIFACTS_JSON } from './artifacts-json.ts';
+import { isStorable } from './is-storable.ts';
+import { isoText } from './iso-text.ts';
+
+type Row = {
+  readonly appId: string;
+  readonly appRef: string;
+  /** Null when the app has no such channel. */
+  readonly channelId: string | null;
+  readonly channel: string;
+  readonly revision: number;
+  readonly updateMode: ChannelUpdateMode;
+  readonly minimumSupportedVersion: string | null;
+  readonly releases: string;
+};
+
+const SNAPSHOT = `
+  SELECT app.id AS "appId", app.ref AS "appRef", channels.id AS "channelId",
+    channels.name AS channel, channels.revision, channels.update_mode AS "updateMode",
+    channels.minimum_supported_version AS "minimumSupportedVersion",
+    (
+      SELECT coalesce(json_agg(json_build_object(
+        'id', releases.id,
+        'version', releases.version,
+        'notes', releases.notes,
+        'status', releases.status,
+        'rolloutPct', releases.rollout_pct,
+        'targets', releases.targets,
+        'offered', releases.offered_at IS NOT NULL,
+        'createdAt', ${isoText('releases.created_at')},
+        'artifacts', ${ARTIFACTS_JSON}
+      ) ORDER BY releases.created_at, releases.id), '[]'::json)::text
+      FROM releases WHERE releases.channel_id = channels.id
+    ) AS releases
+  FROM (
+    SELECT id, ref FROM apps WHERE ref = $1 OR id = $1 ORDER BY (ref = $1) DESC LIMIT 1
+  ) AS app
+  LEFT JOIN channels ON channels.app_id = app.id AND channels.name = $2`;
+
+/**
+ * One statement, so one consistent state: the releases are exactly those of the revision. No tenant is
+ * asked for, devices have none. The releases travel as text: one string crosses to the embedded
+ * database's client far quicker than tens of thousands of objects.
+ */
+export async function readSnapshot(
+  sql: Sql,
+  app: string,
+  channel: string,
+): Promise<SnapshotLookup> {
+  if (!isStorable(app)) return 'unknown-app';
+  // An app has no channel of the empty name, so this still tells an unknown app apart.
+  const rows = await sql.query<Row>(SNAPSHOT, [app, isStorable(channel) ? channel : '']);
+  const row = rows[0];
+  if (row === undefined) return 'unknown-app';
+  if (row.channelId === null) return 'unknown-channel';
+  const releases = JSON.parse(row.releases) as readonly SnapshotRelease[];
+  return { ...row, channelId: row.channelId, releases };
+}

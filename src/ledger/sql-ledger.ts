@@ -1,0 +1,54 @@
+// The ledger in SQL: each method is one file of query/, run on whichever database it is given.
+
+import type { Ledger } from '../ports/ledger.ts';
+import type { Database } from './database.ts';
+import { controlServing } from './query/control-serving.ts';
+import { createApp } from './query/create-app.ts';
+import { createChannel } from './query/create-channel.ts';
+import { createKey } from './query/create-key.ts';
+import { createOrganization } from './query/create-organization.ts';
+import { findKey } from './query/find-key.ts';
+import { listApps } from './query/list-apps.ts';
+import { listAudit } from './query/list-audit.ts';
+import { listReleases } from './query/list-releases.ts';
+import { publishRelease } from './query/publish-release.ts';
+import { readRevisions } from './query/read-revisions.ts';
+import { readSnapshot } from './query/read-snapshot.ts';
+import { recordFirstOffer } from './query/record-first-offer.ts';
+import { revokeKey } from './query/revoke-key.ts';
+import { updateChannel } from './query/update-channel.ts';
+
+/** The database must be migrated, or refuse calls until it is. */
+export function createSqlLedger(database: Database): Ledger {
+  return {
+    createOrganization: (name, actor) => createOrganization(database, name, actor),
+    createApp: (app, actor) => createApp(database, app, actor),
+    createChannel: (app, name, actor) => createChannel(database, app, name, actor),
+    updateChannel: (app, name, change, actor) => updateChannel(database, app, name, change, actor),
+    createKey: (key, actor) => createKey(database, key, actor),
+    revokeKey: (id, actor) => revokeKey(database, id, actor),
+    findKey: (prefix) => findKey(database, prefix),
+    listAudit: (organizationId, limit) => listAudit(database, organizationId, limit),
+    listApps: (organizationId) => listApps(database, organizationId),
+    listReleases: (organizationId, filter) => listReleases(database, organizationId, filter),
+    publishRelease: (organizationId, release, actor) =>
+      publishRelease(database, organizationId, release, actor),
+    controlServing: (organizationId, name, transition, actor) =>
+      controlServing(database, organizationId, name, transition, actor),
+    recordFirstOffer: (channelId, releaseId, revision) =>
+      recordFirstOffer(database, channelId, releaseId, revision),
+    readSnapshot: (app, channel) => readSnapshot(database, app, channel),
+    readRevisions: (channelIds) => readRevisions(database, channelIds),
+    isReachable: () => isReachable(database),
+    close: () => database.close(),
+  };
+}
+
+async function isReachable(database: Database): Promise<boolean> {
+  try {
+    await database.query('SELECT 1');
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,30 @@
+// What a database error is about, by its SQLSTATE: whether waiting helps, an operator, or a correction.
+
+/**
+ * - `unavailable`: the database is not to be had right now; the same call may succeed later.
+ * - `misconfigured`: the server is there and refuses us, or has no such database; waiting does not help.
+ * - `faulty`: the statement or its values are wrong, which is a bug.
+ */
+export type SqlStateKind = 'unavailable' | 'misconfigured' | 'faulty';
+
+/** Whole classes: connection, resources, operator intervention, system and configuration failures. */
+const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58', 'F0']);
+
+const UNAVAILABLE_STATES: ReadonlySet<string> = new Set([
+  '25006', // read-only transaction: a replica, in the middle of a fail-over
+  '25P03', // idle-in-transaction timeout: this process was stalled
+  '40001', // serialization failure
+  '40P01', // deadlock: chosen as the victim
+  '55P03', // lock not available in time
+]);
+
+const REFUSED_LOGIN_CLASS = '28';
+const MISSING_DATABASE = '3D000';
+
+export function sqlStateKind(code: string): SqlStateKind {
+  if (UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE_STATES.has(code)) {
+    return 'unavailable';
+  }
+  const isRefused = code.startsWith(REFUSED_LOGIN_CLASS) || code === MISSING_DATABASE;
+  return isRefused ? 'misconfigured' : 'faulty';
+}
