@@ -52,7 +52,7 @@ export async function composeService(config: Config, log: Log): Promise<Service>
     async stop() {
       parts.readiness.drain();
       server.stopAccepting();
-      await parts.traffic.settled(IN_FLIGHT_WAIT_MS_MAX);
+      await parts.traffic.drain(IN_FLIGHT_WAIT_MS_MAX);
       server.close();
       await parts.refresher.stop();
       await parts.lastGood.flush();

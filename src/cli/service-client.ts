@@ -1,7 +1,6 @@
 // Talks to the running service's console API.
 
-/** What went wrong, in one line for the person at the terminal. */
-export class ServiceError extends Error {}
+import { ServiceError } from './service-error.ts';
 
 const TIMEOUT_MS = 30_000;
 

@@ -6,7 +6,8 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError, readClientConfig } from '../config.ts';
 import { readToken } from '../token-file.ts';
 import { addCommands } from './commands.ts';
-import { ServiceClient, ServiceError } from './service-client.ts';
+import { ServiceClient } from './service-client.ts';
+import { ServiceError } from './service-error.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;

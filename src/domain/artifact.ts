@@ -3,6 +3,39 @@
 
 import type { Artifact } from '../contract/resource.ts';
 
+/** A release's artifacts, one per folded platform and arch: the best of those that share the pair. */
+export type ArtifactIndex = ReadonlyMap<string, ReadonlyMap<string, Artifact>>;
+
+/** Builds the index; among equals a signed artifact wins, then the first published. */
+export function indexArtifacts(artifacts: readonly Artifact[]): ArtifactIndex {
+  const index = new Map<string, Map<string, Artifact>>();
+  for (const artifact of artifacts) {
+    const platform = foldPlatform(artifact.platform);
+    const byArch = index.get(platform) ?? new Map<string, Artifact>();
+    index.set(platform, byArch);
+    const arch = foldArch(artifact.arch);
+    const best = byArch.get(arch);
+    const isBetter = best === undefined || (hasSignature(artifact) && !hasSignature(best));
+    if (isBetter) byArch.set(arch, artifact);
+  }
+  return index;
+}
+
+/**
+ * The artifact for a device. Platform and arch are folded; arch `NO_ARCH` is a device that told none,
+ * for which an artifact of one arch is never right.
+ */
+export function selectArtifact(
+  index: ArtifactIndex,
+  platform: string,
+  arch: string,
+): Artifact | undefined {
+  const byArch = index.get(platform);
+  if (byArch === undefined) return undefined;
+  if (arch === NO_ARCH) return byArch.get(NO_ARCH) ?? byArch.get(UNIVERSAL);
+  return byArch.get(arch) ?? byArch.get(UNIVERSAL) ?? byArch.get(NO_ARCH);
+}
+
 /** Stands for "no arch": in an artifact, platform-wide; in a device, not told. */
 export const NO_ARCH = '';
 const UNIVERSAL = 'universal';
@@ -35,39 +68,6 @@ export function foldArch(arch: string | undefined): string {
   if (arch === undefined) return NO_ARCH;
   const lower = arch.toLowerCase();
   return ARCH_ALIASES.get(lower) ?? lower;
-}
-
-/** A release's artifacts, one per folded platform and arch: the best of those that share the pair. */
-export type ArtifactIndex = ReadonlyMap<string, ReadonlyMap<string, Artifact>>;
-
-/** Builds the index; among equals a signed artifact wins, then the first published. */
-export function indexArtifacts(artifacts: readonly Artifact[]): ArtifactIndex {
-  const index = new Map<string, Map<string, Artifact>>();
-  for (const artifact of artifacts) {
-    const platform = foldPlatform(artifact.platform);
-    const byArch = index.get(platform) ?? new Map<string, Artifact>();
-    index.set(platform, byArch);
-    const arch = foldArch(artifact.arch);
-    const best = byArch.get(arch);
-    const isBetter = best === undefined || (hasSignature(artifact) && !hasSignature(best));
-    if (isBetter) byArch.set(arch, artifact);
-  }
-  return index;
-}
-
-/**
- * The artifact for a device. Platform and arch are folded; arch `NO_ARCH` is a device that told none,
- * for which an artifact of one arch is never right.
- */
-export function selectArtifact(
-  index: ArtifactIndex,
-  platform: string,
-  arch: string,
-): Artifact | undefined {
-  const byArch = index.get(platform);
-  if (byArch === undefined) return undefined;
-  if (arch === NO_ARCH) return byArch.get(NO_ARCH) ?? byArch.get(UNIVERSAL);
-  return byArch.get(arch) ?? byArch.get(UNIVERSAL) ?? byArch.get(NO_ARCH);
 }
 
 function hasSignature(artifact: Artifact): boolean {

@@ -6,7 +6,7 @@ import type { TargetExpression, Targeting } from '../contract/resource.ts';
 const NOTHING: Targeting = { matchLabels: {}, matchExpressions: [] };
 
 /** Why a change of targeting is no broadening, or undefined when it is one (or no change at all). */
-export function narrowingReason(
+export function obstacleToBroadening(
   before: Targeting | null,
   after: Targeting | null,
 ): 'expressions' | 'labels' | undefined {

@@ -37,7 +37,7 @@ export function decide(
   device: Device,
   barred: ReadonlySet<string> = NOTHING_BARRED,
 ): Decision {
-  let reason: NoOfferReason | undefined;
+  let reason = plan.headReason;
   for (const candidate of plan.candidates) {
     const obstacle = obstacleFor(candidate, device, barred);
     if (obstacle === undefined) return { reason: 'offered', candidate };

@@ -1,5 +1,6 @@
 // The finished bytes of an update manifest. Field rules: contract section 2, and what Tauri's updater
-// accepts: never `name`, never `platforms`, no empty url or signature, `pub_date` in RFC 3339.
+// accepts: never `name`, never `platforms`, `pub_date` in RFC 3339. An empty url or signature would break a
+// check; none can be published.
 
 import type { Artifact, ChannelUpdateMode, UpdateManifest } from '../contract/resource.ts';
 import type { SnapshotRelease } from './serving-snapshot.ts';

@@ -22,6 +22,8 @@ export type Plan = {
   readonly allowDowngrade: boolean;
   /** Why a device gets nothing when there is no candidate to test it against. */
   readonly reasonWithout: NoOfferReason;
+  /** Why the highest release in question can come for no such device, when that is so. */
+  readonly headReason: NoOfferReason | undefined;
   /** Whether any candidate asks for labels, so that a caller fetches them only when they matter. */
   readonly needsLabels: boolean;
 };
@@ -48,12 +50,14 @@ export function planUpdate(catalog: Catalog, fields: RequestFields & { version: 
   const from = isDowngrade ? countAtOrAbove(all, fields.version) : 0;
   const to = isDowngrade ? all.length : countAbove(all, fields.version);
   const candidates = keepReachable(all, from, to, fields);
+  const head = to > from ? all[from] : undefined;
   return {
     catalog,
     candidates,
     isRequired: isRequired(catalog, current, fields.version),
     allowDowngrade: isDowngrade,
     reasonWithout: reasonWithout(catalog, fields.version, isDowngrade, to > from),
+    headReason: head === undefined ? undefined : obstacleForAll(head.release, fields),
     needsLabels: candidates.some(({ release }) => release.targeting.labelTests.length > 0),
   };
 }
@@ -70,7 +74,7 @@ function keepReachable(
   for (let index = from; index < to; index++) {
     const candidate = all[index] as Candidate;
     const { release } = candidate;
-    if (release.threshold === 0 || !matchesFields(release.targeting, fields)) continue;
+    if (obstacleForAll(release, fields) !== undefined) continue;
     kept.push(candidate);
     if (!fitsEverybody(release)) continue;
     if (release.offered) break;
@@ -78,6 +82,15 @@ function keepReachable(
     if (neverOffered === NEVER_OFFERED_FALLBACKS_MAX) break;
   }
   return kept;
+}
+
+/** What keeps a release from every device of these fields, whoever it is. */
+function obstacleForAll(
+  release: CompiledRelease,
+  fields: RequestFields,
+): NoOfferReason | undefined {
+  if (!matchesFields(release.targeting, fields)) return 'not-targeted';
+  return release.threshold === 0 ? 'outside-cohort' : undefined;
 }
 
 function fitsEverybody(release: CompiledRelease): boolean {

@@ -8,7 +8,7 @@
 
 import { type Failure, fail, isFailure, type Outcome } from '../contract/failure.ts';
 import type { ReleaseStatus, Targeting } from '../contract/resource.ts';
-import { narrowingReason } from './broadening.ts';
+import { obstacleToBroadening } from './broadening.ts';
 
 export type Serving = {
   readonly rolloutPct: number;
@@ -35,7 +35,7 @@ export function applyServingChange(serving: Serving, change: ServingChange): Out
 }
 
 function applyTargets(serving: Serving, targets: Targeting | null): Outcome<Serving> {
-  const reason = serving.offered ? narrowingReason(serving.targets, targets) : undefined;
+  const reason = serving.offered ? obstacleToBroadening(serving.targets, targets) : undefined;
   if (reason === 'expressions') {
     return narrowing(serving, 'matchExpressions are frozen: cut a new release to change them.');
   }
@@ -59,7 +59,7 @@ function narrowing(serving: Serving, cause: string): Failure {
   return fail(
     'narrowing',
     `This release was already offered at ${serving.rolloutPct}%: the rollout can only increase and ` +
-      `label targeting can only broaden. ${cause} Pause the release to stop offering it, or roll it ` +
-      'back to pull it.',
+      `label targeting can only broaden. ${cause} ` +
+      'Use pause to stop offering it, or rollback to pull it.',
   );
 }

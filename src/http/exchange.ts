@@ -80,7 +80,8 @@ export function answerLater(
     // uWebSockets.js tells nothing more about a request that was answered.
     over?.();
     traffic.end(isGone ? undefined : reply.status);
-    if (!isGone) res.cork(() => writeReply(res, reply, request.method === 'HEAD'));
+    if (isGone) return;
+    res.cork(() => writeReply(res, reply, request.method === 'HEAD', traffic.endsConnection()));
   });
 }
 

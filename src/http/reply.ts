@@ -31,24 +31,33 @@ export function failureReply(failure: Failure): Reply {
   return { ...reply, headers, closes };
 }
 
-/** Writes a reply. Must run corked: in the handler itself, or inside `res.cork`. */
-export function writeReply(res: HttpResponse, reply: Reply, isHead: boolean): void {
+/**
+ * Writes a reply, which may be the last of its connection. Must run corked: in the handler itself, or
+ * inside `res.cork`.
+ */
+export function writeReply(
+  res: HttpResponse,
+  reply: Reply,
+  isHead: boolean,
+  endsConnection: boolean,
+): void {
+  const closes = endsConnection || reply.closes === true;
   res.writeStatus(statusLine(reply.status));
   for (const [name, value] of reply.headers ?? []) res.writeHeader(name, value);
   if (reply.contentType !== undefined) res.writeHeader('Content-Type', reply.contentType);
-  if (reply.status === 204 || isHead) endWithoutBody(res, reply);
-  else res.end(reply.body ?? '', reply.closes === true);
+  if (reply.status === 204 || isHead) endWithoutBody(res, reply, closes);
+  else res.end(reply.body ?? '', closes);
 }
 
 /**
  * Without a length of its own: given one, uWebSockets.js waits for that many bytes to be written. A 204
  * has no Content-Length (RFC 9110), a HEAD has that of its GET.
  */
-function endWithoutBody(res: HttpResponse, reply: Reply): void {
+function endWithoutBody(res: HttpResponse, reply: Reply, closes: boolean): void {
   if (reply.status !== 204) {
     res.writeHeader('Content-Length', String(Buffer.byteLength(reply.body ?? '')));
   }
-  res.endWithoutBody();
+  res.endWithoutBody(undefined, closes);
 }
 
 const STATUS_LINES = new Map<number, string>();

@@ -2,16 +2,20 @@
 // a count of answers by status.
 
 import type { Log } from '../observe/log.ts';
-import type { Tally } from '../observe/metrics.ts';
+import type { Tally } from '../observe/tally.ts';
 
 /** The status that stands for "the client left before the answer". */
 const CLIENT_GONE = 499;
 const LOOK_INTERVAL_MS = 20;
+/** A busy client, told that an answer is its connection's last, has not asked again for this long. */
+const QUIET_MS = 250;
 
 export class Traffic {
   readonly log: Log;
   private readonly requests: Tally;
   private inFlight = 0;
+  private isDraining = false;
+  private lastAnswerAt = 0;
 
   constructor(log: Log, requests: Tally) {
     this.log = log;
@@ -34,10 +38,24 @@ export class Traffic {
     this.requests.add(String(status));
   }
 
-  /** Resolves when nothing is in flight, or after `waitMsMax`; true when nothing is. */
-  async settled(waitMsMax: number): Promise<boolean> {
+  /** Whether the answer that is about to be written is its connection's last. */
+  endsConnection(): boolean {
+    if (!this.isDraining) return false;
+    this.lastAnswerAt = Date.now();
+    return true;
+  }
+
+  /**
+   * Ends each connection with its next answer: a client that keeps its connection busy always has a request
+   * under way, which closing the connection at any other moment would lose. Resolves when nothing is in
+   * flight and nobody has asked for a while, or after `waitMsMax`; true when nothing is in flight.
+   */
+  async drain(waitMsMax: number): Promise<boolean> {
+    this.isDraining = true;
+    this.lastAnswerAt = Date.now();
     const deadline = Date.now() + waitMsMax;
-    while (this.inFlight > 0 && Date.now() < deadline) {
+    const isBusy = () => this.inFlight > 0 || Date.now() - this.lastAnswerAt < QUIET_MS;
+    while (isBusy() && Date.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, LOOK_INTERVAL_MS));
     }
     return this.inFlight === 0;

@@ -2,15 +2,7 @@
 // library reads them when somebody scrapes.
 
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-
-/** Counts by one label, cheap enough for every request. */
-export class Tally {
-  readonly counts = new Map<string, number>();
-
-  add(label: string, amount = 1): void {
-    this.counts.set(label, (this.counts.get(label) ?? 0) + amount);
-  }
-}
+import { Tally } from './tally.ts';
 
 export class Metrics {
   readonly registry = new Registry();

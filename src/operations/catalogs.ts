@@ -63,7 +63,7 @@ export class Catalogs {
     return slot?.catalog === undefined ? undefined : slot;
   }
 
-  /** The slot of a channel, loaded if need be. 404 when it is known not to exist, 503 when it cannot be told. */
+  /** The slot of a channel, loaded if need be. 404 when there is none, 503 when it cannot be told. */
   async find(app: string, channel: string): Promise<Outcome<CatalogSlot>> {
     if (!isRef(app)) return fail('unknownApp');
     if (!isRef(channel)) return fail('unknownChannel');
@@ -93,7 +93,7 @@ export class Catalogs {
     return this.slots.size;
   }
 
-  /** Reacts to an announcement: a loaded channel is brought to its revision, an unknown one is forgotten as unknown. */
+  /** Brings the announced channel to its revision if it is loaded; forgets that it was unknown. */
   hear(announcement: Announcement): void {
     this.refusals.delete(nameOf(announcement.appRef, announcement.channel));
     if (!this.slots.has(announcement.channelId)) return;

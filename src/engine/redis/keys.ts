@@ -2,7 +2,7 @@
 // Cluster hashes: the keys that one script touches share it, so they lie on one node.
 
 export const keys = {
-  /** Hash {channel, revision, offered, body}: the snapshot of one channel. Neither name can contain a colon. */
+  /** Hash {channel, revision, offered, body}: one channel's snapshot. Neither name can contain a colon. */
   snapshot(appRef: string, channel: string): string {
     return `sluice:snapshot:{${appRef}:${channel}}`;
   },

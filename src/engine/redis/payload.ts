@@ -5,14 +5,14 @@ import type { ServingSnapshot } from '../../domain/serving-snapshot.ts';
 import type { Announcement } from '../../ports/engine.ts';
 
 /** The snapshot in a stored body, or undefined when it is none. */
-export function parseSnapshot(body: string): ServingSnapshot | undefined {
+export function parseSnapshotPayload(body: string): ServingSnapshot | undefined {
   const value = parseObject<ServingSnapshot>(body);
   const isSnapshot = hasNames(value) && typeof value.appId === 'string';
   return isSnapshot && Array.isArray(value.releases) ? (value as ServingSnapshot) : undefined;
 }
 
 /** The announcement in a message, or undefined when it is none. */
-export function parseAnnouncement(message: string): Announcement | undefined {
+export function parseAnnouncementPayload(message: string): Announcement | undefined {
   const value = parseObject<Announcement>(message);
   return hasNames(value) ? (value as Announcement) : undefined;
 }

@@ -6,7 +6,7 @@ import { Unavailable } from '../../ports/unavailable.ts';
 import { openConnection } from './connection.ts';
 import { faultOf } from './fault.ts';
 import { keys } from './keys.ts';
-import { parseAnnouncement, parseSnapshot } from './payload.ts';
+import { parseAnnouncementPayload, parseSnapshotPayload } from './payload.ts';
 import { SCRIPTS } from './script.ts';
 import { openSubscription } from './subscription.ts';
 import { parseTarget } from './target.ts';
@@ -28,7 +28,7 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
       target,
       channel: keys.announcements,
       onMessage: (message) => {
-        const announcement = parseAnnouncement(message);
+        const announcement = parseAnnouncementPayload(message);
         if (announcement === undefined) onFault(new Error('ignored a malformed announcement'));
         else subscribers.tell(announcement);
       },
@@ -58,7 +58,7 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
     async getSnapshot(appRef, channel): Promise<ServingSnapshot | undefined> {
       const body = await ask(connection.readField(keys.snapshot(appRef, channel), 'body'));
       if (body === null) return undefined;
-      const snapshot = parseSnapshot(body);
+      const snapshot = parseSnapshotPayload(body);
       if (snapshot === undefined) onFault(new Error('ignored a malformed snapshot'));
       return snapshot;
     },

@@ -1,5 +1,5 @@
-// `GET /u/...`, the route this service exists for. A check on a warm catalog is answered inside this function:
-// no promise, no I/O, nothing parsed that was parsed for the same address before.
+// `GET /u/...`, the route this service exists for. A check on a warm catalog is answered inside this
+// function: no promise, no I/O, nothing parsed that was parsed for the same address before.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { LRUCache } from 'lru-cache';
@@ -13,7 +13,7 @@ import type { Route } from '../router.ts';
 import type { RequestHandler } from '../server.ts';
 import type { Traffic } from '../traffic.ts';
 import { parseCheckPath } from './check-path.ts';
-import { readDeviceId, readLabels } from './device-identity.ts';
+import { readDeviceIdentity, readLabels } from './device-identity.ts';
 
 /** Addresses remembered with their parsed form; strangers choose them, so number and length are bounded. */
 const SUBJECTS_MAX = 50_000;
@@ -42,10 +42,10 @@ export function createCheckRoute(check: CheckUpdate, traffic: Traffic): RequestH
     const device = readDevice(req);
     if (isFailure(device)) return refuse(res, device, method, traffic);
     const answer = check.now(subject, device);
-    if (answer !== undefined) return writeAnswer(res, answer, method);
+    if (answer !== undefined) return writeAnswer(res, answer, method, traffic);
     answerLater(res, { method, path }, traffic, async () => {
       const outcome = await check.later(subject, device);
-      return isFailure(outcome) ? failureReply(outcome) : answerReply(outcome);
+      return isFailure(outcome) ? refusalReply(outcome) : answerReply(outcome);
     });
   };
 
@@ -56,7 +56,8 @@ export function createCheckRoute(check: CheckUpdate, traffic: Traffic): RequestH
       serve(res, req, method, path);
     } catch (error) {
       // An exception that leaves a handler ends the process: this one answer is all that may fail.
-      writeReply(res, faultReply(error, method, path, traffic.log), method === 'HEAD');
+      const reply = faultReply(error, method, path, traffic.log);
+      writeReply(res, reply, method === 'HEAD', traffic.endsConnection());
       traffic.count(500);
     }
   };
@@ -74,24 +75,35 @@ export const CHECK_PLACEHOLDER: Route = {
 function readDevice(req: HttpRequest): Outcome<Device> {
   const labels = readLabels(req.getQuery());
   if (isFailure(labels)) return labels;
-  const id = readDeviceId(req.getHeader(DEVICE_HEADER));
+  const id = readDeviceIdentity(req.getHeader(DEVICE_HEADER));
   return { hash: id === undefined ? undefined : hashText(id), labels };
 }
 
 function refuse(res: HttpResponse, failure: Failure, method: string, traffic: Traffic): void {
-  writeReply(res, failureReply(failure), method === 'HEAD');
+  writeReply(res, refusalReply(failure), method === 'HEAD', traffic.endsConnection());
   traffic.count(failure.status);
 }
 
+/** Not to be kept either: the app that a 404 says is unknown may be there a second later. */
+function refusalReply(failure: Failure): Reply {
+  const reply = failureReply(failure);
+  return { ...reply, headers: [...(reply.headers ?? []), ...NO_STORE] };
+}
+
 /** Written without a Reply in between: this is the common path. uWebSockets.js has corked already. */
-function writeAnswer(res: HttpResponse, { body }: CheckAnswer, method: string): void {
+function writeAnswer(
+  res: HttpResponse,
+  { body }: CheckAnswer,
+  method: string,
+  traffic: Traffic,
+): void {
   if (body === undefined || method === 'HEAD') {
-    writeReply(res, answerReply({ body }), method === 'HEAD');
+    writeReply(res, answerReply({ body }), method === 'HEAD', traffic.endsConnection());
     return;
   }
   res.writeHeader('Cache-Control', 'no-store');
   res.writeHeader('Content-Type', 'application/json');
-  res.end(body);
+  res.end(body, traffic.endsConnection());
 }
 
 function answerReply({ body }: Pick<CheckAnswer, 'body'>): Reply {

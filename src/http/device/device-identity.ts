@@ -10,7 +10,7 @@ const NO_LABELS: Labels = new Map();
 const HIGH_BYTE = /[\u0080-\u00ff]/;
 
 /** The device id of a header value; an absent, empty or too long one is no identity. */
-export function readDeviceId(header: string): string | undefined {
+export function readDeviceIdentity(header: string): string | undefined {
   if (header === '') return undefined;
   const id = decodeHeader(header);
   return isLongerThan(id, LIMIT.deviceIdLengthMax) ? undefined : id;

@@ -13,7 +13,7 @@ import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { readListQuery } from '../shape/list-query.ts';
 import { parseBody } from '../shape/parse-shape.ts';
-import { publishBody, servingBody } from '../shape/release-body.ts';
+import { publishReleaseBody, servingControlBody } from '../shape/release-body.ts';
 import { createGuard, type GuardDependencies } from './guard.ts';
 
 export type ManageDependencies = GuardDependencies & { readonly spread: SpreadChange };
@@ -57,7 +57,7 @@ async function publish(
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
-  const body = await parseBody(exchange, publishBody);
+  const body = await parseBody(exchange, publishReleaseBody);
   if (isFailure(body)) return failureReply(body);
   const { rollout, ...release } = body;
   const published = await publishRelease(ledger, spread, caller, {
@@ -74,7 +74,7 @@ async function control(
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
-  const body = await parseBody(exchange, servingBody);
+  const body = await parseBody(exchange, servingControlBody);
   if (isFailure(body)) return failureReply(body);
   const { app, channel, version, rollout, status, targets } = body;
   const controlled = await controlServing(

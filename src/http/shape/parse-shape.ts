@@ -6,17 +6,6 @@ import type { Exchange } from '../exchange.ts';
 
 type RawIssue = z.core.$ZodRawIssue;
 
-/** The request's JSON body in a given shape. 413 too large, 400 malformed JSON or the first wrong field. */
-export async function parseBody<Shape extends z.ZodType>(
-  exchange: Exchange,
-  shape: Shape,
-): Promise<Outcome<z.output<Shape>>> {
-  const body = await exchange.body;
-  if (isFailure(body)) return body;
-  const value = readJson(body);
-  return value === undefined ? fail('invalid', 'Invalid JSON body') : parseShape(shape, value);
-}
-
 /** A value in a given shape; the message has the form `devices.0.version: Invalid version`. */
 export function parseShape<Shape extends z.ZodType>(
   shape: Shape,
@@ -28,6 +17,17 @@ export function parseShape<Shape extends z.ZodType>(
   if (issue === undefined) return fail('invalid');
   const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : issue.path;
   return invalidField(path.length === 0 ? 'body' : path.join('.'), issue.message);
+}
+
+/** The request's JSON body in a given shape. 413 too large, 400 malformed JSON or the first wrong field. */
+export async function parseBody<Shape extends z.ZodType>(
+  exchange: Exchange,
+  shape: Shape,
+): Promise<Outcome<z.output<Shape>>> {
+  const body = await exchange.body;
+  if (isFailure(body)) return body;
+  const value = readJson(body);
+  return value === undefined ? fail('invalid', 'Invalid JSON body') : parseShape(shape, value);
 }
 
 /** Undefined when the bytes are not UTF-8 or not JSON; no JSON text is undefined itself. */

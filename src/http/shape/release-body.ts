@@ -21,7 +21,7 @@ const artifactField = z
   // The parser marks optional keys as possibly undefined; JSON has no undefined, so they are absent.
   .transform((artifact) => artifact as Artifact);
 
-export const publishBody = z.strictObject({
+export const publishReleaseBody = z.strictObject({
   app: nameField,
   channel: nameField,
   version: versionField,
@@ -34,7 +34,7 @@ export const publishBody = z.strictObject({
   status: z.enum(['published', 'paused']).default('published'),
 });
 
-export const servingBody = z
+export const servingControlBody = z
   .strictObject({
     app: nameField,
     channel: nameField,

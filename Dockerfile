@@ -1,0 +1,29 @@
+# The service as an image. Debian rather than Alpine: uWebSockets.js is a native module built for glibc.
+
+FROM node:20-bookworm-slim AS build
+WORKDIR /app
+# Dependencies first: a change to the sources alone does not fetch them again.
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY tsconfig.json ./
+COPY scripts/build.mjs ./scripts/build.mjs
+COPY src ./src
+RUN npm run build && npm prune --omit=dev
+
+FROM node:20-bookworm-slim
+WORKDIR /app
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json LICENSE ./
+# A named volume takes over the owner of the directory it covers, so it must exist with the right one.
+RUN mkdir /data && chown node:node /data
+
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data
+VOLUME /data
+EXPOSE 8080
+USER node
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 CMD ["node", "-e", \
+  "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# Node itself, not npm: npm would stand between the signal and the service.
+CMD ["node", "dist/main.js"]

@@ -1,0 +1,161 @@
+// Pins which artifact of a release a device takes (resolutions: Decision, "Artifact match").
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Artifact } from '../../src/contract/resource.ts';
+import {
+  foldArch,
+  foldPlatform,
+  indexArtifacts,
+  NO_ARCH,
+  selectArtifact,
+} from '../../src/domain/artifact.ts';
+
+/** The url of the artifact that a device of this platform and arch takes, as they are written. */
+function pick(artifacts: readonly Artifact[], platform: string, arch?: string): string | undefined {
+  const index = indexArtifacts(artifacts);
+  return selectArtifact(index, foldPlatform(platform), foldArch(arch))?.url;
+}
+
+function artifact(url: string, platform: string, arch?: string, signature?: string): Artifact {
+  return {
+    platform,
+    url,
+    ...(arch === undefined ? {} : { arch }),
+    ...(signature === undefined ? {} : { signature }),
+  };
+}
+
+describe('aliases are folded on both sides, whatever the case', () => {
+  const archGroups = [
+    ['x64', 'amd64', 'x86_64', 'X64', 'AMD64', 'X86_64'],
+    ['arm64', 'aarch64', 'ARM64', 'AArch64'],
+    ['ia32', 'x86', 'i386', 'i686', 'IA32', 'I386'],
+    ['armv7', 'ARMv7'],
+    ['universal', 'Universal'],
+    ['riscv64'],
+  ];
+  const platformGroups = [
+    ['macos', 'mac', 'osx', 'darwin', 'macOS', 'Darwin', 'OSX'],
+    ['win32', 'win', 'windows', 'Windows', 'WIN32'],
+    ['linux', 'Linux'],
+    ['haiku', 'Haiku'],
+  ];
+
+  it.each(archGroups)('arch %s and its other spellings are one', (...spellings) => {
+    expect(new Set(spellings.map(foldArch)).size).toBe(1);
+    for (const published of spellings) {
+      for (const asked of spellings) {
+        expect(pick([artifact('hit', 'linux', published)], 'linux', asked)).toBe('hit');
+      }
+    }
+  });
+
+  it.each(platformGroups)('platform %s and its other spellings are one', (...spellings) => {
+    expect(new Set(spellings.map(foldPlatform)).size).toBe(1);
+    for (const published of spellings) {
+      for (const asked of spellings) {
+        expect(pick([artifact('hit', published, 'x64')], asked, 'x64')).toBe('hit');
+      }
+    }
+  });
+
+  it('different archs and platforms stay apart', () => {
+    expect(new Set(archGroups.map(([first]) => foldArch(first))).size).toBe(archGroups.length);
+    const platforms = platformGroups.map(([first]) => foldPlatform(first ?? ''));
+    expect(new Set(platforms).size).toBe(platformGroups.length);
+  });
+
+  it('folding twice is folding once', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(foldArch(foldArch(text))).toBe(foldArch(text));
+        expect(foldPlatform(foldPlatform(text))).toBe(foldPlatform(text));
+      }),
+    );
+  });
+});
+
+describe('exact platform and arch first, then arch `universal`, then the platform without arch', () => {
+  const exact = artifact('exact', 'darwin', 'arm64');
+  const universal = artifact('universal', 'darwin', 'universal');
+  const platformWide = artifact('platform-wide', 'darwin');
+
+  it.each([
+    [[platformWide, universal, exact], 'exact'],
+    [[exact, universal, platformWide], 'exact'],
+    [[platformWide, universal], 'universal'],
+    [[platformWide], 'platform-wide'],
+  ])('case %#: the most specific one wins, whatever the publish order', (artifacts, url) => {
+    expect(pick(artifacts, 'macos', 'aarch64')).toBe(url);
+  });
+
+  it('a signature does not outweigh a more specific arch', () => {
+    const signed = artifact('signed', 'darwin', 'universal', 'sig');
+    expect(pick([signed, exact], 'darwin', 'arm64')).toBe('exact');
+  });
+
+  it('another arch or another platform does not match', () => {
+    expect(pick([exact], 'darwin', 'x64')).toBeUndefined();
+    expect(pick([exact, universal, platformWide], 'linux', 'arm64')).toBeUndefined();
+  });
+
+  it('a release without artifacts matches nothing', () => {
+    expect(pick([], 'darwin', 'arm64')).toBeUndefined();
+    expect(pick([], 'darwin')).toBeUndefined();
+  });
+
+  it('names of object members are platforms and archs like any other', () => {
+    for (const name of ['__proto__', 'constructor', 'toString']) {
+      expect(pick([exact], name, name)).toBeUndefined();
+      expect(pick([artifact('hit', name, name)], name, name)).toBe('hit');
+    }
+  });
+});
+
+describe('among equals one with a signature before one without, then publish order', () => {
+  it('the signed one wins, whatever the publish order', () => {
+    const plain = artifact('plain', 'windows', 'x64');
+    const signed = artifact('signed', 'win32', 'amd64', 'sig');
+    expect(pick([plain, signed], 'windows', 'x86_64')).toBe('signed');
+    expect(pick([signed, plain], 'windows', 'x86_64')).toBe('signed');
+  });
+
+  it('of two signed ones, and of two unsigned ones, the first published wins', () => {
+    const plain = ['a', 'b'].map((url) => artifact(url, 'windows', 'x64'));
+    const signed = ['c', 'd'].map((url) => artifact(url, 'windows', 'x64', `sig-${url}`));
+    expect(pick(plain, 'windows', 'x64')).toBe('a');
+    expect(pick([...plain, ...signed], 'windows', 'x64')).toBe('c');
+  });
+
+  it('an empty signature is none', () => {
+    const empty = artifact('empty', 'windows', 'x64', '');
+    const signed = artifact('signed', 'windows', 'x64', 'sig');
+    expect(pick([empty, signed], 'windows', 'x64')).toBe('signed');
+  });
+
+  it('holds for platform-wide artifacts too', () => {
+    const artifacts = [artifact('plain', 'linux'), artifact('signed', 'linux', undefined, 'sig')];
+    expect(pick(artifacts, 'linux', 'x64')).toBe('signed');
+  });
+});
+
+describe('a device without arch: the platform-wide artifact first, then `universal`', () => {
+  const universal = artifact('universal', 'darwin', 'universal');
+
+  it('the platform-wide one comes before universal', () => {
+    expect(pick([universal, artifact('platform-wide', 'darwin')], 'darwin')).toBe('platform-wide');
+  });
+
+  it('universal is taken when there is no platform-wide one', () => {
+    expect(pick([universal, artifact('exact', 'darwin', 'arm64')], 'darwin')).toBe('universal');
+  });
+
+  it('an artifact for one arch does not match', () => {
+    expect(pick([artifact('exact', 'darwin', 'arm64')], 'darwin')).toBeUndefined();
+  });
+
+  it('an absent arch is folded to NO_ARCH', () => {
+    expect(foldArch(undefined)).toBe(NO_ARCH);
+  });
+});

@@ -1,0 +1,118 @@
+// Pins the update manifest: the contract's fields, and what Tauri's updater accepts (contract section 2,
+// UpdateManifest; resolutions: Decision 6).
+
+import { describe, expect, it } from 'vitest';
+import type { Artifact } from '../../src/contract/resource.ts';
+import { type ManifestTerms, manifest, manifestBytes } from '../../src/domain/manifest.ts';
+import { release } from './sample.ts';
+
+const TERMS: ManifestTerms = {
+  updateMode: 'optional',
+  minimumSupportedVersion: null,
+  allowDowngrade: false,
+};
+const BARE: Artifact = { platform: 'linux' };
+const FULL: Artifact = {
+  platform: 'linux',
+  arch: 'x86_64',
+  url: 'https://dl.example.com/acme_2.0.0.AppImage?a=1&b=2',
+  sha512: 'uQ3zOCq+/Ag==',
+  size: 12_345_678,
+  signature: 'dW50cnVzdGVkIGNvbW1lbnQ6IA==\n',
+};
+
+/** The manifest as a client reads it: through JSON, where an undefined would vanish unseen. */
+function read(
+  parts: Parameters<typeof release>[1] = {},
+  artifact: Artifact = FULL,
+  terms: Partial<ManifestTerms> = {},
+): Record<string, unknown> {
+  const bytes = manifestBytes(release('2.0.0', parts), artifact, { ...TERMS, ...terms });
+  return JSON.parse(bytes.toString('utf8')) as Record<string, unknown>;
+}
+
+describe('fields', () => {
+  it('a full manifest has exactly these, and the artifact passes through verbatim', () => {
+    const terms = { updateMode: 'required', minimumSupportedVersion: '1.5' } as const;
+    expect(read({ notes: '# 2.0\n- "quotes"' }, FULL, { ...terms, allowDowngrade: true })).toEqual({
+      version: '2.0.0',
+      notes: '# 2.0\n- "quotes"',
+      pub_date: '2026-01-02T03:04:05.678Z',
+      url: FULL.url,
+      sha512: FULL.sha512,
+      signature: FULL.signature,
+      size: FULL.size,
+      updateMode: 'required',
+      minimumSupportedVersion: '1.5',
+      allowDowngrade: true,
+    });
+  });
+
+  it('optional artifact fields are there only when the artifact has them: absent, not null', () => {
+    const bare = ['version', 'notes', 'pub_date', 'updateMode'];
+    expect(Object.keys(read({}, BARE)).sort()).toEqual(bare.sort());
+    const optional = { url: FULL.url, sha512: 'x', signature: 'y', size: 0 };
+    for (const [field, value] of Object.entries(optional)) {
+      const manifested = read({}, { ...BARE, [field]: value });
+      expect(Object.keys(manifested).sort()).toEqual([...bare, field].sort());
+      expect(manifested[field]).toBe(value);
+    }
+  });
+
+  it('minimumSupportedVersion is there when the channel has one', () => {
+    expect(read({}, FULL, { minimumSupportedVersion: 'v1.5' }).minimumSupportedVersion).toBe(
+      'v1.5',
+    );
+    expect(read()).not.toHaveProperty('minimumSupportedVersion');
+  });
+
+  it('allowDowngrade is there only when true', () => {
+    expect(read({}, FULL, { allowDowngrade: true }).allowDowngrade).toBe(true);
+    expect(read()).not.toHaveProperty('allowDowngrade');
+  });
+
+  it('notes is "" when there are none', () => {
+    expect(read({ notes: '' }).notes).toBe('');
+  });
+
+  it('version is echoed as it was published', () => {
+    const terms = TERMS;
+    expect(manifest(release('v2.0.0+5'), FULL, terms).version).toBe('v2.0.0+5');
+  });
+
+  it('nothing of the serving state leaks into it', () => {
+    const leaks = read({ status: 'published', rolloutPct: 5, targets: null, offered: true });
+    for (const field of ['id', 'status', 'rolloutPct', 'targets', 'offered', 'artifacts', 'arch']) {
+      expect(leaks).not.toHaveProperty(field);
+    }
+  });
+});
+
+describe('what Tauri’s updater accepts', () => {
+  const manifested = read({ notes: 'Fixes' });
+
+  it('never `name`, which it takes for a second `version` and fails on', () => {
+    expect(manifested).not.toHaveProperty('name');
+  });
+
+  it('never `platforms`, which makes it ignore url and signature', () => {
+    expect(manifested).not.toHaveProperty('platforms');
+  });
+
+  it('version and notes are text, url is absolute', () => {
+    expect(typeof manifested.version).toBe('string');
+    expect(typeof manifested.notes).toBe('string');
+    expect(new URL(String(manifested.url)).protocol).toBe('https:');
+  });
+
+  it('pub_date is RFC 3339 with an offset', () => {
+    expect(manifested.pub_date).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(Number.isNaN(Date.parse(String(manifested.pub_date)))).toBe(false);
+  });
+
+  it('the bytes are JSON in UTF-8, without a byte order mark', () => {
+    const bytes = manifestBytes(release('2.0.0', { notes: 'Grüße 🚀' }), FULL, TERMS);
+    expect(bytes[0]).toBe('{'.charCodeAt(0));
+    expect(bytes.includes(Buffer.from('Grüße 🚀', 'utf8'))).toBe(true);
+  });
+});

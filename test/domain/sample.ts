@@ -1,0 +1,164 @@
+// Builders and generators the domain tests share: short ways to say "a release like this, in a catalog
+// like that", so that a test shows only what its rule is about.
+
+import fc from 'fast-check';
+import type { Artifact, Targeting } from '../../src/contract/resource.ts';
+import { foldArch, foldPlatform } from '../../src/domain/artifact.ts';
+import { type Catalog, compileCatalog } from '../../src/domain/catalog.ts';
+import { hashText } from '../../src/domain/cohort.ts';
+import type { Device } from '../../src/domain/decide.ts';
+import type { ServingSnapshot, SnapshotRelease } from '../../src/domain/serving-snapshot.ts';
+import { parseVersion, type Version } from '../../src/domain/version.ts';
+
+/** An artifact that every device of every platform in these tests can take, unless told otherwise. */
+export const ANY_ARCH: Artifact = { platform: 'linux', url: 'https://dl.example.com/app' };
+
+/** A release at 100 %, published and for everybody; its id follows from its version. */
+export function release(version: string, parts: Partial<SnapshotRelease> = {}): SnapshotRelease {
+  return {
+    id: `rel-${version}`,
+    version,
+    notes: '',
+    status: 'published',
+    rolloutPct: 100,
+    targets: null,
+    offered: true,
+    createdAt: '2026-01-02T03:04:05.678Z',
+    artifacts: [ANY_ARCH],
+    ...parts,
+  };
+}
+
+/** What a channel serves: these releases, in this order. */
+export function snapshot(
+  releases: readonly SnapshotRelease[],
+  parts: Partial<ServingSnapshot> = {},
+): ServingSnapshot {
+  return {
+    appId: 'app-1',
+    appRef: 'acme',
+    channelId: 'chn-1',
+    channel: 'stable',
+    revision: 1,
+    updateMode: 'optional',
+    minimumSupportedVersion: null,
+    releases,
+    ...parts,
+  };
+}
+
+/** The same, compiled. */
+export function catalog(
+  releases: readonly SnapshotRelease[],
+  parts: Partial<ServingSnapshot> = {},
+): Catalog {
+  return compileCatalog(snapshot(releases, parts));
+}
+
+/** A version that is known to be one. */
+export function version(text: string): Version {
+  const parsed = parseVersion(text);
+  if (parsed === undefined) throw new Error(`not a version: ${text}`);
+  return parsed;
+}
+
+/** The reserved fields of a request, folded as the edge folds them. */
+export function fields(text: string, platform = 'linux', arch: string | undefined = 'x86_64') {
+  return { version: version(text), platform: foldPlatform(platform), arch: foldArch(arch) };
+}
+
+/** A device by its id (undefined: it did not identify itself) and labels. */
+export function device(id: string | undefined, labels: Record<string, string> = {}): Device {
+  return {
+    hash: id === undefined ? undefined : hashText(id),
+    labels: new Map(Object.entries(labels)),
+  };
+}
+
+/** A targeting object of which only one part is of interest. */
+export function targeting(parts: Partial<Targeting>): Targeting {
+  return { matchLabels: {}, matchExpressions: [], ...parts };
+}
+
+/** A record with an own key, even when the key is `__proto__`, as JSON.parse makes it. */
+export function ownRecord<Value>(entries: readonly (readonly [string, Value])[]) {
+  const record: Record<string, Value> = {};
+  for (const [key, value] of entries) {
+    Object.defineProperty(record, key, {
+      value,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  }
+  return record;
+}
+
+/** Few keys and values, so that random labels and random targeting meet; two keys are hostile ones. */
+const LABEL_KEYS = ['tier', 'region', '__proto__', 'constructor'] as const;
+const LABEL_VALUES = ['a', 'b', 'c'] as const;
+
+export const anyLabels = fc
+  .array(fc.tuple(fc.constantFrom(...LABEL_KEYS), fc.constantFrom(...LABEL_VALUES)), {
+    maxLength: 4,
+  })
+  .map((entries): ReadonlyMap<string, string> => new Map(entries));
+
+const anyValues = fc.uniqueArray(fc.constantFrom(...LABEL_VALUES), { minLength: 1, maxLength: 3 });
+
+const anyLabelExpression = fc.oneof(
+  fc.record({
+    key: fc.constantFrom(...LABEL_KEYS),
+    operator: fc.constantFrom('In' as const, 'NotIn' as const),
+    values: anyValues,
+  }),
+  fc.record({
+    key: fc.constantFrom(...LABEL_KEYS),
+    operator: fc.constantFrom('Exists' as const, 'DoesNotExist' as const),
+    values: fc.constant<string[]>([]),
+  }),
+);
+
+const anyFieldExpression = fc.oneof(
+  fc.record({
+    key: fc.constant('$version'),
+    operator: fc.constantFrom('VersionGte' as const, 'VersionLt' as const),
+    values: fc.constantFrom('1.0.0', '1.1', '2.0.0-beta.1', '2.0.0').map((value) => [value]),
+  }),
+  fc.record({
+    key: fc.constant('$platform'),
+    operator: fc.constantFrom('In' as const, 'NotIn' as const),
+    values: fc.constantFrom(['macOS'], ['linux'], ['win32', 'linux']),
+  }),
+  fc.record({
+    key: fc.constant('$arch'),
+    operator: fc.constantFrom('In' as const, 'NotIn' as const),
+    values: fc.constantFrom(['x64'], ['arm64'], ['x64', 'arm64']),
+  }),
+  fc.record({
+    key: fc.constant('$arch'),
+    operator: fc.constantFrom('Exists' as const, 'DoesNotExist' as const),
+    values: fc.constant<string[]>([]),
+  }),
+);
+
+export const anyExpression = fc.oneof(anyLabelExpression, anyFieldExpression);
+
+export const anyMatchLabels = fc
+  .uniqueArray(fc.tuple(fc.constantFrom(...LABEL_KEYS), anyValues), {
+    maxLength: 2,
+    selector: ([key]) => key,
+  })
+  .map(ownRecord);
+
+/** Targeting as serving control lets it in: `null`, or labels and expressions that are valid. */
+export const anyTargeting: fc.Arbitrary<Targeting | null> = fc.oneof(
+  { weight: 1, arbitrary: fc.constant(null) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      matchLabels: anyMatchLabels,
+      matchExpressions: fc.array(anyExpression, { maxLength: 2 }),
+    }),
+  },
+);
