@@ -9,6 +9,7 @@ export const FAILURES = {
   unknownChannel: { status: 404, message: 'Unknown channel' },
   unknownRelease: { status: 404, message: 'Unknown release' },
   unknownOrganization: { status: 404, message: 'Unknown organization' },
+  unknownDevice: { status: 404, message: 'Unknown device' },
   unknownKey: { status: 404, message: 'Unknown API key' },
   notFound: { status: 404, message: 'Not found' },
   methodNotAllowed: { status: 405, message: 'Method not allowed' },

@@ -1,11 +1,14 @@
 // The engine: hot state that the serving nodes share. It may be lost as a whole without breaking a
 // promise, so nothing here is a record: snapshots can be read again from the ledger, announcements are
-// only a hint (the catalog refresher finds what was missed), rate windows start anew.
+// only a hint (the catalog refresher finds what was missed), rate windows start anew. The one thing it owes while
+// it lives are the check-ins it has accepted: see `CheckInQueue`.
 //
 // Every method rejects with `Unavailable` when the engine cannot be reached or does not answer within its
 // time limit (below a second), and never waits for a reconnection. Implementations: memory, redis.
 
 import type { ServingSnapshot } from '../domain/serving-snapshot.ts';
+import type { CheckInQueue } from './check-in-queue.ts';
+import type { LabelCache } from './label-cache.ts';
 
 /** That a channel now serves another revision. `appRef` and `channel` name it, `revision` is the new one. */
 export type Announcement = {
@@ -21,7 +24,7 @@ export type RateDecision = {
   readonly waitMs: number;
 };
 
-export interface Engine {
+export interface Engine extends CheckInQueue, LabelCache {
   /**
    * Stores a snapshot for the other nodes, unless the stored one has a higher revision, or the same one and
    * at least as many offered releases: what is stored only moves forward, whatever the order in which

@@ -21,6 +21,7 @@ import type {
 } from '../contract/resource.ts';
 import type { Serving } from '../domain/serving.ts';
 import type { ServingSnapshot } from '../domain/serving-snapshot.ts';
+import type { FleetLedger } from './fleet-ledger.ts';
 
 /** Who did it. The audit keeps `admin-token`, or `key:` and the name, which says the key's id and name. */
 export type Actor = { readonly kind: 'key' | 'admin-token'; readonly name: string };
@@ -92,7 +93,7 @@ export type NewKey = {
 
 export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel';
 
-export interface Ledger {
+export interface Ledger extends FleetLedger {
   createOrganization(name: string, actor: Actor): Promise<Organization>;
 
   /** 404 unknown organization, 409 when the ref is taken (refs are unique across organizations). */
