@@ -2,7 +2,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { CatalogRefresher } from './background/catalog-refresher.ts';
-import { type Config, reachableHost } from './config.ts';
+import { type Config, ConfigError, reachableHost } from './config.ts';
 import { LastGoodFiles } from './engine/disk/last-good-files.ts';
 import { createMemoryEngine } from './engine/memory/memory-engine.ts';
 import { createRedisEngine } from './engine/redis/redis-engine.ts';
@@ -39,12 +39,18 @@ const IN_FLIGHT_WAIT_MS_MAX = 7000;
 
 /** Starts everything; rejects when the port is taken, the data directory is in use, or the schema unknown. */
 export async function composeService(config: Config, log: Log): Promise<Service> {
-  mkdirSync(config.dataDir, { recursive: true });
+  await fromSetting('DATA_DIR', () => mkdirSync(config.dataDir, { recursive: true }));
   const metrics = new Metrics();
-  const ledger = await openStoredLedger(config, log);
-  const engine = openEngine(config, log);
+  const ledger = await fromSetting(
+    config.databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL',
+    () => openStoredLedger(config, log),
+  );
+  const engine = await fromSetting('REDIS_URL', () => openEngine(config, log));
   const parts = assemble(config, log, metrics, ledger, engine);
-  const server = await startServer({ host: config.host, port: config.port, ...parts.handlers });
+  const { host, port } = config;
+  const server = await fromSetting('HOST, PORT', () =>
+    startServer({ host, port, ...parts.handlers }),
+  );
   parts.refresher.start(engine);
   return {
     address: config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`,
@@ -60,6 +66,19 @@ export async function composeService(config: Config, log: Log): Promise<Service>
       await ledger.close();
     },
   };
+}
+
+/** What can only be found wrong by using it is a wrong setting all the same: the error names the variable. */
+async function fromSetting<Value>(
+  variable: string,
+  use: () => Value | Promise<Value>,
+): Promise<Value> {
+  try {
+    return await use();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`${variable}: ${reason}`, { cause: error });
+  }
 }
 
 function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, engine: Engine) {

@@ -38,16 +38,19 @@ const ENVIRONMENT = z.object({
     'must be a postgres:// address',
   ),
   REDIS_URL: optionalText().refine(
-    (value) =>
-      value === undefined || value.split(',').every((part) => isUrl(part.trim(), REDIS_SCHEMES)),
+    (value) => value === undefined || isRedisAddress(value),
     'must be a redis:// or rediss:// address, or several of them separated by commas',
   ),
   DATA_DIR: text('./data'),
-  ADMIN_TOKEN: optionalText(),
+  // Anything else could be set but never be sent in a header, or be quoted by the error that says so.
+  ADMIN_TOKEN: optionalText().refine(
+    (value) => value === undefined || /^[\x21-\x7e]+$/.test(value),
+    'must be visible ASCII characters, without spaces',
+  ),
   SECRET_KEY: optionalText(),
   PUBLIC_URL: optionalText().refine(
-    (value) => value === undefined || isUrl(value, HTTP_SCHEMES),
-    'must be an http:// or https:// address',
+    (value) => value === undefined || (isUrl(value, HTTP_SCHEMES) && !/[?#]/.test(value)),
+    'must be an http:// or https:// address, without query and fragment',
   ),
   WORKERS: whole(1, 1, 64),
   TRUST_PROXY: whole(0, 0, 16),
@@ -140,6 +143,14 @@ function whole(fallback: number, min: number, max: number) {
     .refine((value) => /^\d{1,6}$/.test(value), reason)
     .transform(Number)
     .refine((value) => value >= min && value <= max, reason);
+}
+
+/** One address, or the nodes of a cluster; all but the first may be bare `host:port`. */
+function isRedisAddress(value: string): boolean {
+  const parts = value.split(',').map((part) => part.trim());
+  const [first = '', ...others] = parts.filter((part) => part !== '');
+  const urls = others.map((part) => (part.includes('://') ? part : `redis://${part}`));
+  return [first, ...urls].every((url) => isUrl(url, REDIS_SCHEMES));
 }
 
 function isUrl(value: string, schemes: readonly string[]): boolean {

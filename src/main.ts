@@ -35,7 +35,8 @@ async function start(config: Config, log: Log): Promise<Service> {
     return await composeService(config, log);
   } catch (error) {
     log.fatal({ err: error }, 'cannot start');
-    process.stderr.write(`sluice: ${error instanceof Error ? error.message : String(error)}\n`);
+    const reason = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`sluice: ${reason.replace(/\s+/g, ' ')}\n`);
     process.exit(1);
   }
 }

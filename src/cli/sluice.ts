@@ -16,7 +16,7 @@ const EXIT_USAGE = 2;
 export async function sluice(args: readonly string[]): Promise<number> {
   const program = new Command('sluice')
     .description('Self-hosted release control plane')
-    .showHelpAfterError('(run with --help for the usage)')
+    .configureOutput({ outputError: (text, write) => write(usageError(text)) })
     .exitOverride();
   program
     .command('serve')
@@ -31,6 +31,15 @@ export async function sluice(args: readonly string[]): Promise<number> {
   } catch (error) {
     return report(error);
   }
+}
+
+/** In the one line that every error takes, whatever the library makes of it. */
+function usageError(text: string): string {
+  const reason = text
+    .trim()
+    .replace(/^error: /, '')
+    .replace(/\s+/g, ' ');
+  return `sluice: ${reason} (run with --help for the usage)\n`;
 }
 
 function connect(): ServiceClient {

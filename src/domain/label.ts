@@ -13,6 +13,7 @@ export function refuseLabel(path: string, key: string, value: string): Failure |
   if (isLongerThan(key, LIMIT.labelKeyLengthMax)) {
     return invalidField(path, `Label key must be at most ${LIMIT.labelKeyLengthMax} characters`);
   }
+  if (key.includes('\0') || value.includes('\0')) return invalidField(path, 'Must not contain NUL');
   if (isLongerThan(value, LIMIT.labelValueLengthMax)) {
     return invalidField(path, `Must be at most ${LIMIT.labelValueLengthMax} characters`);
   }

@@ -50,14 +50,16 @@ export function writeReply(
 }
 
 /**
- * Without a length of its own: given one, uWebSockets.js waits for that many bytes to be written. A 204
- * has no Content-Length (RFC 9110), a HEAD has that of its GET.
+ * Without arguments of its own: given a length, or only `undefined` in its place, uWebSockets.js waits for
+ * bytes that never come. A 204 has no Content-Length (RFC 9110), a HEAD has that of its GET. The client
+ * closes the connection of a last answer, as the header tells it to.
  */
 function endWithoutBody(res: HttpResponse, reply: Reply, closes: boolean): void {
+  if (closes) res.writeHeader('Connection', 'close');
   if (reply.status !== 204) {
     res.writeHeader('Content-Length', String(Buffer.byteLength(reply.body ?? '')));
   }
-  res.endWithoutBody(undefined, closes);
+  res.endWithoutBody();
 }
 
 const STATUS_LINES = new Map<number, string>();

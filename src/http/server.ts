@@ -65,7 +65,10 @@ function listen(app: TemplatedApp, { host, port }: ServerOptions): Promise<us_li
     const listenExclusively = app.listen.bind(app) as unknown as ListenExclusively;
     listenExclusively(host, port, EXCLUSIVE_PORT, (socket) => {
       if (socket) resolve(socket);
-      else reject(new Error(`cannot listen on ${host}:${port}: is it in use?`));
+      else
+        reject(
+          new Error(`cannot listen on ${host}:${port}, which is in use or not of this machine`),
+        );
     });
   });
 }
