@@ -2,13 +2,18 @@
 
 import { mkdirSync } from 'node:fs';
 import { CatalogRefresher } from './background/catalog-refresher.ts';
+import { CheckInDrain } from './background/check-in-drain.ts';
+import { FleetSweeper } from './background/fleet-sweeper.ts';
 import { type Config, ConfigError, reachableHost } from './config.ts';
 import { LastGoodFiles } from './engine/disk/last-good-files.ts';
 import { createMemoryEngine } from './engine/memory/memory-engine.ts';
 import { createRedisEngine } from './engine/redis/redis-engine.ts';
+import { createAdmit } from './http/console/admission.ts';
 import { consoleRoutes } from './http/console/console-routes.ts';
+import { fleetConsoleRoutes } from './http/console/fleet-console-routes.ts';
 import { CHECK_PLACEHOLDER, createCheckRoute } from './http/device/check-route.ts';
 import { healthRoutes } from './http/health-routes.ts';
+import { fleetRoutes } from './http/manage/fleet-routes.ts';
 import { manageRoutes } from './http/manage/manage-routes.ts';
 import { createRouter } from './http/router.ts';
 import { startServer } from './http/server.ts';
@@ -18,10 +23,15 @@ import type { Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
 import { Administer } from './operations/administer.ts';
 import { Catalogs } from './operations/catalogs.ts';
+import { CheckIns } from './operations/check-ins.ts';
 import { CheckUpdate } from './operations/check-update.ts';
+import { DeviceLabels } from './operations/device-labels.ts';
 import { FirstOffers } from './operations/first-offer.ts';
+import { LiveFeed } from './operations/live-feed.ts';
+import { PlanWave } from './operations/plan-wave.ts';
 import { Readiness } from './operations/readiness.ts';
 import { createSpreadChange } from './operations/spread-change.ts';
+import { ViewFleet } from './operations/view-fleet.ts';
 import type { Engine } from './ports/engine.ts';
 import type { Ledger } from './ports/ledger.ts';
 import { readOrCreateToken } from './token-file.ts';
@@ -35,6 +45,9 @@ export type Service = {
 };
 
 /** Leaves room below the 10 s that a stop may take for the stores to close. */
+const DRAIN_WAIT_MS_MAX = 1500;
+/** How long a check-in waits for company before it is sent. */
+const CHECK_IN_INTERVAL_MS = 50;
 const IN_FLIGHT_WAIT_MS_MAX = 7000;
 
 /** Starts everything; rejects when the port is taken, the data directory is in use, or the schema unknown. */
@@ -52,6 +65,7 @@ export async function composeService(config: Config, log: Log): Promise<Service>
     startServer({ host, port, ...parts.handlers }),
   );
   parts.refresher.start(engine);
+  parts.fleet.start();
   return {
     address: config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`,
     port: server.port,
@@ -61,6 +75,7 @@ export async function composeService(config: Config, log: Log): Promise<Service>
       await parts.traffic.drain(IN_FLIGHT_WAIT_MS_MAX);
       server.close();
       await parts.refresher.stop();
+      await parts.fleet.stop();
       await parts.lastGood.flush();
       await engine.close();
       await ledger.close();
@@ -91,16 +106,22 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
   const firstOffers = new FirstOffers(ledger, metrics, log, (catalog, release) =>
     catalogs.noteOffered(catalog, release),
   );
-  const check = new CheckUpdate(catalogs, firstOffers, metrics);
+  const fleet = assembleFleet(config, log, metrics, ledger, engine);
+  const { labels, checkIns, live } = fleet;
+  const check = new CheckUpdate({ catalogs, firstOffers, labels, checkIns, metrics });
+  const planWave = new PlanWave({ ledger, catalogs, check, labels, live });
   const readiness = new Readiness(ledger, catalogs, lastGood);
   const traffic = new Traffic(log, metrics.requests);
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
-  const adminToken = adminTokenOf(config);
+  const admit = createAdmit(adminTokenOf(config));
+  const guards = { ledger, engine, alone: createMemoryEngine(), metrics };
   const routes = [
     CHECK_PLACEHOLDER,
     ...healthRoutes(() => readiness.obstacle(), metrics.registry),
-    ...manageRoutes({ ledger, engine, alone: createMemoryEngine(), metrics, spread }),
-    ...consoleRoutes(new Administer(ledger, spread), adminToken),
+    ...manageRoutes({ ...guards, spread }),
+    ...fleetRoutes({ ...guards, labels, live, planWave }),
+    ...consoleRoutes(new Administer(ledger, spread), admit),
+    ...fleetConsoleRoutes(new ViewFleet(ledger, live), admit),
   ];
   return {
     handlers: {
@@ -111,6 +132,41 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
     lastGood,
     readiness,
     traffic,
+    fleet,
+  };
+}
+
+/** What records the fleet: from the check to the engine, from the engine to the ledger. */
+function assembleFleet(config: Config, log: Log, metrics: Metrics, ledger: Ledger, engine: Engine) {
+  const live = new LiveFeed(engine, metrics, log);
+  const labels = new DeviceLabels({ ledger, engine, metrics, log });
+  const checkIns = new CheckIns(engine, live, metrics, log);
+  const drain = new CheckInDrain({ queue: engine, ledger, labels, metrics, log });
+  const retention = {
+    devicesDays: config.deviceRetentionDays,
+    hoursDays: config.adoptionRetentionDays,
+  };
+  const sweeper = new FleetSweeper(ledger, retention, metrics, log);
+  metrics.gauge('sluice_check_ins_held', 'Check-ins not yet sent', () => checkIns.size);
+  return {
+    labels,
+    checkIns,
+    live,
+    start() {
+      live.start();
+      checkIns.start(CHECK_IN_INTERVAL_MS);
+      drain.start();
+      sweeper.start();
+    },
+    /** Hands on what is held; an engine that ends with this process is emptied into the ledger. */
+    async stop() {
+      live.stop();
+      await sweeper.stop();
+      await checkIns.stop();
+      if (config.redisUrl === undefined) await drain.finish(DRAIN_WAIT_MS_MAX);
+      else await drain.stop();
+      labels.stop();
+    },
   };
 }
 

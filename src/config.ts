@@ -16,6 +16,8 @@ export type Config = Readonly<{
   /** Undefined: the address the service turns out to listen on. */
   publicUrl: string | undefined;
   workers: number;
+  deviceRetentionDays: number;
+  adoptionRetentionDays: number;
   trustProxy: number;
   logLevel: LogLevel;
 }>;
@@ -53,6 +55,8 @@ const ENVIRONMENT = z.object({
     'must be an http:// or https:// address, without query and fragment',
   ),
   WORKERS: whole(1, 1, 64),
+  DEVICE_RETENTION_DAYS: whole(180, 1, 36_500),
+  ADOPTION_RETENTION_DAYS: whole(400, 1, 36_500),
   TRUST_PROXY: whole(0, 0, 16),
   LOG_LEVEL: z
     .string()
@@ -87,6 +91,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     secretKey: settings.SECRET_KEY,
     publicUrl: settings.PUBLIC_URL?.replace(/\/+$/, ''),
     workers: settings.WORKERS,
+    deviceRetentionDays: settings.DEVICE_RETENTION_DAYS,
+    adoptionRetentionDays: settings.ADOPTION_RETENTION_DAYS,
     trustProxy: settings.TRUST_PROXY,
     logLevel: settings.LOG_LEVEL,
   });

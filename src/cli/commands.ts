@@ -17,6 +17,15 @@ export function addCommands(program: Command, connect: Connect): void {
   addKeyCommands(program, connect);
   asking(
     program
+      .command('devices')
+      .description("show an app's devices, by device id")
+      .requiredOption('--app <ref>', 'app')
+      .option('--limit <n>', 'how many devices', wholeNumber),
+    connect,
+    ({ app, limit }) => ({ method: 'GET', path: `devices?${query({ app, limit })}` }),
+  );
+  asking(
+    program
       .command('audit')
       .description('show who changed what, newest first')
       .requiredOption('--org <id>', 'organization')

@@ -21,6 +21,10 @@ export const LIMIT = {
   artifactPassThroughLengthMax: 16 * 1024,
   bodyBytesMax: 1024 * 1024,
 
+  devicesPerCallMax: 500,
+  devicePageMax: 1000,
+  devicePageDefault: 100,
+
   refLengthMax: 64,
   nameLengthMax: 200,
   channelsPerCreateMax: 50,

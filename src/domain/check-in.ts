@@ -1,6 +1,7 @@
 // A check-in: what the fleet's record learns from one update check, or from one device of a report. Check-ins
 // of the same device merge; the newest wins, and nothing known is forgotten for something unknown.
 
+import { mergeLabels } from './merge-labels.ts';
 import type { Labels } from './targeting.ts';
 
 /** How the service heard of the device: it asked itself, or an orchestrator spoke for it. */
@@ -57,5 +58,5 @@ export function coalesceCheckIns(checkIns: Iterable<CheckIn>): CheckIn[] {
 
 function mergeUpdates(earlier: Labels | undefined, later: Labels | undefined): Labels | undefined {
   if (earlier === undefined || later === undefined) return later ?? earlier;
-  return new Map([...earlier, ...later]);
+  return mergeLabels(earlier, later);
 }

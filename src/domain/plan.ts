@@ -24,8 +24,8 @@ export type Plan = {
   readonly reasonWithout: NoOfferReason;
   /** Why the highest release in question can come for no such device, when that is so. */
   readonly headReason: NoOfferReason | undefined;
-  /** Whether any candidate asks for labels, so that a caller fetches them only when they matter. */
-  readonly needsLabels: boolean;
+  /** The labels that any candidate asks for: a caller fetches them only when they matter. */
+  readonly labelKeys: readonly string[];
 };
 
 export type NoOfferReason =
@@ -58,7 +58,7 @@ export function planUpdate(catalog: Catalog, fields: RequestFields & { version: 
     allowDowngrade: isDowngrade,
     reasonWithout: reasonWithout(catalog, fields.version, isDowngrade, to > from),
     headReason: head === undefined ? undefined : obstacleForAll(head.release, fields),
-    needsLabels: candidates.some(({ release }) => release.targeting.labelTests.length > 0),
+    labelKeys: [...new Set(candidates.flatMap(({ release }) => release.targeting.labelKeys))],
   };
 }
 

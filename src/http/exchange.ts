@@ -9,6 +9,7 @@ import { LIMIT } from '../contract/limit.ts';
 import type { Log } from '../observe/log.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { receiveBody } from './body.ts';
+import { writeEventStream } from './event-stream.ts';
 import { failureReply, type Reply, writeReply } from './reply.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -81,7 +82,11 @@ export function answerLater(
     over?.();
     traffic.end(isGone ? undefined : reply.status);
     if (isGone) return;
-    res.cork(() => writeReply(res, reply, request.method === 'HEAD', traffic.endsConnection()));
+    res.cork(() => {
+      const isHead = request.method === 'HEAD';
+      if (reply.events !== undefined && !isHead) over = writeEventStream(res, reply.events);
+      else writeReply(res, reply, isHead, traffic.endsConnection());
+    });
   });
 }
 

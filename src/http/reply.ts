@@ -3,12 +3,15 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import type { Failure } from '../contract/failure.ts';
+import type { EventSource } from './event-stream.ts';
 
 export type Reply = {
   readonly status: number;
   readonly contentType?: string;
   readonly headers?: readonly (readonly [string, string])[];
   readonly body?: string | Buffer;
+  /** Instead of a body: an answer that goes on. */
+  readonly events?: EventSource;
   /** Closes the connection afterwards: for a request whose rest nobody will read. */
   readonly closes?: boolean;
 };

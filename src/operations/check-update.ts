@@ -1,14 +1,19 @@
 // The device update check. On a warm catalog the answer is there at once and nothing waits; only a cold
-// channel and a release's first offer take the second, asynchronous way.
+// channel, a release's first offer and labels that are not in the request take the second, asynchronous way.
 
 import { isFailure, type Outcome } from '../contract/failure.ts';
 import { type Candidate, type Catalog, candidateBytes } from '../domain/catalog.ts';
-import { type Decision, type Device, decide } from '../domain/decide.ts';
+import type { CheckIn } from '../domain/check-in.ts';
+import { type Decision, decide } from '../domain/decide.ts';
+import { mergeLabels } from '../domain/merge-labels.ts';
 import { type Plan, planUpdate } from '../domain/plan.ts';
-import type { RequestFields } from '../domain/targeting.ts';
+import type { Labels, RequestFields } from '../domain/targeting.ts';
 import type { Version } from '../domain/version.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { Unavailable } from '../ports/unavailable.ts';
 import type { CatalogSlot, Catalogs } from './catalogs.ts';
+import type { CheckIns } from './check-ins.ts';
+import type { DeviceLabels } from './device-labels.ts';
 import type { FirstOffers } from './first-offer.ts';
 
 /**
@@ -23,92 +28,201 @@ export type CheckSubject = {
   plan: Plan | undefined;
 };
 
+/** Who asks. Without an id a device has no cohort, no stored labels, and leaves no trace. */
+export type CheckDevice = {
+  readonly id: string | undefined;
+  /** `hashText` of the id. */
+  readonly hash: number | undefined;
+  /** Those of the request. */
+  readonly labels: Labels;
+};
+
 /** The manifest's bytes, or undefined when this device gets nothing, and why. */
 export type CheckAnswer = {
   readonly body: Buffer | undefined;
   readonly reason: Decision['reason'];
+  /** The release whose manifest it is. */
+  readonly releaseId: string | undefined;
+};
+
+export type CheckUpdateDependencies = {
+  readonly catalogs: Catalogs;
+  readonly firstOffers: FirstOffers;
+  readonly labels: DeviceLabels;
+  readonly checkIns: CheckIns;
+  readonly metrics: Metrics;
 };
 
 /** How often a first offer is decided again because the channel moved meanwhile. */
 const DECISIONS_MAX = 10;
 
 export class CheckUpdate {
-  private readonly catalogs: Catalogs;
-  private readonly firstOffers: FirstOffers;
-  private readonly metrics: Metrics;
+  private readonly dependencies: CheckUpdateDependencies;
 
-  constructor(catalogs: Catalogs, firstOffers: FirstOffers, metrics: Metrics) {
-    this.catalogs = catalogs;
-    this.firstOffers = firstOffers;
-    this.metrics = metrics;
+  constructor(dependencies: CheckUpdateDependencies) {
+    this.dependencies = dependencies;
   }
 
   /** The answer, when it can be given without waiting; undefined sends the caller to `later`. */
-  now(subject: CheckSubject, device: Device): CheckAnswer | undefined {
-    subject.slot ??= this.catalogs.peek(subject.app, subject.channel);
+  now(subject: CheckSubject, device: CheckDevice): CheckAnswer | undefined {
+    subject.slot ??= this.dependencies.catalogs.peek(subject.app, subject.channel);
     const catalog = subject.slot?.catalog;
     if (catalog === undefined) {
       subject.slot = undefined;
       return undefined;
     }
     const plan = planFor(subject, catalog);
+    if (this.mustWaitForLabels(plan, device)) return undefined;
     const decision = decide(plan, device);
     if (decision.candidate !== undefined && !decision.candidate.release.offered) return undefined;
-    return this.answer(plan, decision);
+    return this.conclude(subject, device, plan, decision);
   }
 
-  /** The answer, after loading the channel or recording a first offer. 404 unknown, 503 cannot be told. */
-  async later(subject: CheckSubject, device: Device): Promise<Outcome<CheckAnswer>> {
-    const slot = await this.catalogs.find(subject.app, subject.channel);
+  /** The answer, after whatever it has to wait for. 404 unknown, 503 cannot be told. */
+  async later(subject: CheckSubject, device: CheckDevice): Promise<Outcome<CheckAnswer>> {
+    const slot = await this.dependencies.catalogs.find(subject.app, subject.channel);
     if (isFailure(slot)) return slot;
     subject.slot = slot;
+    const catalog = slot.catalog;
+    if (catalog === undefined) return this.later(subject, device);
+    const labels = await this.labelsFor(subject, planFor(subject, catalog), device);
+    const settled = await this.settle(subject, slot, { hash: device.hash, labels });
+    return settled === undefined
+      ? this.later(subject, device)
+      : this.conclude(subject, device, settled.plan, settled.decision);
+  }
+
+  /**
+   * The decision for a device with these labels, its first offer recorded where it is one. Undefined when
+   * the channel was evicted or asks for other labels than when they were looked up: begin again.
+   */
+  async settle(
+    subject: CheckSubject,
+    slot: CatalogSlot,
+    device: { readonly hash: number | undefined; readonly labels: Labels },
+  ): Promise<{ plan: Plan; decision: Decision } | undefined> {
     const barred = new Set<string>();
+    const labelKeys = subject.plan?.labelKeys;
     for (let stale = 0; ; ) {
       const catalog = slot.catalog;
-      if (catalog === undefined) return this.later(subject, device);
+      if (catalog === undefined) return undefined;
       const plan = planFor(subject, catalog);
+      if (labelKeys !== undefined && !includesAll(labelKeys, plan.labelKeys)) return undefined;
       const decision = decide(plan, device, barred);
       const { candidate } = decision;
-      if (candidate === undefined || candidate.release.offered) return this.answer(plan, decision);
-      const outcome = await this.settle(catalog, candidate, stale < DECISIONS_MAX);
-      if (outcome === 'recorded') return this.answer(plan, decision);
+      if (candidate === undefined || candidate.release.offered) return { plan, decision };
+      const outcome = await this.recordOffer(catalog, candidate, stale < DECISIONS_MAX);
+      if (outcome === 'recorded') return { plan, decision };
       if (outcome === 'stale') stale += 1;
       else barred.add(candidate.release.source.id);
     }
   }
 
+  /** Whether the labels that decide, or that are to be stored, are not all in this process. */
+  private mustWaitForLabels(plan: Plan, { id, labels }: CheckDevice): boolean {
+    if (id === undefined) return false;
+    if (!hasKeys(labels, plan.labelKeys)) return true;
+    if (labels.size === 0) return false;
+    const name = { appId: plan.catalog.snapshot.appId, deviceId: id };
+    return !this.dependencies.labels.isStored(name, labels);
+  }
+
+  /** The labels to decide by: the request's over the stored ones. Stores the request's where they are new. */
+  private async labelsFor(subject: CheckSubject, plan: Plan, device: CheckDevice): Promise<Labels> {
+    const { id, labels } = device;
+    if (id === undefined || !this.mustWaitForLabels(plan, device)) return labels;
+    const store = this.dependencies.labels;
+    try {
+      if (labels.size === 0) {
+        return await store.read({ appId: plan.catalog.snapshot.appId, deviceId: id });
+      }
+      const checkIn = describeCheckIn(subject, plan.catalog, { ...device, id }, undefined);
+      return mergeLabels(await store.store({ ...checkIn, labels }), labels);
+    } catch (error) {
+      // Without any store the request's labels decide if they are enough: their check-in carries them on.
+      if (error instanceof Unavailable && hasKeys(labels, plan.labelKeys)) return labels;
+      throw error;
+    }
+  }
+
   /** Records a first offer; when the catalog turns out stale, fetches a newer one before saying so. */
-  private async settle(
+  private async recordOffer(
     catalog: Catalog,
     { release }: Candidate,
     mayRetry: boolean,
   ): Promise<'recorded' | 'stale' | 'unavailable'> {
-    const outcome = await this.firstOffers.record(catalog, release);
+    const outcome = await this.dependencies.firstOffers.record(catalog, release);
     if (outcome !== 'stale') return outcome;
     if (!mayRetry) return 'unavailable';
     const { channelId, revision } = catalog.snapshot;
     try {
-      await this.catalogs.chase(channelId, revision + 1);
+      await this.dependencies.catalogs.chase(channelId, revision + 1);
       return 'stale';
-    } catch {
-      // The store went away between the two calls; the catalogs have counted it.
-      return 'unavailable';
+    } catch (error) {
+      // The store went away between the two calls.
+      if (error instanceof Unavailable) return 'unavailable';
+      throw error;
     }
   }
 
-  private answer(plan: Plan, decision: Decision): CheckAnswer {
-    this.metrics.checks.add(decision.reason);
-    const { candidate, reason } = decision;
-    if (candidate === undefined) return { body: undefined, reason };
-    const { catalog, isRequired, allowDowngrade } = plan;
-    return { body: candidateBytes(catalog, candidate, isRequired, allowDowngrade), reason };
+  /** Hands the check-in over and gives the answer. */
+  private conclude(
+    subject: CheckSubject,
+    device: CheckDevice,
+    plan: Plan,
+    decision: Decision,
+  ): CheckAnswer {
+    const { metrics, checkIns } = this.dependencies;
+    metrics.checks.add(decision.reason);
+    const answer = answerOf(plan, decision);
+    const { id } = device;
+    if (id !== undefined) {
+      checkIns.add(describeCheckIn(subject, plan.catalog, { ...device, id }, answer.releaseId));
+    }
+    return answer;
   }
 }
 
+/** A decision as what is sent. */
+export function answerOf(plan: Plan, { candidate, reason }: Decision): CheckAnswer {
+  if (candidate === undefined) return { body: undefined, reason, releaseId: undefined };
+  const { catalog, isRequired, allowDowngrade } = plan;
+  const body = candidateBytes(catalog, candidate, isRequired, allowDowngrade);
+  return { body, reason, releaseId: candidate.release.source.id };
+}
+
+function describeCheckIn(
+  { fields }: CheckSubject,
+  { snapshot }: Catalog,
+  device: { readonly id: string; readonly labels: Labels },
+  offeredReleaseId: string | undefined,
+): CheckIn {
+  return {
+    appId: snapshot.appId,
+    deviceId: device.id,
+    channel: snapshot.channel,
+    version: fields.version.canonical,
+    platform: fields.platform,
+    arch: fields.arch,
+    source: 'pull',
+    at: Date.now(),
+    labels: device.labels.size === 0 ? undefined : device.labels,
+    offeredReleaseId,
+  };
+}
+
 /** The subject's plan on this catalog, made anew only when the catalog is another one. */
-function planFor(subject: CheckSubject, catalog: Catalog): Plan {
+export function planFor(subject: CheckSubject, catalog: Catalog): Plan {
   if (subject.plan?.catalog === catalog) return subject.plan;
   const plan = planUpdate(catalog, subject.fields);
   subject.plan = plan;
   return plan;
+}
+
+function hasKeys(labels: Labels, keys: readonly string[]): boolean {
+  return keys.every((key) => labels.has(key));
+}
+
+function includesAll(known: readonly string[], wanted: readonly string[]): boolean {
+  return wanted.every((key) => known.includes(key));
 }

@@ -1,12 +1,13 @@
 // The engine: hot state that the serving nodes share. It may be lost as a whole without breaking a
 // promise, so nothing here is a record: snapshots can be read again from the ledger, announcements are
-// only a hint (the catalog refresher finds what was missed), rate windows start anew. The one thing it owes while
-// it lives are the check-ins it has accepted: see `CheckInQueue`.
+// only a hint (the catalog refresher finds what was missed), rate windows start anew. The one thing it owes
+// while it lives are the check-ins it has accepted: see `CheckInQueue`.
 //
 // Every method rejects with `Unavailable` when the engine cannot be reached or does not answer within its
 // time limit (below a second), and never waits for a reconnection. Implementations: memory, redis.
 
 import type { ServingSnapshot } from '../domain/serving-snapshot.ts';
+import type { ActivityFeed } from './activity-feed.ts';
 import type { CheckInQueue } from './check-in-queue.ts';
 import type { LabelCache } from './label-cache.ts';
 
@@ -24,7 +25,7 @@ export type RateDecision = {
   readonly waitMs: number;
 };
 
-export interface Engine extends CheckInQueue, LabelCache {
+export interface Engine extends CheckInQueue, LabelCache, ActivityFeed {
   /**
    * Stores a snapshot for the other nodes, unless the stored one has a higher revision, or the same one and
    * at least as many offered releases: what is stored only moves forward, whatever the order in which

@@ -125,6 +125,15 @@ export interface Ledger extends FleetLedger {
   /** Newest first. 404 unknown organization. */
   listAudit(organizationId: string, limit: number): Promise<Outcome<readonly AuditEntry[]>>;
 
+  /** The organization's app with this ref or id. 404 unknown app. */
+  findApp(
+    organizationId: string,
+    app: string,
+  ): Promise<Outcome<{ readonly id: string; readonly ref: string }>>;
+
+  /** Any organization's app, for operators. `app` is a ref or an id. 404 unknown app. */
+  findAnyApp(app: string): Promise<Outcome<{ readonly id: string; readonly ref: string }>>;
+
   /** The organization's apps by ref, each with its channels by name. */
   listApps(organizationId: string): Promise<readonly App[]>;
 

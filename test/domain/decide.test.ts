@@ -221,8 +221,8 @@ describe('4: eligible = targeting matches, in the cohort, an artifact matches; t
       release('2.0.0', { targets: TIER_A }),
       release('3.0.0', { rolloutPct: 10 }),
     ]);
-    expect(planUpdate(served, fields('1.0.0')).needsLabels).toBe(true);
-    expect(planUpdate(served, fields('2.0.0')).needsLabels).toBe(false);
+    expect(planUpdate(served, fields('1.0.0')).labelKeys).toEqual(['tier']);
+    expect(planUpdate(served, fields('2.0.0')).labelKeys).toEqual([]);
   });
 });
 

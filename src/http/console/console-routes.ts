@@ -1,18 +1,16 @@
 // The console API: what an operator sets up, with the admin token. The `sluice` command speaks it.
 
 import { z } from 'zod';
-import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isFreeRef, isRef } from '../../contract/ref.ts';
 import { UPDATE_MODES } from '../../contract/resource.ts';
 import type { Administer } from '../../operations/administer.ts';
-import { equalSecrets } from '../../operations/api-key.ts';
-import { bearerToken } from '../bearer-token.ts';
-import type { Exchange, Handler } from '../exchange.ts';
-import { failureReply, jsonReply } from '../reply.ts';
+import type { Exchange } from '../exchange.ts';
 import type { Route } from '../router.ts';
 import { nameField, rolloutField, textField, versionField } from '../shape/field.ts';
 import { parseBody, parseShape } from '../shape/parse-shape.ts';
+import type { Admit } from './admission.ts';
 
 const REF_REASON = `Must be 1 to ${LIMIT.refLengthMax} letters, digits, dots, dashes or underscores`;
 const DEFAULT_CHANNELS = ['stable', 'beta'];
@@ -56,11 +54,8 @@ const auditQuery = z.object({
     .default(LIMIT.auditEntriesDefault),
 });
 
-/** The routes below `/console/api`. Without an admin token they refuse everybody. */
-export function consoleRoutes(
-  administer: Administer,
-  adminToken: string | undefined,
-): readonly Route[] {
+/** The routes below `/console/api`. */
+export function consoleRoutes(administer: Administer, admit: Admit): readonly Route[] {
   const post = <Body extends z.ZodType>(
     path: string,
     shape: Body,
@@ -69,8 +64,7 @@ export function consoleRoutes(
   ): Route => ({
     method,
     path: `/console/api/${path}`,
-    handler: admitting(
-      adminToken,
+    handler: admit(
       async (exchange) => {
         const body = await parseBody(exchange, shape);
         return isFailure(body) ? body : work(body);
@@ -94,12 +88,12 @@ export function consoleRoutes(
     {
       method: 'POST',
       path: '/console/api/keys/:id/revoke',
-      handler: admitting(adminToken, ({ params }) => administer.revokeKey(params.get('id') ?? '')),
+      handler: admit(({ params }) => administer.revokeKey(params.get('id') ?? '')),
     },
     {
       method: 'GET',
       path: '/console/api/audit',
-      handler: admitting(adminToken, (exchange) => listAudit(administer, exchange)),
+      handler: admit((exchange) => listAudit(administer, exchange)),
     },
   ];
 }
@@ -109,19 +103,4 @@ async function listAudit(administer: Administer, { query }: Exchange): Promise<O
   if (isFailure(wanted)) return wanted;
   const entries = await administer.listAudit(wanted.org, wanted.limit);
   return isFailure(entries) ? entries : { entries };
-}
-
-/** Runs the work for whoever holds the admin token and answers with what it gives. */
-function admitting(
-  adminToken: string | undefined,
-  work: (exchange: Exchange) => Promise<Outcome<unknown>>,
-  status = 200,
-): Handler {
-  return async (exchange) => {
-    const presented = bearerToken(exchange);
-    const isAdmitted =
-      adminToken !== undefined && presented !== undefined && equalSecrets(presented, adminToken);
-    const outcome = isAdmitted ? await work(exchange) : fail('adminUnauthorized');
-    return isFailure(outcome) ? failureReply(outcome) : jsonReply(status, outcome);
-  };
 }

@@ -5,8 +5,12 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { LRUCache } from 'lru-cache';
 import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { hashText } from '../../domain/cohort.ts';
-import type { Device } from '../../domain/decide.ts';
-import type { CheckAnswer, CheckSubject, CheckUpdate } from '../../operations/check-update.ts';
+import type {
+  CheckAnswer,
+  CheckDevice,
+  CheckSubject,
+  CheckUpdate,
+} from '../../operations/check-update.ts';
 import { answerLater, faultReply } from '../exchange.ts';
 import { failureReply, type Reply, writeReply } from '../reply.ts';
 import type { Route } from '../router.ts';
@@ -72,11 +76,11 @@ export const CHECK_PLACEHOLDER: Route = {
   handler: () => failureReply(fail('notFound')),
 };
 
-function readDevice(req: HttpRequest): Outcome<Device> {
+function readDevice(req: HttpRequest): Outcome<CheckDevice> {
   const labels = readLabels(req.getQuery());
   if (isFailure(labels)) return labels;
   const id = readDeviceIdentity(req.getHeader(DEVICE_HEADER));
-  return { hash: id === undefined ? undefined : hashText(id), labels };
+  return { id, hash: id === undefined ? undefined : hashText(id), labels };
 }
 
 function refuse(res: HttpResponse, failure: Failure, method: string, traffic: Traffic): void {

@@ -10,6 +10,7 @@ import {
 } from '../../contract/resource.ts';
 import { refuseLabel } from '../../domain/label.ts';
 import { parseVersion } from '../../domain/version.ts';
+import { isPlainObject } from '../is-plain-object.ts';
 import { isStorable, textField } from './field.ts';
 
 const RESERVED_KEYS = new Set(['$version', '$platform', '$arch']);
@@ -96,8 +97,4 @@ function refuseKey(key: string): string | undefined {
 
 function isVersion(text: string): boolean {
   return parseVersion(text) !== undefined;
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

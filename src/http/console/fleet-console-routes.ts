@@ -1,0 +1,62 @@
+// What the console shows of the fleet: devices, one device, the fleet now, adoption over time, the live feed.
+
+import { z } from 'zod';
+import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { ViewFleet } from '../../operations/view-fleet.ts';
+import type { EventSource } from '../event-stream.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Route } from '../router.ts';
+import { nameField, textField } from '../shape/field.ts';
+import { parseShape } from '../shape/parse-shape.ts';
+import { type Admit, streaming } from './admission.ts';
+
+const timeField = z.iso.datetime({ offset: true, error: 'Must be an RFC 3339 time' });
+const filterField = textField(LIMIT.labelValueLengthMax, 0).optional();
+
+const devicesQuery = z.object({
+  app: nameField,
+  version: filterField,
+  channel: filterField,
+  platform: filterField,
+  label: z
+    .string()
+    .regex(/^[^=]+=/, 'Must be key=value')
+    .transform((text) => {
+      const at = text.indexOf('=');
+      return { key: text.slice(0, at), value: text.slice(at + 1) };
+    })
+    .optional(),
+  seenSince: timeField.optional(),
+  after: filterField,
+  limit: z.coerce.number().int().min(1).max(LIMIT.devicePageMax).default(LIMIT.devicePageDefault),
+});
+const deviceQuery = z.object({ app: nameField, deviceId: textField(LIMIT.deviceIdLengthMax) });
+const appQuery = z.object({ app: nameField });
+const adoptionQuery = z.object({ app: nameField, since: timeField.optional() });
+
+/** The fleet's routes below `/console/api`. */
+export function fleetConsoleRoutes(view: ViewFleet, admit: Admit): readonly Route[] {
+  const get = <Shape extends z.ZodType>(
+    path: string,
+    shape: Shape,
+    read: (query: z.output<Shape>) => Promise<Outcome<unknown>>,
+  ): Route => ({
+    method: 'GET',
+    path: `/console/api/${path}`,
+    handler: admit(async ({ query }: Exchange) => {
+      const wanted = parseShape(shape, Object.fromEntries(query));
+      return isFailure(wanted) ? wanted : read(wanted);
+    }),
+  });
+  return [
+    get('devices', devicesQuery, ({ app, ...filter }) => view.listDevices(app, filter)),
+    get('device', deviceQuery, ({ app, deviceId }) => view.readDevice(app, deviceId)),
+    get('fleet', appQuery, ({ app }) => view.readFleet(app)),
+    get('adoption', adoptionQuery, ({ app, since }) => view.readAdoption(app, since, Date.now())),
+    get('live', appQuery, async ({ app }) => {
+      const source: Outcome<EventSource> = await view.watch(app);
+      return isFailure(source) ? source : streaming(source);
+    }),
+  ];
+}

@@ -1,0 +1,75 @@
+// The push-mode routes of the management API (contract 4.5 and 4.6).
+
+import { isFailure } from '../../contract/failure.ts';
+import type { Caller } from '../../operations/authenticate-key.ts';
+import type { PlanWave, Wave, WaveDecision } from '../../operations/plan-wave.ts';
+import { type ReportFleetDependencies, reportFleet } from '../../operations/report-fleet.ts';
+import type { Exchange } from '../exchange.ts';
+import { failureReply, jsonReply, type Reply } from '../reply.ts';
+import type { Route } from '../router.ts';
+import { planWaveBody, reportFleetBody } from '../shape/fleet-body.ts';
+import { parseBody } from '../shape/parse-shape.ts';
+import { createGuard, type GuardDependencies } from './guard.ts';
+
+export type FleetDependencies = GuardDependencies &
+  ReportFleetDependencies & { readonly planWave: PlanWave };
+
+/** The routes below `/api/v1/fleet`. */
+export function fleetRoutes(dependencies: FleetDependencies): readonly Route[] {
+  const guard = createGuard(dependencies);
+  return [
+    {
+      method: 'POST',
+      path: '/api/v1/fleet/report',
+      handler: guard((caller, exchange) => report(dependencies, caller, exchange)),
+    },
+    {
+      method: 'POST',
+      path: '/api/v1/fleet/decisions',
+      handler: guard((caller, exchange) => planWave(dependencies.planWave, caller, exchange)),
+    },
+  ];
+}
+
+async function report(
+  dependencies: ReportFleetDependencies,
+  caller: Caller,
+  exchange: Exchange,
+): Promise<Reply> {
+  const body = await parseBody(exchange, reportFleetBody);
+  if (isFailure(body)) return failureReply(body);
+  const devices = body.devices.map((device) => ({
+    ...device,
+    arch: device.arch,
+    labels: device.labels,
+  }));
+  const reported = await reportFleet(dependencies, caller, { app: body.app, devices }, Date.now());
+  return isFailure(reported) ? failureReply(reported) : jsonReply(200, reported);
+}
+
+async function planWave(planner: PlanWave, caller: Caller, exchange: Exchange): Promise<Reply> {
+  const body = await parseBody(exchange, planWaveBody);
+  if (isFailure(body)) return failureReply(body);
+  const devices = body.devices.map((device) => ({ ...device, arch: device.arch }));
+  const wave = await planner.plan(caller, { ...body, devices }, Date.now());
+  return isFailure(wave) ? failureReply(wave) : waveReply(wave);
+}
+
+/** Written from the manifests' finished bytes: a wave of 500 devices builds none of them again. */
+function waveReply({ app, channel, decisions }: Wave): Reply {
+  const offered = decisions.filter(({ update }) => update !== undefined).length;
+  const head = `{"app":${JSON.stringify(app)},"channel":${JSON.stringify(channel)},"decisions":[`;
+  const parts: Buffer[] = [Buffer.from(head)];
+  for (const [index, decision] of decisions.entries()) {
+    parts.push(Buffer.from(decisionHead(decision, index > 0)), decision.update ?? NULL, CLOSE);
+  }
+  parts.push(Buffer.from(`],"updatesOffered":${offered}}`));
+  return { status: 200, contentType: 'application/json', body: Buffer.concat(parts) };
+}
+
+const NULL = Buffer.from('null');
+const CLOSE = Buffer.from('}');
+
+function decisionHead({ deviceId }: WaveDecision, isFollowing: boolean): string {
+  return `${isFollowing ? ',' : ''}{"deviceId":${JSON.stringify(deviceId)},"update":`;
+}

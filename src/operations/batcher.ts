@@ -1,0 +1,59 @@
+// Turns many single questions into few batched ones: what is asked in the same turn of the event loop goes
+// out together, so that a round trip is shared by all who wait for it.
+
+import { Unavailable } from '../ports/unavailable.ts';
+
+type Waiting<Item, Answer> = {
+  readonly item: Item;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+export type BatcherOptions<Item, Answer> = {
+  /** Answers a batch, in its order; a rejection rejects every item of it. */
+  readonly ask: (items: readonly Item[]) => Promise<readonly Answer[]>;
+  readonly batchSizeMax: number;
+  /** Items waiting or in flight; one more is refused at once. */
+  readonly pendingMax: number;
+};
+
+export class Batcher<Item, Answer> {
+  private readonly options: BatcherOptions<Item, Answer>;
+  private waiting: Waiting<Item, Answer>[] = [];
+  private pending = 0;
+
+  constructor(options: BatcherOptions<Item, Answer>) {
+    this.options = options;
+  }
+
+  /** Asks for one item; `Unavailable` when too many are pending already. */
+  ask(item: Item): Promise<Answer> {
+    if (this.pending >= this.options.pendingMax) {
+      return Promise.reject(new Unavailable('engine', 'too many requests wait for it'));
+    }
+    this.pending += 1;
+    return new Promise((resolve, reject) => {
+      if (this.waiting.length === 0) setImmediate(() => this.send());
+      this.waiting.push({ item, resolve, reject });
+    });
+  }
+
+  private send(): void {
+    const all = this.waiting;
+    this.waiting = [];
+    for (let from = 0; from < all.length; from += this.options.batchSizeMax) {
+      void this.sendBatch(all.slice(from, from + this.options.batchSizeMax));
+    }
+  }
+
+  private async sendBatch(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
+    try {
+      const answers = await this.options.ask(batch.map(({ item }) => item));
+      for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Answer);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    } finally {
+      this.pending -= batch.length;
+    }
+  }
+}

@@ -1,0 +1,120 @@
+// Where check-ins go on their way out of a request: into a buffer, and from there in batches to the engine.
+// A check never waits for any of it. Every bound has a counter: what is dropped is known to be dropped.
+
+import { type CheckIn, coalesceCheckIns } from '../domain/check-in.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { CheckInQueue } from '../ports/check-in-queue.ts';
+import { Unavailable } from '../ports/unavailable.ts';
+import type { LiveFeed } from './live-feed.ts';
+
+/** Check-ins this process holds before it drops new ones: half a minute of a busy node without engine. */
+const HELD_MAX = 200_000;
+const BATCH_SIZE_MAX = 500;
+/** Batches under way to the engine at a time: enough to fill the pipe, few enough to keep the order near. */
+const BATCHES_IN_FLIGHT_MAX = 8;
+const RETRY_MS = 250;
+
+export class CheckIns {
+  private readonly queue: CheckInQueue;
+  private readonly live: Pick<LiveFeed, 'note'>;
+  private readonly metrics: Metrics;
+  private readonly log: Log;
+  private held: CheckIn[] = [];
+  private timer: NodeJS.Timeout | undefined;
+  private sending: Promise<boolean> | undefined;
+
+  constructor(queue: CheckInQueue, live: Pick<LiveFeed, 'note'>, metrics: Metrics, log: Log) {
+    this.queue = queue;
+    this.live = live;
+    this.metrics = metrics;
+    this.log = log;
+  }
+
+  /** Takes a check-in over; never waits, never throws. */
+  add(checkIn: CheckIn): void {
+    this.live.note(checkIn);
+    if (this.held.length >= HELD_MAX) this.metrics.checkIns.add('dropped');
+    else this.held.push(checkIn);
+  }
+
+  /** How many are held here. */
+  get size(): number {
+    return this.held.length;
+  }
+
+  /** Sends what is held every `intervalMs`, until `stop`. */
+  start(intervalMs: number): void {
+    const turn = async (): Promise<void> => {
+      const isSent = await this.send();
+      if (this.timer === undefined) return;
+      this.timer = setTimeout(() => void turn(), isSent ? intervalMs : RETRY_MS);
+    };
+    this.timer = setTimeout(() => void turn(), intervalMs);
+  }
+
+  /** Stops the turns and sends what is held, once. */
+  async stop(): Promise<void> {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    await this.sending;
+    await this.send();
+  }
+
+  /** One turn: true when everything held at its begin was accepted or is beyond saving. Never rejects. */
+  send(): Promise<boolean> {
+    this.sending ??= this.sendHeld().finally(() => {
+      this.sending = undefined;
+    });
+    return this.sending;
+  }
+
+  private async sendHeld(): Promise<boolean> {
+    const batches = intoBatches(this.held);
+    this.held = [];
+    for (let from = 0; from < batches.length; from += BATCHES_IN_FLIGHT_MAX) {
+      const group = batches.slice(from, from + BATCHES_IN_FLIGHT_MAX);
+      const refused = (await Promise.all(group.map((batch) => this.append(batch)))).flat();
+      if (refused.length === 0) continue;
+      this.takeBack([...refused, ...batches.slice(from + BATCHES_IN_FLIGHT_MAX).flat()]);
+      return false;
+    }
+    return true;
+  }
+
+  /** What was not accepted of a batch. */
+  private async append(batch: readonly CheckIn[]): Promise<readonly CheckIn[]> {
+    try {
+      if ((await this.queue.appendCheckIns(batch)) === 'full') return batch;
+      this.metrics.checkIns.add('accepted', batch.length);
+      return [];
+    } catch (error) {
+      if (!(error instanceof Unavailable)) {
+        // A batch that cannot be packed will not be packable next time either.
+        this.log.error({ err: error }, 'check-ins could not be sent');
+        this.metrics.checkIns.add('dropped', batch.length);
+        return [];
+      }
+      this.metrics.faults.add('check-in-append');
+      return batch;
+    }
+  }
+
+  /** Holds what was not accepted for the next turn, in front of what came meanwhile, within the bound. */
+  private takeBack(refused: readonly CheckIn[]): void {
+    const all = coalesceCheckIns([...refused, ...this.held]);
+    const overflow = Math.max(0, all.length - HELD_MAX);
+    // The oldest go: what they say is the most likely to be told again.
+    this.metrics.checkIns.add('dropped', overflow);
+    this.held = overflow === 0 ? all : all.slice(overflow);
+  }
+}
+
+function intoBatches(checkIns: readonly CheckIn[]): CheckIn[][] {
+  const distinct = coalesceCheckIns(checkIns);
+  const batches: CheckIn[][] = [];
+  for (let from = 0; from < distinct.length; from += BATCH_SIZE_MAX) {
+    batches.push(distinct.slice(from, from + BATCH_SIZE_MAX));
+  }
+  return batches;
+}

@@ -1,0 +1,181 @@
+// The labels of devices, for decisions and from requests. The ledger has the record, the engine remembers
+// for all nodes, and both are asked for many devices at a time. No node keeps labels for itself: a
+// label that a report has acknowledged must decide the very next check anywhere.
+
+import { LRUCache } from 'lru-cache';
+import type { CheckIn } from '../domain/check-in.ts';
+import { includesLabels, mergeLabels } from '../domain/merge-labels.ts';
+import type { Labels } from '../domain/targeting.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { Engine } from '../ports/engine.ts';
+import type { DeviceName, DeviceLabels as StoredLabels } from '../ports/label-cache.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import { Unavailable } from '../ports/unavailable.ts';
+import { Batcher } from './batcher.ts';
+
+export type DeviceLabelsDependencies = {
+  readonly ledger: Ledger;
+  readonly engine: Engine;
+  readonly metrics: Metrics;
+  readonly log: Log;
+};
+
+const BATCH_SIZE_MAX = 500;
+const PENDING_MAX = 20_000;
+/** Devices whose request labels are known to be stored; what falls out is only looked up again. */
+const STORED_MAX = 100_000;
+const STORED_TTL_MS = 60_000;
+/** Entries the engine could not be told of; beyond it they are left to run out there. */
+const UNTOLD_MAX = 10_000;
+const RETELL_MS = 500;
+
+export class DeviceLabels {
+  private readonly dependencies: DeviceLabelsDependencies;
+  private readonly lookups: Batcher<DeviceName, StoredLabels>;
+  private readonly writes: Batcher<CheckIn, StoredLabels | undefined>;
+  private readonly stored = new LRUCache<string, string>({ max: STORED_MAX, ttl: STORED_TTL_MS });
+  private readonly untold = new Map<string, StoredLabels>();
+  private retelling: NodeJS.Timeout | undefined;
+
+  constructor(dependencies: DeviceLabelsDependencies) {
+    this.dependencies = dependencies;
+    this.lookups = new Batcher({
+      ask: (devices) => this.readMany(devices),
+      batchSizeMax: BATCH_SIZE_MAX,
+      pendingMax: PENDING_MAX,
+    });
+    this.writes = new Batcher({
+      ask: (checkIns) => this.writeMany(checkIns),
+      batchSizeMax: BATCH_SIZE_MAX,
+      pendingMax: PENDING_MAX,
+    });
+  }
+
+  /** The stored labels of a device. `Unavailable` when neither store can tell. */
+  async read(device: DeviceName): Promise<Labels> {
+    return (await this.lookups.ask(device)).labels;
+  }
+
+  /** The stored labels of many devices, in their order. `Unavailable` when neither store can tell. */
+  async readAll(devices: readonly DeviceName[]): Promise<readonly Labels[]> {
+    return Promise.all(devices.map((device) => this.read(device)));
+  }
+
+  /** Whether these labels of a request are known to be stored for the device already. */
+  isStored(device: DeviceName, labels: Labels): boolean {
+    return this.stored.get(nameOf(device)) === spell(labels);
+  }
+
+  /**
+   * Makes the labels of a check-in the device's, for every node, before this resolves; the labels it then
+   * has. When the ledger is away they are not lost: the check-in itself carries them, and what is
+   * answered is what is known with the request's over it.
+   */
+  async store(checkIn: CheckIn & { readonly labels: Labels }): Promise<Labels> {
+    const before = await this.read(checkIn);
+    if (includesLabels(before, checkIn.labels)) {
+      this.stored.set(nameOf(checkIn), spell(checkIn.labels));
+      return before;
+    }
+    try {
+      const after = await this.writes.ask(checkIn);
+      this.stored.set(nameOf(checkIn), spell(checkIn.labels));
+      return after?.labels ?? mergeLabels(before, checkIn.labels);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      this.dependencies.metrics.faults.add('label-write');
+      return mergeLabels(before, checkIn.labels);
+    }
+  }
+
+  /** Tells every node of labels that were just recorded. Never rejects: what fails is tried again. */
+  async remember(entries: readonly StoredLabels[]): Promise<void> {
+    if (entries.length === 0) return;
+    try {
+      await this.dependencies.engine.putLabels(entries);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      this.dependencies.metrics.faults.add('label-share');
+      this.tellLater(entries);
+    }
+  }
+
+  /** Somebody else has written labels of these devices: what their requests carry is looked at again. */
+  forget(devices: readonly DeviceName[]): void {
+    for (const device of devices) this.stored.delete(nameOf(device));
+  }
+
+  /** Ends the attempts to tell the engine. */
+  stop(): void {
+    clearTimeout(this.retelling);
+    this.retelling = undefined;
+    this.untold.clear();
+  }
+
+  private async readMany(devices: readonly DeviceName[]): Promise<readonly StoredLabels[]> {
+    const known = await this.askEngine(devices);
+    const missing = devices.filter((_, index) => known[index] === undefined);
+    if (missing.length === 0) return known as readonly StoredLabels[];
+    const read = await this.dependencies.ledger.readLabels(missing);
+    await this.fill(read);
+    const rest = read[Symbol.iterator]();
+    return known.map((entry) => entry ?? (rest.next().value as StoredLabels));
+  }
+
+  private async askEngine(
+    devices: readonly DeviceName[],
+  ): Promise<readonly (StoredLabels | undefined)[]> {
+    // What the engine has not been told of yet it would answer wrongly.
+    if (this.untold.size > 0) return devices.map(() => undefined);
+    try {
+      return await this.dependencies.engine.getLabels(devices);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      this.dependencies.metrics.faults.add('label-read');
+      return devices.map(() => undefined);
+    }
+  }
+
+  /** Refills the engine; when it is away the next reader refills it. */
+  private async fill(entries: readonly StoredLabels[]): Promise<void> {
+    try {
+      await this.dependencies.engine.putLabels(entries);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+    }
+  }
+
+  private async writeMany(
+    checkIns: readonly CheckIn[],
+  ): Promise<readonly (StoredLabels | undefined)[]> {
+    const recorded = await this.dependencies.ledger.recordCheckIns(checkIns);
+    await this.remember(recorded);
+    const byDevice = new Map(recorded.map((entry) => [nameOf(entry), entry]));
+    return checkIns.map((checkIn) => byDevice.get(nameOf(checkIn)));
+  }
+
+  private tellLater(entries: readonly StoredLabels[]): void {
+    for (const entry of entries) {
+      if (this.untold.size >= UNTOLD_MAX) break;
+      this.untold.set(nameOf(entry), entry);
+    }
+    this.retelling ??= setTimeout(() => {
+      this.retelling = undefined;
+      const again = [...this.untold.values()];
+      this.untold.clear();
+      this.remember(again).catch((error: unknown) => {
+        this.dependencies.log.error({ err: error }, 'labels could not be shared');
+      });
+    }, RETELL_MS);
+  }
+}
+
+function nameOf({ appId, deviceId }: DeviceName): string {
+  return `${appId}/${deviceId}`;
+}
+
+/** The same for the same labels in any order. */
+function spell(labels: Labels): string {
+  return JSON.stringify([...labels].sort(([left], [right]) => (left < right ? -1 : 1)));
+}
