@@ -1,6 +1,8 @@
-// What every engine owes, whatever it is made of. Each implementation runs this suite unchanged.
+// What every engine owes, whatever it is made of. Each implementation runs this suite unchanged. Check-ins
+// and labels have files of their own: check-in-contract, label-contract.
 //
-// Names are random in every test: the store behind the engines may be shared and may be used meanwhile.
+// Names are random in every test, so that the tests may share a store. The queue of check-ins has no name:
+// nobody else may use the store meanwhile.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +10,9 @@ import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
 import type { Announcement, Engine } from '../../src/ports/engine.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { eventually, sleep } from '../support/eventually.ts';
+import { checkInRules } from './check-in-contract.ts';
+import { checkInOf, deviceLabelsOf } from './fleet-sample.ts';
+import { labelRules } from './label-contract.ts';
 
 export type EnginesUnderTest = {
   readonly engine: Engine;
@@ -31,6 +36,8 @@ export function engineContract(name: string, make: () => Promise<EnginesUnderTes
     describe('snapshots', () => snapshotRules(() => nodes));
     describe('announcements', () => announcementRules(() => nodes));
     describe('rate windows', () => rateRules(() => nodes));
+    describe('check-ins', () => checkInRules(() => nodes));
+    describe('labels', () => labelRules(() => nodes));
     describe('closing', () => closingRules(make));
   });
 }
@@ -326,6 +333,24 @@ function rateRules(nodes: () => EnginesUnderTest): void {
 }
 
 function closingRules(make: () => Promise<EnginesUnderTest>): void {
+  it('closing ends the waits of those who take check-ins: they are refused as unavailable', async () => {
+    const { engine, second, dispose } = await make();
+    try {
+      const start = performance.now();
+      const waits = [engine, second].map((node) => node.takeCheckIns('taker', 1, 20_000, 20_000));
+      const ends = Promise.allSettled(waits);
+      await sleep(80);
+      await engine.close();
+      await second.close();
+      for (const end of await ends) {
+        expect(end).toMatchObject({ status: 'rejected', reason: expect.any(Unavailable) });
+      }
+      expect(performance.now() - start).toBeLessThan(2000);
+    } finally {
+      await dispose();
+    }
+  });
+
   it('after closing, twice, every call is refused as unavailable and nothing is heard', async () => {
     const { engine, second, dispose } = await make();
     try {
@@ -340,6 +365,12 @@ function closingRules(make: () => Promise<EnginesUnderTest>): void {
         engine.getSnapshot(app, 'stable'),
         engine.announce(announcementOf(app, 1)),
         engine.countRequest(app, 1, 1000),
+        engine.appendCheckIns([checkInOf('device')]),
+        engine.takeCheckIns('taker', 1, 1000, 1000),
+        engine.acknowledgeCheckIns(['1-1']),
+        engine.countCheckIns(),
+        engine.getLabels([deviceLabelsOf('device', 1)]),
+        engine.putLabels([deviceLabelsOf('device', 1)]),
       ];
       for (const call of calls) await expect(call).rejects.toBeInstanceOf(Unavailable);
       await second.announce(announcementOf(app, 2)).catch(() => {});

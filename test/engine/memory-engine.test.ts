@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { announcementOf } from './engine-contract.ts';
+import { batchOf, deviceLabelsOf, devicesIn } from './fleet-sample.ts';
 
 it('a place is free exactly one window after it was taken, not a millisecond before', async () => {
   let now = 1000;
@@ -30,4 +31,41 @@ it('an announcement is never heard before the call that made it has returned', a
   events.push('returned');
   await new Promise((resolve) => setImmediate(resolve));
   expect(events).toEqual(['called', 'returned', 'heard']);
+});
+
+it('a batch is abandoned after exactly the time that the one who asks allows', async () => {
+  let now = 1000;
+  const engine = createMemoryEngine({ now: () => now });
+  await engine.appendCheckIns(batchOf('a'));
+  await engine.takeCheckIns('dead', 1, 0, 500);
+  now = 1499;
+  expect(await engine.takeCheckIns('heir', 1, 0, 500)).toEqual([]);
+  now = 1500;
+  expect(devicesIn(await engine.takeCheckIns('heir', 1, 0, 500))).toEqual(['a']);
+  now = 1999;
+  expect(await engine.takeCheckIns('third', 1, 0, 500)).toEqual([]);
+});
+
+it('labels run out an hour after they were last told', async () => {
+  let now = 0;
+  const engine = createMemoryEngine({ now: () => now });
+  const [once, twice] = [deviceLabelsOf('once', 1), deviceLabelsOf('twice', 1)];
+  await engine.putLabels([once, twice]);
+  now = 1_800_000;
+  await engine.putLabels([twice]);
+  now = 3_599_999;
+  expect(await engine.getLabels([once, twice])).toEqual([once, twice]);
+  now = 3_600_000;
+  expect(await engine.getLabels([once, twice])).toEqual([undefined, twice]);
+});
+
+it('labels are bounded: those of the device that was of no use for longest go first', async () => {
+  const engine = createMemoryEngine();
+  const entries = Array.from({ length: 200_000 }, (_, index) => deviceLabelsOf(`${index}`, 1));
+  await engine.putLabels(entries);
+  const [first, second, third] = entries;
+  if (first === undefined || second === undefined || third === undefined) throw new Error('three');
+  await engine.getLabels([first]);
+  await engine.putLabels([deviceLabelsOf('one more', 1)]);
+  expect(await engine.getLabels([first, second, third])).toEqual([first, undefined, third]);
 });

@@ -3,16 +3,18 @@
 import { createRequire } from 'node:module';
 import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { keys } from '../../src/engine/redis/keys.ts';
 import { createRedisEngine } from '../../src/engine/redis/redis-engine.ts';
 import type { Engine } from '../../src/ports/engine.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { findRedisCli, startRedisCluster } from '../support/redis-cluster.ts';
-import { findRedis, type RedisServer, startRedis } from '../support/redis-server.ts';
+import { findRedis, type RedisServer } from '../support/redis-server.ts';
 import { startProxy } from '../support/tcp-proxy.ts';
 import { announcementOf, listenTo, snapshotOf } from './engine-contract.ts';
+import { checkInOf, deviceLabelsOf } from './fleet-sample.ts';
+import { connected, leftovers, open, redisOf } from './redis-fixture.ts';
 
 const AT_ONCE_MS = 100;
 const TIME_LIMIT_MS = 1100;
@@ -21,31 +23,6 @@ const hasRedis = findRedis() !== undefined;
 const hasCluster = hasRedis && findRedisCli() !== undefined;
 if (!hasCluster) console.log('Skipped: faults of Redis (no redis-server or redis-cli in PATH)');
 
-const leftovers: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const dispose of leftovers.splice(0).reverse()) await dispose();
-});
-
-async function redisOf(...args: string[]): Promise<RedisServer> {
-  const server = await startRedis({ args });
-  leftovers.push(() => server.stop());
-  return server;
-}
-
-/** An engine, not yet connected, and the faults it reports. */
-function open(url: string): { engine: Engine; faults: Error[] } {
-  const faults: Error[] = [];
-  const engine = createRedisEngine({ url, onFault: (error) => faults.push(error as Error) });
-  leftovers.push(() => engine.close());
-  return { engine, faults };
-}
-
-async function connected(url: string): Promise<{ engine: Engine; faults: Error[] }> {
-  const opened = open(url);
-  await eventually('the engine is connected', () => opened.engine.isReachable());
-  return opened;
-}
-
 /** One call of every kind. */
 function everyCall(engine: Engine): Promise<unknown>[] {
   return [
@@ -53,6 +30,12 @@ function everyCall(engine: Engine): Promise<unknown>[] {
     engine.getSnapshot('app', 'stable'),
     engine.announce(announcementOf('app', 1)),
     engine.countRequest('key', 1, 1000),
+    engine.appendCheckIns([checkInOf('device')]),
+    engine.takeCheckIns('taker', 1, 500, 600_000),
+    engine.acknowledgeCheckIns(['1-1']),
+    engine.countCheckIns(),
+    engine.getLabels([deviceLabelsOf('device', 1)]),
+    engine.putLabels([deviceLabelsOf('device', 1)]),
   ];
 }
 

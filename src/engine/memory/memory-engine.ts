@@ -5,6 +5,8 @@ import { LRUCache } from 'lru-cache';
 import { countOffered, type ServingSnapshot } from '../../domain/serving-snapshot.ts';
 import type { Announcement, Engine, RateDecision } from '../../ports/engine.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
+import { createMemoryCheckIns } from './memory-check-ins.ts';
+import { createMemoryLabels } from './memory-labels.ts';
 
 // Both bounds hold against strangers who invent names. What falls out is read again from the ledger
 // (a snapshot) or starts anew (a rate window).
@@ -29,7 +31,12 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
     if (isClosed) throw new Unavailable('engine', new Error('closed'));
   }
 
+  const checkIns = createMemoryCheckIns(now, assertOpen);
+
   return {
+    ...checkIns.queue,
+    ...createMemoryLabels(now, assertOpen),
+
     async putSnapshot(snapshot) {
       assertOpen();
       const name = channelName(snapshot.appRef, snapshot.channel);
@@ -74,6 +81,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       listeners.clear();
       snapshots.clear();
       windows.clear();
+      checkIns.close();
     },
   };
 }

@@ -1,17 +1,28 @@
 // The connection that commands run on: one server or a cluster behind one narrow interface.
 //
-// A command is answered, or it is rejected: at once when there is no connection, within the time limit
-// when the server is silent. Nothing is queued for a reconnection and nothing is sent twice, because a
-// caller that was told "unavailable" has gone on without it.
+// A command is answered, or it is rejected as unavailable: at once when there is no connection, within the
+// time limit when the server is silent. Nothing is queued for a reconnection and nothing is sent twice,
+// because a caller that was told "unavailable" has gone on without it.
 
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { Unavailable } from '../../ports/unavailable.ts';
+import { faultOf } from './fault.ts';
 import type { Script } from './script.ts';
 import type { RedisTarget } from './target.ts';
+
+/** One key of a script and the arguments that go with it. */
+type ScriptCall = { readonly key: string; readonly args: readonly string[] };
 
 export type RedisConnection = {
   /** Runs a script whose keys lie with `key`. */
   run(script: Script, key: string, ...args: string[]): Promise<unknown>;
+  /** Runs a script that treats any number of keys, each with as many arguments. */
+  runAll(script: Script, calls: readonly ScriptCall[]): Promise<void>;
   readField(key: string, field: string): Promise<string | null>;
+  /** The values of keys in their order; null where there is none. */
+  readAll(keys: readonly string[]): Promise<readonly (string | null)[]>;
+  /** The length of a stream. */
+  readLength(key: string): Promise<number>;
   /** Whether every server answers right now; never rejects. */
   isReachable(): Promise<boolean>;
   close(): void;
@@ -58,10 +69,25 @@ export function openConnection(
   onFault: (error: unknown) => void,
 ): RedisConnection {
   const client = target.isCluster ? openCluster(target, onFault) : openSingle(target, onFault);
+
+  /** Whatever goes wrong with Redis is the same to the caller: the engine has no answer. */
+  async function ask<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    try {
+      return await answer;
+    } catch (error) {
+      throw new Unavailable('engine', faultOf(error, target));
+    }
+  }
+
   return {
-    run: (script, key, ...args) => runScript(client, script, key, args),
-    readField: (key, field) => client.hget(key, field),
+    run: (script, key, ...args) => ask(runScript(client, script, [key], args)),
+    runAll: (script, calls) => ask(runForAll(client, script, calls)),
+    readField: (key, field) => ask(client.hget(key, field)),
+    readAll: (keys) => ask(readAll(client, keys)),
+    readLength: (key) => ask(client.xlen(key)),
     isReachable: async () => {
+      // A ping passes before the driver lets other commands through.
+      if (client.status !== 'ready') return false;
       const servers = client instanceof Cluster ? client.nodes('master') : [client];
       const answers = await Promise.allSettled(servers.map((server) => server.ping()));
       return answers.length > 0 && answers.every(({ status }) => status === 'fulfilled');
@@ -70,18 +96,45 @@ export function openConnection(
   };
 }
 
+/**
+ * One command on a single server. In a cluster, where one command cannot span slots, one for each key, all
+ * under way at once: the time of one round trip, and a key that has just moved holds up no other.
+ */
+async function runForAll(
+  client: Redis | Cluster,
+  script: Script,
+  calls: readonly ScriptCall[],
+): Promise<void> {
+  if (client instanceof Cluster) {
+    await Promise.all(calls.map(({ key, args }) => runScript(client, script, [key], args)));
+  } else if (calls.length > 0) {
+    const keys = calls.map(({ key }) => key);
+    const args = calls.flatMap((call) => call.args);
+    await runScript(client, script, keys, args);
+  }
+}
+
+/** As `runForAll`. */
+async function readAll(
+  client: Redis | Cluster,
+  keys: readonly string[],
+): Promise<(string | null)[]> {
+  if (client instanceof Cluster) return Promise.all(keys.map((key) => client.get(key)));
+  return keys.length === 0 ? [] : client.mget([...keys]);
+}
+
 /** By hash first; by text when the server has not seen it, such as one that was restarted empty. */
 async function runScript(
   client: Redis | Cluster,
   { lua, sha1 }: Script,
-  key: string,
-  args: string[],
+  keys: readonly string[],
+  args: readonly string[],
 ): Promise<unknown> {
   try {
-    return await client.evalsha(sha1, 1, key, ...args);
+    return await client.evalsha(sha1, keys.length, ...keys, ...args);
   } catch (error) {
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-    return client.eval(lua, 1, key, ...args);
+    return client.eval(lua, keys.length, ...keys, ...args);
   }
 }
 

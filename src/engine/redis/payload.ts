@@ -28,10 +28,15 @@ function hasNames(value: Partial<Announcement>): boolean {
 
 /** The JSON object in a text, its fields still to be checked; empty when there is none. */
 function parseObject<Shape>(text: string): Partial<Shape> {
+  const value = parseJson(text);
+  return typeof value === 'object' && value !== null ? value : {};
+}
+
+/** The JSON value in a text, or undefined when there is none. */
+export function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : {};
+    return JSON.parse(text);
   } catch {
-    return {};
+    return undefined;
   }
 }

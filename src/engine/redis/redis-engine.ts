@@ -2,11 +2,12 @@
 
 import { countOffered, type ServingSnapshot } from '../../domain/serving-snapshot.ts';
 import type { Announcement, Engine } from '../../ports/engine.ts';
-import { Unavailable } from '../../ports/unavailable.ts';
 import { openConnection } from './connection.ts';
 import { faultOf } from './fault.ts';
 import { keys } from './keys.ts';
 import { parseAnnouncementPayload, parseSnapshotPayload } from './payload.ts';
+import { createRedisCheckIns } from './redis-check-ins.ts';
+import { createRedisLabels } from './redis-labels.ts';
 import { SCRIPTS } from './script.ts';
 import { openSubscription } from './subscription.ts';
 import { parseTarget } from './target.ts';
@@ -37,26 +38,20 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
     }),
   );
 
-  /** Whatever goes wrong with Redis is the same to the caller: the engine has no answer. */
-  async function ask<Answer>(answer: Promise<Answer>): Promise<Answer> {
-    try {
-      return await answer;
-    } catch (error) {
-      throw new Unavailable('engine', faultOf(error, target));
-    }
-  }
-
   return {
+    ...createRedisCheckIns(connection, onFault),
+    ...createRedisLabels(connection, onFault),
+
     async putSnapshot(snapshot) {
       const key = keys.snapshot(snapshot.appRef, snapshot.channel);
       const { channelId, revision } = snapshot;
       const offered = String(countOffered(snapshot));
       const args = [channelId, String(revision), offered, JSON.stringify(snapshot)];
-      return (await ask(connection.run(SCRIPTS.putSnapshot, key, ...args))) === 1;
+      return (await connection.run(SCRIPTS.putSnapshot, key, ...args)) === 1;
     },
 
     async getSnapshot(appRef, channel): Promise<ServingSnapshot | undefined> {
-      const body = await ask(connection.readField(keys.snapshot(appRef, channel), 'body'));
+      const body = await connection.readField(keys.snapshot(appRef, channel), 'body');
       if (body === null) return undefined;
       const snapshot = parseSnapshotPayload(body);
       if (snapshot === undefined) onFault(new Error('ignored a malformed snapshot'));
@@ -66,15 +61,14 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
     async announce(announcement) {
       const route = keys.snapshot(announcement.appRef, announcement.channel);
       const message = JSON.stringify(announcement);
-      await ask(connection.run(SCRIPTS.announce, route, keys.announcements, message));
+      await connection.run(SCRIPTS.announce, route, keys.announcements, message);
     },
 
     subscribe: subscribers.add,
 
     async countRequest(key, limit, windowMs) {
-      const reply = await ask(
-        connection.run(SCRIPTS.countRequest, keys.rate(key), String(limit), String(windowMs)),
-      );
+      const args = [String(limit), String(windowMs)];
+      const reply = await connection.run(SCRIPTS.countRequest, keys.rate(key), ...args);
       const [allowed, waitMs] = reply as [number, number];
       return { isAllowed: allowed === 1, waitMs };
     },

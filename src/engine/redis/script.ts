@@ -10,6 +10,10 @@ export const SCRIPTS = {
   putSnapshot: load('put-snapshot'),
   announce: load('announce'),
   countRequest: load('count-request'),
+  putLabels: load('put-labels'),
+  appendCheckIns: load('append-check-ins'),
+  takeCheckIns: load('take-check-ins'),
+  acknowledgeCheckIns: load('acknowledge-check-ins'),
 } as const;
 
 function load(name: string): Script {

@@ -1,0 +1,142 @@
+// The queue of check-ins of a single process; it ends with the process, so whoever stops one empties it
+// first. Obligations: see the interface.
+//
+//   waiting ──take──▶ taken ──acknowledge──▶ gone
+//                       └──abandoned──▶ taken by another, or by the same again
+//
+// As with Redis, a taker never gets again what it has in hand, unless it has held it for so long that
+// anybody could take it.
+
+import type { CheckIn } from '../../domain/check-in.ts';
+import type { CheckInBatch, CheckInQueue } from '../../ports/check-in-queue.ts';
+
+const BATCHES_MAX = 20_000;
+
+type MemoryCheckIns = {
+  readonly queue: CheckInQueue;
+  /** Forgets everything and ends the waits; after `assertOpen` has begun to throw. */
+  close(): void;
+};
+
+/** `now` in milliseconds that never go back; `assertOpen` throws when the engine is closed. */
+export function createMemoryCheckIns(now: () => number, assertOpen: () => void): MemoryCheckIns {
+  const batches = new Batches(now);
+  const sleepers = new Sleepers();
+
+  const queue: CheckInQueue = {
+    async appendCheckIns(checkIns) {
+      assertOpen();
+      if (batches.size >= BATCHES_MAX) return 'full';
+      batches.append([...checkIns]);
+      sleepers.wakeAll();
+      return 'accepted';
+    },
+
+    async takeCheckIns(_taker, batchesMax, waitMs, abandonedMs) {
+      const deadline = now() + waitMs;
+      for (;;) {
+        assertOpen();
+        const taken = batches.take(batchesMax, abandonedMs);
+        const leftMs = deadline - now();
+        if (taken.length > 0 || leftMs <= 0) return taken;
+        await sleepers.sleep(Math.min(leftMs, batches.msUntilAbandoned(abandonedMs)));
+      }
+    },
+
+    async acknowledgeCheckIns(ids) {
+      assertOpen();
+      for (const id of ids) batches.remove(id);
+    },
+
+    async countCheckIns() {
+      assertOpen();
+      return batches.size;
+    },
+  };
+  return {
+    queue,
+    close() {
+      batches.clear();
+      sleepers.wakeAll();
+    },
+  };
+}
+
+type Taken = { readonly batch: CheckInBatch; readonly number: number; takenAt: number };
+
+/** Who waits and who is in whose hands since when. Batches are numbered as they come. */
+class Batches {
+  private readonly now: () => number;
+  private readonly waiting = new Map<number, readonly CheckIn[]>();
+  private readonly taken = new Map<string, Taken>();
+  private lastNumber = 0;
+
+  constructor(now: () => number) {
+    this.now = now;
+  }
+
+  get size(): number {
+    return this.waiting.size + this.taken.size;
+  }
+
+  append(checkIns: readonly CheckIn[]): void {
+    this.lastNumber += 1;
+    this.waiting.set(this.lastNumber, checkIns);
+  }
+
+  /** Oldest first: whatever was taken before is older than all that waits. */
+  take(batchesMax: number, abandonedMs: number): CheckInBatch[] {
+    const takenAt = this.now();
+    const abandoned = [...this.taken.values()]
+      .filter((each) => takenAt - each.takenAt >= abandonedMs)
+      .sort((left, right) => left.number - right.number)
+      .slice(0, batchesMax);
+    for (const each of abandoned) each.takenAt = takenAt;
+    const batches = abandoned.map(({ batch }) => batch);
+    for (const [number, checkIns] of this.waiting) {
+      if (batches.length >= batchesMax) break;
+      const batch = { id: String(number), checkIns };
+      this.waiting.delete(number);
+      this.taken.set(batch.id, { batch, number, takenAt });
+      batches.push(batch);
+    }
+    return batches;
+  }
+
+  /** Infinite when nothing is in anybody's hands. */
+  msUntilAbandoned(abandonedMs: number): number {
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const { takenAt } of this.taken.values()) earliest = Math.min(earliest, takenAt);
+    return earliest + abandonedMs - this.now();
+  }
+
+  remove(id: string): void {
+    this.taken.delete(id);
+  }
+
+  clear(): void {
+    this.waiting.clear();
+    this.taken.clear();
+  }
+}
+
+/** Those who wait for a time, or until they are woken. */
+class Sleepers {
+  private readonly wakers = new Set<() => void>();
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer);
+        this.wakers.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, ms);
+      this.wakers.add(wake);
+    });
+  }
+
+  wakeAll(): void {
+    for (const wake of this.wakers) wake();
+  }
+}

@@ -1,0 +1,89 @@
+// The queue of check-ins in Redis: a stream, and a group of its takers. Obligations: see the interface.
+//
+//   appended ──take──▶ taken ──acknowledge──▶ gone
+//                        └──abandoned──▶ taken by another, or by the same again
+//
+// Redis remembers who took what, not the process that asked: a taker whose answer got lost is treated like
+// one that died, and a taker never gets again what it has in hand, unless it has held it for so long that
+// anybody could take it.
+//
+// A take that waits asks again and again, on the connection of all commands. Blocking in Redis would need
+// connections of its own (in a cluster, to each node), would not notice what is abandoned during the
+// wait, and would be woken for every single batch: a moment's pause gathers those of many nodes.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CheckInBatch, CheckInQueue } from '../../ports/check-in-queue.ts';
+import { packCheckInPayload, parseCheckInPayload } from './check-in-payload.ts';
+import type { RedisConnection } from './connection.ts';
+import { keys } from './keys.ts';
+import { SCRIPTS } from './script.ts';
+
+/** A batch is some tens of kilobytes: at the bound Redis holds around half a gigabyte. */
+const BATCHES_MAX = 20_000;
+const GROUP = 'drain';
+/** As often as a node appends. A wait notices within it that the engine was closed. */
+const ASK_INTERVAL_MS = 50;
+
+export function createRedisCheckIns(
+  connection: RedisConnection,
+  onFault: (error: unknown) => void,
+): CheckInQueue {
+  let lastTaker: string | undefined;
+
+  async function takeNow(
+    taker: string,
+    batchesMax: number,
+    abandonedMs: number,
+  ): Promise<CheckInBatch[]> {
+    const numbers = [batchesMax, Math.ceil(abandonedMs), taker === lastTaker ? 0 : 1].map(String);
+    const args = [GROUP, taker, ...numbers];
+    const reply = await connection.run(SCRIPTS.takeCheckIns, keys.checkIns, ...args);
+    lastTaker = taker;
+    const { batches, malformedIds } = parseTaken(reply as readonly string[]);
+    for (const id of malformedIds) onFault(new Error(`dropped a malformed batch (${id})`));
+    // It would be malformed for whoever took it next.
+    await acknowledge(malformedIds);
+    return batches;
+  }
+
+  async function acknowledge(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await connection.run(SCRIPTS.acknowledgeCheckIns, keys.checkIns, GROUP, ...ids);
+  }
+
+  return {
+    async appendCheckIns(checkIns) {
+      const payload = packCheckInPayload(checkIns);
+      const args = [String(BATCHES_MAX), payload];
+      const reply = await connection.run(SCRIPTS.appendCheckIns, keys.checkIns, ...args);
+      return reply === 1 ? 'accepted' : 'full';
+    },
+
+    async takeCheckIns(taker, batchesMax, waitMs, abandonedMs) {
+      const deadline = performance.now() + waitMs;
+      for (;;) {
+        const batches = await takeNow(taker, batchesMax, abandonedMs);
+        const leftMs = deadline - performance.now();
+        if (batches.length > 0 || leftMs <= 0) return batches;
+        await sleep(Math.min(leftMs, ASK_INTERVAL_MS));
+      }
+    },
+
+    acknowledgeCheckIns: acknowledge,
+
+    countCheckIns: () => connection.readLength(keys.checkIns),
+  };
+}
+
+/** Reads what the script answers. */
+function parseTaken(reply: readonly string[]) {
+  const batches: CheckInBatch[] = [];
+  const malformedIds: string[] = [];
+  for (let at = 0; at < reply.length; at += 2) {
+    const [id = '', payload = ''] = reply.slice(at, at + 2);
+    const checkIns = parseCheckInPayload(payload);
+    if (checkIns === undefined) malformedIds.push(id);
+    else batches.push({ id, checkIns });
+  }
+  return { batches, malformedIds };
+}

@@ -1,0 +1,328 @@
+// What every engine owes to check-ins. Part of engine-contract.
+
+import { beforeEach, expect, it } from 'vitest';
+import type { CheckIn } from '../../src/domain/check-in.ts';
+import type { CheckInBatch, CheckInQueue } from '../../src/ports/check-in-queue.ts';
+import { sleep } from '../support/eventually.ts';
+import type { EnginesUnderTest } from './engine-contract.ts';
+import { batchOf, checkInOf, devicesIn, HOSTILE_TEXTS, idsOf } from './fleet-sample.ts';
+
+/** Long enough that nothing is abandoned during a test. */
+const NEVER_MS = 600_000;
+const ABANDONED_MS = 300;
+const PROMPT_MS = 1000;
+
+export function checkInRules(nodes: () => EnginesUnderTest): void {
+  beforeEach(() => emptyQueue(nodes().engine));
+  acceptingRules(nodes);
+  takingRules(nodes);
+  waitingRules(nodes);
+  contentRules(nodes);
+}
+
+function acceptingRules(nodes: () => EnginesUnderTest): void {
+  it('an accepted batch reaches whoever takes check-ins, on any node', async () => {
+    const { engine, second } = nodes();
+    const batch = ['a', 'b', 'c'].map((deviceId) => checkInOf(deviceId));
+    expect(await engine.appendCheckIns(batch)).toBe('accepted');
+    const taken = await second.takeCheckIns('taker', 10, 0, NEVER_MS);
+    expect(taken).toEqual([{ id: expect.any(String), checkIns: batch }]);
+  });
+
+  it('what its appender does to the batch afterwards does not change it', async () => {
+    const { engine } = nodes();
+    const buffer = [checkInOf('a')];
+    await engine.appendCheckIns(buffer);
+    buffer.length = 0;
+    expect(devicesIn(await engine.takeCheckIns('taker', 1, 0, NEVER_MS))).toEqual(['a']);
+  });
+
+  it('a batch that was appended again, because its fate was unknown, does no harm', async () => {
+    const { engine, second } = nodes();
+    await engine.appendCheckIns(batchOf('a'));
+    await second.appendCheckIns(batchOf('a'));
+    const taken = await engine.takeCheckIns('taker', 10, 0, NEVER_MS);
+    expect(devicesIn(taken)).toEqual(['a', 'a']);
+    expect(new Set(idsOf(taken)).size).toBe(2);
+    await engine.acknowledgeCheckIns(idsOf(taken));
+    expect(await engine.countCheckIns()).toBe(0);
+  });
+
+  it('at its bound it is full, for every node: nothing is accepted, and nothing accepted is lost', async () => {
+    const { engine, second } = nodes();
+    const accepted = await fill(engine);
+    expect(await second.appendCheckIns(batchOf('refused'))).toBe('full');
+    expect(await engine.countCheckIns()).toBe(accepted);
+    // Taken is not gone: it still counts.
+    const [first] = await engine.takeCheckIns('taker', 1, 0, NEVER_MS);
+    expect(await engine.appendCheckIns(batchOf('refused'))).toBe('full');
+    await engine.acknowledgeCheckIns([first?.id ?? '']);
+    expect(await second.appendCheckIns(batchOf('last'))).toBe('accepted');
+    expect(await engine.appendCheckIns(batchOf('refused'))).toBe('full');
+    const devices = ['0', ...(await emptyQueue(engine))].sort();
+    const appended = Array.from({ length: accepted }, (_, index) => String(index));
+    expect(devices).toEqual([...appended, 'last'].sort());
+  });
+}
+
+function takingRules(nodes: () => EnginesUnderTest): void {
+  it('up to the number asked for is taken, oldest first', async () => {
+    const { engine } = nodes();
+    for (const device of ['a', 'b', 'c', 'd']) await engine.appendCheckIns(batchOf(device));
+    expect(devicesIn(await engine.takeCheckIns('taker', 3, 0, NEVER_MS))).toEqual(['a', 'b', 'c']);
+    expect(devicesIn(await engine.takeCheckIns('taker', 3, 0, NEVER_MS))).toEqual(['d']);
+  });
+
+  it('takers share the work: each batch is taken by exactly one of them', async () => {
+    const { engine, second } = nodes();
+    const devices = Array.from({ length: 200 }, (_, index) => `device ${index}`);
+    for (const device of devices) await engine.appendCheckIns(batchOf(device));
+    const takeAll = async (node: CheckInQueue, taker: string) => {
+      const all: CheckInBatch[] = [];
+      for (;;) {
+        const batches = await node.takeCheckIns(taker, 3, 0, NEVER_MS);
+        if (batches.length === 0) return all;
+        all.push(...batches);
+      }
+    };
+    const shares = await Promise.all([takeAll(engine, 'one'), takeAll(second, 'two')]);
+    for (const share of shares) expect(share.length).toBeGreaterThan(0);
+    const taken = devicesIn(shares.flat());
+    expect(taken).toHaveLength(devices.length);
+    expect(new Set(taken)).toEqual(new Set(devices));
+    // Each taker got its own in the order of the queue.
+    for (const share of shares) {
+      const order = devicesIn(share).map((device) => devices.indexOf(device));
+      expect(order).toEqual([...order].sort((left, right) => left - right));
+    }
+  });
+
+  it('an unacknowledged batch is taken over after it was abandoned, and not before', async () => {
+    const { engine, second } = nodes();
+    await engine.appendCheckIns(batchOf('a'));
+    const [batch] = await engine.takeCheckIns('dead', 1, 0, ABANDONED_MS);
+    const takenAt = performance.now();
+    for (;;) {
+      const takenOver = await second.takeCheckIns('heir', 1, 0, ABANDONED_MS);
+      const elapsedMs = performance.now() - takenAt;
+      if (takenOver.length > 0) {
+        expect(takenOver).toEqual([batch]);
+        // The taking itself took a moment before `takenAt`.
+        expect(elapsedMs).toBeGreaterThan(ABANDONED_MS - 100);
+        return;
+      }
+      expect(elapsedMs).toBeLessThan(ABANDONED_MS + PROMPT_MS);
+      await sleep(10);
+    }
+  });
+
+  it('what was taken over belongs to the new taker for the same time', async () => {
+    const { engine, second } = nodes();
+    await engine.appendCheckIns(batchOf('a'));
+    await engine.takeCheckIns('dead', 1, 0, NEVER_MS);
+    await sleep(20);
+    expect(devicesIn(await second.takeCheckIns('heir', 1, 0, 10))).toEqual(['a']);
+    expect(await engine.takeCheckIns('third', 1, 0, ABANDONED_MS)).toEqual([]);
+  });
+
+  it('a taker gets what it has in hand again when it counts as abandoned, and not before', async () => {
+    const { engine } = nodes();
+    await engine.appendCheckIns(batchOf('a'));
+    const taken = await engine.takeCheckIns('taker', 1, 0, NEVER_MS);
+    expect(await engine.takeCheckIns('taker', 1, 0, NEVER_MS)).toEqual([]);
+    await sleep(20);
+    expect(await engine.takeCheckIns('taker', 1, 0, 10)).toEqual(taken);
+  });
+
+  it('abandoned batches come before new ones, all of them oldest first', async () => {
+    const { engine, second } = nodes();
+    for (const device of ['a', 'b', 'c']) await engine.appendCheckIns(batchOf(device));
+    // Taken in another order than appended: b and c by one, and a again by another.
+    await engine.takeCheckIns('one', 1, 0, NEVER_MS);
+    await engine.takeCheckIns('two', 2, 0, NEVER_MS);
+    await sleep(20);
+    await engine.takeCheckIns('three', 1, 0, 10);
+    for (const device of ['d', 'e']) await engine.appendCheckIns(batchOf(device));
+    await sleep(20);
+    const taken = await second.takeCheckIns('heir', 4, 0, 10);
+    expect(devicesIn(taken)).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('one abandoned batch is found among many that are in good hands', async () => {
+    const { engine, second } = nodes();
+    for (let index = 0; index < 100; index++) await engine.appendCheckIns(batchOf(String(index)));
+    await engine.takeCheckIns('busy', 99, 0, NEVER_MS);
+    await engine.takeCheckIns('dead', 1, 0, NEVER_MS);
+    await sleep(400);
+    // The busy one is alive: it has just taken its batches again.
+    await engine.takeCheckIns('busy', 99, 0, 350);
+    expect(devicesIn(await second.takeCheckIns('heir', 1, 0, 350))).toEqual(['99']);
+  });
+
+  it('an acknowledged batch is never seen again, whoever had it last', async () => {
+    const { engine, second } = nodes();
+    for (const device of ['a', 'b', 'c']) await engine.appendCheckIns(batchOf(device));
+    const taken = await engine.takeCheckIns('slow', 2, 0, NEVER_MS);
+    await sleep(20);
+    const takenOver = await second.takeCheckIns('heir', 2, 0, 10);
+    expect(takenOver).toEqual(taken);
+    await engine.acknowledgeCheckIns(idsOf(taken));
+    // The second time says nothing new.
+    await second.acknowledgeCheckIns(idsOf(takenOver));
+    await second.acknowledgeCheckIns([]);
+    await sleep(20);
+    expect(devicesIn(await engine.takeCheckIns('third', 10, 0, 0))).toEqual(['c']);
+  });
+
+  it('what waits is counted, taken or not, until it is acknowledged', async () => {
+    const { engine, second } = nodes();
+    expect(await engine.countCheckIns()).toBe(0);
+    for (const device of ['a', 'b', 'c']) await engine.appendCheckIns(batchOf(device));
+    expect(await second.countCheckIns()).toBe(3);
+    const taken = await engine.takeCheckIns('taker', 2, 0, NEVER_MS);
+    expect(await second.countCheckIns()).toBe(3);
+    await engine.acknowledgeCheckIns(idsOf(taken));
+    expect(await second.countCheckIns()).toBe(1);
+  });
+}
+
+function waitingRules(nodes: () => EnginesUnderTest): void {
+  it('without a batch it waits as long as asked, and answers none', async () => {
+    const { engine } = nodes();
+    const start = performance.now();
+    expect(await engine.takeCheckIns('taker', 1, 200, NEVER_MS)).toEqual([]);
+    expect(performance.now() - start).toBeGreaterThan(190);
+    expect(performance.now() - start).toBeLessThan(200 + PROMPT_MS);
+  });
+
+  it('waiting ends as soon as something comes, for one of those who wait', async () => {
+    const { engine, second } = nodes();
+    const start = performance.now();
+    const waits = [
+      engine.takeCheckIns('one', 1, 20_000, NEVER_MS),
+      second.takeCheckIns('two', 1, 20_000, NEVER_MS),
+    ];
+    await sleep(100);
+    await engine.appendCheckIns(batchOf('a'));
+    expect(devicesIn(await Promise.race(waits))).toEqual(['a']);
+    await second.appendCheckIns(batchOf('b'));
+    expect(devicesIn((await Promise.all(waits)).flat()).sort()).toEqual(['a', 'b']);
+    expect(performance.now() - start).toBeLessThan(100 + PROMPT_MS);
+  });
+
+  it('waiting ends with what is abandoned meanwhile', async () => {
+    const { engine, second } = nodes();
+    await engine.appendCheckIns(batchOf('a'));
+    await engine.takeCheckIns('dead', 1, 0, NEVER_MS);
+    const start = performance.now();
+    const taken = await second.takeCheckIns('heir', 1, 20_000, ABANDONED_MS);
+    expect(devicesIn(taken)).toEqual(['a']);
+    expect(performance.now() - start).toBeLessThan(ABANDONED_MS + PROMPT_MS);
+  });
+
+  it('those who wait hold up nobody, on their node or another', async () => {
+    const { engine, second } = nodes();
+    const events: string[] = [];
+    const note = (event: string) => () => void events.push(event);
+    const waits = [1, 2, 3].map((number) =>
+      engine.takeCheckIns(`taker ${number}`, 1, 700, NEVER_MS).then(note('waited')),
+    );
+    for (const node of [engine, second]) {
+      await node.countRequest('key of those who wait', 100, 1000).then(note('counted'));
+      await node.getLabels([{ appId: 'app', deviceId: 'device' }]).then(note('read'));
+      await node.countCheckIns().then(note('counted'));
+    }
+    await Promise.all(waits);
+    expect(events).toEqual([
+      ...['counted', 'read', 'counted', 'counted', 'read', 'counted'],
+      ...['waited', 'waited', 'waited'],
+    ]);
+  });
+}
+
+function contentRules(nodes: () => EnginesUnderTest): void {
+  /** What comes out of the queue when a batch goes in. */
+  async function roundTrip(batch: readonly CheckIn[]): Promise<readonly CheckIn[]> {
+    const { engine, second } = nodes();
+    expect(await engine.appendCheckIns(batch)).toBe('accepted');
+    const taken = await second.takeCheckIns('taker', 10, 0, NEVER_MS);
+    expect(taken).toHaveLength(1);
+    return taken[0]?.checkIns ?? [];
+  }
+
+  it('check-ins come out as they went in, in their order', async () => {
+    const batch = [
+      checkInOf('a', { version: undefined }),
+      checkInOf('b', { offeredReleaseId: 'rel_1' }),
+      checkInOf('a', { at: 1 }),
+      checkInOf('c', { at: 1_790_000_000_001, source: 'push', channel: 'beta', arch: '' }),
+      checkInOf('d', { appId: 'app_2', version: '', platform: '' }),
+      checkInOf('e', { version: undefined, offeredReleaseId: 'rel_1' }),
+    ];
+    expect(await roundTrip(batch)).toStrictEqual(batch);
+  });
+
+  it('an empty batch is a batch', async () => {
+    expect(await roundTrip([])).toEqual([]);
+  });
+
+  it('no labels and empty labels stay apart', async () => {
+    const batch = [
+      checkInOf('a', { labels: undefined }),
+      checkInOf('b', { labels: new Map() }),
+      checkInOf('c', { labels: new Map([['ring', '']]) }),
+    ];
+    expect(await roundTrip(batch)).toStrictEqual(batch);
+  });
+
+  it('device ids and labels may be any text', async () => {
+    const batch = HOSTILE_TEXTS.map((text, index) =>
+      checkInOf(text, {
+        labels: new Map(HOSTILE_TEXTS.slice(index).map((key) => [key, text] as const)),
+      }),
+    );
+    const taken = await roundTrip(batch);
+    expect(taken).toStrictEqual(batch);
+    expect(taken.map(({ labels }) => [...(labels ?? [])])).toEqual(
+      batch.map(({ labels }) => [...(labels ?? [])]),
+    );
+  });
+
+  it('what strangers may choose besides, they may choose as any text', async () => {
+    const batch = HOSTILE_TEXTS.flatMap((text) => [
+      checkInOf('a', { platform: text, arch: '' }),
+      checkInOf('a', { platform: '', arch: text }),
+      checkInOf('a', { version: text }),
+    ]);
+    expect(await roundTrip(batch)).toStrictEqual(batch);
+  });
+
+  it('hundreds of devices with all the labels that are allowed fit', async () => {
+    const labels = new Map(
+      Array.from({ length: 16 }, (_, index) => [`${index}`.padEnd(128, 'ü'), 'ö'.repeat(256)]),
+    );
+    const batch = Array.from({ length: 500 }, (_, index) => checkInOf(`${index}`, { labels }));
+    expect(await roundTrip(batch)).toStrictEqual(batch);
+  });
+}
+
+/** Removes all that waits; the devices it was about. */
+async function emptyQueue(queue: CheckInQueue): Promise<string[]> {
+  const devices: string[] = [];
+  for (;;) {
+    const batches = await queue.takeCheckIns('sweeper', 500, 0, 0);
+    if (batches.length === 0) return devices;
+    devices.push(...devicesIn(batches));
+    await queue.acknowledgeCheckIns(idsOf(batches));
+  }
+}
+
+/** Appends batches, numbered from 0, until the queue is full; how many it accepted. */
+async function fill(queue: CheckInQueue): Promise<number> {
+  for (let accepted = 0; ; ) {
+    const batches = Array.from({ length: 500 }, (_, index) => batchOf(String(accepted + index)));
+    const answers = await Promise.all(batches.map((batch) => queue.appendCheckIns(batch)));
+    accepted += answers.filter((answer) => answer === 'accepted').length;
+    if (answers.includes('full')) return accepted;
+  }
+}

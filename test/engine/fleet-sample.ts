@@ -1,0 +1,76 @@
+// Check-ins and labels for tests.
+
+import type { CheckIn } from '../../src/domain/check-in.ts';
+import type { Labels } from '../../src/domain/targeting.ts';
+import type { CheckInBatch } from '../../src/ports/check-in-queue.ts';
+import type { DeviceLabels } from '../../src/ports/label-cache.ts';
+
+/** Ids and texts that have once broken something somewhere. No text that reaches the engine holds NUL. */
+export const HOSTILE_TEXTS: readonly string[] = [
+  '',
+  ' ',
+  '/',
+  'a/b',
+  '{',
+  '}',
+  '{}',
+  '}{',
+  'a}b',
+  '{a}b',
+  '%7d;',
+  '%',
+  ':',
+  '"quoted" \\ \r\n\t',
+  '__proto__',
+  'constructor',
+  'ü',
+  'u\u0308',
+  '🚀',
+  // Halves of a surrogate pair: text without a form in UTF-8.
+  '\ud83d',
+  '\ude80',
+  '\ud83e',
+  '\ufffd',
+  '\u0001',
+  '\u2028',
+  'x'.repeat(128),
+  '🚀'.repeat(64),
+];
+
+export function checkInOf(deviceId: string, changes: Partial<CheckIn> = {}): CheckIn {
+  return {
+    appId: 'app_1',
+    deviceId,
+    channel: 'stable',
+    version: '1.2.3',
+    platform: 'linux',
+    arch: 'x86_64',
+    source: 'pull',
+    at: 1_790_000_000_000,
+    labels: undefined,
+    offeredReleaseId: undefined,
+    ...changes,
+  };
+}
+
+/** A batch of one check-in, which tells it from all others. */
+export function batchOf(deviceId: string): readonly CheckIn[] {
+  return [checkInOf(deviceId)];
+}
+
+/** The devices of batches, in their order. */
+export function devicesIn(batches: readonly CheckInBatch[]): string[] {
+  return batches.flatMap(({ checkIns }) => checkIns.map(({ deviceId }) => deviceId));
+}
+
+export function idsOf(batches: readonly CheckInBatch[]): string[] {
+  return batches.map(({ id }) => id);
+}
+
+export function deviceLabelsOf(
+  deviceId: string,
+  revision: number,
+  labels: Labels = new Map([['ring', `of revision ${revision}`]]),
+): DeviceLabels {
+  return { appId: 'app_1', deviceId, labels, revision };
+}

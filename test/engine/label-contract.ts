@@ -1,0 +1,119 @@
+// What every engine owes to the labels of devices. Part of engine-contract.
+
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import type { EnginesUnderTest } from './engine-contract.ts';
+import { deviceLabelsOf, HOSTILE_TEXTS } from './fleet-sample.ts';
+
+export function labelRules(nodes: () => EnginesUnderTest): void {
+  it('of a device nobody told of, nothing is remembered', async () => {
+    const { engine } = nodes();
+    const devices = [{ appId: 'app_1', deviceId: randomUUID() }];
+    expect(await engine.getLabels(devices)).toEqual([undefined]);
+    expect(await engine.getLabels([])).toEqual([]);
+  });
+
+  it('what one node remembers every node does, as soon as it is told', async () => {
+    const { engine, second } = nodes();
+    for (let round = 0; round < 20; round++) {
+      const entry = deviceLabelsOf(randomUUID(), round);
+      await engine.putLabels([entry]);
+      expect(await second.getLabels([entry])).toStrictEqual([entry]);
+    }
+  });
+
+  it('an entry with a higher revision stays, whatever order writers come in', async () => {
+    const { engine, second } = nodes();
+    const device = randomUUID();
+    const revisions = [9, 8, 10, 9, 2];
+    for (const [index, revision] of revisions.entries()) {
+      await (index % 2 === 0 ? engine : second).putLabels([deviceLabelsOf(device, revision)]);
+    }
+    // Compared as numbers: as text, 10 would stand before 9.
+    expect(await engine.getLabels([deviceLabelsOf(device, 0)])).toEqual([
+      deviceLabelsOf(device, 10),
+    ]);
+  });
+
+  it('of writers at once the highest revision stays', async () => {
+    const { engine, second } = nodes();
+    const device = randomUUID();
+    // 17 has no factor in common with 50: every revision once, in no order.
+    const revisions = Array.from({ length: 50 }, (_, index) => ((index * 17) % 50) + 1);
+    await Promise.all(
+      revisions.map((revision, index) =>
+        (index % 2 === 0 ? engine : second).putLabels([deviceLabelsOf(device, revision)]),
+      ),
+    );
+    expect(await engine.getLabels([deviceLabelsOf(device, 0)])).toEqual([
+      deviceLabelsOf(device, 50),
+    ]);
+  });
+
+  it('one device that is known better does not hold up the others of the call', async () => {
+    const { engine } = nodes();
+    const [known, other] = [randomUUID(), randomUUID()];
+    await engine.putLabels([deviceLabelsOf(known, 5)]);
+    await engine.putLabels([deviceLabelsOf(known, 4), deviceLabelsOf(other, 1)]);
+    expect(await engine.getLabels([deviceLabelsOf(known, 0), deviceLabelsOf(other, 0)])).toEqual([
+      deviceLabelsOf(known, 5),
+      deviceLabelsOf(other, 1),
+    ]);
+  });
+
+  it('a device twice in one call keeps the higher revision', async () => {
+    const { engine } = nodes();
+    const device = randomUUID();
+    await engine.putLabels([2, 3, 1].map((revision) => deviceLabelsOf(device, revision)));
+    expect(await engine.getLabels([deviceLabelsOf(device, 0)])).toEqual([
+      deviceLabelsOf(device, 3),
+    ]);
+  });
+
+  it('that a device has no labels is remembered too, at revision 0 as at any other', async () => {
+    const { engine } = nodes();
+    const none = deviceLabelsOf(randomUUID(), 0, new Map());
+    await engine.putLabels([none]);
+    expect(await engine.getLabels([none])).toStrictEqual([none]);
+    await engine.putLabels([{ ...none, revision: 2 ** 40 }]);
+    expect(await engine.getLabels([none])).toStrictEqual([{ ...none, revision: 2 ** 40 }]);
+  });
+
+  it('answers come in the order asked, for 500 devices in one call, known and unknown', async () => {
+    const { engine, second } = nodes();
+    const devices = Array.from({ length: 500 }, () => deviceLabelsOf(randomUUID(), 7));
+    const known = devices.filter((_, index) => index % 3 !== 0);
+    await engine.putLabels([...known].reverse());
+    const twice = [...devices, ...devices];
+    expect(await second.getLabels(twice)).toEqual(
+      twice.map((device) => (known.includes(device) ? device : undefined)),
+    );
+  });
+
+  it('device ids and labels may be any text, and no two devices are one', async () => {
+    const { engine, second } = nodes();
+    const apps = [`app_${randomUUID()}`, `app_${randomUUID()}`];
+    const entries = apps.flatMap((appId) =>
+      HOSTILE_TEXTS.map((deviceId, index) => {
+        const keys = HOSTILE_TEXTS.slice(index);
+        const labels = new Map(keys.map((key) => [key, `${appId} ${index} ${deviceId}`]));
+        return { appId, deviceId, labels, revision: index };
+      }),
+    );
+    await engine.putLabels(entries);
+    const read = await second.getLabels(entries);
+    expect(read).toStrictEqual(entries);
+    expect(read.map((entry) => [...(entry?.labels ?? [])])).toEqual(
+      entries.map(({ labels }) => [...labels]),
+    );
+  });
+
+  it('what its teller does to the labels afterwards does not change them', async () => {
+    const { engine } = nodes();
+    const labels = new Map([['ring', 'a']]);
+    const entry = deviceLabelsOf(randomUUID(), 1, labels);
+    await engine.putLabels([entry]);
+    labels.set('ring', 'b');
+    expect((await engine.getLabels([entry]))[0]?.labels.get('ring')).toBe('a');
+  });
+}

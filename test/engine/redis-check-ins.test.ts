@@ -1,0 +1,285 @@
+// Check-ins in Redis when Redis, the network or a taker fails, and what lies in Redis meanwhile. The rules of
+// every engine: check-in-contract.
+
+import { describe, expect, it } from 'vitest';
+import { packCheckInPayload } from '../../src/engine/redis/check-in-payload.ts';
+import { keys } from '../../src/engine/redis/keys.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+import { findRedisCli, startRedisCluster } from '../support/redis-cluster.ts';
+import { findRedis, type RedisServer } from '../support/redis-server.ts';
+import { startProxy } from '../support/tcp-proxy.ts';
+import { batchOf, checkInOf, devicesIn, idsOf } from './fleet-sample.ts';
+import { adminOf, connected, leftovers, redisOf } from './redis-fixture.ts';
+
+const AT_ONCE_MS = 100;
+const TIME_LIMIT_MS = 1100;
+const NEVER_MS = 600_000;
+
+const hasRedis = findRedis() !== undefined;
+const hasCluster = hasRedis && findRedisCli() !== undefined;
+if (!hasCluster) console.log('Skipped: check-ins in Redis (no redis-server or redis-cli in PATH)');
+
+describe.skipIf(!hasRedis)('when Redis fails', () => {
+  it('restarted empty in the middle, the queue works on without a restart of the engine', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    for (const device of ['a', 'b']) await engine.appendCheckIns(batchOf(device));
+    const taken = await engine.takeCheckIns('taker', 1, 0, NEVER_MS);
+    await server.restart();
+    await eventually('the engine is connected again', () => engine.isReachable());
+    expect(await engine.countCheckIns()).toBe(0);
+    await engine.acknowledgeCheckIns(idsOf(taken));
+    expect(await engine.takeCheckIns('taker', 1, 0, NEVER_MS)).toEqual([]);
+    await server.restart();
+    await eventually('the engine is connected again', () => engine.isReachable());
+    // This time there is a batch before there is a taker.
+    await engine.appendCheckIns(batchOf('c'));
+    const takenAgain = await engine.takeCheckIns('taker', 5, 0, NEVER_MS);
+    expect(devicesIn(takenAgain)).toEqual(['c']);
+    await engine.acknowledgeCheckIns(idsOf(takenAgain));
+    expect(await engine.countCheckIns()).toBe(0);
+  });
+
+  it('killed and started with its append-only file, it has every accepted batch', async () => {
+    const server = await redisOf('--appendonly', 'yes', '--appendfsync', 'always');
+    const { engine } = await connected(server.url);
+    for (const device of ['a', 'b', 'c', 'd']) await engine.appendCheckIns(batchOf(device));
+    const [first, second] = await engine.takeCheckIns('dead', 2, 0, NEVER_MS);
+    await engine.acknowledgeCheckIns([first?.id ?? '']);
+    await server.kill();
+    await server.restart();
+    await eventually('the engine is connected again', () => engine.isReachable());
+    expect(await engine.countCheckIns()).toBe(3);
+    // Who took what is remembered too.
+    expect(devicesIn(await engine.takeCheckIns('heir', 1, 0, NEVER_MS))).toEqual(['c']);
+    const takenOver = await engine.takeCheckIns('heir', 1, 0, 0);
+    expect(takenOver).toEqual([second]);
+    expect(devicesIn(await engine.takeCheckIns('heir', 5, 0, NEVER_MS))).toEqual(['d']);
+  });
+
+  it('killed, a taker that waits is refused at once', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const wait = engine.takeCheckIns('taker', 1, 20_000, NEVER_MS);
+    const refused = expect(wait).rejects.toBeInstanceOf(Unavailable);
+    await sleep(200);
+    await server.kill();
+    const start = performance.now();
+    await refused;
+    expect(performance.now() - start).toBeLessThan(AT_ONCE_MS);
+  });
+
+  it('silent, a taker that waits is refused within the time limit', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const wait = engine.takeCheckIns('taker', 1, 20_000, NEVER_MS);
+    const refused = expect(wait).rejects.toBeInstanceOf(Unavailable);
+    await sleep(200);
+    server.pause();
+    const start = performance.now();
+    await refused;
+    expect(performance.now() - start).toBeLessThan(TIME_LIMIT_MS);
+    server.resume();
+    await eventually('the engine is connected again', () => engine.isReachable(), 3000);
+    await engine.appendCheckIns(batchOf('a'));
+    expect(devicesIn(await engine.takeCheckIns('taker', 1, 1000, NEVER_MS))).toEqual(['a']);
+  });
+
+  it('out of memory, it refuses batches and still hands out what it has', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    for (const device of ['a', 'b']) await engine.appendCheckIns(batchOf(device));
+    await engine.takeCheckIns('dead', 1, 0, NEVER_MS);
+    await adminOf(server).config('SET', 'maxmemory', '1');
+    await expect(engine.appendCheckIns(batchOf('c'))).rejects.toBeInstanceOf(Unavailable);
+    const taken = await engine.takeCheckIns('never seen before', 5, 0, 0);
+    expect(devicesIn(taken)).toEqual(['a', 'b']);
+    await engine.acknowledgeCheckIns(idsOf(taken));
+    expect(await engine.countCheckIns()).toBe(0);
+  });
+});
+
+describe.skipIf(!hasRedis)('when an answer is lost', () => {
+  it('a batch whose acceptance was not heard is there; appended again, it arrives at least once', async () => {
+    const server = await redisOf();
+    const proxy = await startProxy(server.port);
+    leftovers.push(() => proxy.close());
+    const { engine } = await connected(`redis://127.0.0.1:${proxy.port}`);
+    await engine.appendCheckIns(batchOf('before'));
+    proxy.dropWhen((chunk) => chunk.toString() === ':1\r\n');
+    await expect(engine.appendCheckIns(batchOf('a'))).rejects.toBeInstanceOf(Unavailable);
+    proxy.heal();
+    proxy.cut();
+    await eventually('the engine is connected again', () => engine.isReachable());
+    expect(await engine.appendCheckIns(batchOf('a'))).toBe('accepted');
+    const taken = await engine.takeCheckIns('taker', 5, 0, NEVER_MS);
+    expect(devicesIn(taken)).toEqual(['before', 'a', 'a']);
+  });
+
+  it('batches that were taken for an answer nobody heard are taken over when abandoned', async () => {
+    const server = await redisOf();
+    const proxy = await startProxy(server.port);
+    leftovers.push(() => proxy.close());
+    const { engine } = await connected(`redis://127.0.0.1:${proxy.port}`);
+    const { engine: other } = await connected(server.url);
+    expect(await engine.takeCheckIns('deaf', 5, 0, NEVER_MS)).toEqual([]);
+    await engine.appendCheckIns(batchOf('a'));
+    proxy.dropWhen((chunk) => chunk.toString().includes('stable'));
+    await expect(engine.takeCheckIns('deaf', 5, 0, NEVER_MS)).rejects.toBeInstanceOf(Unavailable);
+    expect(await other.takeCheckIns('heir', 5, 0, NEVER_MS)).toEqual([]);
+    expect(devicesIn(await other.takeCheckIns('heir', 5, 0, 100))).toEqual(['a']);
+  });
+});
+
+describe.skipIf(!hasRedis)('what lies in Redis', () => {
+  it('a malformed batch is reported and removed, and holds up no other', async () => {
+    const server = await redisOf();
+    const { engine, faults } = await connected(server.url);
+    const admin = adminOf(server);
+    for (const payload of malformedPayloads())
+      await admin.xadd(keys.checkIns, '*', 'batch', payload);
+    await engine.appendCheckIns(batchOf('a'));
+    const taken = await engine.takeCheckIns('taker', 5, 5000, NEVER_MS);
+    expect(devicesIn(taken)).toEqual(['a']);
+    expect(faults.map(({ message }) => message)).toEqual(
+      malformedPayloads().map(() =>
+        expect.stringMatching(/^dropped a malformed batch \(\d+-\d+\)$/),
+      ),
+    );
+    expect(await engine.countCheckIns()).toBe(1);
+    await engine.acknowledgeCheckIns(idsOf(taken));
+    expect(await admin.xpending(keys.checkIns, 'drain')).toEqual([0, null, null, null]);
+  });
+
+  it('what somebody deleted from the stream holds up no other', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    for (const device of ['a', 'b', 'c']) await engine.appendCheckIns(batchOf(device));
+    const [first] = await engine.takeCheckIns('dead', 2, 0, NEVER_MS);
+    await adminOf(server).xdel(keys.checkIns, first?.id ?? '');
+    expect(devicesIn(await engine.takeCheckIns('heir', 5, 0, 0))).toEqual(['b', 'c']);
+  });
+
+  it('of takers that are gone nothing is left, unless batches are', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const admin = adminOf(server);
+    const names = async () => {
+      const consumers = (await admin.xinfo('CONSUMERS', keys.checkIns, 'drain')) as string[][];
+      return consumers.map(([, name]) => name).sort();
+    };
+    for (const device of ['a', 'b', 'c', 'd']) await engine.appendCheckIns(batchOf(device));
+    const finished = await engine.takeCheckIns('gone', 1, 0, NEVER_MS);
+    await engine.acknowledgeCheckIns(idsOf(finished));
+    await engine.takeCheckIns('gone with two batches', 2, 0, NEVER_MS);
+    await sleep(100);
+    await engine.takeCheckIns('alive', 1, 0, NEVER_MS);
+    expect(await names()).toEqual(['alive', 'gone', 'gone with two batches']);
+    // The one who joins takes over one of the two batches.
+    const { engine: joining } = await connected(server.url);
+    expect(devicesIn(await joining.takeCheckIns('new', 1, 0, 100))).toEqual(['b']);
+    expect(await names()).toEqual(['alive', 'gone with two batches', 'new']);
+  });
+
+  it('packed, a check-in is little more than its device id', () => {
+    const checkIns = Array.from({ length: 500 }, (_, index) =>
+      checkInOf(`device-${index}`, {
+        at: 1_790_000_000_000 + (index % 50),
+        version: `1.${index % 9}.0`,
+      }),
+    );
+    const ids = checkIns.reduce((sum, { deviceId }) => sum + deviceId.length, 0);
+    expect((packCheckInPayload(checkIns).length - ids) / checkIns.length).toBeLessThan(12);
+  });
+});
+
+describe.skipIf(!hasCluster)('when a Redis Cluster fails', () => {
+  it('without the node of the queue, those who wait are refused; when it is back, the queue works on', async () => {
+    const cluster = await startRedisCluster();
+    leftovers.push(() => cluster.stop());
+    const { engine } = await connected(cluster.url);
+    await engine.appendCheckIns(batchOf('a'));
+    const counts = await Promise.all(cluster.nodes.map((node) => countKeys(node)));
+    const holder = cluster.nodes[counts.indexOf(1)];
+    await engine.acknowledgeCheckIns(idsOf(await engine.takeCheckIns('taker', 1, 0, NEVER_MS)));
+    const wait = engine.takeCheckIns('taker', 1, 20_000, NEVER_MS);
+    const refused = expect(wait).rejects.toBeInstanceOf(Unavailable);
+    await sleep(200);
+    const start = performance.now();
+    await holder?.kill();
+    await refused;
+    expect(performance.now() - start).toBeLessThan(TIME_LIMIT_MS);
+    await holder?.restart();
+    await eventually(
+      'a batch is accepted',
+      () => isAccepted(engine.appendCheckIns(batchOf('b'))),
+      20_000,
+    );
+    const taken = await engine.takeCheckIns('taker', 50, 2000, NEVER_MS);
+    expect(new Set(devicesIn(taken))).toEqual(new Set(['b']));
+  });
+
+  async function countKeys(server: RedisServer): Promise<number> {
+    return adminOf(server).dbsize();
+  }
+
+  function isAccepted(answer: Promise<string>): Promise<boolean> {
+    return answer.then(
+      (word) => word === 'accepted',
+      () => false,
+    );
+  }
+});
+
+/** Every way in which a payload can be less than one that was packed. */
+function malformedPayloads(): string[] {
+  const kind = ['app_1', 'stable', '1.0.0', 'linux', '', 'pull', null];
+  const row = [0, 'device', 0];
+  const time = 1_790_000_000_000;
+  const values: unknown[] = [
+    ...[null, 7, 'text', {}, [], [time], [time, [kind]], [time, [kind], row]],
+    ...[
+      ['0', [kind], row, []],
+      [null, [kind], row, []],
+      [0.5, [kind], row, []],
+    ],
+    ...[{}, null, 'kind'].map((kinds) => [time, kinds, row, []]),
+    ...[{}, null, kind.slice(0, 3), [...kind.slice(0, 5), 'pulled', null]].map((broken) => [
+      time,
+      [broken],
+      row,
+      [],
+    ]),
+    ...[...kind.keys()].map((index) => [
+      time,
+      [kind.map((field, at) => (at === index ? 7 : field))],
+      row,
+      [],
+    ]),
+    ...[
+      [0, 'device'],
+      [1, 'device', 0],
+      [-1, 'device', 0],
+      ['length', 'device', 0],
+      ['0', 'device', 0],
+      [0, 7, 0],
+      [0, null, 0],
+      [0, 'device', '0'],
+      [0, 'device', null],
+      [...row, 0],
+      {},
+    ].map((rows) => [time, [kind], rows, []]),
+    ...[
+      null,
+      {},
+      [0],
+      [0, {}],
+      ['0', []],
+      [0, [['key']]],
+      [0, [['key', 7]]],
+      [0, ['key', 'value']],
+    ].map((labels) => [time, [kind], row, labels]),
+  ];
+  return ['', '{', '[', ...values.map((value) => JSON.stringify(value))];
+}
