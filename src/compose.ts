@@ -16,7 +16,9 @@ import { Traffic } from './http/traffic.ts';
 import { openLedger } from './ledger/open-ledger.ts';
 import type { Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
+import { RareLog } from './observe/rare-log.ts';
 import { Administer } from './operations/administer.ts';
+import { AuthenticateKey } from './operations/authenticate-key.ts';
 import { Catalogs } from './operations/catalogs.ts';
 import { CheckUpdate } from './operations/check-update.ts';
 import { FirstOffers } from './operations/first-offer.ts';
@@ -47,11 +49,12 @@ export async function composeService(config: Config, log: Log): Promise<Service>
   );
   const engine = await fromSetting('REDIS_URL', () => openEngine(config, log));
   const parts = assemble(config, log, metrics, ledger, engine);
+  // Before the first request: what is announced while a channel loads must be heard.
+  parts.refresher.start(engine);
   const { host, port } = config;
   const server = await fromSetting('HOST, PORT', () =>
     startServer({ host, port, ...parts.handlers }),
   );
-  parts.refresher.start(engine);
   return {
     address: config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`,
     port: server.port,
@@ -86,20 +89,34 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
     metrics.faults.add('disk');
     log.warn({ err: error }, 'last known state could not be kept on disk');
   });
-  const catalogs = new Catalogs({ ledger, engine, lastGood, log, metrics });
-  const spread = createSpreadChange(catalogs, engine, metrics, log);
-  const firstOffers = new FirstOffers(ledger, metrics, log, (catalog, release) =>
+  const rareLog = new RareLog(log);
+  const catalogs = new Catalogs({ ledger, engine, lastGood, log: rareLog, metrics });
+  const spread = createSpreadChange(catalogs, engine, metrics, rareLog);
+  const firstOffers = new FirstOffers(ledger, metrics, rareLog, (catalog, release) =>
     catalogs.noteOffered(catalog, release),
   );
   const check = new CheckUpdate(catalogs, firstOffers, metrics);
-  const readiness = new Readiness(ledger, catalogs, lastGood);
+  const readiness = new Readiness(
+    ledger,
+    engine,
+    config.redisUrl !== undefined,
+    catalogs,
+    lastGood,
+  );
   const traffic = new Traffic(log, metrics.requests);
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
   const adminToken = adminTokenOf(config);
   const routes = [
     CHECK_PLACEHOLDER,
     ...healthRoutes(() => readiness.obstacle(), metrics.registry),
-    ...manageRoutes({ ledger, engine, alone: createMemoryEngine(), metrics, spread }),
+    ...manageRoutes({
+      ledger,
+      keys: new AuthenticateKey(ledger),
+      engine,
+      alone: createMemoryEngine(),
+      metrics,
+      spread,
+    }),
     ...consoleRoutes(new Administer(ledger, spread), adminToken),
   ];
   return {
@@ -115,10 +132,11 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
 }
 
 function openStoredLedger(config: Config, log: Log): Promise<Ledger> {
+  const rareLog = new RareLog(log);
   return openLedger({
     databaseUrl: config.databaseUrl,
     dataDir: config.dataDir,
-    onFault: (error) => log.warn({ err: error }, 'ledger fault'),
+    onFault: (error) => rareLog.warn({ err: error }, 'ledger fault'),
     onFatal: (error) => {
       // Running on would mean answering from a schema this version does not understand.
       throw error;
@@ -128,9 +146,10 @@ function openStoredLedger(config: Config, log: Log): Promise<Ledger> {
 
 function openEngine(config: Config, log: Log): Engine {
   if (config.redisUrl === undefined) return createMemoryEngine();
+  const rareLog = new RareLog(log);
   return createRedisEngine({
     url: config.redisUrl,
-    onFault: (error) => log.warn({ err: error }, 'engine fault'),
+    onFault: (error) => rareLog.warn({ err: error }, 'engine fault'),
   });
 }
 

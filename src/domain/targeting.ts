@@ -21,32 +21,29 @@ type LabelTest = (labels: Labels) => boolean;
 export type CompiledTargeting = {
   readonly fieldTests: readonly FieldTest[];
   readonly labelTests: readonly LabelTest[];
+  /** The keys that the label tests look at. */
+  readonly labelKeys: readonly string[];
 };
 
-const EVERYBODY: CompiledTargeting = { fieldTests: [], labelTests: [] };
+const EVERYBODY: CompiledTargeting = { fieldTests: [], labelTests: [], labelKeys: [] };
 
 /** Compiles a validated targeting object; `null` targets everybody. */
 export function compileTargeting(targeting: Targeting | null): CompiledTargeting {
   if (targeting === null) return EVERYBODY;
   const fieldTests: FieldTest[] = [];
   const labelTests: LabelTest[] = [];
+  const labelKeys = new Set(Object.keys(targeting.matchLabels));
   for (const [key, values] of Object.entries(targeting.matchLabels)) {
     labelTests.push(labelTest(key, { key, operator: 'In', values }));
   }
   for (const expression of targeting.matchExpressions) {
     if (expression.key.startsWith('$')) fieldTests.push(fieldTest(expression));
-    else labelTests.push(labelTest(expression.key, expression));
+    else {
+      labelKeys.add(expression.key);
+      labelTests.push(labelTest(expression.key, expression));
+    }
   }
-  return { fieldTests, labelTests };
-}
-
-/** Both groups at once, for callers that hold no plan. */
-export function matchesTargeting(
-  compiled: CompiledTargeting,
-  fields: RequestFields,
-  labels: Labels,
-): boolean {
-  return matchesFields(compiled, fields) && matchesLabels(compiled.labelTests, labels);
+  return { fieldTests, labelTests, labelKeys: [...labelKeys] };
 }
 
 /** The device-independent group: true when every `$` expression holds. */

@@ -12,15 +12,14 @@ import type { CatalogSlot, Catalogs } from './catalogs.ts';
 import type { FirstOffers } from './first-offer.ts';
 
 /**
- * What all checks of the same address have in common. The caller may keep it between checks: it
- * remembers where the catalog lies and the plan made from it.
+ * What all checks of the same address have in common. The caller may keep it between checks: it remembers
+ * where the catalog lies, and the plan made for it is kept there.
  */
 export type CheckSubject = {
   readonly app: string;
   readonly channel: string;
   readonly fields: RequestFields & { readonly version: Version };
   slot: CatalogSlot | undefined;
-  plan: Plan | undefined;
 };
 
 /** The manifest's bytes, or undefined when this device gets nothing, and why. */
@@ -46,12 +45,12 @@ export class CheckUpdate {
   /** The answer, when it can be given without waiting; undefined sends the caller to `later`. */
   now(subject: CheckSubject, device: Device): CheckAnswer | undefined {
     subject.slot ??= this.catalogs.peek(subject.app, subject.channel);
-    const catalog = subject.slot?.catalog;
-    if (catalog === undefined) {
+    const { slot } = subject;
+    const plan = slot === undefined ? undefined : planFor(subject, slot);
+    if (plan === undefined) {
       subject.slot = undefined;
       return undefined;
     }
-    const plan = planFor(subject, catalog);
     const decision = decide(plan, device);
     if (decision.candidate !== undefined && !decision.candidate.release.offered) return undefined;
     return this.answer(plan, decision);
@@ -64,13 +63,12 @@ export class CheckUpdate {
     subject.slot = slot;
     const barred = new Set<string>();
     for (let stale = 0; ; ) {
-      const catalog = slot.catalog;
-      if (catalog === undefined) return this.later(subject, device);
-      const plan = planFor(subject, catalog);
+      const plan = planFor(subject, slot);
+      if (plan === undefined) return this.later(subject, device);
       const decision = decide(plan, device, barred);
       const { candidate } = decision;
       if (candidate === undefined || candidate.release.offered) return this.answer(plan, decision);
-      const outcome = await this.settle(catalog, candidate, stale < DECISIONS_MAX);
+      const outcome = await this.settle(plan.catalog, candidate, stale < DECISIONS_MAX);
       if (outcome === 'recorded') return this.answer(plan, decision);
       if (outcome === 'stale') stale += 1;
       else barred.add(candidate.release.source.id);
@@ -105,10 +103,11 @@ export class CheckUpdate {
   }
 }
 
-/** The subject's plan on this catalog, made anew only when the catalog is another one. */
-function planFor(subject: CheckSubject, catalog: Catalog): Plan {
-  if (subject.plan?.catalog === catalog) return subject.plan;
-  const plan = planUpdate(catalog, subject.fields);
-  subject.plan = plan;
+/** The plan for a subject on the slot's catalog, made once per catalog; undefined when it was evicted. */
+function planFor(subject: CheckSubject, slot: CatalogSlot): Plan | undefined {
+  const known = slot.plans.get(subject);
+  if (known !== undefined || slot.catalog === undefined) return known;
+  const plan = planUpdate(slot.catalog, subject.fields);
+  slot.plans.set(subject, plan);
   return plan;
 }
