@@ -21,7 +21,9 @@ import { Traffic } from './http/traffic.ts';
 import { openLedger } from './ledger/open-ledger.ts';
 import type { Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
+import { RareLog } from './observe/rare-log.ts';
 import { Administer } from './operations/administer.ts';
+import { AuthenticateKey } from './operations/authenticate-key.ts';
 import { Catalogs } from './operations/catalogs.ts';
 import { CheckIns } from './operations/check-ins.ts';
 import { CheckUpdate } from './operations/check-update.ts';
@@ -60,11 +62,12 @@ export async function composeService(config: Config, log: Log): Promise<Service>
   );
   const engine = await fromSetting('REDIS_URL', () => openEngine(config, log));
   const parts = assemble(config, log, metrics, ledger, engine);
+  // Before the first request: what is announced while a channel loads must be heard.
+  parts.refresher.start(engine);
   const { host, port } = config;
   const server = await fromSetting('HOST, PORT', () =>
     startServer({ host, port, ...parts.handlers }),
   );
-  parts.refresher.start(engine);
   parts.fleet.start();
   return {
     address: config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`,
@@ -101,25 +104,33 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
     metrics.faults.add('disk');
     log.warn({ err: error }, 'last known state could not be kept on disk');
   });
-  const catalogs = new Catalogs({ ledger, engine, lastGood, log, metrics });
-  const spread = createSpreadChange(catalogs, engine, metrics, log);
-  const firstOffers = new FirstOffers(ledger, metrics, log, (catalog, release) =>
+  const rareLog = new RareLog(log);
+  const catalogs = new Catalogs({ ledger, engine, lastGood, log: rareLog, metrics });
+  const spread = createSpreadChange(catalogs, engine, metrics, rareLog);
+  const firstOffers = new FirstOffers(ledger, metrics, rareLog, (catalog, release) =>
     catalogs.noteOffered(catalog, release),
   );
   const fleet = assembleFleet(config, log, metrics, ledger, engine);
   const { labels, checkIns, live } = fleet;
   const check = new CheckUpdate({ catalogs, firstOffers, labels, checkIns, metrics });
   const planWave = new PlanWave({ ledger, catalogs, check, labels, live });
-  const readiness = new Readiness(ledger, catalogs, lastGood);
+  const readiness = new Readiness(
+    ledger,
+    engine,
+    config.redisUrl !== undefined,
+    catalogs,
+    lastGood,
+  );
   const traffic = new Traffic(log, metrics.requests);
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
   const admit = createAdmit(adminTokenOf(config));
-  const guards = { ledger, engine, alone: createMemoryEngine(), metrics };
+  const keys = new AuthenticateKey(ledger);
+  const guards = { keys, engine, alone: createMemoryEngine(), metrics };
   const routes = [
     CHECK_PLACEHOLDER,
     ...healthRoutes(() => readiness.obstacle(), metrics.registry),
-    ...manageRoutes({ ...guards, spread }),
-    ...fleetRoutes({ ...guards, labels, live, planWave }),
+    ...manageRoutes({ ...guards, ledger, spread }),
+    ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
     ...consoleRoutes(new Administer(ledger, spread), admit),
     ...fleetConsoleRoutes(new ViewFleet(ledger, live), admit),
   ];
@@ -171,10 +182,11 @@ function assembleFleet(config: Config, log: Log, metrics: Metrics, ledger: Ledge
 }
 
 function openStoredLedger(config: Config, log: Log): Promise<Ledger> {
+  const rareLog = new RareLog(log);
   return openLedger({
     databaseUrl: config.databaseUrl,
     dataDir: config.dataDir,
-    onFault: (error) => log.warn({ err: error }, 'ledger fault'),
+    onFault: (error) => rareLog.warn({ err: error }, 'ledger fault'),
     onFatal: (error) => {
       // Running on would mean answering from a schema this version does not understand.
       throw error;
@@ -184,9 +196,10 @@ function openStoredLedger(config: Config, log: Log): Promise<Ledger> {
 
 function openEngine(config: Config, log: Log): Engine {
   if (config.redisUrl === undefined) return createMemoryEngine();
+  const rareLog = new RareLog(log);
   return createRedisEngine({
     url: config.redisUrl,
-    onFault: (error) => log.warn({ err: error }, 'engine fault'),
+    onFault: (error) => rareLog.warn({ err: error }, 'engine fault'),
   });
 }
 

@@ -14,8 +14,9 @@ async function main(): Promise<void> {
   const config = readSettings();
   const log = createLog(config.logLevel);
   exitOnBug(log);
+  const running = stopOnSignal(log);
   const service = await start(config, log);
-  stopOnSignal(service, log);
+  running(service);
   log.info({ address: service.address, port: service.port }, 'listening');
   if (config.databaseUrl === undefined) process.stderr.write(welcome(config, service.address));
 }
@@ -41,7 +42,12 @@ async function start(config: Config, log: Log): Promise<Service> {
   }
 }
 
-function stopOnSignal(service: Service, log: Log): void {
+/**
+ * Listens for signals from before the start: as the first process of a container an unheard SIGTERM would
+ * be lost. Returns what to call once there is a service to stop; until then there is nothing to lose.
+ */
+function stopOnSignal(log: Log): (service: Service) => void {
+  let running: Service | undefined;
   let isStopping = false;
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     if (isStopping) return;
@@ -51,7 +57,7 @@ function stopOnSignal(service: Service, log: Log): void {
       log.warn('something did not stop in time');
       process.exit(0);
     }, STOP_MS_MAX).unref();
-    await service.stop();
+    await running?.stop();
     log.info('stopped');
     process.exit(0);
   };
@@ -63,6 +69,9 @@ function stopOnSignal(service: Service, log: Log): void {
       });
     });
   }
+  return (service) => {
+    running = service;
+  };
 }
 
 /** A bug that reached the top leaves the process in an unknown state: better a restart than wrong answers. */

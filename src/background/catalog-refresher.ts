@@ -5,18 +5,23 @@
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Catalogs } from '../operations/catalogs.ts';
+import { Turnstile } from '../operations/turnstile.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 
 /** Well below the promised 5 s: a poll may have just passed, take a while, and be followed by a load. */
 const POLL_INTERVAL_MS = 1500;
+/** Channels read at a time after a poll, and how many may wait: every channel that a node can hold. */
+const REFRESHES_RUNNING_MAX = 3;
+const REFRESHES_WAITING_MAX = 20_000;
 
 export class CatalogRefresher {
   private readonly catalogs: Catalogs;
   private readonly ledger: Ledger;
   private readonly metrics: Metrics;
   private readonly log: Log;
+  private readonly gate = new Turnstile(REFRESHES_RUNNING_MAX, REFRESHES_WAITING_MAX);
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private isStopped = false;
@@ -66,14 +71,22 @@ export class CatalogRefresher {
     try {
       const present = await this.ledger.readRevisions([...held.keys()]);
       const behind = [...present].filter(([id, revision]) => revision > (held.get(id) ?? 0));
-      for (const [channelId, revision] of behind) {
-        this.log.info({ channel: channelId, revision }, 'found a change that no announcement told');
-        await this.catalogs.chase(channelId, revision);
-      }
+      // Each on its own: one channel that cannot be read must not hold up the others.
+      await Promise.all(behind.map(([id, revision]) => this.follow(id, revision)));
     } catch (error) {
       this.metrics.faults.add('poll');
       const level = error instanceof Unavailable ? 'debug' : 'error';
       this.log[level]({ err: error }, 'revision poll failed');
+    }
+  }
+
+  private async follow(channelId: string, revision: number): Promise<void> {
+    this.log.info({ channel: channelId, revision }, 'found a change that no announcement told');
+    try {
+      await this.gate.pass(() => this.catalogs.chase(channelId, revision));
+    } catch (error) {
+      this.metrics.faults.add('poll');
+      this.log.warn({ err: error, channel: channelId, revision }, 'a channel stays behind');
     }
   }
 }

@@ -22,7 +22,8 @@ export class ServiceClient {
     }
     const response = await this.send(method, path, body);
     const answer = await readJson(response);
-    if (response.ok) return answer;
+    if (response.ok && answer !== undefined) return answer;
+    if (response.ok) throw new ServiceError(`what answers at ${this.url} is not the service`);
     throw new ServiceError(errorText(answer) ?? `the service answered ${response.status}`);
   }
 

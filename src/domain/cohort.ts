@@ -24,12 +24,11 @@ export function cohortThreshold(rolloutPct: number): number {
  * Algorithm: Austin Appleby's MurmurHash3 (public domain); checked against its published vectors.
  */
 export function hashText(text: string, seed = 0): number {
-  for (let index = 0; index < text.length; index++) {
-    if (text.charCodeAt(index) > 0x7f) return hashBytes(Buffer.from(text, 'utf8'), seed);
-  }
-  return hashAscii(text, seed);
+  // Device ids are UUIDs: their char codes are their bytes. One pass finds out and hashes.
+  return hashAscii(text, seed) ?? hashBytes(Buffer.from(text, 'utf8'), seed);
 }
 
+const ASCII_MAX = 0x7f;
 const C1 = 0xcc9e2d51;
 const C2 = 0x1b873593;
 
@@ -48,22 +47,26 @@ export function hashBytes(bytes: Uint8Array, seed = 0): number {
   return finish(hash, tail, bytes.length);
 }
 
-/** Device ids are UUIDs: reading char codes in place saves a buffer per check. */
-function hashAscii(text: string, seed: number): number {
+/** Undefined when the text is not ASCII. */
+function hashAscii(text: string, seed: number): number | undefined {
   let hash = seed | 0;
+  let seen = 0;
   const whole = text.length & ~3;
   for (let i = 0; i < whole; i += 4) {
-    hash = mixBlock(
-      hash,
-      text.charCodeAt(i) |
-        (text.charCodeAt(i + 1) << 8) |
-        (text.charCodeAt(i + 2) << 16) |
-        (text.charCodeAt(i + 3) << 24),
-    );
+    const a = text.charCodeAt(i);
+    const b = text.charCodeAt(i + 1);
+    const c = text.charCodeAt(i + 2);
+    const d = text.charCodeAt(i + 3);
+    seen |= a | b | c | d;
+    hash = mixBlock(hash, a | (b << 8) | (c << 16) | (d << 24));
   }
   let tail = 0;
-  for (let i = text.length - 1; i >= whole; i--) tail = (tail << 8) | text.charCodeAt(i);
-  return finish(hash, tail, text.length);
+  for (let i = text.length - 1; i >= whole; i--) {
+    const code = text.charCodeAt(i);
+    seen |= code;
+    tail = (tail << 8) | code;
+  }
+  return seen > ASCII_MAX ? undefined : finish(hash, tail, text.length);
 }
 
 function at(bytes: Uint8Array, index: number): number {

@@ -1,9 +1,9 @@
 // The decision itself: walks a plan for one device. Pure and synchronous; every answer has a reason.
 
-import type { Candidate } from './catalog.ts';
+import type { Candidate, CompiledRelease } from './catalog.ts';
 import { COHORT_BUCKETS, cohortBucket } from './cohort.ts';
 import type { NoOfferReason, Plan } from './plan.ts';
-import { type Labels, matchesLabels } from './targeting.ts';
+import { type Labels, matchesFields, matchesLabels } from './targeting.ts';
 
 export type Decision =
   | { readonly reason: 'offered'; readonly candidate: Candidate }
@@ -37,9 +37,10 @@ export function decide(
   device: Device,
   barred: ReadonlySet<string> = NOTHING_BARRED,
 ): Decision {
-  let reason = plan.headReason;
-  for (const candidate of plan.candidates) {
-    const obstacle = obstacleFor(candidate, device, barred);
+  let reason: NoOfferReason | undefined;
+  for (let index = plan.from; index < plan.to; index++) {
+    const candidate = plan.list[index] as Candidate;
+    const obstacle = obstacleFor(candidate.release, plan, device, barred);
     if (obstacle === undefined) return { reason: 'offered', candidate };
     reason ??= obstacle;
   }
@@ -47,13 +48,16 @@ export function decide(
 }
 
 function obstacleFor(
-  { release }: Candidate,
+  release: CompiledRelease,
+  plan: Plan,
   device: Device,
   barred: ReadonlySet<string>,
 ): NoOfferReason | undefined {
-  if (!matchesLabels(release.targeting.labelTests, device.labels)) return 'not-targeted';
-  if (!isInCohort(release.threshold, release.seed, device.hash)) return 'outside-cohort';
-  return barred.has(release.source.id) ? 'first-offer-unavailable' : undefined;
+  const { targeting, threshold, seed, source } = release;
+  if (!matchesFields(targeting, plan.fields)) return 'not-targeted';
+  if (!matchesLabels(targeting.labelTests, device.labels)) return 'not-targeted';
+  if (!isInCohort(threshold, seed, device.hash)) return 'outside-cohort';
+  return barred.has(source.id) ? 'first-offer-unavailable' : undefined;
 }
 
 /** Without an identity there is no bucket, so only a release for everybody fits. */

@@ -1,6 +1,6 @@
 // Partial evaluation of a decision. Everything that depends only on (catalog, platform, arch, version) is
-// settled here: which releases can come at all, in which order, on which terms. What is left for a
-// device is a compare with its bucket and, where a release asks for labels, those tests.
+// settled here: which releases come into question, in which order, on which terms. What is left for a
+// device is to walk them until one fits, which is mostly the first.
 
 import {
   type Candidate,
@@ -16,15 +16,18 @@ import { compareVersions, type Version } from './version.ts';
 
 export type Plan = {
   readonly catalog: Catalog;
-  /** Highest version first; the first that fits the device is its answer. */
-  readonly candidates: readonly Candidate[];
+  /** Shared by all plans of the platform and arch: highest version first. */
+  readonly list: readonly Candidate[];
+  /** The part of the list in question; the first in it that fits a device is its answer. */
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+  readonly fields: RequestFields;
   readonly isRequired: boolean;
   readonly allowDowngrade: boolean;
-  /** Why a device gets nothing when there is no candidate to test it against. */
+  /** Why a device gets nothing when no release comes into question. */
   readonly reasonWithout: NoOfferReason;
-  /** Why the highest release in question can come for no such device, when that is so. */
-  readonly headReason: NoOfferReason | undefined;
-  /** The labels that any candidate asks for: a caller fetches them only when they matter. */
+  /** The labels that any of these releases asks for: a caller fetches them only when they matter. */
   readonly labelKeys: readonly string[];
 };
 
@@ -36,61 +39,46 @@ export type NoOfferReason =
   | 'rolled-back-without-fallback'
   | 'first-offer-unavailable';
 
-/**
- * Behind the first release that fits everybody, others are kept only for the case that it cannot be
- * offered yet (its first offer needs the ledger); this many such releases in a row end the plan.
- */
-const NEVER_OFFERED_FALLBACKS_MAX = 16;
+const NO_KEYS: readonly string[] = [];
 
 /** The plan for devices that report this version, platform and arch (folded). */
 export function planUpdate(catalog: Catalog, fields: RequestFields & { version: Version }): Plan {
   const current = catalog.byCanonical.get(fields.version.canonical);
   const isDowngrade = current?.source.status === 'rolled_back';
-  const all = candidatesFor(catalog, fields.platform, fields.arch);
-  const from = isDowngrade ? countAtOrAbove(all, fields.version) : 0;
-  const to = isDowngrade ? all.length : countAbove(all, fields.version);
-  const candidates = keepReachable(all, from, to, fields);
-  const head = to > from ? all[from] : undefined;
+  const list = candidatesFor(catalog, fields.platform, fields.arch);
+  const from = isDowngrade ? countAtOrAbove(list, fields.version) : 0;
+  const to = isDowngrade ? list.length : countAbove(list, fields.version);
   return {
     catalog,
-    candidates,
+    list,
+    from,
+    to,
+    fields,
     isRequired: isRequired(catalog, current, fields.version),
     allowDowngrade: isDowngrade,
-    reasonWithout: reasonWithout(catalog, fields.version, isDowngrade, to > from),
-    headReason: head === undefined ? undefined : obstacleForAll(head.release, fields),
-    labelKeys: [...new Set(candidates.flatMap(({ release }) => release.targeting.labelKeys))],
+    reasonWithout: reasonWithout(catalog, fields.version, isDowngrade),
+    labelKeys: collectLabelKeys(list, from, to, fields),
   };
 }
 
-/** Drops what no such device can get, and everything behind the release that every such device gets. */
-function keepReachable(
-  all: readonly Candidate[],
+/** Only as far as a device can get: behind an offered release that fits everybody nothing is asked. */
+function collectLabelKeys(
+  list: readonly Candidate[],
   from: number,
   to: number,
   fields: RequestFields,
-): Candidate[] {
-  const kept: Candidate[] = [];
-  let neverOffered = 0;
+): readonly string[] {
+  let keys: Set<string> | undefined;
   for (let index = from; index < to; index++) {
-    const candidate = all[index] as Candidate;
-    const { release } = candidate;
-    if (obstacleForAll(release, fields) !== undefined) continue;
-    kept.push(candidate);
-    if (!fitsEverybody(release)) continue;
-    if (release.offered) break;
-    neverOffered += 1;
-    if (neverOffered === NEVER_OFFERED_FALLBACKS_MAX) break;
+    const { release } = list[index] as Candidate;
+    if (!matchesFields(release.targeting, fields) || release.threshold === 0) continue;
+    for (const key of release.targeting.labelKeys) {
+      keys ??= new Set();
+      keys.add(key);
+    }
+    if (release.offered && fitsEverybody(release)) break;
   }
-  return kept;
-}
-
-/** What keeps a release from every device of these fields, whoever it is. */
-function obstacleForAll(
-  release: CompiledRelease,
-  fields: RequestFields,
-): NoOfferReason | undefined {
-  if (!matchesFields(release.targeting, fields)) return 'not-targeted';
-  return release.threshold === 0 ? 'outside-cohort' : undefined;
+  return keys === undefined ? NO_KEYS : [...keys];
 }
 
 function fitsEverybody(release: CompiledRelease): boolean {
@@ -106,13 +94,7 @@ function isRequired(
   return catalog.minimum !== undefined && compareVersions(version, catalog.minimum) < 0;
 }
 
-function reasonWithout(
-  catalog: Catalog,
-  version: Version,
-  isDowngrade: boolean,
-  hasCandidates: boolean,
-): NoOfferReason {
-  if (hasCandidates) return 'not-targeted';
+function reasonWithout(catalog: Catalog, version: Version, isDowngrade: boolean): NoOfferReason {
   if (isDowngrade) return 'rolled-back-without-fallback';
   const newest = catalog.published[0];
   const isNewer = newest !== undefined && compareVersions(newest.version, version) > 0;

@@ -46,15 +46,6 @@ export function compileTargeting(targeting: Targeting | null): CompiledTargeting
   return { fieldTests, labelTests, labelKeys: [...labelKeys] };
 }
 
-/** Both groups at once, for callers that hold no plan. */
-export function matchesTargeting(
-  compiled: CompiledTargeting,
-  fields: RequestFields,
-  labels: Labels,
-): boolean {
-  return matchesFields(compiled, fields) && matchesLabels(compiled.labelTests, labels);
-}
-
 /** The device-independent group: true when every `$` expression holds. */
 export function matchesFields(compiled: CompiledTargeting, fields: RequestFields): boolean {
   return compiled.fieldTests.every((test) => test(fields));

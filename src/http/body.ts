@@ -4,8 +4,6 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { fail, failUntil, type Outcome } from '../contract/failure.ts';
 
-/** Over the limit, the rest is read and thrown away up to here, so that the client gets to see the 413. */
-const DISCARD_BYTES_MAX = 16 * 1024 * 1024;
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
 const HELD_RETRY_MS = 1000;
 
@@ -14,6 +12,9 @@ let heldBytes = 0;
 /**
  * Collects a body of at most `bytesMax`; must be called before the handler returns. Resolves with 413 when
  * it is larger and 503 when all bodies together are; with an empty body when the request is over before.
+ *
+ * A refusal does not wait for the rest, which uWebSockets.js reads and throws away once there is an answer.
+ * Closing on a client that still writes would reset the connection, often before it has seen why.
  */
 export function receiveBody(
   res: HttpResponse,
@@ -41,7 +42,8 @@ export function receiveBody(
         held += chunk.byteLength;
         heldBytes += chunk.byteLength;
       }
-      if (isLast || received > DISCARD_BYTES_MAX) settle(refusal ?? Buffer.concat(chunks));
+      if (refusal !== undefined) settle(refusal);
+      else if (isLast) settle(Buffer.concat(chunks));
     });
   });
 }

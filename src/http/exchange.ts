@@ -6,7 +6,6 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { randomUUID } from 'node:crypto';
 import { fail, failUntil, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
-import type { Log } from '../observe/log.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { receiveBody } from './body.ts';
 import { writeEventStream } from './event-stream.ts';
@@ -18,7 +17,8 @@ export type Exchange = {
   readonly method: string;
   /** As sent, still percent-encoded, without the query. */
   readonly path: string;
-  readonly query: URLSearchParams;
+  /** As sent, without `?`. Parsed where it is needed: a long one takes milliseconds. */
+  readonly queryText: string;
   readonly headers: ReadonlyMap<string, string>;
   /** Decoded `:name` segments of the route. */
   readonly params: ReadonlyMap<string, string>;
@@ -42,11 +42,11 @@ export function runExchange(
 ): void {
   const method = req.getMethod().toUpperCase();
   const path = req.getUrl();
-  const query = new URLSearchParams(req.getQuery() ?? '');
+  const queryText = req.getQuery() ?? '';
   const headers = readHeaders(req);
   answerLater(res, { method, path }, traffic, (onOver) => {
     const body = BODY_METHODS.has(method) ? receiveBody(res, LIMIT.bodyBytesMax, onOver) : NO_BODY;
-    return handler({ method, path, query, headers, params, body });
+    return handler({ method, path, queryText, headers, params, body });
   });
 }
 
@@ -72,7 +72,7 @@ export function answerLater(
         over = listener;
       });
     } catch (error) {
-      return faultReply(error, request.method, request.path, traffic.log);
+      return faultReply(error, request.method, request.path, traffic);
     }
   };
   traffic.begin();
@@ -91,12 +91,12 @@ export function answerLater(
 }
 
 /** The 5xx for something thrown: 503 for a store that is away, 500 for a bug, both with an id in the log. */
-export function faultReply(error: unknown, method: string, path: string, log: Log): Reply {
+export function faultReply(error: unknown, method: string, path: string, traffic: Traffic): Reply {
   const requestId = randomUUID();
   const isOutage = error instanceof Unavailable;
   const details = { err: error, requestId, method, path: path.slice(0, 200) };
-  if (isOutage) log.warn(details, 'store unavailable');
-  else log.error(details, 'request failed');
+  if (isOutage) traffic.rareLog.warn(details, 'store unavailable');
+  else traffic.log.error(details, 'request failed');
   const reply = failureReply(isOutage ? failUntil('unavailable', RETRY_MS) : fail('internal'));
   return { ...reply, headers: [...(reply.headers ?? []), ['X-Request-Id', requestId]] };
 }

@@ -12,8 +12,6 @@ export type Reply = {
   readonly body?: string | Buffer;
   /** Instead of a body: an answer that goes on. */
   readonly events?: EventSource;
-  /** Closes the connection afterwards: for a request whose rest nobody will read. */
-  readonly closes?: boolean;
 };
 
 const JSON_TYPE = 'application/json';
@@ -26,12 +24,11 @@ export function jsonReply(status: number, value: unknown): Reply {
 /** The Error body of a refusal, with `Retry-After` where it has one. */
 export function failureReply(failure: Failure): Reply {
   const reply = jsonReply(failure.status, { error: failure.message });
-  const closes = failure.status === 413;
   const headers: [string, string][] =
     failure.retryAfterSeconds === undefined
       ? []
       : [['Retry-After', String(failure.retryAfterSeconds)]];
-  return { ...reply, headers, closes };
+  return { ...reply, headers };
 }
 
 /**
@@ -44,12 +41,11 @@ export function writeReply(
   isHead: boolean,
   endsConnection: boolean,
 ): void {
-  const closes = endsConnection || reply.closes === true;
   res.writeStatus(statusLine(reply.status));
   for (const [name, value] of reply.headers ?? []) res.writeHeader(name, value);
   if (reply.contentType !== undefined) res.writeHeader('Content-Type', reply.contentType);
-  if (reply.status === 204 || isHead) endWithoutBody(res, reply, closes);
-  else res.end(reply.body ?? '', closes);
+  if (reply.status === 204 || isHead) endWithoutBody(res, reply, endsConnection);
+  else res.end(reply.body ?? '', endsConnection);
 }
 
 /**
@@ -57,8 +53,8 @@ export function writeReply(
  * bytes that never come. A 204 has no Content-Length (RFC 9110), a HEAD has that of its GET. The client
  * closes the connection of a last answer, as the header tells it to.
  */
-function endWithoutBody(res: HttpResponse, reply: Reply, closes: boolean): void {
-  if (closes) res.writeHeader('Connection', 'close');
+function endWithoutBody(res: HttpResponse, reply: Reply, endsConnection: boolean): void {
+  if (endsConnection) res.writeHeader('Connection', 'close');
   if (reply.status !== 204) {
     res.writeHeader('Content-Length', String(Buffer.byteLength(reply.body ?? '')));
   }

@@ -2,6 +2,7 @@
 // a count of answers by status.
 
 import type { Log } from '../observe/log.ts';
+import { RareLog } from '../observe/rare-log.ts';
 import type { Tally } from '../observe/tally.ts';
 
 /** The status that stands for "the client left before the answer". */
@@ -12,6 +13,8 @@ const QUIET_MS = 250;
 
 export class Traffic {
   readonly log: Log;
+  /** For what a store that is away makes of every request. */
+  readonly rareLog: RareLog;
   private readonly requests: Tally;
   private inFlight = 0;
   private isDraining = false;
@@ -19,6 +22,7 @@ export class Traffic {
 
   constructor(log: Log, requests: Tally) {
     this.log = log;
+    this.rareLog = new RareLog(log);
     this.requests = requests;
   }
 
@@ -41,7 +45,7 @@ export class Traffic {
   /** Whether the answer that is about to be written is its connection's last. */
   endsConnection(): boolean {
     if (!this.isDraining) return false;
-    this.lastAnswerAt = Date.now();
+    this.lastAnswerAt = performance.now();
     return true;
   }
 
@@ -52,10 +56,10 @@ export class Traffic {
    */
   async drain(waitMsMax: number): Promise<boolean> {
     this.isDraining = true;
-    this.lastAnswerAt = Date.now();
-    const deadline = Date.now() + waitMsMax;
-    const isBusy = () => this.inFlight > 0 || Date.now() - this.lastAnswerAt < QUIET_MS;
-    while (isBusy() && Date.now() < deadline) {
+    this.lastAnswerAt = performance.now();
+    const deadline = performance.now() + waitMsMax;
+    const isBusy = () => this.inFlight > 0 || performance.now() - this.lastAnswerAt < QUIET_MS;
+    while (isBusy() && performance.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, LOOK_INTERVAL_MS));
     }
     return this.inFlight === 0;

@@ -17,8 +17,12 @@ export interface Database extends Sql {
 }
 
 export interface Sql {
-  /** Runs one statement; `$1`… stand for `values`. One at a time: the caller awaits before the next. */
-  query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /**
+   * Runs one statement; `$1`… stand for `values`. One at a time: the caller awaits before the next.
+   * `timeoutMs` is how long the caller waits where the usual limit is too short; the server's own limit is
+   * raised by `SET LOCAL statement_timeout`.
+   */
+  query<Row>(text: string, values?: readonly unknown[], timeoutMs?: number): Promise<Row[]>;
 
   /** Runs several statements that take no values, without a time limit: for migrations. */
   runScript(text: string): Promise<void>;

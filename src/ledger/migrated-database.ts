@@ -50,9 +50,9 @@ class MigratedDatabase implements Database {
     if (!(await this.#attempt())) this.#retrying = this.#retry();
   }
 
-  async query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]> {
+  async query<Row>(text: string, values?: readonly unknown[], timeoutMs?: number): Promise<Row[]> {
     this.#demandMigrated();
-    return this.#database.query<Row>(text, values);
+    return this.#database.query<Row>(text, values, timeoutMs);
   }
 
   async runScript(text: string): Promise<void> {

@@ -83,8 +83,8 @@ class PgDatabase implements Database {
     return this.#closed !== undefined;
   }
 
-  query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-    return this.#withConnection((sql) => sql.query<Row>(text, values));
+  query<Row>(text: string, values?: readonly unknown[], timeoutMs?: number): Promise<Row[]> {
+    return this.#withConnection((sql) => sql.query<Row>(text, values, timeoutMs));
   }
 
   runScript(text: string): Promise<void> {
@@ -153,8 +153,12 @@ class PgConnection implements Sql {
     this.#client = client;
   }
 
-  async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    const result = await this.#send({ text, values: [...values] });
+  async query<Row>(
+    text: string,
+    values: readonly unknown[] = [],
+    timeoutMs = ANSWER_TIMEOUT_MS,
+  ): Promise<Row[]> {
+    const result = await this.#send({ text, values: [...values], query_timeout: timeoutMs });
     return result.rows as Row[];
   }
 

@@ -41,8 +41,12 @@ export class PgliteChild implements Sql {
     child.on('message', (reply: PgliteReply) => this.#receive(reply));
   }
 
-  async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    const rows = await this.#call(ANSWER_TIMEOUT_MS, (id) => ({ kind: 'query', id, text, values }));
+  async query<Row>(
+    text: string,
+    values: readonly unknown[] = [],
+    timeoutMs = ANSWER_TIMEOUT_MS,
+  ): Promise<Row[]> {
+    const rows = await this.#call(timeoutMs, (id) => ({ kind: 'query', id, text, values }));
     return rows as Row[];
   }
 

@@ -49,8 +49,8 @@ class PgliteDatabase implements Database {
     this.#use(child);
   }
 
-  query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-    return this.#withConnection((sql) => sql.query<Row>(text, values));
+  query<Row>(text: string, values?: readonly unknown[], timeoutMs?: number): Promise<Row[]> {
+    return this.#withConnection((sql) => sql.query<Row>(text, values, timeoutMs));
   }
 
   runScript(text: string): Promise<void> {

@@ -35,8 +35,8 @@ class WatchedSql implements Sql {
     this.#connection = connection;
   }
 
-  query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-    return this.#watch(() => this.#connection.query<Row>(text, values));
+  query<Row>(text: string, values?: readonly unknown[], timeoutMs?: number): Promise<Row[]> {
+    return this.#watch(() => this.#connection.query<Row>(text, values, timeoutMs));
   }
 
   runScript(text: string): Promise<void> {

@@ -20,6 +20,8 @@ export class Metrics {
     'Catalog loads by source',
     'source',
   );
+  /** Check-ins by what became of them: accepted by the engine, stored in the ledger, dropped at a bound. */
+  readonly checkIns = this.tally('sluice_check_ins_total', 'Check-ins by outcome', 'outcome');
   /** Faults of stores that were survived, by where they showed. */
   readonly faults = this.tally(
     'sluice_store_faults_total',

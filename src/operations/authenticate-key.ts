@@ -4,6 +4,7 @@
 import { fail, type Outcome } from '../contract/failure.ts';
 import type { Actor, Ledger } from '../ports/ledger.ts';
 import { apiKeyPrefix, equalSecrets, hashSecret } from './api-key.ts';
+import { Turnstile } from './turnstile.ts';
 
 export type Caller = {
   readonly keyId: string;
@@ -11,19 +12,29 @@ export type Caller = {
   readonly actor: Actor;
 };
 
-/** The caller that a presented secret belongs to, or 401: missing, invalid and revoked look the same. */
-export async function authenticateKey(
-  ledger: Ledger,
-  secret: string | undefined,
-): Promise<Outcome<Caller>> {
-  const prefix = secret === undefined ? undefined : apiKeyPrefix(secret);
-  if (secret === undefined || prefix === undefined) return fail('unauthorized');
-  const key = await ledger.findKey(prefix);
-  const isRight = equalSecrets(hashSecret(secret), key?.secretHash ?? '');
-  if (key === undefined || !isRight || key.revokedAt !== null) return fail('unauthorized');
-  return {
-    keyId: key.id,
-    organizationId: key.organizationId,
-    actor: { kind: 'key', name: `${key.id} (${key.name})` },
-  };
+/** Invented keys cost a look-up each: these many at a time, so that strangers cannot take all connections. */
+const LOOKUPS_RUNNING_MAX = 3;
+const LOOKUPS_WAITING_MAX = 1000;
+
+export class AuthenticateKey {
+  private readonly ledger: Pick<Ledger, 'findKey'>;
+  private readonly gate = new Turnstile(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
+
+  constructor(ledger: Pick<Ledger, 'findKey'>) {
+    this.ledger = ledger;
+  }
+
+  /** The caller that a presented secret belongs to, or 401: missing, invalid and revoked look the same. */
+  async authenticate(secret: string | undefined): Promise<Outcome<Caller>> {
+    const prefix = secret === undefined ? undefined : apiKeyPrefix(secret);
+    if (secret === undefined || prefix === undefined) return fail('unauthorized');
+    const key = await this.gate.pass(() => this.ledger.findKey(prefix));
+    const isRight = equalSecrets(hashSecret(secret), key?.secretHash ?? '');
+    if (key === undefined || !isRight || key.revokedAt !== null) return fail('unauthorized');
+    return {
+      keyId: key.id,
+      organizationId: key.organizationId,
+      actor: { kind: 'key', name: `${key.id} (${key.name})` },
+    };
+  }
 }

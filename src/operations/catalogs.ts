@@ -9,22 +9,28 @@ import { LRUCache } from 'lru-cache';
 import { type Failure, fail, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
 import { isRef } from '../contract/ref.ts';
 import { type Catalog, type CompiledRelease, compileCatalog } from '../domain/catalog.ts';
+import type { Plan } from '../domain/plan.ts';
 import type { ServingSnapshot } from '../domain/serving-snapshot.ts';
-import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { RareLog } from '../observe/rare-log.ts';
 import type { Announcement, Engine } from '../ports/engine.ts';
 import type { LastGood } from '../ports/last-good.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
+import { Turnstile } from './turnstile.ts';
 
-/** Where one channel's present catalog lies. `catalog` is undefined once the channel was evicted. */
-export type CatalogSlot = { catalog: Catalog | undefined };
+/**
+ * Where one channel's present catalog lies; undefined once the channel was evicted. Plans made from it are
+ * kept here by what asked for them, and go with it: whoever remembers a subject must not keep an old
+ * catalog alive.
+ */
+export type CatalogSlot = { catalog: Catalog | undefined; plans: WeakMap<object, Plan> };
 
 export type CatalogDependencies = {
   readonly ledger: Ledger;
   readonly engine: Engine;
   readonly lastGood: LastGood;
-  readonly log: Log;
+  readonly log: RareLog;
   readonly metrics: Metrics;
 };
 
@@ -33,7 +39,10 @@ const NAMES_MAX = 20_000;
 const REFUSALS_MAX = 20_000;
 /** How long "unknown" or "unavailable" is believed without asking again. */
 const REFUSAL_TTL_MS = 500;
-const COLD_LOADS_MAX = 64;
+/** Far below the ledger's connections: names come from strangers, and publishers need some, too. */
+const COLD_LOADS_RUNNING_MAX = 4;
+const COLD_LOADS_WAITING_MAX = 2000;
+const HEARD_MAX = 10_000;
 const COLD_RETRY_MS = 1000;
 
 export class Catalogs {
@@ -43,6 +52,7 @@ export class Catalogs {
     dispose: (slot) => {
       // Callers may still hold the slot: what is no longer kept up to date must not be served from.
       slot.catalog = undefined;
+      slot.plans = new WeakMap();
     },
   });
   private readonly names = new LRUCache<string, CatalogSlot>({ max: NAMES_MAX });
@@ -50,8 +60,16 @@ export class Catalogs {
     max: REFUSALS_MAX,
     ttl: REFUSAL_TTL_MS,
   });
+  private readonly coldGate = new Turnstile(COLD_LOADS_RUNNING_MAX, COLD_LOADS_WAITING_MAX);
   private readonly coldLoads = new Map<string, Promise<Outcome<CatalogSlot>>>();
   private readonly chases = new Map<string, { wanted: number; done: Promise<void> }>();
+  /** By name: the read of the ledger under way, and the one that waits for its end. */
+  private readonly reading = new Map<string, Promise<void>>();
+  private readonly nextReads = new Map<string, Promise<ServingSnapshot | undefined>>();
+  /** The revision last announced of a channel that was not loaded then. */
+  private readonly heard = new LRUCache<string, number>({ max: HEARD_MAX });
+  /** Counts what may have turned an "unknown" wrong. */
+  private generation = 0;
 
   constructor(dependencies: CatalogDependencies) {
     this.dependencies = dependencies;
@@ -72,9 +90,9 @@ export class Catalogs {
     if (loaded !== undefined) return loaded;
     const running = this.coldLoads.get(name);
     if (running !== undefined) return running;
-    // Names come from strangers: a flood of invented ones must not queue up in front of the ledger.
-    if (this.coldLoads.size >= COLD_LOADS_MAX) return failUntil('unavailable', COLD_RETRY_MS);
-    const load = this.loadCold(app, channel).finally(() => this.coldLoads.delete(name));
+    const load = this.coldGate
+      .pass(() => this.loadCold(app, channel))
+      .finally(() => this.coldLoads.delete(name));
     this.coldLoads.set(name, load);
     return load;
   }
@@ -95,8 +113,12 @@ export class Catalogs {
 
   /** Brings the announced channel to its revision if it is loaded; forgets that it was unknown. */
   hear(announcement: Announcement): void {
-    this.refusals.delete(nameOf(announcement.appRef, announcement.channel));
-    if (!this.slots.has(announcement.channelId)) return;
+    this.forgetRefusals();
+    if (!this.slots.has(announcement.channelId)) {
+      // It may be loading right now, from before the change.
+      this.heard.set(announcement.channelId, announcement.revision);
+      return;
+    }
     this.chase(announcement.channelId, announcement.revision).catch((error: unknown) => {
       // The poll will come back to it.
       this.dependencies.log.warn({ err: error, channel: announcement.channelId }, 'refresh failed');
@@ -121,8 +143,39 @@ export class Catalogs {
     await done;
   }
 
-  /** Reads a channel from the ledger and serves it from now on; the snapshot, for the other nodes. */
-  async reload(app: string, channel: string): Promise<ServingSnapshot | undefined> {
+  /**
+   * Reads a channel from the ledger and serves it from now on; the snapshot, for the other nodes. It holds
+   * whatever was committed before the call. One read per channel at a time: those who call while one
+   * runs share the one after it.
+   */
+  reload(app: string, channel: string): Promise<ServingSnapshot | undefined> {
+    const name = nameOf(app, channel);
+    const next = this.nextReads.get(name) ?? this.readAfterPresent(name, app, channel);
+    this.nextReads.set(name, next);
+    return next;
+  }
+
+  private async readAfterPresent(
+    name: string,
+    app: string,
+    channel: string,
+  ): Promise<ServingSnapshot | undefined> {
+    await this.reading.get(name);
+    this.nextReads.delete(name);
+    const read = this.read(app, channel);
+    const over = read.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.reading.set(name, over);
+    try {
+      return await read;
+    } finally {
+      if (this.reading.get(name) === over) this.reading.delete(name);
+    }
+  }
+
+  private async read(app: string, channel: string): Promise<ServingSnapshot | undefined> {
     const snapshot = await this.dependencies.ledger.readSnapshot(app, channel);
     if (typeof snapshot === 'string') return undefined;
     this.dependencies.metrics.refreshes.add('ledger');
@@ -144,7 +197,7 @@ export class Catalogs {
     const snapshot = snapshotWithOffers(present);
     this.dependencies.lastGood.keep(snapshot);
     this.share(snapshot).catch((error: unknown) => {
-      this.dependencies.log.error({ err: error, channel: channelId }, 'sharing an offer failed');
+      this.dependencies.log.warn({ err: error, channel: channelId }, 'sharing an offer failed');
     });
   }
 
@@ -158,25 +211,52 @@ export class Catalogs {
     if (catalog === undefined) return;
     const { appRef, channel } = catalog.snapshot;
     const shared = await this.askEngine(appRef, channel);
-    if (shared?.channelId === channelId && shared.revision >= revision) {
-      this.dependencies.metrics.refreshes.add('engine');
-      this.install(shared);
-      return;
-    }
+    const isNew = shared?.channelId === channelId && shared.revision >= revision;
+    if (isNew && this.adopt(shared)) return;
     const snapshot = await this.reload(appRef, channel);
     // The engine was behind: whoever should have told it did not live to.
     if (snapshot !== undefined) await this.share(snapshot);
   }
 
   private async loadCold(app: string, channel: string): Promise<Outcome<CatalogSlot>> {
+    const { generation } = this;
     const found = await this.readCold(app, channel);
     if (isFailure(found)) {
-      this.refusals.set(nameOf(app, channel), found);
+      // Not if something was created meanwhile: this may be it.
+      if (generation === this.generation) this.refusals.set(nameOf(app, channel), found);
       return found;
     }
     const slot = this.install(found);
     this.names.set(nameOf(app, channel), slot);
+    this.catchUp(found.channelId);
     return slot;
+  }
+
+  /** Follows what was announced of a channel while it was loading. */
+  private catchUp(channelId: string): void {
+    const revision = this.heard.get(channelId);
+    this.heard.delete(channelId);
+    if (revision === undefined) return;
+    this.chase(channelId, revision).catch((error: unknown) => {
+      this.dependencies.log.warn({ err: error, channel: channelId }, 'refresh failed');
+    });
+  }
+
+  /** Serves a snapshot that another node shared; false when it cannot be used, whatever is wrong with it. */
+  private adopt(shared: ServingSnapshot): boolean {
+    try {
+      this.install(shared);
+      this.dependencies.metrics.refreshes.add('engine');
+      return true;
+    } catch (error) {
+      this.dependencies.log.warn({ err: error }, 'a shared snapshot could not be used');
+      return false;
+    }
+  }
+
+  private forgetRefusals(): void {
+    this.generation += 1;
+    this.refusals.clear();
   }
 
   private async readCold(app: string, channel: string): Promise<Outcome<ServingSnapshot>> {
@@ -219,15 +299,19 @@ export class Catalogs {
 
   /** Serves a snapshot from now on, unless a newer one already is. */
   private install(snapshot: ServingSnapshot): CatalogSlot {
-    const slot = this.slots.get(snapshot.channelId) ?? { catalog: undefined };
+    const slot = this.slots.get(snapshot.channelId) ?? {
+      catalog: undefined,
+      plans: new WeakMap(),
+    };
     const held = slot.catalog?.snapshot.revision ?? -1;
     if (held < snapshot.revision) {
       slot.catalog = compileCatalog(snapshot);
+      slot.plans = new WeakMap();
       this.dependencies.lastGood.keep(snapshot);
     }
     this.slots.set(snapshot.channelId, slot);
     this.names.set(nameOf(snapshot.appRef, snapshot.channel), slot);
-    this.refusals.delete(nameOf(snapshot.appRef, snapshot.channel));
+    this.forgetRefusals();
     return slot;
   }
 }

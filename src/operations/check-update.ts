@@ -17,15 +17,14 @@ import type { DeviceLabels } from './device-labels.ts';
 import type { FirstOffers } from './first-offer.ts';
 
 /**
- * What all checks of the same address have in common. The caller may keep it between checks: it
- * remembers where the catalog lies and the plan made from it.
+ * What all checks of the same address have in common. The caller may keep it between checks: it remembers
+ * where the catalog lies, and the plan made for it is kept there.
  */
 export type CheckSubject = {
   readonly app: string;
   readonly channel: string;
   readonly fields: RequestFields & { readonly version: Version };
   slot: CatalogSlot | undefined;
-  plan: Plan | undefined;
 };
 
 /** Who asks. Without an id a device has no cohort, no stored labels, and leaves no trace. */
@@ -66,12 +65,12 @@ export class CheckUpdate {
   /** The answer, when it can be given without waiting; undefined sends the caller to `later`. */
   now(subject: CheckSubject, device: CheckDevice): CheckAnswer | undefined {
     subject.slot ??= this.dependencies.catalogs.peek(subject.app, subject.channel);
-    const catalog = subject.slot?.catalog;
-    if (catalog === undefined) {
+    const { slot } = subject;
+    const plan = slot === undefined ? undefined : planFor(subject, slot);
+    if (plan === undefined) {
       subject.slot = undefined;
       return undefined;
     }
-    const plan = planFor(subject, catalog);
     if (this.mustWaitForLabels(plan, device)) return undefined;
     const decision = decide(plan, device);
     if (decision.candidate !== undefined && !decision.candidate.release.offered) return undefined;
@@ -83,10 +82,10 @@ export class CheckUpdate {
     const slot = await this.dependencies.catalogs.find(subject.app, subject.channel);
     if (isFailure(slot)) return slot;
     subject.slot = slot;
-    const catalog = slot.catalog;
-    if (catalog === undefined) return this.later(subject, device);
-    const labels = await this.labelsFor(subject, planFor(subject, catalog), device);
-    const settled = await this.settle(subject, slot, { hash: device.hash, labels });
+    const plan = planFor(subject, slot);
+    if (plan === undefined) return this.later(subject, device);
+    const labels = await this.labelsFor(subject, plan, device);
+    const settled = await this.settle(subject, slot, plan.labelKeys, { hash: device.hash, labels });
     return settled === undefined
       ? this.later(subject, device)
       : this.conclude(subject, device, settled.plan, settled.decision);
@@ -94,24 +93,22 @@ export class CheckUpdate {
 
   /**
    * The decision for a device with these labels, its first offer recorded where it is one. Undefined when
-   * the channel was evicted or asks for other labels than when they were looked up: begin again.
+   * the channel was evicted, or asks for other labels than those that were looked up: begin again.
    */
   async settle(
     subject: CheckSubject,
     slot: CatalogSlot,
+    labelKeys: readonly string[],
     device: { readonly hash: number | undefined; readonly labels: Labels },
   ): Promise<{ plan: Plan; decision: Decision } | undefined> {
     const barred = new Set<string>();
-    const labelKeys = subject.plan?.labelKeys;
     for (let stale = 0; ; ) {
-      const catalog = slot.catalog;
-      if (catalog === undefined) return undefined;
-      const plan = planFor(subject, catalog);
-      if (labelKeys !== undefined && !includesAll(labelKeys, plan.labelKeys)) return undefined;
+      const plan = planFor(subject, slot);
+      if (plan === undefined || !includesAll(labelKeys, plan.labelKeys)) return undefined;
       const decision = decide(plan, device, barred);
       const { candidate } = decision;
       if (candidate === undefined || candidate.release.offered) return { plan, decision };
-      const outcome = await this.recordOffer(catalog, candidate, stale < DECISIONS_MAX);
+      const outcome = await this.recordOffer(plan.catalog, candidate, stale < DECISIONS_MAX);
       if (outcome === 'recorded') return { plan, decision };
       if (outcome === 'stale') stale += 1;
       else barred.add(candidate.release.source.id);
@@ -211,11 +208,12 @@ function describeCheckIn(
   };
 }
 
-/** The subject's plan on this catalog, made anew only when the catalog is another one. */
-export function planFor(subject: CheckSubject, catalog: Catalog): Plan {
-  if (subject.plan?.catalog === catalog) return subject.plan;
-  const plan = planUpdate(catalog, subject.fields);
-  subject.plan = plan;
+/** The plan for a subject on the slot's catalog, made once per catalog; undefined when it was evicted. */
+export function planFor(subject: CheckSubject, slot: CatalogSlot): Plan | undefined {
+  const known = slot.plans.get(subject);
+  if (known !== undefined || slot.catalog === undefined) return known;
+  const plan = planUpdate(slot.catalog, subject.fields);
+  slot.plans.set(subject, plan);
   return plan;
 }
 

@@ -6,8 +6,8 @@
 // offered are unavailable for a moment without asking again: a check must not wait for a dead store.
 
 import type { Catalog, CompiledRelease } from '../domain/catalog.ts';
-import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { RareLog } from '../observe/rare-log.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 
@@ -19,23 +19,26 @@ export type OnRecorded = (catalog: Catalog, release: CompiledRelease) => void;
 
 const WAIT_MAX_MS = 1500;
 const RETRY_AFTER_FAULT_MS = 1000;
+const AVOIDED_MAX = 10_000;
+const EVERY_CHANNEL = '*';
 
 export class FirstOffers {
   private readonly ledger: Ledger;
   private readonly metrics: Metrics;
-  private readonly log: Log;
+  private readonly log: RareLog;
   private readonly onRecorded: OnRecorded;
   private readonly now: () => number;
   /** Bounded by the releases of loaded catalogs, since each entry is one of their writes in flight. */
   private readonly running = new Map<string, Promise<FirstOfferOutcome>>();
-  private avoidUntil = 0;
+  /** Until when nothing is asked, by channel, and under `EVERY_CHANNEL` for all: on a monotonic clock. */
+  private readonly avoidUntil = new Map<string, number>();
 
   constructor(
     ledger: Ledger,
     metrics: Metrics,
-    log: Log,
+    log: RareLog,
     onRecorded: OnRecorded,
-    now: () => number = Date.now,
+    now: () => number = () => performance.now(),
   ) {
     this.ledger = ledger;
     this.metrics = metrics;
@@ -50,7 +53,7 @@ export class FirstOffers {
     const key = `${release.source.id}@${catalog.snapshot.revision}`;
     const running = this.running.get(key);
     if (running !== undefined) return running;
-    if (this.now() < this.avoidUntil) return 'unavailable';
+    if (this.isAvoided(catalog.snapshot.channelId)) return 'unavailable';
     const attempt = this.attempt(catalog, release).finally(() => this.running.delete(key));
     this.running.set(key, attempt);
     return attempt;
@@ -59,7 +62,6 @@ export class FirstOffers {
   private async attempt(catalog: Catalog, release: CompiledRelease): Promise<FirstOfferOutcome> {
     const outcome = await this.write(catalog, release);
     if (outcome === 'recorded') this.onRecorded(catalog, release);
-    if (outcome === 'unavailable') this.avoidUntil = this.now() + RETRY_AFTER_FAULT_MS;
     this.metrics.firstOffers.add(outcome);
     return outcome;
   }
@@ -70,7 +72,8 @@ export class FirstOffers {
       const isRecorded = await withinTime(
         this.ledger.recordFirstOffer(channelId, release.source.id, revision),
       );
-      if (isRecorded === undefined) return 'unavailable';
+      // Too slow for this channel's sake, perhaps: its row may be locked. Others need not suffer for it.
+      if (isRecorded === undefined) return this.avoid(channelId);
       return isRecorded ? 'recorded' : 'stale';
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
@@ -78,8 +81,24 @@ export class FirstOffers {
         { err: error, release: release.source.id },
         'first offer could not be recorded',
       );
-      return 'unavailable';
+      return this.avoid(EVERY_CHANNEL);
     }
+  }
+
+  private avoid(channel: string): 'unavailable' {
+    // Few entries live at a time; the bound is for a ledger that is slow for every channel.
+    if (this.avoidUntil.size >= AVOIDED_MAX) this.avoidUntil.clear();
+    this.avoidUntil.set(channel, this.now() + RETRY_AFTER_FAULT_MS);
+    return 'unavailable';
+  }
+
+  private isAvoided(channelId: string): boolean {
+    if (this.avoidUntil.size === 0) return false;
+    const until = Math.max(
+      this.avoidUntil.get(channelId) ?? 0,
+      this.avoidUntil.get(EVERY_CHANNEL) ?? 0,
+    );
+    return this.now() < until;
   }
 }
 

@@ -103,13 +103,14 @@ export class PlanWave {
     request: WaveRequest,
     subjects: readonly CheckSubject[],
   ): Promise<readonly CheckAnswer[] | undefined> {
-    const labels = await this.readLabels(app, slot, request, subjects);
+    const labelKeys = collectLabelKeys(slot, subjects);
+    const labels = labelKeys.length === 0 ? [] : await this.readLabels(app, request);
     const answers: CheckAnswer[] = [];
     // In order: a device that is named twice gets its decisions in the order of its items.
     for (const [index, { deviceId }] of request.devices.entries()) {
       const device = { hash: hashText(deviceId), labels: labels[index] ?? NO_LABELS };
       const subject = subjects[index] as CheckSubject;
-      const answer = await this.decideOne(slot, subject, device, request.dryRun);
+      const answer = await this.decideOne(slot, subject, labelKeys, device, request.dryRun);
       if (answer === undefined) return undefined;
       answers.push(answer);
     }
@@ -119,29 +120,19 @@ export class PlanWave {
   private async decideOne(
     slot: CatalogSlot,
     subject: CheckSubject,
+    labelKeys: readonly string[],
     device: { readonly hash: number; readonly labels: Labels },
     isDryRun: boolean,
   ): Promise<CheckAnswer | undefined> {
-    if (isDryRun && slot.catalog !== undefined) {
-      const plan = planFor(subject, slot.catalog);
-      return answerOf(plan, decide(plan, device));
+    if (isDryRun) {
+      const plan = planFor(subject, slot);
+      return plan === undefined ? undefined : answerOf(plan, decide(plan, device));
     }
-    const settled = await this.dependencies.check.settle(subject, slot, device);
+    const settled = await this.dependencies.check.settle(subject, slot, labelKeys, device);
     return settled === undefined ? undefined : answerOf(settled.plan, settled.decision);
   }
 
-  /** The stored labels, if any release in question asks for some. */
-  private async readLabels(
-    app: Named,
-    slot: CatalogSlot,
-    request: WaveRequest,
-    subjects: readonly CheckSubject[],
-  ): Promise<readonly Labels[]> {
-    const { catalog } = slot;
-    const isNeeded =
-      catalog !== undefined &&
-      subjects.some((subject) => planFor(subject, catalog).labelKeys.length > 0);
-    if (!isNeeded) return [];
+  private readLabels(app: Named, request: WaveRequest): Promise<readonly Labels[]> {
     return this.dependencies.labels.readAll(
       request.devices.map(({ deviceId }) => ({ appId: app.id, deviceId })),
     );
@@ -178,6 +169,15 @@ export class PlanWave {
 const NO_LABELS: Labels = new Map();
 const ATTEMPTS_MAX = 5;
 
+/** The labels that any release in question asks for: mostly none, and then nothing is looked up. */
+function collectLabelKeys(slot: CatalogSlot, subjects: readonly CheckSubject[]): readonly string[] {
+  const keys = new Set<string>();
+  for (const subject of new Set(subjects)) {
+    for (const key of planFor(subject, slot)?.labelKeys ?? []) keys.add(key);
+  }
+  return [...keys];
+}
+
 /** One subject per device; devices that share version, platform and arch share it, and so its plan. */
 function subjectsOf(appRef: string, request: WaveRequest): readonly CheckSubject[] {
   const known = new Map<string, CheckSubject>();
@@ -200,5 +200,5 @@ function createSubject(
   const version = parseVersion(versionText);
   if (version === undefined) throw new Error('a wave was planned with a version nobody checked');
   const fields = { version, platform: foldPlatform(platform), arch: foldArch(arch) };
-  return { app, channel, fields, slot: undefined, plan: undefined };
+  return { app, channel, fields, slot: undefined };
 }

@@ -1,18 +1,30 @@
 // Whether this node can decide. It can when the ledger answers, and it still can without any store for the
 // channels it has loaded or keeps on disk.
 
+import type { Engine } from '../ports/engine.ts';
 import type { LastGood } from '../ports/last-good.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { Catalogs } from './catalogs.ts';
 
 export class Readiness {
   private readonly ledger: Ledger;
+  private readonly engine: Engine;
+  private readonly isEngineShared: boolean;
   private readonly catalogs: Catalogs;
   private readonly lastGood: LastGood;
   private isDraining = false;
 
-  constructor(ledger: Ledger, catalogs: Catalogs, lastGood: LastGood) {
+  /** `isEngineShared`: other nodes may have left in it what this one needs. */
+  constructor(
+    ledger: Ledger,
+    engine: Engine,
+    isEngineShared: boolean,
+    catalogs: Catalogs,
+    lastGood: LastGood,
+  ) {
     this.ledger = ledger;
+    this.engine = engine;
+    this.isEngineShared = isEngineShared;
     this.catalogs = catalogs;
     this.lastGood = lastGood;
   }
@@ -26,7 +38,10 @@ export class Readiness {
   async obstacle(): Promise<string | undefined> {
     if (this.isDraining) return 'draining';
     const canDecide =
-      this.catalogs.size > 0 || (await this.ledger.isReachable()) || (await this.lastGood.hasAny());
+      this.catalogs.size > 0 ||
+      (await this.ledger.isReachable()) ||
+      (await this.lastGood.hasAny()) ||
+      (this.isEngineShared && (await this.engine.isReachable()));
     return canDecide ? undefined : 'the ledger cannot be reached and nothing is known without it';
   }
 }

@@ -8,6 +8,13 @@ import { type Catalog, compileCatalog } from '../../src/domain/catalog.ts';
 import { hashText } from '../../src/domain/cohort.ts';
 import type { Device } from '../../src/domain/decide.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../src/domain/serving-snapshot.ts';
+import {
+  type CompiledTargeting,
+  type Labels,
+  matchesFields,
+  matchesLabels,
+  type RequestFields,
+} from '../../src/domain/targeting.ts';
 import { parseVersion, type Version } from '../../src/domain/version.ts';
 
 /** An artifact that every device of every platform in these tests can take, unless told otherwise. */
@@ -162,3 +169,12 @@ export const anyTargeting: fc.Arbitrary<Targeting | null> = fc.oneof(
     }),
   },
 );
+
+/** Whether a device of these fields and labels is targeted, all tests together. */
+export function matchesBoth(
+  compiled: CompiledTargeting,
+  request: RequestFields,
+  labels: Labels,
+): boolean {
+  return matchesFields(compiled, request) && matchesLabels(compiled.labelTests, labels);
+}

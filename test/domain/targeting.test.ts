@@ -8,10 +8,9 @@ import {
   compileTargeting,
   matchesFields,
   matchesLabels,
-  matchesTargeting,
   type RequestFields,
 } from '../../src/domain/targeting.ts';
-import { anyLabels, anyTargeting, fields, ownRecord, targeting } from './sample.ts';
+import { anyLabels, anyTargeting, fields, matchesBoth, ownRecord, targeting } from './sample.ts';
 
 const REQUEST: RequestFields = fields('1.5.0', 'macOS', 'x64');
 
@@ -20,7 +19,7 @@ function matches(
   labels: Record<string, string> = {},
   request: RequestFields = REQUEST,
 ): boolean {
-  return matchesTargeting(compileTargeting(targets), request, new Map(Object.entries(labels)));
+  return matchesBoth(compileTargeting(targets), request, new Map(Object.entries(labels)));
 }
 
 function expression(key: string, operator: TargetOperator, ...values: string[]): Targeting {
@@ -138,7 +137,7 @@ describe('matchLabels and matchExpressions are ANDed', () => {
             values.some((value) => labels.get(key) === value),
           ) &&
             targets.matchExpressions.every((each) => holdsPlainly(each, request, labels)));
-        expect(matchesTargeting(compiled, request, labels)).toBe(expected);
+        expect(matchesBoth(compiled, request, labels)).toBe(expected);
         expect(matchesFields(compiled, request) && matchesLabels(compiled.labelTests, labels)).toBe(
           expected,
         );

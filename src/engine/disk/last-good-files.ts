@@ -10,12 +10,14 @@ import type { LastGood } from '../../ports/last-good.ts';
 /** Grows when the shape of a snapshot changes; a file of another format is left alone. */
 const FORMAT = 1;
 const WAITING_MAX = 10_000;
+const RETRY_MS = 2000;
 
 export class LastGoodFiles implements LastGood {
   private readonly directory: string;
   private readonly onFault: (error: unknown) => void;
   private readonly waiting = new Map<string, ServingSnapshot>();
   private writing: Promise<void> | undefined;
+  private retrying: NodeJS.Timeout | undefined;
 
   /** Files go to `snapshots/` below `dataDir`; faults of the disk are reported, never thrown. */
   constructor(dataDir: string, onFault: (error: unknown) => void) {
@@ -54,17 +56,27 @@ export class LastGoodFiles implements LastGood {
   }
 
   private async writeAll(): Promise<void> {
+    let next: [string, ServingSnapshot] | undefined;
     try {
       await mkdir(this.directory, { recursive: true });
-      for (let next = this.take(); next !== undefined; next = this.take()) {
+      for (next = this.take(); next !== undefined; next = this.take()) {
         await this.write(next[0], next[1]);
       }
     } catch (error) {
-      this.waiting.clear();
+      if (next !== undefined && !this.waiting.has(next[0])) this.waiting.set(next[0], next[1]);
       this.onFault(error);
+      this.retry();
     } finally {
       this.writing = undefined;
     }
+  }
+
+  /** What could not be written is still waiting: a disk that was full may have room again. */
+  private retry(): void {
+    this.retrying ??= setTimeout(() => {
+      this.retrying = undefined;
+      this.writing ??= this.writeAll();
+    }, RETRY_MS).unref();
   }
 
   private take(): [string, ServingSnapshot] | undefined {
@@ -75,7 +87,8 @@ export class LastGoodFiles implements LastGood {
 
   private async write(name: string, snapshot: ServingSnapshot): Promise<void> {
     const path = join(this.directory, name);
-    const draft = `${path}.${process.pid}`;
+    // One process per data directory: a draft left by a crash is overwritten, not collected.
+    const draft = `${path}.draft`;
     await writeFile(draft, JSON.stringify({ format: FORMAT, snapshot }));
     await rename(draft, path);
   }

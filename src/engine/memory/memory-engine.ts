@@ -3,6 +3,7 @@
 
 import { LRUCache } from 'lru-cache';
 import { countOffered, type ServingSnapshot } from '../../domain/serving-snapshot.ts';
+import type { Activity } from '../../ports/activity-feed.ts';
 import type { Announcement, Engine, RateDecision } from '../../ports/engine.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { createMemoryCheckIns } from './memory-check-ins.ts';
@@ -19,12 +20,14 @@ type MemoryEngineOptions = {
 };
 
 type Listener = (announcement: Announcement) => void;
+type ActivityListener = (activities: readonly Activity[]) => void;
 
 export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   const now = options.now ?? (() => performance.now());
   const snapshots = new LRUCache<string, ServingSnapshot>({ max: SNAPSHOT_COUNT_MAX });
   const windows = new LRUCache<string, number[]>({ max: RATE_WINDOW_COUNT_MAX });
   const listeners = new Set<Listener>();
+  const activityListeners = new Set<ActivityListener>();
   let isClosed = false;
 
   function assertOpen(): void {
@@ -59,6 +62,17 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       });
     },
 
+    async shareActivity(activities) {
+      assertOpen();
+      setImmediate(() => {
+        for (const listener of activityListeners) listener(activities);
+      });
+    },
+
+    onActivity(listener) {
+      if (!isClosed) activityListeners.add(listener);
+    },
+
     // Nothing is ever missed within one process, so `onResumed` has no occasion.
     subscribe(listener) {
       if (!isClosed) listeners.add(listener);
@@ -79,6 +93,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
     async close() {
       isClosed = true;
       listeners.clear();
+      activityListeners.clear();
       snapshots.clear();
       windows.clear();
       checkIns.close();

@@ -3,10 +3,16 @@
 
 import type { DeviceName } from '../../ports/label-cache.ts';
 
+/**
+ * Grows when the shape of a snapshot changes: nodes of two versions, during an upgrade, then leave each
+ * other's alone.
+ */
+const SNAPSHOT_FORMAT = 1;
+
 export const keys = {
   /** Hash {channel, revision, offered, body}: one channel's snapshot. Neither name can contain a colon. */
   snapshot(appRef: string, channel: string): string {
-    return `sluice:snapshot:{${appRef}:${channel}}`;
+    return `sluice:snapshot:${SNAPSHOT_FORMAT}:{${appRef}:${channel}}`;
   },
 
   /** List: microseconds of the requests allowed within the window, oldest first. */
@@ -28,6 +34,9 @@ export const keys = {
 
   /** Pub/sub channel, not a key: JSON announcements of all apps. */
   announcements: 'sluice:announcements',
+
+  /** Pub/sub channel, not a key: JSON activity for the live feed. */
+  activity: 'sluice:activity',
 } as const;
 
 /**

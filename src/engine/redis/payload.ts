@@ -2,6 +2,7 @@
 // what is not understood is told apart here, and no further.
 
 import type { ServingSnapshot } from '../../domain/serving-snapshot.ts';
+import type { Activity } from '../../ports/activity-feed.ts';
 import type { Announcement } from '../../ports/engine.ts';
 
 /** The snapshot in a stored body, or undefined when it is none. */
@@ -39,4 +40,14 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The activity in a message; what is not understood is left out. */
+export function parseActivityPayload(message: string): readonly Activity[] {
+  const value = parseJson(message);
+  if (!Array.isArray(value)) return [];
+  return (value as Partial<Activity>[]).filter(
+    (each): each is Activity =>
+      typeof each?.appId === 'string' && Number.isFinite(each.count) && Array.isArray(each.samples),
+  );
 }

@@ -1,11 +1,12 @@
 // The engine that several nodes share. Obligations: see the interface.
 
 import { countOffered, type ServingSnapshot } from '../../domain/serving-snapshot.ts';
+import type { Activity } from '../../ports/activity-feed.ts';
 import type { Announcement, Engine } from '../../ports/engine.ts';
 import { openConnection } from './connection.ts';
 import { faultOf } from './fault.ts';
 import { keys } from './keys.ts';
-import { parseAnnouncementPayload, parseSnapshotPayload } from './payload.ts';
+import { parseActivityPayload, parseAnnouncementPayload, parseSnapshotPayload } from './payload.ts';
 import { createRedisCheckIns } from './redis-check-ins.ts';
 import { createRedisLabels } from './redis-labels.ts';
 import { SCRIPTS } from './script.ts';
@@ -24,7 +25,7 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
   const target = parseTarget(options.url);
   const onFault = (error: unknown) => options.onFault(faultOf(error, target));
   const connection = openConnection(target, onFault);
-  const subscribers = createSubscribers(() =>
+  const announcements = createSubscribers<Announcement>((subscribers) =>
     openSubscription({
       target,
       channel: keys.announcements,
@@ -34,6 +35,15 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
         else subscribers.tell(announcement);
       },
       onResumed: () => subscribers.resume(),
+      onFault,
+    }),
+  );
+  const activities = createSubscribers<readonly Activity[]>((subscribers) =>
+    openSubscription({
+      target,
+      channel: keys.activity,
+      onMessage: (message) => subscribers.tell(parseActivityPayload(message)),
+      onResumed: () => undefined,
       onFault,
     }),
   );
@@ -64,7 +74,14 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
       await connection.run(SCRIPTS.announce, route, keys.announcements, message);
     },
 
-    subscribe: subscribers.add,
+    subscribe: announcements.add,
+
+    async shareActivity(shared) {
+      const message = JSON.stringify(shared);
+      await connection.run(SCRIPTS.announce, keys.activity, keys.activity, message);
+    },
+
+    onActivity: (listener) => activities.add(listener, () => undefined),
 
     async countRequest(key, limit, windowMs) {
       const args = [String(limit), String(windowMs)];
@@ -76,33 +93,38 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
     isReachable: connection.isReachable,
 
     async close() {
-      subscribers.close();
+      announcements.close();
+      activities.close();
       connection.close();
     },
   };
 }
 
-type Subscriber = {
-  readonly listener: (announcement: Announcement) => void;
+type Subscriber<Message> = {
+  readonly listener: (message: Message) => void;
   readonly onResumed: () => void;
 };
 
-/** The listeners of one engine. They share a subscription, opened for the first of them. */
-function createSubscribers(open: () => () => void) {
-  const all: Subscriber[] = [];
+type Telling<Message> = { tell(message: Message): void; resume(): void };
+
+/** The listeners of one channel. They share a subscription, opened for the first of them. */
+function createSubscribers<Message>(open: (telling: Telling<Message>) => () => void) {
+  const all: Subscriber<Message>[] = [];
   let closeSubscription: (() => void) | undefined;
   let isClosed = false;
+  const telling: Telling<Message> = {
+    tell(message) {
+      for (const { listener } of all) listener(message);
+    },
+    resume() {
+      for (const { onResumed } of all) onResumed();
+    },
+  };
   return {
-    add(listener: Subscriber['listener'], onResumed: Subscriber['onResumed']): void {
+    add(listener: (message: Message) => void, onResumed: () => void): void {
       if (isClosed) return;
       all.push({ listener, onResumed });
-      closeSubscription ??= open();
-    },
-    tell(announcement: Announcement): void {
-      for (const { listener } of all) listener(announcement);
-    },
-    resume(): void {
-      for (const { onResumed } of all) onResumed();
+      closeSubscription ??= open(telling);
     },
     close(): void {
       isClosed = true;

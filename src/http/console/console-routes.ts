@@ -98,8 +98,11 @@ export function consoleRoutes(administer: Administer, admit: Admit): readonly Ro
   ];
 }
 
-async function listAudit(administer: Administer, { query }: Exchange): Promise<Outcome<unknown>> {
-  const wanted = parseShape(auditQuery, Object.fromEntries(query));
+async function listAudit(
+  administer: Administer,
+  { queryText }: Exchange,
+): Promise<Outcome<unknown>> {
+  const wanted = parseShape(auditQuery, Object.fromEntries(new URLSearchParams(queryText)));
   if (isFailure(wanted)) return wanted;
   const entries = await administer.listAudit(wanted.org, wanted.limit);
   return isFailure(entries) ? entries : { entries };

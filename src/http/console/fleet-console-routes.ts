@@ -44,8 +44,8 @@ export function fleetConsoleRoutes(view: ViewFleet, admit: Admit): readonly Rout
   ): Route => ({
     method: 'GET',
     path: `/console/api/${path}`,
-    handler: admit(async ({ query }: Exchange) => {
-      const wanted = parseShape(shape, Object.fromEntries(query));
+    handler: admit(async ({ queryText }: Exchange) => {
+      const wanted = parseShape(shape, Object.fromEntries(new URLSearchParams(queryText)));
       return isFailure(wanted) ? wanted : read(wanted);
     }),
   });

@@ -27,7 +27,7 @@ export function parseCheckPath(url: string): Outcome<CheckSubject> {
   const version = parseVersion(versionText);
   if (version === undefined) return invalidField('version', 'Invalid version');
   const fields = { version, platform: foldPlatform(platform), arch: foldArch(arch) };
-  return { app, channel, fields, slot: undefined, plan: undefined };
+  return { app, channel, fields, slot: undefined };
 }
 
 /** No artifact can have such a name, and no record could keep it. */

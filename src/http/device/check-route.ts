@@ -60,7 +60,7 @@ export function createCheckRoute(check: CheckUpdate, traffic: Traffic): RequestH
       serve(res, req, method, path);
     } catch (error) {
       // An exception that leaves a handler ends the process: this one answer is all that may fail.
-      const reply = faultReply(error, method, path, traffic.log);
+      const reply = faultReply(error, method, path, traffic);
       writeReply(res, reply, method === 'HEAD', traffic.endsConnection());
       traffic.count(500);
     }

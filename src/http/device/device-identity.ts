@@ -1,6 +1,6 @@
 // Who a device says it is, and what it says about itself: the identity header and `l.` labels.
 
-import { type Failure, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
+import { type Failure, invalidField, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isLongerThan, refuseLabel } from '../../domain/label.ts';
 import type { Labels } from '../../domain/targeting.ts';
@@ -16,18 +16,44 @@ export function readDeviceIdentity(header: string): string | undefined {
   return isLongerThan(id, LIMIT.deviceIdLengthMax) ? undefined : id;
 }
 
-/** The labels of a query string (`l.tier=gold&l.region=eu`); of a repeated key the last value wins. */
+/**
+ * The labels of a query string (`l.tier=gold&l.region=eu`); of a repeated key the last value wins. Looks at
+ * one parameter after the other and stops at the first refusal: a query is as long as a stranger likes.
+ */
 export function readLabels(query: string | undefined): Outcome<Labels> {
   if (query === undefined || query === '') return NO_LABELS;
   const labels = new Map<string, string>();
-  for (const [name, value] of new URLSearchParams(query)) {
+  for (let from = 0; from <= query.length; ) {
+    const to = endOfParameter(query, from);
+    if (mayBeLabel(query, from)) {
+      const refusal = readLabel(query.slice(from, to), labels);
+      if (refusal !== undefined) return refusal;
+    }
+    from = to + 1;
+  }
+  return labels;
+}
+
+function endOfParameter(query: string, from: number): number {
+  const end = query.indexOf('&', from);
+  return end === -1 ? query.length : end;
+}
+
+/** A label's name begins with `l.`; either of the two characters may be percent-encoded. */
+function mayBeLabel(query: string, from: number): boolean {
+  return query.startsWith(LABEL_PREFIX, from) || query[from] === '%' || query[from + 1] === '%';
+}
+
+/** Adds the label of one parameter, if it is one; the refusal when it must not be. */
+function readLabel(parameter: string, labels: Map<string, string>): Failure | undefined {
+  for (const [name, value] of new URLSearchParams(parameter)) {
     if (!name.startsWith(LABEL_PREFIX)) continue;
     const key = name.slice(LABEL_PREFIX.length);
     const refusal = refuseLabel(name, key, value) ?? refuseCount(labels, key);
-    if (isFailure(refusal)) return refusal;
+    if (refusal !== undefined) return refusal;
     labels.set(key, value);
   }
-  return labels;
+  return undefined;
 }
 
 function refuseCount(labels: Labels, key: string): Failure | undefined {

@@ -3,16 +3,15 @@
 
 import { isFailure } from '../../contract/failure.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import { authenticateKey, type Caller } from '../../operations/authenticate-key.ts';
+import type { AuthenticateKey, Caller } from '../../operations/authenticate-key.ts';
 import { limitManagement } from '../../operations/limit-management.ts';
 import type { Engine } from '../../ports/engine.ts';
-import type { Ledger } from '../../ports/ledger.ts';
 import { bearerToken } from '../bearer-token.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { failureReply, type Reply } from '../reply.ts';
 
 export type GuardDependencies = {
-  readonly ledger: Ledger;
+  readonly keys: AuthenticateKey;
   readonly engine: Engine;
   /** Counts when the engine is away. */
   readonly alone: Pick<Engine, 'countRequest'>;
@@ -23,9 +22,9 @@ export type CallerHandler = (caller: Caller, exchange: Exchange) => Promise<Repl
 
 /** Wraps an endpoint so that it only runs for an authenticated caller within the rate limit. */
 export function createGuard(dependencies: GuardDependencies): (handler: CallerHandler) => Handler {
-  const { ledger, engine, alone, metrics } = dependencies;
+  const { keys, engine, alone, metrics } = dependencies;
   return (handler) => async (exchange) => {
-    const caller = await authenticateKey(ledger, bearerToken(exchange));
+    const caller = await keys.authenticate(bearerToken(exchange));
     if (isFailure(caller)) return failureReply(caller);
     const refusal = await limitManagement(engine, alone, metrics, caller.keyId);
     if (refusal !== undefined) return failureReply(refusal);

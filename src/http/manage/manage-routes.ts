@@ -16,7 +16,10 @@ import { parseBody } from '../shape/parse-shape.ts';
 import { publishReleaseBody, servingControlBody } from '../shape/release-body.ts';
 import { createGuard, type GuardDependencies } from './guard.ts';
 
-export type ManageDependencies = GuardDependencies & { readonly spread: SpreadChange };
+export type ManageDependencies = GuardDependencies & {
+  readonly ledger: Ledger;
+  readonly spread: SpreadChange;
+};
 
 /** The routes below `/api/v1`. */
 export function manageRoutes(dependencies: ManageDependencies): readonly Route[] {
@@ -37,8 +40,8 @@ export function manageRoutes(dependencies: ManageDependencies): readonly Route[]
     {
       method: 'GET',
       path: releases,
-      handler: guard(async (caller, { query }) =>
-        jsonReply(200, await listReleases(ledger, caller, readListQuery(query))),
+      handler: guard(async (caller, { queryText }) =>
+        jsonReply(200, await listReleases(ledger, caller, readListQuery(queryText))),
       ),
     },
     {

@@ -8,7 +8,8 @@ import { isStorable } from './field.ts';
 const PAGE_MAX = 1_000_000_000;
 
 /** Reads `app`, `channel`, `page` and `per_page`. */
-export function readListQuery(query: URLSearchParams): ReleaseFilter {
+export function readListQuery(queryText: string): ReleaseFilter {
+  const query = new URLSearchParams(queryText);
   return {
     app: readFilter(query.get('app')),
     channel: readFilter(query.get('channel')),

@@ -3,7 +3,7 @@
 import type { ChannelUpdateMode } from '../../contract/resource.ts';
 import type { SnapshotRelease } from '../../domain/serving-snapshot.ts';
 import type { SnapshotLookup } from '../../ports/ledger.ts';
-import type { Sql } from '../database.ts';
+import type { Database } from '../database.ts';
 import { ARTIFACTS_JSON } from './artifacts-json.ts';
 import { isStorable } from './is-storable.ts';
 import { isoText } from './iso-text.ts';
@@ -28,13 +28,13 @@ const SNAPSHOT = `
       SELECT coalesce(json_agg(json_build_object(
         'id', releases.id,
         'version', releases.version,
-        'notes', releases.notes,
+        'notes', CASE WHEN releases.status = 'published' THEN releases.notes ELSE '' END,
         'status', releases.status,
         'rolloutPct', releases.rollout_pct,
         'targets', releases.targets,
         'offered', releases.offered_at IS NOT NULL,
         'createdAt', ${isoText('releases.created_at')},
-        'artifacts', ${ARTIFACTS_JSON}
+        'artifacts', CASE WHEN releases.status = 'published' THEN ${ARTIFACTS_JSON} ELSE '[]'::json END
       ) ORDER BY releases.created_at, releases.id), '[]'::json)::text
       FROM releases WHERE releases.channel_id = channels.id
     ) AS releases
@@ -43,20 +43,28 @@ const SNAPSHOT = `
   ) AS app
   LEFT JOIN channels ON channels.app_id = app.id AND channels.name = $2`;
 
+/** A channel with a long history and long notes takes seconds, and must not be unreadable for it. */
+const READ_TIMEOUT_MS = 30_000;
+
 /**
- * One statement, so one consistent state: the releases are exactly those of the revision. No tenant is
- * asked for, devices have none. The releases travel as text: one string crosses to the embedded
- * database's client far quicker than tens of thousands of objects.
+ * One statement, so one consistent state: the releases are exactly those of the revision. Of a release that
+ * is not published only what still matters is read, since it is offered to nobody. No tenant is asked for,
+ * devices have none. The releases travel as text: one string crosses to the embedded database's client far
+ * quicker than tens of thousands of objects.
  */
 export async function readSnapshot(
-  sql: Sql,
+  database: Database,
   app: string,
   channel: string,
 ): Promise<SnapshotLookup> {
   if (!isStorable(app)) return 'unknown-app';
   // An app has no channel of the empty name, so this still tells an unknown app apart.
-  const rows = await sql.query<Row>(SNAPSHOT, [app, isStorable(channel) ? channel : '']);
-  const row = rows[0];
+  const values = [app, isStorable(channel) ? channel : ''];
+  const row = await database.transaction(async (sql) => {
+    await sql.query(`SET LOCAL statement_timeout = ${READ_TIMEOUT_MS}`);
+    const rows = await sql.query<Row>(SNAPSHOT, values, READ_TIMEOUT_MS);
+    return rows[0];
+  });
   if (row === undefined) return 'unknown-app';
   if (row.channelId === null) return 'unknown-channel';
   const releases = JSON.parse(row.releases) as readonly SnapshotRelease[];
