@@ -7,15 +7,23 @@ import { createApp } from './query/create-app.ts';
 import { createChannel } from './query/create-channel.ts';
 import { createKey } from './query/create-key.ts';
 import { createOrganization } from './query/create-organization.ts';
+import { findApp } from './query/find-app.ts';
 import { findKey } from './query/find-key.ts';
 import { listApps } from './query/list-apps.ts';
 import { listAudit } from './query/list-audit.ts';
+import { listDevices } from './query/list-devices.ts';
 import { listReleases } from './query/list-releases.ts';
 import { publishRelease } from './query/publish-release.ts';
+import { readAdoption } from './query/read-adoption.ts';
+import { readDevice } from './query/read-device.ts';
+import { readFleet } from './query/read-fleet.ts';
+import { readLabels } from './query/read-labels.ts';
 import { readRevisions } from './query/read-revisions.ts';
 import { readSnapshot } from './query/read-snapshot.ts';
+import { recordCheckIns } from './query/record-check-ins.ts';
 import { recordFirstOffer } from './query/record-first-offer.ts';
 import { revokeKey } from './query/revoke-key.ts';
+import { sweepFleet } from './query/sweep-fleet.ts';
 import { updateChannel } from './query/update-channel.ts';
 
 /** The database must be migrated, or refuse calls until it is. */
@@ -29,6 +37,8 @@ export function createSqlLedger(database: Database): Ledger {
     revokeKey: (id, actor) => revokeKey(database, id, actor),
     findKey: (prefix) => findKey(database, prefix),
     listAudit: (organizationId, limit) => listAudit(database, organizationId, limit),
+    findApp: (organizationId, app) => findApp(database, organizationId, app),
+    findAnyApp: (app) => findApp(database, undefined, app),
     listApps: (organizationId) => listApps(database, organizationId),
     listReleases: (organizationId, filter) => listReleases(database, organizationId, filter),
     publishRelease: (organizationId, release, actor) =>
@@ -39,6 +49,14 @@ export function createSqlLedger(database: Database): Ledger {
       recordFirstOffer(database, channelId, releaseId, revision),
     readSnapshot: (app, channel) => readSnapshot(database, app, channel),
     readRevisions: (channelIds) => readRevisions(database, channelIds),
+    recordCheckIns: (checkIns) => recordCheckIns(database, checkIns),
+    readLabels: (devices) => readLabels(database, devices),
+    listDevices: (app, filter) => listDevices(database, app, filter),
+    readDevice: (app, deviceId) => readDevice(database, app, deviceId),
+    readFleet: (app) => readFleet(database, app),
+    readAdoption: (app, since) => readAdoption(database, app, since),
+    sweepFleet: (devicesBefore, hoursBefore, rowsMax) =>
+      sweepFleet(database, devicesBefore, hoursBefore, rowsMax),
     isReachable: () => isReachable(database),
     close: () => database.close(),
   };

@@ -18,12 +18,11 @@ import {
   serve,
   type TestTenant,
 } from './ledger-fixture.ts';
+import type { TestDatabase } from './test-database.ts';
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const UNKNOWN_NAMES = ['nobody', '', 'nul\u0000', "quote'--", '\ud800', 'x'.repeat(10_000)];
 const NOT_MINE: Targeting = { matchLabels: { ring: ['1'] }, matchExpressions: [] };
-
-export type TestDatabase = { readonly database: Database; dispose(): Promise<void> };
 
 /** `open` gives an empty database, that `dispose` closes and removes. */
 export function describeLedger(name: string, open: () => Promise<TestDatabase>): void {
@@ -878,12 +877,12 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
       const tenant = await createTenant(ledger);
       await migrate(database);
       expect(await readStable(ledger, tenant)).toMatchObject({ revision: 1 });
-      await database.query("INSERT INTO sluice_migrations (id, name) VALUES (2, 'later')");
+      await database.query("INSERT INTO sluice_migrations (id, name) VALUES (9, 'later')");
       await expect(migrate(database)).rejects.toMatchObject({
         name: 'SchemaTooNew',
-        message: expect.stringContaining('at migration 2, but this version of Sluice knows only 1'),
+        message: expect.stringContaining('at migration 9, but this version of Sluice knows only 2'),
       });
-      await database.query('DELETE FROM sluice_migrations WHERE id = 2');
+      await database.query('DELETE FROM sluice_migrations WHERE id = 9');
     });
 
     test('it is reachable until it is closed, and then unavailable; closing twice does no harm', async () => {

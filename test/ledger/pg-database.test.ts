@@ -62,11 +62,8 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
     expect(await Promise.all(nodes.map((node) => node.isReachable()))).not.toContain(false);
     await Promise.all(nodes.map((node) => node.createOrganization('Acme', OPERATOR)));
     await Promise.all(nodes.map((node) => node.close()));
-    const [row] = await runOn<{ applied: string }>(
-      empty.url,
-      'SELECT count(*)::text AS applied FROM sluice_migrations',
-    );
-    expect(row?.applied).toBe('1');
+    const applied = await runOn<{ id: number }>(empty.url, 'SELECT id FROM sluice_migrations');
+    expect(applied).toEqual([{ id: 1 }, { id: 2 }]);
     await empty.drop();
   });
 
@@ -274,7 +271,7 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
     );
     const newer = await freshDatabase(postgresUrl);
     await (await openLedger({ databaseUrl: newer.url, ...options })).close();
-    await runOn(newer.url, "INSERT INTO sluice_migrations (id, name) VALUES (2, 'later')");
+    await runOn(newer.url, "INSERT INTO sluice_migrations (id, name) VALUES (9, 'later')");
     await expect(openLedger({ databaseUrl: newer.url, ...options })).rejects.toMatchObject({
       name: 'SchemaTooNew',
     });

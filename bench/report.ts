@@ -1,0 +1,37 @@
+// What benchmarks have in common: how they are described, and a table for people.
+
+export type Row = Readonly<Record<string, string | number>>;
+
+export type Benchmark = {
+  readonly name: string;
+  readonly title: string;
+  /** How to read the table, in a few lines. */
+  readonly explanation: readonly string[];
+  run(options: { readonly isSmoke: boolean }): Promise<readonly Row[]>;
+};
+
+/** Prints rows as aligned columns; numbers are grouped and right-aligned. */
+export function printTable(rows: readonly Row[]): void {
+  const names = Object.keys(rows[0] ?? {});
+  const cells = [names, ...rows.map((row) => names.map((name) => format(row[name])))];
+  const widths = names.map((_, column) =>
+    Math.max(...cells.map((line) => line[column]?.length ?? 0)),
+  );
+  for (const line of cells) {
+    const padded = line.map((cell, column) =>
+      column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+    );
+    console.log(`  ${padded.join('  ')}`);
+  }
+}
+
+/** The middle of the values; rounds alternate, so that what disturbs the machine disturbs all alike. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((left, right) => left - right);
+  return sorted[sorted.length >> 1] ?? Number.NaN;
+}
+
+function format(value: string | number | undefined): string {
+  if (typeof value !== 'number') return value ?? '';
+  return Number.isInteger(value) ? value.toLocaleString('en-US') : value.toFixed(2);
+}

@@ -1,0 +1,31 @@
+// The labels of devices.
+
+import type { DeviceLabels, DeviceName } from '../../ports/label-cache.ts';
+import type { Sql } from '../database.ts';
+import { parseLabels } from './labels-text.ts';
+import { storableText } from './storable-text.ts';
+
+type Row = { readonly labels: string; readonly revision: number };
+
+/** One consistent read, in the order asked; a device that is not there has none, at revision 0. */
+export async function readLabels(
+  sql: Sql,
+  devices: readonly DeviceName[],
+): Promise<readonly DeviceLabels[]> {
+  if (devices.length === 0) return [];
+  const rows = await sql.query<Row>(
+    `SELECT coalesce(devices.labels, '{}')::text AS labels,
+       coalesce(devices.labels_revision, 0) AS revision
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (app_id, device_id, place)
+     LEFT JOIN devices USING (app_id, device_id) ORDER BY asked.place`,
+    [
+      devices.map(({ appId }) => storableText(appId)),
+      devices.map(({ deviceId }) => storableText(deviceId)),
+    ],
+  );
+  return devices.map(({ appId, deviceId }, index) => {
+    const row = rows[index];
+    if (row === undefined) throw new Error(`No row for device ${index} of ${devices.length}`);
+    return { appId, deviceId, labels: parseLabels(row.labels), revision: row.revision };
+  });
+}

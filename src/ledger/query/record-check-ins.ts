@@ -1,0 +1,64 @@
+// What check-ins tell, into the record of the fleet.
+
+import { type CheckIn, coalesceCheckIns } from '../../domain/check-in.ts';
+import type { DeviceLabels } from '../../ports/label-cache.ts';
+import type { Sql } from '../database.ts';
+import { labelsText, parseLabels } from './labels-text.ts';
+import { storableText } from './storable-text.ts';
+
+type Row = { readonly place: number; readonly labels: string; readonly revision: number };
+
+/**
+ * One call of a function in the database, which is a transaction by itself: devices, their versions and the
+ * counts, or nothing. It takes a lock that all writers of the fleet share before it reads, so the counts
+ * follow from what is there. Sent again, or after newer check-ins, it changes nothing.
+ */
+export async function recordCheckIns(
+  sql: Sql,
+  checkIns: readonly CheckIn[],
+): Promise<readonly DeviceLabels[]> {
+  const distinct = coalesceCheckIns(checkIns.map(storable));
+  if (distinct.length === 0) return [];
+  const rows = await sql.query<Row>(
+    `SELECT check_in_place AS place, current_labels AS labels, current_revision AS revision
+     FROM record_check_ins($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+       $7::text[], $8::bigint[], $9::text[], $10::text[])`,
+    columnsOf(distinct),
+  );
+  return rows.map(({ place, labels, revision }) => {
+    const checkIn = distinct[place - 1];
+    if (checkIn === undefined) throw new Error(`There is no check-in ${place}`);
+    const { appId, deviceId } = checkIn;
+    return { appId, deviceId, labels: parseLabels(labels), revision };
+  });
+}
+
+/** Of two texts that become the same here, both name the same device. */
+function storable(checkIn: CheckIn): CheckIn {
+  const { appId, deviceId, channel, version, platform, arch, offeredReleaseId } = checkIn;
+  return {
+    ...checkIn,
+    appId: storableText(appId),
+    deviceId: storableText(deviceId),
+    channel: storableText(channel),
+    version: version === undefined ? undefined : storableText(version),
+    platform: storableText(platform),
+    arch: storableText(arch),
+    offeredReleaseId: offeredReleaseId === undefined ? undefined : storableText(offeredReleaseId),
+  };
+}
+
+function columnsOf(checkIns: readonly CheckIn[]): readonly unknown[] {
+  return [
+    checkIns.map(({ appId }) => appId),
+    checkIns.map(({ deviceId }) => deviceId),
+    checkIns.map(({ channel }) => channel),
+    checkIns.map(({ version }) => version ?? ''),
+    checkIns.map(({ platform }) => platform),
+    checkIns.map(({ arch }) => arch),
+    checkIns.map(({ source }) => source),
+    checkIns.map(({ at }) => Math.trunc(at)),
+    checkIns.map(({ offeredReleaseId }) => offeredReleaseId ?? ''),
+    checkIns.map(({ labels }) => labelsText(labels)),
+  ];
+}

@@ -1,0 +1,134 @@
+// What holds of the fleet on PostgreSQL alone: several writers at once, and how rows are updated.
+
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { CheckIn } from '../../src/domain/check-in.ts';
+import type { Database } from '../../src/ledger/database.ts';
+import { migrate } from '../../src/ledger/migrate.ts';
+import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
+import type { Ledger } from '../../src/ports/ledger.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  checkIn,
+  chunksOf,
+  HOUR_MS,
+  iso,
+  MINUTE_MS,
+  randomFrom,
+  recount,
+  START,
+  shuffle,
+} from './fleet-fixture.ts';
+import { FleetModel } from './fleet-model.ts';
+import { createTenant, expectValue, type TestTenant } from './ledger-fixture.ts';
+import { openTestPostgres, type TestDatabase } from './test-database.ts';
+
+const WRITERS = 4;
+const postgresUrl = inject('postgresUrl');
+const title = (rest: string) =>
+  postgresUrl === '' ? `${rest} (skipped: no PostgreSQL on this machine)` : rest;
+
+describe.skipIf(postgresUrl === '')(title('the fleet on PostgreSQL'), () => {
+  let opened: TestDatabase;
+  let database: Database;
+  let ledger: Ledger;
+
+  beforeAll(async () => {
+    opened = await openTestPostgres(postgresUrl);
+    database = opened.database;
+    await migrate(database);
+    ledger = createSqlLedger(database);
+  });
+  afterAll(() => opened?.dispose());
+
+  /** Each writer gets its batches one after the other, all of them at the same time. */
+  function recordAtOnce(batches: readonly (readonly CheckIn[])[]): Promise<unknown> {
+    const waiting = [...batches];
+    const write = async () => {
+      for (let batch = waiting.pop(); batch !== undefined; batch = waiting.pop()) {
+        await ledger.recordCheckIns(batch);
+      }
+    };
+    return Promise.all(Array.from({ length: WRITERS }, write));
+  }
+
+  // The first one: the server counts for the table, and nobody else may have written yet.
+  test('an update that moves only lastSeen touches no index (HOT), nine times in ten', async () => {
+    const tenant = await createTenant(ledger);
+    const ids = Array.from({ length: 3000 }, (_, index) => `device ${index}`);
+    await ledger.recordCheckIns(ids.map((id) => checkIn(tenant, id)));
+    // As batches are: a part of the fleet each, wherever its rows lie.
+    const random = randomFrom(13);
+    const rounds = 90;
+    const perRound = 300;
+    for (let round = 1; round <= rounds; round++) {
+      const at = START + round * 6 * MINUTE_MS;
+      const some = shuffle(ids, random).slice(0, perRound);
+      await ledger.recordCheckIns(some.map((id) => checkIn(tenant, id, { at })));
+    }
+    const expected = rounds * perRound;
+    await eventually('the server counted', async () => (await readUpdates()).all === expected);
+    expect((await readUpdates()).hot / expected).toBeGreaterThanOrEqual(0.9);
+  });
+
+  test('4 writers with shuffled, overlapping and repeated batches count exactly, with sweeps between', async () => {
+    const tenant = await createTenant(ledger);
+    const random = randomFrom(7);
+    const model = new FleetModel();
+    for (let hour = 0; hour < 4; hour++) {
+      const checkIns = hourOfCheckIns(tenant, START + hour * HOUR_MS, random);
+      const batches = chunksOf(shuffle(checkIns, random), 100);
+      const repeated = shuffle([...batches, ...batches], random);
+      const sweeping = ledger.sweepFleet(iso(0), iso(0), 100);
+      await recordAtOnce(repeated);
+      await sweeping;
+      for (const each of checkIns.toSorted((left, right) => left.at - right.at)) model.add(each);
+    }
+    const counted = expectValue(await ledger.readFleet(tenant.app));
+    expect(counted).toEqual(await recount(database, tenant));
+    expect(counted).toEqual(model.fleet());
+    expect(await ledger.readAdoption(tenant.app, iso(START))).toEqual(model.adoption());
+  });
+
+  test('devices that are swept while they check in are counted as they end up', async () => {
+    const tenant = await createTenant(ledger);
+    const ids = Array.from({ length: 200 }, (_, index) => `device ${index}`);
+    const longAgo = Date.UTC(2001, 0, 1);
+    await ledger.recordCheckIns(ids.map((id) => checkIn(tenant, id, { at: longAgo })));
+    const random = randomFrom(11);
+    const batches = chunksOf(
+      shuffle(ids, random).map((id) => checkIn(tenant, id, { version: '2.0.0' })),
+      10,
+    );
+    const sweeps = Array.from({ length: 20 }, () =>
+      ledger.sweepFleet(iso(longAgo + 1), iso(0), 10),
+    );
+    await Promise.all([recordAtOnce(batches), ...sweeps]);
+    expect(await ledger.readFleet(tenant.app)).toEqual([
+      { channel: 'stable', version: '2.0.0', platform: 'linux', devices: 200 },
+    ]);
+    expect(await recount(database, tenant)).toMatchObject([{ devices: 200 }]);
+  });
+
+  async function readUpdates(): Promise<{ all: number; hot: number }> {
+    const [row] = await database.query<{ all: number; hot: number }>(
+      `SELECT n_tup_upd::integer AS all, n_tup_hot_upd::integer AS hot
+       FROM pg_stat_user_tables WHERE relname = 'devices'`,
+    );
+    return row ?? { all: 0, hot: 0 };
+  }
+});
+
+/**
+ * Times far enough apart that none is no news, and never an unknown version: then the outcome does not
+ * depend on the order.
+ */
+function hourOfCheckIns(tenant: TestTenant, hour: number, random: () => number): CheckIn[] {
+  return Array.from({ length: 3000 }, (_, index) =>
+    checkIn(tenant, `device ${index % 400}`, {
+      channel: random() < 0.2 ? 'beta' : 'stable',
+      version: `1.0.${Math.floor(random() * 3)}`,
+      platform: random() < 0.1 ? 'mac' : 'linux',
+      at: hour + Math.floor(index / 400) * 6 * MINUTE_MS,
+    }),
+  );
+}
