@@ -7,6 +7,7 @@ import {
   cpSync,
   existsSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
