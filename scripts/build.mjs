@@ -7,6 +7,7 @@ import {
   cpSync,
   existsSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -34,16 +35,30 @@ function isFresh() {
 }
 
 function build() {
-  // A file deleted from src/ must not live on in dist/: the compiler never removes one.
-  rmSync(output, { recursive: true, force: true });
+  // Built aside and put in place at once: whatever runs from dist/ never finds half of it, and a file that
+  // was deleted from src/ does not live on.
+  const draft = join(root, `dist.${process.pid}`);
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const compiled = spawnSync(process.execPath, [compiler, '-p', source], { stdio: 'inherit' });
-  if (compiled.status !== 0) process.exit(compiled.status ?? 1);
-  for (const file of sourceFiles()) {
-    if (/\.(sql|lua)$/.test(file)) cpSync(file, join(output, relative(source, file)));
+  const args = [compiler, '-p', source, '--outDir', draft];
+  const compiled = spawnSync(process.execPath, args, { stdio: 'inherit' });
+  if (compiled.status !== 0) {
+    rmSync(draft, { recursive: true, force: true });
+    process.exit(compiled.status ?? 1);
   }
-  chmodSync(join(output, 'cli', 'sluice.js'), 0o755);
-  writeFileSync(stamp, '');
+  for (const file of sourceFiles()) {
+    if (/\.(sql|lua)$/.test(file)) cpSync(file, join(draft, relative(source, file)));
+  }
+  chmodSync(join(draft, 'cli', 'sluice.js'), 0o755);
+  writeFileSync(join(draft, '.built'), '');
+  putInPlace(draft);
+}
+
+/** @param {string} draft */
+function putInPlace(draft) {
+  const previous = `${draft}.previous`;
+  if (existsSync(output)) renameSync(output, previous);
+  renameSync(draft, output);
+  rmSync(previous, { recursive: true, force: true });
 }
 
 if (!(process.argv.includes('--if-stale') && isFresh())) build();

@@ -44,8 +44,8 @@ function parseObject(text: string): Record<string, unknown> | undefined {
 
 function isStrictVersion(value: unknown): boolean {
   if (typeof value !== 'string') return false;
-  const match = STRICT_SEMVER.exec(value.replace(/^v+/, ''));
-  return match !== null && match.slice(1, 4).every((part) => BigInt(part) <= LARGEST_NUMBER);
+  const numbers = STRICT_SEMVER.exec(value.replace(/^v+/, ''))?.slice(1, 4) ?? [];
+  return numbers.length === 3 && numbers.every((part) => BigInt(part) <= LARGEST_NUMBER);
 }
 
 function isAbsoluteUrl(value: unknown): boolean {

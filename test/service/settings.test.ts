@@ -1,0 +1,375 @@
+// Starting the service by settings (operators: Environment): what is wrong stops the start with one line that
+// names the variable, secrets are never printed, stdout is JSON lines and stderr is for people.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describeOnBackends, realStores } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
+import { freshDatabase } from '../support/fresh-database.ts';
+import { ADMIN_TOKEN, type NodeSettings, startNode } from '../support/node.ts';
+import { removeFolder, temporaryFolder } from '../support/server-process.ts';
+import { admin, check, createTenant, manage, publish, randomId, send } from '../support/tenant.ts';
+
+type Run = {
+  readonly child: ChildProcess;
+  stdout: string;
+  stderr: string;
+  /** Undefined while it runs. */
+  exitCode: number | null | undefined;
+};
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../dist/cli/sluice.js', import.meta.url));
+const START_TIMEOUT_MS = 30_000;
+/**
+ * A database that nobody can reach: the service starts at once and waits for it, which is all that most of
+ * these tests need, and an embedded one takes seconds to make.
+ */
+const AWAY = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
+
+/** A new embedded database takes long where the processor is busy. */
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 90_000 });
+
+let dataDir: string;
+let runs: Run[];
+beforeEach(() => {
+  dataDir = temporaryFolder('sluice-settings-');
+  runs = [];
+});
+afterEach(async () => {
+  for (const { child } of runs) child.kill('SIGKILL');
+  await eventually('every started process is gone', () =>
+    runs.every(({ exitCode }) => exitCode !== undefined),
+  );
+  removeFolder(dataDir);
+});
+
+/** Starts the service with its own stdout and stderr; nothing of the test's environment reaches it. */
+function start(settings: NodeSettings, command: readonly string[] = [MAIN]): Run {
+  const env = { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, ...settings };
+  const child = spawn(process.execPath, command, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const run: Run = { child, stdout: '', stderr: '', exitCode: undefined };
+  child.stdout.on('data', (chunk: Buffer) => {
+    run.stdout += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    run.stderr += chunk.toString();
+  });
+  child.once('close', (code) => {
+    run.exitCode = code;
+  });
+  runs.push(run);
+  return run;
+}
+
+async function ended(run: Run): Promise<Run> {
+  await eventually('the process ends', () => run.exitCode !== undefined, START_TIMEOUT_MS);
+  return run;
+}
+
+/** The port a started service listens on. */
+async function listening(run: Run): Promise<number> {
+  const line = () => run.stdout.split('\n').find((each) => each.includes('"listening"'));
+  await eventually(
+    'it listens',
+    () => line() !== undefined || run.exitCode !== undefined,
+    START_TIMEOUT_MS,
+  );
+  expect(run.exitCode, run.stderr).toBeUndefined();
+  return (JSON.parse(line() ?? '{}') as { port: number }).port;
+}
+
+/** A start that was refused as it should be: non-zero, and one line for the operator. */
+async function refused(settings: NodeSettings): Promise<string> {
+  const run = await ended(start(settings));
+  expect(run.exitCode).toBe(1);
+  expect(run.stderr).toMatch(/^sluice: [^\n]+\n$/);
+  return run.stderr;
+}
+
+describe('a wrong setting stops the start with one line that names it (Environment)', () => {
+  it.each<[variable: string, value: string]>([
+    ['PORT', 'http'],
+    ['PORT', '-1'],
+    ['PORT', '65536'],
+    ['PORT', '80.5'],
+    ['PORT', '0x50'],
+    ['PORT', '8080 9090'],
+    ['HOST', '256.1.1.1'],
+    ['HOST', 'not a host'],
+    // An address for documentation (RFC 5737): no machine has it.
+    ['HOST', '192.0.2.1'],
+    ['DATABASE_URL', 'localhost:5432/sluice'],
+    ['DATABASE_URL', 'mysql://localhost/sluice'],
+    ['DATABASE_URL', 'postgres://user:s3cret@host:99999/sluice'],
+    ['REDIS_URL', '127.0.0.1:6379'],
+    ['REDIS_URL', 'http://127.0.0.1:6379'],
+    ['REDIS_URL', 'redis://'],
+    ['REDIS_URL', ','],
+    ['REDIS_URL', 'redis://127.0.0.1:6379/first'],
+    ['REDIS_URL', 'redis://:%zz@127.0.0.1:6379'],
+    ['REDIS_URL', 'redis://127.0.0.1:6379,http://127.0.0.1:6380'],
+    ['ADMIN_TOKEN', 'two words'],
+    ['ADMIN_TOKEN', 'schlüssel'],
+    ['ADMIN_TOKEN', 'line\n'],
+    ['PUBLIC_URL', 'sluice.example.com'],
+    ['PUBLIC_URL', 'ftp://sluice.example.com'],
+    ['PUBLIC_URL', 'https://sluice.example.com/?a=b'],
+    ['WORKERS', '0'],
+    ['WORKERS', '65'],
+    ['WORKERS', 'many'],
+    ['WORKERS', '2'],
+    ['TRUST_PROXY', 'yes'],
+    ['TRUST_PROXY', '-1'],
+    ['TRUST_PROXY', '17'],
+    ['LOG_LEVEL', 'loud'],
+    ['LOG_LEVEL', 'INFO'],
+  ])('%s=%j', async (variable, value) => {
+    const line = await refused({ ...AWAY, [variable]: value });
+    expect(line).toContain(variable);
+    // Only what can be a secret: the operator may see which port was wrong.
+    expect(line).not.toMatch(/s3cret|two words|schlüssel|%zz/);
+  });
+
+  it('DATA_DIR that is a file', async () => {
+    await writeFile(join(dataDir, 'file'), '');
+    expect(await refused({ DATA_DIR: join(dataDir, 'file') })).toContain('DATA_DIR: ');
+    expect(await refused({ DATA_DIR: join(dataDir, 'file', 'below') })).toContain('DATA_DIR: ');
+  });
+
+  it('WORKERS above 1 with REDIS_URL says what this version can do instead', async () => {
+    expect(await refused({ WORKERS: '2', REDIS_URL: 'redis://127.0.0.1:6379' })).toContain(
+      'WORKERS: ',
+    );
+  });
+
+  it('DATABASE_URL of a database that is not there', async ({ skip }) => {
+    const real = realStores();
+    if (real === undefined) return skip('no PostgreSQL on this machine');
+    const url = new URL(real.postgresUrl);
+    url.pathname = '/no_such_database';
+    expect(await refused({ DATABASE_URL: url.href })).toMatch(/DATABASE_URL: .*no_such_database/);
+  });
+
+  it('a port that is in use, by anything', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = other.address() as AddressInfo;
+      expect(await refused({ ...AWAY, PORT: String(port) })).toMatch(
+        new RegExp(`PORT: .*127\\.0\\.0\\.1:${port}\\b`),
+      );
+    } finally {
+      other.close();
+    }
+  });
+
+  it('a port that another node is serving on, which goes on serving undisturbed', async () => {
+    const port = await listening(start(AWAY));
+    expect(await refused({ ...AWAY, PORT: String(port) })).toContain('PORT: ');
+    expect((await send({ url: `http://127.0.0.1:${port}` }, 'GET', '/healthz')).status).toBe(200);
+  });
+
+  it('a DATA_DIR that another process has open, which goes on working undisturbed', async () => {
+    const first = await startNode({ DATA_DIR: dataDir });
+    try {
+      const line = await refused({});
+      expect(line).toMatch(/DATA_DIR: .*in use by process \d+/);
+      expect(line).toContain(dataDir);
+      const tenant = await createTenant(first);
+      expect((await publish(first, tenant, '1.0.0')).status).toBe(201);
+    } finally {
+      await first.stop();
+    }
+  });
+
+  it('sluice serve refuses like npm start (Command line)', async () => {
+    const run = await ended(start({ PORT: 'http' }, [COMMAND, 'serve']));
+    expect(run.exitCode).toBe(1);
+    expect(run.stderr).toMatch(/^sluice: PORT: [^\n]+\n$/);
+  });
+});
+
+describe('settings that are right (Environment)', () => {
+  it('an empty variable counts as unset', async () => {
+    const names = [
+      'HOST',
+      'DATABASE_URL',
+      'REDIS_URL',
+      'ADMIN_TOKEN',
+      'SECRET_KEY',
+      'PUBLIC_URL',
+      'WORKERS',
+      'TRUST_PROXY',
+      'LOG_LEVEL',
+    ];
+    const run = start(Object.fromEntries(names.map((name) => [name, ''])));
+    expect(await listening(run)).toBeGreaterThan(0);
+  });
+
+  it('HOST decides on which address it listens', async () => {
+    const port = await listening(start({ ...AWAY, HOST: '127.0.0.2' }));
+    expect((await send({ url: `http://127.0.0.2:${port}` }, 'GET', '/healthz')).status).toBe(200);
+    await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow();
+  });
+
+  it('the embedded start says in plain words where its state is, its address and the next command', async () => {
+    const run = start({});
+    const port = await listening(run);
+    await eventually('the welcome', () => run.stderr.includes('org create'));
+    expect(run.stderr).toContain(`Sluice is serving at http://127.0.0.1:${port}\n`);
+    expect(port).toBeGreaterThan(0);
+    expect(run.stderr).toMatch(new RegExp(`State +${dataDir} `));
+    expect(run.stderr).toContain(join(dataDir, 'admin-token'));
+    expect(run.stderr).toMatch(/npm run --silent sluice -- org create --name /);
+  });
+
+  it('DATA_DIR is made when it is not there; PUBLIC_URL is the address that is printed', async () => {
+    const settings = {
+      DATA_DIR: `${dataDir}/not/../there/yet`,
+      PUBLIC_URL: 'https://a.example.com/b/',
+    };
+    const run = start(settings);
+    await listening(run);
+    expect((await stat(join(dataDir, 'there', 'yet'))).isDirectory()).toBe(true);
+    await eventually('the welcome', () => run.stderr.includes('https://a.example.com/b\n'));
+    expect(run.stderr).toContain(` ${join(dataDir, 'there', 'yet')} `);
+  });
+
+  it('sluice serve runs the service until it is stopped (Command line)', async () => {
+    const run = start(AWAY, [COMMAND, 'serve']);
+    const port = await listening(run);
+    expect((await send({ url: `http://127.0.0.1:${port}` }, 'GET', '/healthz')).status).toBe(200);
+    run.child.kill('SIGTERM');
+    expect((await ended(run)).exitCode).toBe(0);
+  });
+
+  it('an in-process engine beside PostgreSQL: one node on a real record (Environment)', async ({
+    skip,
+  }) => {
+    const real = realStores();
+    if (real === undefined) return skip('no PostgreSQL on this machine');
+    const database = await freshDatabase(real.postgresUrl);
+    const node = await startNode({ DATABASE_URL: database.url });
+    try {
+      await servesATenant(node);
+    } finally {
+      await node.dispose();
+      await database.drop();
+    }
+  });
+
+  it('the embedded record beside Redis (Environment)', async ({ skip }) => {
+    const real = realStores();
+    if (real === undefined) return skip('no Redis on this machine');
+    const node = await startNode({ REDIS_URL: real.redisUrl });
+    try {
+      await servesATenant(node);
+    } finally {
+      await node.dispose();
+    }
+  });
+
+  async function servesATenant(node: Awaited<ReturnType<typeof startNode>>): Promise<void> {
+    const tenant = await createTenant(node);
+    expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
+    expect((await check(node, tenant, '1.0.0')).status).toBe(200);
+  }
+
+  it.each([
+    ['trace', true],
+    ['info', true],
+    ['warn', false],
+    ['fatal', false],
+    ['silent', false],
+  ])('LOG_LEVEL=%s: the line that it listens is logged is %s', async (level, isLogged) => {
+    const port = await freePort();
+    const run = start({ ...AWAY, LOG_LEVEL: level, PORT: String(port) });
+    const isUp = () =>
+      fetch(`http://127.0.0.1:${port}/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    await eventually('it answers', isUp, START_TIMEOUT_MS);
+    run.child.kill('SIGTERM');
+    await ended(run);
+    expect(run.stdout.includes('"listening"')).toBe(isLogged);
+    if (level === 'silent') expect(run.stdout + run.stderr).toBe('');
+  });
+});
+
+describeOnBackends('output', (backend) => {
+  const [adminToken, secretKey] = ['admin-s3cret-1', 'secret-key-s3cret-2'];
+  let apiKey: string;
+  let output: string;
+
+  /** A day in the life of a node, down to its end. */
+  beforeAll(async () => {
+    const settings = { LOG_LEVEL: 'trace', ADMIN_TOKEN: adminToken, SECRET_KEY: secretKey };
+    const node = await backend.start(settings);
+    try {
+      const console = (path: string, body: unknown) =>
+        send(node, 'POST', `/console/api/${path}`, {
+          headers: { authorization: `Bearer ${adminToken}` },
+          body,
+        });
+      const org = (await console('organizations', { name: 'A' })).body?.id;
+      const app = `app-${randomId()}`;
+      expect((await console('apps', { org, ref: app, name: 'A' })).status).toBe(201);
+      apiKey = String((await console('keys', { org, name: 'k' })).body?.secret);
+      const release = { app, channel: 'stable', version: '1.1.0', notes: 'two\nlines' };
+      const published = await manage(node, { secret: apiKey }, 'POST', 'releases', release);
+      expect(published.status).toBe(201);
+      await manage(node, { secret: apiKey }, 'POST', 'releases', '{');
+      await manage(node, { secret: `${apiKey}x` }, 'GET', 'apps');
+      await admin(node, 'GET', 'audit');
+      await check(node, { app }, '1.0.0');
+      await check(node, { app }, 'x\ny');
+      await node.stop();
+      output = node.output();
+    } finally {
+      await node.dispose();
+    }
+  });
+
+  it('stdout is JSON lines with a time and a level, whatever happens (Environment)', () => {
+    // The harness keeps stdout and stderr together; what stderr says begins with no brace.
+    const lines = output.split('\n').filter((line) => line.startsWith('{'));
+    expect(lines.length).toBeGreaterThan(2);
+    const entry = { level: expect.any(Number), time: expect.any(String), msg: expect.any(String) };
+    for (const line of lines) expect(JSON.parse(line)).toMatchObject(entry);
+  });
+
+  it('admin token, secret key and API keys are in no output (Environment)', () => {
+    for (const secret of [adminToken, secretKey, apiKey]) expect(output).not.toContain(secret);
+  });
+});
+
+describe('a service whose stores cannot be reached', () => {
+  it('talks about them without their passwords, as JSON lines on stdout alone (Environment)', async () => {
+    const port = await freePort();
+    const run = start({
+      LOG_LEVEL: 'trace',
+      ADMIN_TOKEN,
+      DATABASE_URL: `postgres://someone:db-s3cret-3@127.0.0.1:${port}/sluice`,
+      REDIS_URL: `redis://someone:redis-s3cret-4@127.0.0.1:${port}`,
+    });
+    const node = { url: `http://127.0.0.1:${await listening(run)}` };
+    expect((await admin(node, 'POST', 'organizations', { name: 'A' })).status).toBe(503);
+    expect((await send(node, 'GET', '/u/a/b/c/d/1')).status).toBe(503);
+    run.child.kill('SIGTERM');
+    expect((await ended(run)).exitCode).toBe(0);
+    expect(run.stdout).toContain('ECONNREFUSED');
+    expect(run.stdout + run.stderr).not.toMatch(/s3cret/);
+    expect(run.stdout + run.stderr).not.toContain(ADMIN_TOKEN);
+    expect(run.stderr).toBe('');
+    for (const line of run.stdout.trimEnd().split('\n'))
+      expect(JSON.parse(line)).toHaveProperty('msg');
+  });
+});

@@ -1,0 +1,405 @@
+// Staged roll-outs as devices see them (contract section 3; resolutions: Decision, cohort), and whole random
+// catalogs: what a running node answers is what the domain decides from the state that the API lists.
+
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Artifact,
+  RELEASE_STATUSES,
+  type Release,
+  type Targeting,
+} from '../../src/contract/resource.ts';
+import { foldArch, foldPlatform } from '../../src/domain/artifact.ts';
+import { type Catalog, candidateBytes, compileCatalog } from '../../src/domain/catalog.ts';
+import { cohortBucket, cohortThreshold, hashText } from '../../src/domain/cohort.ts';
+import { decide } from '../../src/domain/decide.ts';
+import { planUpdate } from '../../src/domain/plan.ts';
+import { anyLabels, anyTargeting, device, snapshot, version } from '../domain/sample.ts';
+import { describeOnBackends } from '../support/backend.ts';
+import type { ServingNode } from '../support/node.ts';
+import {
+  type Answer,
+  ARTIFACT,
+  admin,
+  type CheckOptions,
+  check,
+  control,
+  createTenant,
+  manage,
+  publish,
+  type Tenant,
+} from '../support/tenant.ts';
+
+type Fields = Record<string, unknown>;
+
+const DEVICES = Array.from({ length: 300 }, () => randomUUID());
+const GROUP_SIZE = 20;
+
+describeOnBackends('update check: cohorts', (backend) => {
+  let node: ServingNode;
+  beforeAll(async () => {
+    node = await backend.start();
+  });
+  afterAll(() => node?.dispose());
+
+  /** The version a device gets, or null for 204. */
+  async function ask(tenant: Tenant, options: CheckOptions = {}): Promise<string | null> {
+    return versionOf(await check(node, tenant, '1.0.0', options));
+  }
+
+  /** Publishes and gives the release's id. */
+  async function release(tenant: Tenant, text: string, more: Fields = {}): Promise<string> {
+    const answer = await publish(node, tenant, text, more);
+    expect(answer.status, answer.text).toBe(201);
+    return String((answer.body?.release as Fields | undefined)?.id);
+  }
+
+  async function serve(tenant: Tenant, text: string, change: Fields): Promise<void> {
+    const answer = await control(node, tenant, text, change);
+    expect(answer.status, answer.text).toBe(200);
+  }
+
+  async function policy(tenant: Tenant, change: Fields): Promise<void> {
+    const body = { app: tenant.app, name: 'stable', ...change };
+    expect((await admin(node, 'PATCH', 'channels', body)).status).toBe(200);
+  }
+
+  /** Those of the many devices that are offered a version. */
+  async function offered(tenant: Tenant, text: string): Promise<string[]> {
+    const answers = await inGroups(DEVICES, (each) => ask(tenant, { device: each }));
+    return DEVICES.filter((_, index) => answers[index] === text);
+  }
+
+  it('raising the rollout from 10 to 50 to 100 drops nobody, and covers about that share (3)', async () => {
+    const tenant = await createTenant(node);
+    const id = await release(tenant, '1.1.0', { rollout: 10 });
+    let before: string[] = [];
+    for (const rollout of [10, 50, 100]) {
+      await serve(tenant, '1.1.0', { rollout });
+      const now = await offered(tenant, '1.1.0');
+      expect(now).toEqual(DEVICES.filter((each) => isIn(id, rollout, each)));
+      expect(now).toEqual(expect.arrayContaining(before));
+      const share = rollout / 100;
+      const sixSigma = 6 * Math.sqrt(DEVICES.length * share * (1 - share));
+      expect(Math.abs(now.length - DEVICES.length * share)).toBeLessThanOrEqual(sixSigma);
+      before = now;
+    }
+  });
+
+  it('a pause in between moves nobody to the other side of the cohort (3)', async () => {
+    const tenant = await createTenant(node);
+    await release(tenant, '1.1.0', { rollout: 40 });
+    const before = await offered(tenant, '1.1.0');
+    await serve(tenant, '1.1.0', { status: 'paused' });
+    expect(await offered(tenant, '1.1.0')).toEqual([]);
+    await serve(tenant, '1.1.0', { status: 'published' });
+    expect(await offered(tenant, '1.1.0')).toEqual(before);
+  });
+
+  it('devices outside a cohort fall through to the next eligible release (3)', async () => {
+    const tenant = await createTenant(node);
+    await release(tenant, '1.1.0');
+    const second = await release(tenant, '1.2.0', { rollout: 50 });
+    const first = await release(tenant, '1.3.0', { rollout: 20 });
+    const expected = (each: string): string => {
+      if (isIn(first, 20, each)) return '1.3.0';
+      return isIn(second, 50, each) ? '1.2.0' : '1.1.0';
+    };
+    const answers = await inGroups(DEVICES, (each) => ask(tenant, { device: each }));
+    expect(answers).toEqual(DEVICES.map(expected));
+    expect(new Set(answers).size).toBe(3);
+  });
+
+  it('a device outside the only cohort gets 204 (4.7 rule 2)', async () => {
+    const tenant = await createTenant(node);
+    const id = await release(tenant, '1.1.0', { rollout: 50 });
+    expect(await ask(tenant, { device: deviceIn(id, 50) })).toBe('1.1.0');
+    expect(await ask(tenant, { device: deviceOutside(id, 50) })).toBeNull();
+  });
+
+  it('without a device id only releases at 100 % are eligible (Decision, cohort)', async () => {
+    const tenant = await createTenant(node);
+    await release(tenant, '1.1.0');
+    await release(tenant, '1.2.0', { rollout: 99 });
+    expect(await ask(tenant)).toBe('1.1.0');
+    await serve(tenant, '1.2.0', { rollout: 100 });
+    expect(await ask(tenant)).toBe('1.2.0');
+  });
+
+  it('a rollout of 0 % offers to nobody, with or without a device id (Decision, cohort)', async () => {
+    const tenant = await createTenant(node);
+    await release(tenant, '1.1.0', { rollout: 0 });
+    expect(await offered(tenant, '1.1.0')).toEqual([]);
+    expect(await ask(tenant)).toBeNull();
+  });
+
+  it('the same device gets the same answer every time (Decision, cohort)', async () => {
+    const tenant = await createTenant(node);
+    const id = await release(tenant, '1.1.0', { rollout: 50 });
+    const [inside, outside] = [deviceIn(id, 50), deviceOutside(id, 50)];
+    for (let round = 0; round < 10; round++) {
+      expect(await ask(tenant, { device: inside })).toBe('1.1.0');
+      expect(await ask(tenant, { device: outside })).toBeNull();
+    }
+  });
+
+  it("a new release starts at the channel's default rollout (Publishing)", async () => {
+    const tenant = await createTenant(node);
+    await policy(tenant, { defaultRollout: 30 });
+    const id = await release(tenant, '1.1.0');
+    expect(await ask(tenant, { device: deviceIn(id, 30) })).toBe('1.1.0');
+    expect(await ask(tenant, { device: deviceOutside(id, 30) })).toBeNull();
+  });
+
+  describe('the device header', () => {
+    /** A device's answer is its bucket's only when the node hashed the very text we did. */
+    it.each<[what: string, make: (serial: number) => string]>([
+      ['a UUID', () => randomUUID()],
+      ['one character', (serial) => String.fromCodePoint(97 + (serial % 26))],
+      ['128 ASCII characters', (serial) => `${serial}`.padEnd(128, 'x')],
+      ['umlauts inside', (serial) => `gerät-${serial}-größe`],
+      ['characters of three and four bytes inside', (serial) => `x日本-${serial}-🚀x`],
+      [
+        '128 characters of four bytes each inside',
+        (serial) => `${serial}${'🚀'.repeat(126 - `${serial}`.length)}xx`,
+      ],
+      ['spaces and punctuation inside', (serial) => `my "device", ${serial}; (blue)`],
+    ])('%s is hashed as its UTF-8 text (Decision, device header)', async (_, make) => {
+      const tenant = await createTenant(node);
+      const id = await release(tenant, '1.1.0', { rollout: 50 });
+      const ids = Array.from({ length: 24 }, (_each, serial) => make(serial));
+      const answers = await Promise.all(ids.map((each) => ask(tenant, { device: onWire(each) })));
+      expect(answers).toEqual(ids.map((each) => (isIn(id, 50, each) ? '1.1.0' : null)));
+      expect(new Set(answers).size).toBe(2);
+    });
+
+    it.each<[what: string, device: string]>([
+      ['an empty one', ''],
+      ['one of blanks', '   '],
+      ['one of 129 ASCII characters', 'x'.repeat(129)],
+      ['one of 129 characters of two bytes', `x${'ä'.repeat(127)}x`],
+    ])('%s counts as absent (Decision, device header)', async (_, text) => {
+      const tenant = await createTenant(node);
+      await release(tenant, '1.1.0');
+      await release(tenant, '1.2.0', { rollout: 99 });
+      expect(await ask(tenant, { device: onWire(text) })).toBe('1.1.0');
+    });
+  });
+
+  it('a downgrade goes to the first release below that the device may have, else nowhere (Decision 2, 4)', async () => {
+    const tenant = await createTenant(node);
+    await release(tenant, '0.6.0', { artifacts: [{ ...ARTIFACT, platform: 'darwin' }] });
+    const staged = await release(tenant, '0.7.0', { rollout: 30 });
+    await release(tenant, '0.8.0', { targets: { matchLabels: { ring: ['inner'] } } });
+    await release(tenant, '0.9.0', { artifacts: [] });
+    await release(tenant, '1.0.0');
+    await serve(tenant, '1.0.0', { status: 'rolled_back' });
+    const [inside, outside] = [deviceIn(staged, 30), deviceOutside(staged, 30)];
+    expect(await ask(tenant, { device: inside, query: 'l.ring=inner' })).toBe('0.8.0');
+    expect(await ask(tenant, { device: inside })).toBe('0.7.0');
+    expect(await ask(tenant, { device: outside })).toBeNull();
+    expect(await ask(tenant, { device: outside, platform: 'darwin' })).toBe('0.6.0');
+  });
+
+  it('answers what the domain decides from the listed state, for any catalog and device (4.7, Decision)', async () => {
+    const seen = { 'no offer': 0, update: 0, downgrade: 0 };
+    await fc.assert(
+      fc.asyncProperty(anyChannel, anyQuestions, async (channel, questions) => {
+        const tenant = await createTenant(node);
+        await setUp(tenant, channel);
+        const catalog = await listedCatalog(tenant, channel);
+        const answers = await inGroups(questions, (asked) => put(tenant, asked));
+        for (const [index, asked] of questions.entries()) {
+          const expected = expectedText(catalog, asked);
+          expect(answers[index], JSON.stringify(asked)).toEqual(expected);
+          if (expected.text === '') seen['no offer'] += 1;
+          else seen[expected.text.includes('allowDowngrade') ? 'downgrade' : 'update'] += 1;
+        }
+      }),
+      // A smaller catalog would say little more, and each attempt at one takes seconds.
+      { numRuns: 4, endOnFailure: true },
+    );
+    // Worth something only when every kind of answer came up.
+    expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(0);
+  }, 120_000);
+
+  async function setUp(tenant: Tenant, { releases, ...terms }: ChannelPlan): Promise<void> {
+    await policy(tenant, terms);
+    for (const { status, ...parts } of releases) {
+      await release(tenant, parts.version, parts);
+      await serve(tenant, parts.version, { status });
+    }
+  }
+
+  /** The catalog as anybody with a key can know it; only targeting is not in the list. */
+  async function listedCatalog(tenant: Tenant, plan: ChannelPlan): Promise<Catalog> {
+    const list = await manage(node, tenant, 'GET', `releases?app=${tenant.app}&per_page=100`);
+    const { releases = [] } = (list.body ?? {}) as { releases?: Release[] };
+    expect(releases.length).toBe(plan.releases.length);
+    const { minimumSupportedVersion, updateMode } = plan;
+    return compileCatalog(
+      snapshot(
+        releases.map((each) => ({
+          ...each,
+          offered: true,
+          targets: plan.releases.find((made) => made.version === each.version)?.targets ?? null,
+        })),
+        { minimumSupportedVersion, updateMode },
+      ),
+    );
+  }
+
+  async function put(tenant: Tenant, asked: Question) {
+    const { id, labels, platform, arch } = asked;
+    const { status, text } = await check(node, tenant, asked.version, {
+      platform,
+      arch,
+      query: new URLSearchParams(
+        [...labels].map(([key, value]): [string, string] => [`l.${key}`, value]),
+      ).toString(),
+      ...(id === undefined ? {} : { device: id }),
+    });
+    return { status, text };
+  }
+});
+
+type ReleasePlan = Pick<Release, 'version' | 'status' | 'artifacts'> & {
+  readonly rollout: number;
+  readonly targets: Targeting | null;
+};
+
+type ChannelPlan = {
+  readonly updateMode: 'optional' | 'recommended';
+  readonly minimumSupportedVersion: string | null;
+  readonly releases: readonly ReleasePlan[];
+};
+
+type Question = {
+  readonly version: string;
+  readonly platform: string;
+  readonly arch: string;
+  readonly id: string | undefined;
+  readonly labels: ReadonlyMap<string, string>;
+};
+
+const LADDER = [
+  '1.0.0-rc',
+  '1.0.0',
+  'v1.0.1',
+  '1.1',
+  '1.1.0.1',
+  '1.1.0+7',
+  '2.0.0-beta',
+  '2.0.0',
+  '2.0.1',
+  '3',
+];
+const SPELLINGS = ['0.9', 'v1.0', '1.0.1', '1.1.0', '01.01.00+7', 'V2', '2.5.0', '3.0.0', '4'];
+const OFTEN = ['published', 'published', 'rolled_back'] as const;
+
+const anyArtifact: fc.Arbitrary<Artifact> = fc.record(
+  {
+    platform: fc.constantFrom('linux', 'Linux', 'macOS', 'darwin', 'win32'),
+    arch: fc.constantFrom('x64', 'AMD64', 'arm64', 'universal'),
+    signature: fc.constantFrom('c2ln', 'b3RoZXI='),
+    sha512: fc.base64String({ minLength: 4, maxLength: 88 }),
+    size: fc.nat(),
+    url: fc.nat(999).map((serial) => `https://dl.example.com/${serial}`),
+  },
+  { requiredKeys: ['platform', 'url'] },
+);
+
+/** In every catalog, so that in every run some devices go up, some down and some nowhere. */
+const FIXED: readonly ReleasePlan[] = (['published', 'rolled_back'] as const).map((status) => ({
+  version: status === 'published' ? '1.0.0' : '2.0.1',
+  status,
+  rollout: 100,
+  targets: null,
+  artifacts: [{ platform: 'linux', url: 'https://dl.example.com/fixed' }],
+}));
+
+const anyRelease: fc.Arbitrary<ReleasePlan> = fc.record({
+  version: fc.constantFrom(
+    ...LADDER.filter((text) => FIXED.every((each) => each.version !== text)),
+  ),
+  status: fc.constantFrom(...RELEASE_STATUSES, ...OFTEN, ...OFTEN),
+  rollout: fc.constantFrom(0, 1, 30, 50, 99, ...[100, 100, 100]),
+  targets: fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, anyTargeting),
+  artifacts: fc.array(anyArtifact, { maxLength: 6 }),
+});
+
+const anyChannel: fc.Arbitrary<ChannelPlan> = fc.record({
+  updateMode: fc.constantFrom('optional' as const, 'recommended' as const),
+  minimumSupportedVersion: fc.constantFrom(null, '1.0.1', 'v1.1'),
+  releases: fc
+    .uniqueArray(anyRelease, {
+      minLength: 6,
+      maxLength: 6,
+      selector: (each) => each.version,
+    })
+    .map((releases) => [...releases, ...FIXED]),
+});
+
+const anyQuestions: fc.Arbitrary<Question[]> = fc.array(
+  fc.record({
+    version: fc.constantFrom(...LADDER, ...SPELLINGS),
+    platform: fc.constantFrom('linux', 'linux', 'LINUX', 'osx', 'windows', 'haiku'),
+    arch: fc.constantFrom('x86_64', 'x64', 'aarch64', 'riscv64', 'universal'),
+    id: fc.oneof(
+      { weight: 19, arbitrary: fc.uuid() },
+      { weight: 1, arbitrary: fc.constant(undefined) },
+    ),
+    labels: anyLabels,
+  }),
+  { minLength: 300, maxLength: 300 },
+);
+
+/** Status and body that the domain says this device gets. */
+function expectedText(catalog: Catalog, asked: Question): { status: number; text: string } {
+  const fields = {
+    version: version(asked.version),
+    platform: foldPlatform(asked.platform),
+    arch: foldArch(asked.arch),
+  };
+  const plan = planUpdate(catalog, fields);
+  const { candidate } = decide(plan, device(asked.id, Object.fromEntries(asked.labels)));
+  if (candidate === undefined) return { status: 204, text: '' };
+  const bytes = candidateBytes(catalog, candidate, plan.isRequired, plan.allowDowngrade);
+  return { status: 200, text: bytes.toString('utf8') };
+}
+
+function versionOf({ status, text, body }: Answer): string | null {
+  if (status === 204) return null;
+  expect(status, text).toBe(200);
+  return String(body?.version);
+}
+
+function isIn(releaseId: string, rollout: number, id: string): boolean {
+  return cohortBucket(hashText(id), hashText(releaseId)) < cohortThreshold(rollout);
+}
+
+function deviceIn(releaseId: string, rollout: number): string {
+  return DEVICES.find((each) => isIn(releaseId, rollout, each)) ?? '';
+}
+
+function deviceOutside(releaseId: string, rollout: number): string {
+  return DEVICES.find((each) => !isIn(releaseId, rollout, each)) ?? '';
+}
+
+/** Header values leave as one byte per character: these characters are the text's UTF-8 bytes. */
+function onWire(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1');
+}
+
+/** Works through a list a group at a time: a test needs no hundreds of connections at once. */
+async function inGroups<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let start = 0; start < items.length; start += GROUP_SIZE) {
+    results.push(...(await Promise.all(items.slice(start, start + GROUP_SIZE).map(work))));
+  }
+  return results;
+}

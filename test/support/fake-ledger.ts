@@ -1,0 +1,116 @@
+// A ledger for tests of what stands above it: holds what was "committed", counts what it is asked, and does
+// what a test tells it to: wait, be away, fail. Only the calls that serving needs are there; any other is a
+// TypeError, and so a failed test.
+
+import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
+import type { ChannelRevision, Ledger, SnapshotLookup } from '../../src/ports/ledger.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+
+type Served = Pick<Ledger, 'readSnapshot' | 'readRevisions' | 'recordFirstOffer'>;
+
+/** The fault of a database that is away. */
+export function ledgerAway(): Unavailable {
+  return new Unavailable('ledger', new Error('connection refused'));
+}
+
+export class FakeLedger implements Served {
+  /** Snapshot reads so far, as `app/channel`. */
+  readonly reads: string[] = [];
+  /** First offers asked for so far, as `release@revision`. */
+  readonly offers: string[] = [];
+  /** How often revisions were asked for. */
+  polls = 0;
+  /** The most snapshot reads that ever ran together. */
+  runningMax = 0;
+  /** What every call rejects with. */
+  fault: Error | undefined;
+  /** What snapshot reads of one channel reject with, by `app/channel`. */
+  readonly readFaults = new Map<string, Error>();
+  /** Answers first offers instead of the rule below. */
+  answerOffer: (() => Promise<boolean>) | undefined;
+  /** What revision polls wait for. */
+  pollGate: Promise<void> | undefined;
+
+  private readonly channels = new Map<string, ServingSnapshot>();
+  private isHolding = false;
+  private readonly held: (() => void)[] = [];
+  private running = 0;
+
+  /** This, where the whole port is asked for. */
+  get port(): Ledger {
+    return this as unknown as Ledger;
+  }
+
+  /** From now on a channel is at this state; what a transaction would report as its change. */
+  commit(snapshot: ServingSnapshot): ChannelRevision {
+    this.channels.set(snapshot.channelId, snapshot);
+    const { appRef, channel, channelId, revision } = snapshot;
+    return { appRef, channel, channelId, revision };
+  }
+
+  /** From now on snapshot reads wait; each answers with what was committed when it began. */
+  hold(): void {
+    this.isHolding = true;
+  }
+
+  /** Lets one waiting read go; 0 is the one that has waited longest. */
+  releaseOne(index = 0): void {
+    const [go] = this.held.splice(index, 1);
+    if (go === undefined) throw new Error('no read waits');
+    go();
+  }
+
+  /** Ends `hold`. */
+  release(): void {
+    this.isHolding = false;
+    while (this.held.length > 0) this.releaseOne();
+  }
+
+  async readSnapshot(app: string, channel: string): Promise<SnapshotLookup> {
+    const name = `${app}/${channel}`;
+    this.reads.push(name);
+    const fault = this.fault ?? this.readFaults.get(name);
+    const found = this.find(app, channel);
+    this.running += 1;
+    this.runningMax = Math.max(this.runningMax, this.running);
+    await new Promise<void>((resolve) => {
+      if (this.isHolding) this.held.push(resolve);
+      else setImmediate(resolve);
+    });
+    this.running -= 1;
+    if (fault !== undefined) throw fault;
+    return found;
+  }
+
+  async readRevisions(channelIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    this.polls += 1;
+    if (this.fault !== undefined) throw this.fault;
+    const wanted = new Set(channelIds);
+    const present = [...this.channels.values()].filter(({ channelId }) => wanted.has(channelId));
+    await this.pollGate;
+    return new Map(present.map(({ channelId, revision }) => [channelId, revision]));
+  }
+
+  /** As the real one: recorded only at the revision that the channel has. */
+  async recordFirstOffer(channelId: string, releaseId: string, revision: number): Promise<boolean> {
+    this.offers.push(`${releaseId}@${revision}`);
+    if (this.fault !== undefined) throw this.fault;
+    if (this.answerOffer !== undefined) return this.answerOffer();
+    await new Promise((resolve) => setImmediate(resolve));
+    const present = this.channels.get(channelId);
+    if (present === undefined || present.revision !== revision) return false;
+    const releases = present.releases.map((release) =>
+      release.id === releaseId ? { ...release, offered: true } : release,
+    );
+    this.channels.set(channelId, { ...present, releases });
+    return true;
+  }
+
+  private find(app: string, channel: string): SnapshotLookup {
+    const ofApp = [...this.channels.values()].filter(
+      ({ appId, appRef }) => appId === app || appRef === app,
+    );
+    if (ofApp.length === 0) return 'unknown-app';
+    return ofApp.find((each) => each.channel === channel) ?? 'unknown-channel';
+  }
+}
