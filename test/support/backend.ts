@@ -1,9 +1,10 @@
 // The two ways the service is set up. Suites that speak HTTP run unchanged on both.
 
 import { describe, inject } from 'vitest';
-import { type FreshDatabase, freshDatabase } from './fresh-database.ts';
+import { freshDatabase } from './fresh-database.ts';
 import type { NodeSettings } from './node.ts';
 import { type ServingNode, startNode } from './node.ts';
+import { startRedis } from './redis-server.ts';
 
 export type Backend = {
   readonly name: 'embedded' | 'PostgreSQL and Redis';
@@ -37,22 +38,21 @@ async function startOnReal(
   stores: { postgresUrl: string; redisUrl: string },
   settings: NodeSettings = {},
 ): Promise<ServingNode> {
-  const database = await freshDatabase(stores.postgresUrl);
-  const node = await startNode({
-    DATABASE_URL: database.url,
-    REDIS_URL: stores.redisUrl,
-    ...settings,
+  // A Redis of its own: nodes take the check-ins of whoever shares it, and drop those of unknown apps.
+  const [database, redis] = await Promise.all([freshDatabase(stores.postgresUrl), startRedis()]);
+  const node = await startNode({ DATABASE_URL: database.url, REDIS_URL: redis.url, ...settings });
+  return endingWith(node, async () => {
+    await Promise.all([database.drop(), redis.stop()]);
   });
-  return droppingWith(node, database);
 }
 
-function droppingWith(node: ServingNode, database: FreshDatabase): ServingNode {
+function endingWith(node: ServingNode, end: () => Promise<void>): ServingNode {
   return {
     ...node,
-    restart: async (changed) => droppingWith(await node.restart(changed), database),
+    restart: async (changed) => endingWith(await node.restart(changed), end),
     async dispose() {
       await node.dispose();
-      await database.drop();
+      await end();
     },
   };
 }
