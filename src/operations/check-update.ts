@@ -8,6 +8,7 @@ import { type Plan, planUpdate } from '../domain/plan.ts';
 import type { RequestFields } from '../domain/targeting.ts';
 import type { Version } from '../domain/version.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { Unavailable } from '../ports/unavailable.ts';
 import type { CatalogSlot, Catalogs } from './catalogs.ts';
 import type { FirstOffers } from './first-offer.ts';
 
@@ -88,9 +89,10 @@ export class CheckUpdate {
     try {
       await this.catalogs.chase(channelId, revision + 1);
       return 'stale';
-    } catch {
-      // The store went away between the two calls; the catalogs have counted it.
-      return 'unavailable';
+    } catch (error) {
+      // The store went away between the two calls.
+      if (error instanceof Unavailable) return 'unavailable';
+      throw error;
     }
   }
 
