@@ -116,7 +116,8 @@ export class Catalogs {
     this.forgetRefusals();
     if (!this.slots.has(announcement.channelId)) {
       // It may be loading right now, from before the change.
-      this.heard.set(announcement.channelId, announcement.revision);
+      const { channelId, revision } = announcement;
+      this.heard.set(channelId, Math.max(revision, this.heard.get(channelId) ?? 0));
       return;
     }
     this.chase(announcement.channelId, announcement.revision).catch((error: unknown) => {
@@ -212,7 +213,7 @@ export class Catalogs {
     const { appRef, channel } = catalog.snapshot;
     const shared = await this.askEngine(appRef, channel);
     const isNew = shared?.channelId === channelId && shared.revision >= revision;
-    if (isNew && this.adopt(shared)) return;
+    if (isNew && this.adopt(shared, 'engine') !== undefined) return;
     const snapshot = await this.reload(appRef, channel);
     // The engine was behind: whoever should have told it did not live to.
     if (snapshot !== undefined) await this.share(snapshot);
@@ -220,15 +221,15 @@ export class Catalogs {
 
   private async loadCold(app: string, channel: string): Promise<Outcome<CatalogSlot>> {
     const { generation } = this;
-    const found = await this.readCold(app, channel);
-    if (isFailure(found)) {
+    const slot = await this.readCold(app, channel);
+    if (isFailure(slot)) {
       // Not if something was created meanwhile: this may be it.
-      if (generation === this.generation) this.refusals.set(nameOf(app, channel), found);
-      return found;
+      if (generation === this.generation) this.refusals.set(nameOf(app, channel), slot);
+      return slot;
     }
-    const slot = this.install(found);
     this.names.set(nameOf(app, channel), slot);
-    this.catchUp(found.channelId);
+    const channelId = slot.catalog?.snapshot.channelId;
+    if (channelId !== undefined) this.catchUp(channelId);
     return slot;
   }
 
@@ -242,15 +243,19 @@ export class Catalogs {
     });
   }
 
-  /** Serves a snapshot that another node shared; false when it cannot be used, whatever is wrong with it. */
-  private adopt(shared: ServingSnapshot): boolean {
+  /**
+   * Serves a snapshot that did not come from the ledger; undefined when it cannot be used, whatever is wrong
+   * with it: another version of the service may have left it.
+   */
+  private adopt(snapshot: ServingSnapshot | undefined, source: string): CatalogSlot | undefined {
+    if (snapshot === undefined) return undefined;
     try {
-      this.install(shared);
-      this.dependencies.metrics.refreshes.add('engine');
-      return true;
+      const slot = this.install(snapshot);
+      this.dependencies.metrics.refreshes.add(source);
+      return slot;
     } catch (error) {
-      this.dependencies.log.warn({ err: error }, 'a shared snapshot could not be used');
-      return false;
+      this.dependencies.log.warn({ err: error, source }, 'a snapshot could not be used');
+      return undefined;
     }
   }
 
@@ -259,23 +264,23 @@ export class Catalogs {
     this.refusals.clear();
   }
 
-  private async readCold(app: string, channel: string): Promise<Outcome<ServingSnapshot>> {
+  private async readCold(app: string, channel: string): Promise<Outcome<CatalogSlot>> {
     const { ledger, lastGood, metrics, log } = this.dependencies;
     try {
       const snapshot = await ledger.readSnapshot(app, channel);
       if (snapshot === 'unknown-app') return fail('unknownApp');
       if (snapshot === 'unknown-channel') return fail('unknownChannel');
       metrics.refreshes.add('ledger');
-      return snapshot;
+      return this.install(snapshot);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       metrics.faults.add('cold-load');
       log.warn({ err: error }, 'ledger unavailable, looking for the last known state');
     }
-    const known = newer(await this.askEngine(app, channel), await lastGood.find(app, channel));
-    if (known === undefined) return failUntil('unavailable', COLD_RETRY_MS);
-    metrics.refreshes.add('last-known');
-    return known;
+    // Both, because either may be the newer one; neither replaces what is newer.
+    const kept = this.adopt(await lastGood.find(app, channel), 'disk');
+    const shared = this.adopt(await this.askEngine(app, channel), 'engine');
+    return shared ?? kept ?? failUntil('unavailable', COLD_RETRY_MS);
   }
 
   private async askEngine(appRef: string, channel: string): Promise<ServingSnapshot | undefined> {
@@ -327,14 +332,6 @@ function snapshotWithOffers({ snapshot, byCanonical }: Catalog): ServingSnapshot
     offered: release.offered || offered.has(release.id),
   }));
   return { ...snapshot, releases };
-}
-
-function newer(
-  left: ServingSnapshot | undefined,
-  right: ServingSnapshot | undefined,
-): ServingSnapshot | undefined {
-  if (left === undefined || right === undefined) return left ?? right;
-  return left.revision >= right.revision ? left : right;
 }
 
 function nameOf(app: string, channel: string): string {

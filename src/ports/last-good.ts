@@ -13,6 +13,6 @@ export interface LastGood {
   /** Whether anything is kept at all. Never rejects. */
   hasAny(): Promise<boolean>;
 
-  /** Waits until everything kept so far is on disk. */
+  /** Waits until everything kept so far is on disk, or the disk has refused it once more. */
   flush(): Promise<void>;
 }

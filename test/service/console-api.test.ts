@@ -48,7 +48,9 @@ describeOnBackends('console', (backend) => {
 
   /** Runs the command against the node. */
   function sluice(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Result> {
-    return run(args, { SLUICE_URL: node.url, ADMIN_TOKEN, ...env });
+    // Not the default directory: a service started from this checkout may have left its token there.
+    const DATA_DIR = join(node.dataDir, 'none');
+    return run(args, { SLUICE_URL: node.url, ADMIN_TOKEN, DATA_DIR, ...env });
   }
 
   /** The one JSON document that a command prints with --json. */

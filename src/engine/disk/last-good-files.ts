@@ -33,8 +33,11 @@ export class LastGoodFiles implements LastGood {
   }
 
   async find(appRef: string, channel: string): Promise<ServingSnapshot | undefined> {
+    const name = fileName(appRef, channel);
+    const waiting = this.waiting.get(name);
+    if (waiting !== undefined) return waiting;
     try {
-      const text = await readFile(join(this.directory, fileName(appRef, channel)), 'utf8');
+      const text = await readFile(join(this.directory, name), 'utf8');
       const file = JSON.parse(text) as { format?: number; snapshot?: ServingSnapshot };
       return file.format === FORMAT ? file.snapshot : undefined;
     } catch (error) {
@@ -53,6 +56,12 @@ export class LastGoodFiles implements LastGood {
 
   async flush(): Promise<void> {
     while (this.writing !== undefined) await this.writing;
+    if (this.retrying === undefined) return;
+    // The last chance of what a disk fault left waiting.
+    clearTimeout(this.retrying);
+    this.retrying = undefined;
+    this.writing = this.writeAll();
+    await this.writing;
   }
 
   private async writeAll(): Promise<void> {

@@ -44,9 +44,12 @@ function mayBeLabel(query: string, from: number): boolean {
   return query.startsWith(LABEL_PREFIX, from) || query[from] === '%' || query[from + 1] === '%';
 }
 
-/** Adds the label of one parameter, if it is one; the refusal when it must not be. */
+/**
+ * Adds the label of one parameter, if it is one; the refusal when it must not be. The `&` keeps a leading
+ * `?` from being taken for the begin of a query.
+ */
 function readLabel(parameter: string, labels: Map<string, string>): Failure | undefined {
-  for (const [name, value] of new URLSearchParams(parameter)) {
+  for (const [name, value] of new URLSearchParams(`&${parameter}`)) {
     if (!name.startsWith(LABEL_PREFIX)) continue;
     const key = name.slice(LABEL_PREFIX.length);
     const refusal = refuseLabel(name, key, value) ?? refuseCount(labels, key);

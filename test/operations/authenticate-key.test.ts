@@ -1,0 +1,155 @@
+// Who a presented key belongs to, and that strangers with invented keys leave the ledger to others.
+
+import { expect, it } from 'vitest';
+import { isFailure } from '../../src/contract/failure.ts';
+import { createApiKeySecret, hashSecret } from '../../src/operations/api-key.ts';
+import { AuthenticateKey } from '../../src/operations/authenticate-key.ts';
+import type { StoredKey } from '../../src/ports/ledger.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+import { ledgerAway } from '../support/fake-ledger.ts';
+import { settle } from './serving-node.ts';
+
+const RUNNING_MAX = 3;
+const WAITING_MAX = 1000;
+
+/** A ledger of keys whose look-ups wait while `isHolding`. */
+function keyring() {
+  const stored = new Map<string, StoredKey>();
+  const held: (() => void)[] = [];
+  const ring = {
+    stored,
+    held,
+    lookups: [] as string[],
+    running: 0,
+    runningMax: 0,
+    isHolding: false,
+    fault: undefined as Error | undefined,
+    releaseAll(): void {
+      ring.isHolding = false;
+      for (const go of held.splice(0)) go();
+    },
+    async findKey(prefix: string): Promise<StoredKey | undefined> {
+      ring.lookups.push(prefix);
+      ring.running += 1;
+      ring.runningMax = Math.max(ring.runningMax, ring.running);
+      if (ring.isHolding) await new Promise<void>((resolve) => held.push(resolve));
+      ring.running -= 1;
+      if (ring.fault !== undefined) throw ring.fault;
+      return stored.get(prefix);
+    },
+  };
+  return ring;
+}
+
+function addKey(ring: ReturnType<typeof keyring>, parts: Partial<StoredKey> = {}): string {
+  const { secret, prefix, hash } = createApiKeySecret();
+  const key = { id: 'key_1', name: 'ci', organizationId: 'org_1', revokedAt: null, ...parts };
+  ring.stored.set(prefix, { secretHash: hash, ...key });
+  return secret;
+}
+
+const UNAUTHORIZED = { failure: 'unauthorized', status: 401 };
+
+it('the right secret is its key, by id and name', async () => {
+  const ring = keyring();
+  const secret = addKey(ring);
+  expect(await new AuthenticateKey(ring).authenticate(secret)).toEqual({
+    keyId: 'key_1',
+    organizationId: 'org_1',
+    actor: { kind: 'key', name: 'key_1 (ci)' },
+  });
+});
+
+it('an unknown, a wrong and a revoked secret are refused alike', async () => {
+  const ring = keyring();
+  const keys = new AuthenticateKey(ring);
+  const right = addKey(ring);
+  const wrong = right.slice(0, -1) + (right.endsWith('A') ? 'B' : 'A');
+  const revoked = addKey(ring, { revokedAt: '2026-01-02T03:04:05.678Z' });
+  const unknown = createApiKeySecret().secret;
+  const refusals = [];
+  for (const secret of [unknown, wrong, revoked]) refusals.push(await keys.authenticate(secret));
+  expect(refusals[0]).toMatchObject(UNAUTHORIZED);
+  expect(refusals[1]).toEqual(refusals[0]);
+  expect(refusals[2]).toEqual(refusals[0]);
+});
+
+it('a key is refused from the moment it is revoked', async () => {
+  const ring = keyring();
+  const keys = new AuthenticateKey(ring);
+  const secret = addKey(ring);
+  expect(isFailure(await keys.authenticate(secret))).toBe(false);
+  for (const [prefix, key] of ring.stored) {
+    ring.stored.set(prefix, { ...key, revokedAt: '2026-01-02T03:04:05.678Z' });
+  }
+  expect(await keys.authenticate(secret)).toMatchObject(UNAUTHORIZED);
+});
+
+it('what has not the form of a secret is refused without a look-up', async () => {
+  const ring = keyring();
+  const keys = new AuthenticateKey(ring);
+  const { secret } = createApiKeySecret();
+  const malformed = [
+    undefined,
+    '',
+    'sluice_',
+    secret.slice(0, -1),
+    `${secret}A`,
+    `${secret}\n`,
+    ` ${secret}`,
+    secret.toUpperCase(),
+    secret.replace('sluice_', 'slucie_'),
+    secret.slice(0, -1) + String.fromCharCode(0),
+    hashSecret(secret),
+  ];
+  for (const each of malformed) expect(await keys.authenticate(each)).toMatchObject(UNAUTHORIZED);
+  expect(ring.lookups).toEqual([]);
+});
+
+it('a hash that is stored empty opens to nobody', async () => {
+  const ring = keyring();
+  const secret = addKey(ring, { secretHash: '' });
+  expect(await new AuthenticateKey(ring).authenticate(secret)).toMatchObject(UNAUTHORIZED);
+});
+
+it('at most three look-ups run at once; the others wait, and all are answered', async () => {
+  const ring = keyring();
+  const keys = new AuthenticateKey(ring);
+  ring.isHolding = true;
+  const strangers = Array.from({ length: 50 }, () =>
+    keys.authenticate(createApiKeySecret().secret),
+  );
+  const right = keys.authenticate(addKey(ring));
+  await settle();
+  expect(ring.lookups).toHaveLength(RUNNING_MAX);
+  ring.releaseAll();
+  for (const refusal of await Promise.all(strangers)) expect(refusal).toMatchObject(UNAUTHORIZED);
+  expect(await right).toMatchObject({ keyId: 'key_1' });
+  expect(ring.runningMax).toBe(RUNNING_MAX);
+});
+
+it('beyond a thousand who wait it is unavailable, and is there again afterwards', async () => {
+  const ring = keyring();
+  const keys = new AuthenticateKey(ring);
+  const secret = addKey(ring);
+  ring.isHolding = true;
+  const asked = Array.from({ length: RUNNING_MAX + WAITING_MAX }, () => keys.authenticate(secret));
+  await expect(keys.authenticate(secret)).rejects.toBeInstanceOf(Unavailable);
+  // It costs no look-up to refuse what is none.
+  expect(await keys.authenticate('sluice_')).toMatchObject(UNAUTHORIZED);
+  ring.releaseAll();
+  for (const caller of await Promise.all(asked)) expect(caller).toMatchObject({ keyId: 'key_1' });
+  expect(await keys.authenticate(secret)).toMatchObject({ keyId: 'key_1' });
+});
+
+it('a ledger that is away is unavailable, not unauthorized, and gives the places back', async () => {
+  const ring = keyring();
+  const keys = new AuthenticateKey(ring);
+  const secret = addKey(ring);
+  ring.fault = ledgerAway();
+  for (let time = 0; time < 2 * RUNNING_MAX; time++) {
+    await expect(keys.authenticate(secret)).rejects.toBeInstanceOf(Unavailable);
+  }
+  ring.fault = undefined;
+  expect(await keys.authenticate(secret)).toMatchObject({ keyId: 'key_1' });
+});

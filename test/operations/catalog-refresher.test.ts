@@ -1,0 +1,214 @@
+// The poll that finds what no announcement told: each channel on its own, one poll at a time, and none
+// left behind by a stop.
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { CatalogRefresher } from '../../src/background/catalog-refresher.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { ledgerAway } from '../support/fake-ledger.ts';
+import { channelAt, servedRevision, servingNode, settle } from './serving-node.ts';
+
+const CHANNELS = ['alpha', 'beta', 'stable'] as const;
+const POLL_WITHIN_MS = 1500;
+
+afterEach(() => vi.useRealTimers());
+
+/** A node that holds three channels at revision 1, and its refresher. */
+async function polledNode() {
+  const node = servingNode();
+  for (const channel of CHANNELS) {
+    node.ledger.commit(channelAt(1, channel));
+    await node.catalogs.find('acme', channel);
+  }
+  const { catalogs, ledger, metrics } = node;
+  const refresher = new CatalogRefresher(catalogs, ledger.port, metrics, createLog('silent'));
+  const served = () => CHANNELS.map((channel) => servedRevision(node, channel));
+  const publish = (revision: number) => {
+    for (const channel of CHANNELS) node.ledger.commit(channelAt(revision, channel));
+  };
+  return { ...node, refresher, served, publish };
+}
+
+describe('a poll', () => {
+  it('of channels that are up to date reads none of them', async () => {
+    const { refresher, ledger } = await polledNode();
+    await refresher.poll();
+    expect(ledger.polls).toBe(1);
+    expect(ledger.reads).toHaveLength(CHANNELS.length);
+  });
+
+  it('of a node that holds nothing asks nothing', async () => {
+    const { catalogs, ledger, metrics } = servingNode();
+    await new CatalogRefresher(catalogs, ledger.port, metrics, createLog('silent')).poll();
+    expect(ledger.polls).toBe(0);
+  });
+
+  it.each([
+    ['is away', ledgerAway()],
+    ['is broken', new TypeError('bug')],
+  ])(
+    'of three channels behind, the first of which %s, refreshes the others; the first at the next',
+    async (_what, fault) => {
+      const { refresher, ledger, publish, served } = await polledNode();
+      publish(2);
+      ledger.readFaults.set('acme/alpha', fault);
+      await refresher.poll();
+      expect(served()).toEqual([1, 2, 2]);
+      await refresher.poll();
+      expect(served()).toEqual([1, 2, 2]);
+      ledger.readFaults.clear();
+      await refresher.poll();
+      expect(served()).toEqual([2, 2, 2]);
+    },
+  );
+
+  it('is not held up for the others by a channel that takes long', async () => {
+    const { refresher, ledger, publish, served } = await polledNode();
+    publish(2);
+    ledger.hold();
+    const poll = refresher.poll();
+    await settle();
+    ledger.releaseOne(2);
+    ledger.releaseOne(1);
+    await settle();
+    expect(served()).toEqual([1, 2, 2]);
+    ledger.release();
+    await poll;
+    expect(served()).toEqual([2, 2, 2]);
+  });
+
+  it('takes from the engine what is there', async () => {
+    const { refresher, ledger, engine, publish, served } = await polledNode();
+    publish(2);
+    for (const channel of CHANNELS) await engine.putSnapshot(channelAt(2, channel));
+    await refresher.poll();
+    expect(served()).toEqual([2, 2, 2]);
+    expect(ledger.reads).toHaveLength(CHANNELS.length);
+  });
+
+  it('tells an engine that restarted empty', async () => {
+    const { refresher, engine, publish } = await polledNode();
+    publish(2);
+    await refresher.poll();
+    expect((await engine.getSnapshot('acme', 'beta'))?.revision).toBe(2);
+  });
+
+  it('never rejects, and the next one works again', async () => {
+    const { refresher, ledger, publish, served } = await polledNode();
+    publish(2);
+    for (const fault of [ledgerAway(), new TypeError('bug')]) {
+      ledger.fault = fault;
+      await refresher.poll();
+    }
+    ledger.fault = undefined;
+    await refresher.poll();
+    expect(served()).toEqual([2, 2, 2]);
+  });
+
+  it('is shared by all who ask while it is under way, loads and all; after it, another one begins', async () => {
+    const { refresher, ledger, publish, served } = await polledNode();
+    publish(2);
+    ledger.hold();
+    const first = refresher.poll();
+    await settle();
+    const second = refresher.poll();
+    await settle();
+    expect(ledger.polls).toBe(1);
+    ledger.release();
+    await Promise.all([first, second]);
+    expect(ledger.polls).toBe(1);
+    expect(served()).toEqual([2, 2, 2]);
+    await refresher.poll();
+    expect(ledger.polls).toBe(2);
+  });
+
+  it('goes back for no channel that is ahead of it', async () => {
+    const { refresher, ledger, catalogs, publish, served } = await polledNode();
+    publish(3);
+    for (const channel of CHANNELS) await catalogs.reload('acme', channel);
+    publish(2);
+    const reads = ledger.reads.length;
+    await refresher.poll();
+    expect(served()).toEqual([3, 3, 3]);
+    expect(ledger.reads).toHaveLength(reads);
+  });
+});
+
+describe('from start to stop', () => {
+  it('an announcement is followed', async () => {
+    const { refresher, engine, ledger, served } = await polledNode();
+    refresher.start(engine);
+    const change = ledger.commit(channelAt(2, 'beta'));
+    await engine.announce(change);
+    await settle();
+    expect(served()).toEqual([1, 2, 1]);
+    await refresher.stop();
+  });
+
+  it('hearing again after deafness is a poll at once', async () => {
+    const { refresher, engine, publish, served } = await polledNode();
+    refresher.start(engine);
+    publish(2);
+    engine.resume();
+    await settle();
+    expect(served()).toEqual([2, 2, 2]);
+    await refresher.stop();
+  });
+
+  it('a poll follows a poll, never before it has ended, also after one that failed', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { refresher, engine, ledger, publish, served } = await polledNode();
+    refresher.start(engine);
+    ledger.fault = ledgerAway();
+    vi.advanceTimersByTime(POLL_WITHIN_MS);
+    await settle();
+    expect(ledger.polls).toBe(1);
+    ledger.fault = undefined;
+    publish(2);
+    ledger.hold();
+    vi.advanceTimersByTime(POLL_WITHIN_MS);
+    await settle();
+    expect(ledger.polls).toBe(2);
+    vi.advanceTimersByTime(10 * POLL_WITHIN_MS);
+    await settle();
+    expect(ledger.polls).toBe(2);
+    ledger.release();
+    await settle();
+    expect(served()).toEqual([2, 2, 2]);
+    vi.advanceTimersByTime(POLL_WITHIN_MS);
+    await settle();
+    expect(ledger.polls).toBe(3);
+    await refresher.stop();
+  });
+
+  it('a stop waits for the poll under way and its loads, and none begins after it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { refresher, engine, ledger, publish, served } = await polledNode();
+    refresher.start(engine);
+    publish(2);
+    ledger.hold();
+    vi.advanceTimersByTime(POLL_WITHIN_MS);
+    await settle();
+    let isStopped = false;
+    const stopped = refresher.stop().then(() => {
+      isStopped = true;
+    });
+    await settle();
+    expect(isStopped).toBe(false);
+    ledger.release();
+    await stopped;
+    expect(served()).toEqual([2, 2, 2]);
+    vi.advanceTimersByTime(10 * POLL_WITHIN_MS);
+    await settle();
+    expect(ledger.polls).toBe(1);
+  });
+
+  it('a stop between polls ends them', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { refresher, engine, ledger } = await polledNode();
+    refresher.start(engine);
+    await refresher.stop();
+    vi.advanceTimersByTime(10 * POLL_WITHIN_MS);
+    await settle();
+    expect(ledger.polls).toBe(0);
+  });
+});

@@ -1,0 +1,321 @@
+// The barrier in front of a release's first manifest, alone and inside a check: what it costs, what it does
+// when the channel moved or the ledger is away, and that afterwards it costs nothing.
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { isFailure } from '../../src/contract/failure.ts';
+import type { CompiledRelease } from '../../src/domain/catalog.ts';
+import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
+import type { CheckSubject } from '../../src/operations/check-update.ts';
+import { FirstOffers } from '../../src/operations/first-offer.ts';
+import { catalog as compiled, device, fields, release } from '../domain/sample.ts';
+import { FakeLedger, ledgerAway } from '../support/fake-ledger.ts';
+import {
+  channelAt,
+  type ServingNode,
+  servedRevision,
+  servingNode,
+  settle,
+} from './serving-node.ts';
+
+const RETRY_AFTER_MS = 1000;
+const WAIT_MAX_MS = 1500;
+/** How often a check decides again before it takes the release for unavailable. */
+const DECIDED_AGAIN_MAX = 10;
+const DEVICE = device('device-1');
+
+afterEach(() => vi.useRealTimers());
+
+/** A channel whose releases nobody was offered yet. */
+function unoffered(revision: number, versions: readonly string[], channel = 'stable') {
+  const releases = versions.map((version) => release(version, { offered: false }));
+  return channelAt(revision, channel, { releases });
+}
+
+/** A catalog with one release that nobody was offered yet. */
+function fresh(channel = 'stable') {
+  const parts = { channel, channelId: `chn_${channel}` };
+  const catalog = compiled([release('1.0.0', { offered: false })], parts);
+  const [only] = catalog.published;
+  if (only === undefined) throw new Error('the sample has a release');
+  return { catalog, only };
+}
+
+/** First offers alone, on a clock that the test moves; `clock: 'own'` leaves them their own. */
+function barrier(clock: { now: number } | 'own' = { now: 5000 }) {
+  const ledger = new FakeLedger();
+  const { metrics, log } = servingNode();
+  const recorded: CompiledRelease[] = [];
+  const onRecorded = (_catalog: unknown, offered: CompiledRelease): void => {
+    offered.offered = true;
+    recorded.push(offered);
+  };
+  const now = clock === 'own' ? undefined : () => clock.now;
+  const offers = new FirstOffers(ledger.port, metrics, log, onRecorded, now);
+  return { ledger, offers, recorded, clock: clock === 'own' ? { now: 0 } : clock };
+}
+
+function subjectOf(version = '0.9.0', channel = 'stable'): CheckSubject {
+  return { app: 'acme', channel, fields: fields(version), slot: undefined };
+}
+
+/** The version a check is answered with, or why there is none. */
+async function check({ check: update }: ServingNode, subject = subjectOf()): Promise<string> {
+  const answer = update.now(subject, DEVICE) ?? (await update.later(subject, DEVICE));
+  if (isFailure(answer)) return `${answer.status}`;
+  if (answer.body === undefined) return answer.reason;
+  return (JSON.parse(answer.body.toString()) as { version: string }).version;
+}
+
+describe('a first offer', () => {
+  it('is one write, however many ask in parallel', async () => {
+    const { ledger, offers, recorded } = barrier();
+    const { catalog, only } = fresh();
+    let record: (isRecorded: boolean) => void = () => {};
+    ledger.answerOffer = () => new Promise((resolve) => (record = resolve));
+    const asked = Array.from({ length: 50 }, () => offers.record(catalog, only));
+    await settle();
+    record(true);
+    expect(new Set(await Promise.all(asked))).toEqual(new Set(['recorded']));
+    expect(ledger.offers).toEqual(['rel-1.0.0@1']);
+    expect(recorded).toEqual([only]);
+  });
+
+  it('of a release that was offered asks nobody', async () => {
+    const { ledger, offers } = barrier();
+    const { catalog, only } = fresh();
+    ledger.answerOffer = async () => true;
+    expect(await offers.record(catalog, only)).toBe('recorded');
+    expect(await offers.record(catalog, only)).toBe('recorded');
+    expect(ledger.offers).toHaveLength(1);
+  });
+
+  it('from a catalog that the channel has left is stale, and leaves no mark', async () => {
+    const { ledger, offers, recorded } = barrier();
+    const { catalog, only } = fresh();
+    ledger.answerOffer = async () => false;
+    expect(await offers.record(catalog, only)).toBe('stale');
+    expect(only.offered).toBe(false);
+    expect(recorded).toEqual([]);
+    expect(await offers.record(catalog, only)).toBe('stale');
+    expect(ledger.offers).toHaveLength(2);
+  });
+
+  it('is a failure, not an outage, when the ledger has a bug; and is asked for again', async () => {
+    const { ledger, offers } = barrier();
+    const { catalog, only } = fresh();
+    ledger.fault = new TypeError('bug');
+    await expect(offers.record(catalog, only)).rejects.toThrow(TypeError);
+    ledger.fault = undefined;
+    ledger.answerOffer = async () => true;
+    expect(await offers.record(catalog, only)).toBe('recorded');
+  });
+});
+
+describe('without the ledger', () => {
+  it('a first offer is unavailable, is not asked for again for a second, and then is', async () => {
+    const { ledger, offers, clock } = barrier();
+    const { catalog, only } = fresh();
+    ledger.fault = ledgerAway();
+    expect(await offers.record(catalog, only)).toBe('unavailable');
+    clock.now += RETRY_AFTER_MS - 1;
+    expect(await offers.record(catalog, only)).toBe('unavailable');
+    expect(ledger.offers).toHaveLength(1);
+    ledger.fault = undefined;
+    ledger.answerOffer = async () => true;
+    clock.now += 1;
+    expect(await offers.record(catalog, only)).toBe('recorded');
+    expect(ledger.offers).toHaveLength(2);
+  });
+
+  it('a lost connection bars the first offers of every channel', async () => {
+    const { ledger, offers, clock } = barrier();
+    const [left, right] = [fresh('stable'), fresh('beta')];
+    ledger.fault = ledgerAway();
+    expect(await offers.record(left.catalog, left.only)).toBe('unavailable');
+    expect(await offers.record(right.catalog, right.only)).toBe('unavailable');
+    expect(ledger.offers).toHaveLength(1);
+    clock.now += RETRY_AFTER_MS;
+    ledger.fault = undefined;
+    ledger.answerOffer = async () => true;
+    expect(await offers.record(right.catalog, right.only)).toBe('recorded');
+  });
+
+  it('what was offered before stays offered', async () => {
+    const { ledger, offers } = barrier();
+    const [left, right] = [fresh('stable'), fresh('beta')];
+    ledger.fault = ledgerAway();
+    await offers.record(left.catalog, left.only);
+    right.only.offered = true;
+    expect(await offers.record(right.catalog, right.only)).toBe('recorded');
+  });
+
+  it('a time-out of one channel bars that channel and no other', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { ledger, offers, clock } = barrier();
+    const [slow, quick] = [fresh('stable'), fresh('beta')];
+    ledger.answerOffer = () => new Promise(() => {});
+    const timedOut = offers.record(slow.catalog, slow.only);
+    await settle();
+    vi.advanceTimersByTime(WAIT_MAX_MS - 1);
+    await settle();
+    // Until then those who come meanwhile wait with it.
+    const joined = offers.record(slow.catalog, slow.only);
+    vi.advanceTimersByTime(1);
+    expect(await timedOut).toBe('unavailable');
+    expect(await joined).toBe('unavailable');
+    expect(await offers.record(slow.catalog, slow.only)).toBe('unavailable');
+    expect(ledger.offers).toHaveLength(1);
+
+    ledger.answerOffer = async () => true;
+    expect(await offers.record(quick.catalog, quick.only)).toBe('recorded');
+    clock.now += RETRY_AFTER_MS - 1;
+    expect(await offers.record(slow.catalog, slow.only)).toBe('unavailable');
+    clock.now += 1;
+    expect(await offers.record(slow.catalog, slow.only)).toBe('recorded');
+  });
+
+  it.each([
+    ['answers', () => Promise.resolve(true)],
+    ['fails', () => Promise.reject(ledgerAway())],
+  ])('a write that %s after its time-out changes nothing any more', async (_what, end) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { ledger, offers, recorded } = barrier();
+    const { catalog, only } = fresh();
+    let finish: () => void = () => {};
+    ledger.answerOffer = () => new Promise<void>((resolve) => (finish = resolve)).then(end);
+    const timedOut = offers.record(catalog, only);
+    await settle();
+    vi.advanceTimersByTime(WAIT_MAX_MS);
+    expect(await timedOut).toBe('unavailable');
+    finish();
+    await settle();
+    expect(recorded).toEqual([]);
+    expect(only.offered).toBe(false);
+  });
+
+  it("the machine's clock set back by an hour does not lengthen the second", async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+    const { ledger, offers } = barrier('own');
+    const { catalog, only } = fresh();
+    ledger.fault = ledgerAway();
+    expect(await offers.record(catalog, only)).toBe('unavailable');
+    ledger.fault = undefined;
+    ledger.answerOffer = async () => true;
+    vi.setSystemTime(Date.now() - 3_600_000);
+    vi.advanceTimersByTime(RETRY_AFTER_MS - 1);
+    expect(await offers.record(catalog, only)).toBe('unavailable');
+    vi.advanceTimersByTime(1);
+    expect(await offers.record(catalog, only)).toBe('recorded');
+  });
+});
+
+describe('a check that would be a first offer', () => {
+  it('in parallel with others is one write, and from then on none', async () => {
+    const node = servingNode();
+    node.ledger.commit(unoffered(1, ['1.0.0']));
+    const subject = subjectOf();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => check(node, subject)));
+    expect(new Set(answers)).toEqual(new Set(['1.0.0']));
+    expect(node.ledger.offers).toEqual(['rel-1.0.0@1']);
+    // Answered without waiting, whoever asks and whether or not the ledger is there.
+    node.ledger.fault = ledgerAway();
+    for (const version of ['0.9.0', '0.1.0']) {
+      const known = version === '0.9.0' ? subject : subjectOf(version);
+      expect(node.check.now(known, DEVICE)?.reason).toBe('offered');
+    }
+    expect(node.ledger.offers).toHaveLength(1);
+    expect(node.ledger.reads).toHaveLength(1);
+  });
+
+  it('is not one when the device is up to date', async () => {
+    const node = servingNode();
+    node.ledger.commit(unoffered(1, ['1.0.0']));
+    expect(await check(node, subjectOf('1.0.0'))).toBe('up-to-date');
+    expect(node.ledger.offers).toEqual([]);
+  });
+
+  it('is decided again from a newer catalog when the channel has moved', async () => {
+    const node = servingNode();
+    node.ledger.commit(unoffered(1, ['1.0.0']));
+    await node.catalogs.find('acme', 'stable');
+    node.ledger.commit(unoffered(2, ['1.1.0', '1.0.0']));
+    expect(await check(node)).toBe('1.1.0');
+    expect(node.ledger.offers).toEqual(['rel-1.0.0@1', 'rel-1.1.0@2']);
+    expect(servedRevision(node)).toBe(2);
+  });
+
+  it('does not offer what was paused meanwhile', async () => {
+    const node = servingNode();
+    node.ledger.commit(unoffered(1, ['1.0.0']));
+    await node.catalogs.find('acme', 'stable');
+    const releases = [release('1.0.0', { offered: false, status: 'paused' })];
+    node.ledger.commit(channelAt(2, 'stable', { releases }));
+    expect(await check(node)).toBe('up-to-date');
+  });
+
+  it('of a channel that never stops moving ends, with the next release below', async () => {
+    const node = servingNode();
+    let revision = 1;
+    const state = (): ServingSnapshot => {
+      const newest = release('1.1.0', { offered: false });
+      return channelAt(revision, 'stable', { releases: [newest, release('1.0.0')] });
+    };
+    node.ledger.commit(state());
+    await node.catalogs.find('acme', 'stable');
+    node.ledger.answerOffer = async () => {
+      revision += 1;
+      node.ledger.commit(state());
+      return false;
+    };
+    expect(await check(node)).toBe('1.0.0');
+    expect(node.ledger.offers).toHaveLength(DECIDED_AGAIN_MAX + 1);
+    expect(new Set(node.ledger.offers).size).toBe(DECIDED_AGAIN_MAX + 1);
+  });
+
+  it('of a ledger that always says stale but never moves ends, too', async () => {
+    const node = servingNode();
+    node.ledger.commit(unoffered(1, ['1.0.0', '1.1.0', '1.2.0']));
+    node.ledger.answerOffer = async () => false;
+    expect(await check(node)).toBe('first-offer-unavailable');
+    expect(node.ledger.offers.length).toBeLessThanOrEqual(DECIDED_AGAIN_MAX + 3);
+  });
+
+  it('without the ledger is answered with the next release that was offered before', async () => {
+    const clock = { now: 0 };
+    const node = servingNode(() => clock.now);
+    const releases = [release('1.1.0', { offered: false }), release('1.0.0')];
+    node.ledger.commit(channelAt(1, 'stable', { releases }));
+    await node.catalogs.find('acme', 'stable');
+    node.ledger.fault = ledgerAway();
+    expect(await check(node)).toBe('1.0.0');
+    expect(await check(node)).toBe('1.0.0');
+    expect(node.ledger.offers).toHaveLength(1);
+    node.ledger.fault = undefined;
+    clock.now += RETRY_AFTER_MS;
+    expect(await check(node)).toBe('1.1.0');
+  });
+
+  it('that finds its catalog stale and then the ledger away falls back, too', async () => {
+    const node = servingNode();
+    const releases = [release('1.1.0', { offered: false }), release('1.0.0')];
+    node.ledger.commit(channelAt(1, 'stable', { releases }));
+    await node.catalogs.find('acme', 'stable');
+    node.ledger.answerOffer = async () => {
+      node.ledger.fault = ledgerAway();
+      return false;
+    };
+    expect(await check(node)).toBe('1.0.0');
+  });
+
+  it('that finds its catalog stale and then a bug fails instead of answering', async () => {
+    const node = servingNode();
+    const releases = [release('1.1.0', { offered: false }), release('1.0.0')];
+    node.ledger.commit(channelAt(1, 'stable', { releases }));
+    await node.catalogs.find('acme', 'stable');
+    node.ledger.answerOffer = async () => {
+      node.ledger.fault = new TypeError('bug');
+      return false;
+    };
+    await expect(check(node)).rejects.toThrow(TypeError);
+  });
+});

@@ -1,0 +1,229 @@
+// The last known snapshots on disk: what was kept last is what is found, after faults of the disk as well,
+// and whatever lies there that is no whole snapshot counts as none.
+
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { LastGoodFiles } from '../../src/engine/disk/last-good-files.ts';
+import { eventually } from '../support/eventually.ts';
+import { channelAt } from './serving-node.ts';
+
+const leftovers: string[] = [];
+afterEach(() => {
+  for (const directory of leftovers.splice(0)) rmSync(directory, { recursive: true, force: true });
+});
+
+/** A data directory of its own with files in it; `again` opens it as the next process would. */
+function dataDirectory() {
+  const path = mkdtempSync(join(tmpdir(), 'sluice-last-good-'));
+  leftovers.push(path);
+  const snapshots = join(path, 'snapshots');
+  const faults: unknown[] = [];
+  const again = () => new LastGoodFiles(path, (error) => faults.push(error));
+  return { path, snapshots, faults, again, files: again(), names: () => readdirSync(snapshots) };
+}
+
+/** Writes one snapshot and says which file it is in. */
+async function keptFile({ files, snapshots, names }: ReturnType<typeof dataDirectory>) {
+  files.keep(channelAt(1));
+  await files.flush();
+  const [name] = names();
+  if (name === undefined) throw new Error('nothing was written');
+  return join(snapshots, name);
+}
+
+it('what is kept is found whole, by this process once written and by the next', async () => {
+  const { files, again, faults } = dataDirectory();
+  const snapshot = channelAt(7, 'stable', { minimumSupportedVersion: '1.0.0' });
+  files.keep(snapshot);
+  await files.flush();
+  expect(await files.find('acme', 'stable')).toEqual(snapshot);
+  expect(await again().find('acme', 'stable')).toEqual(snapshot);
+  expect(await again().find('acme', 'beta')).toBeUndefined();
+  expect(faults).toEqual([]);
+});
+
+it('nothing kept is nothing, and no fault', async () => {
+  const { files, faults } = dataDirectory();
+  expect(await files.find('acme', 'stable')).toBeUndefined();
+  expect(await files.hasAny()).toBe(false);
+  await files.flush();
+  expect(faults).toEqual([]);
+});
+
+it('whether anything is kept is known', async () => {
+  const { files, again } = dataDirectory();
+  files.keep(channelAt(1));
+  await files.flush();
+  expect(await files.hasAny()).toBe(true);
+  expect(await again().hasAny()).toBe(true);
+});
+
+it('of many kept in a row the newest is found', async () => {
+  const { files, again, names } = dataDirectory();
+  for (let revision = 1; revision <= 100; revision++) files.keep(channelAt(revision));
+  await files.flush();
+  expect((await again().find('acme', 'stable'))?.revision).toBe(100);
+  for (let revision = 101; revision <= 120; revision++) {
+    files.keep(channelAt(revision));
+    if (revision % 5 === 0) await files.flush();
+  }
+  await files.flush();
+  expect((await again().find('acme', 'stable'))?.revision).toBe(120);
+  expect(names()).toHaveLength(1);
+});
+
+it('a flush waits for everything kept so far, also for what is kept while it waits', async () => {
+  const { files, again } = dataDirectory();
+  const channels = Array.from({ length: 200 }, (_, index) => `channel${index}`);
+  for (const channel of channels) files.keep(channelAt(1, channel));
+  const flushed = files.flush();
+  files.keep(channelAt(2, 'late'));
+  await flushed;
+  const next = again();
+  for (const channel of channels) expect((await next.find('acme', channel))?.revision).toBe(1);
+  expect((await next.find('acme', 'late'))?.revision).toBe(2);
+});
+
+it('names that differ only by case are two files, on any file system', async () => {
+  const { files, again, names } = dataDirectory();
+  files.keep(channelAt(1, 'stable'));
+  files.keep(channelAt(2, 'Stable'));
+  files.keep(channelAt(3, 'stable', { appRef: 'ACME' }));
+  await files.flush();
+  expect(new Set(names().map((name) => name.toLowerCase())).size).toBe(3);
+  expect((await again().find('acme', 'stable'))?.revision).toBe(1);
+  expect((await again().find('acme', 'Stable'))?.revision).toBe(2);
+  expect((await again().find('ACME', 'stable'))?.revision).toBe(3);
+});
+
+it('the longest names, and those a file system would not take, are found again', async () => {
+  const { files, again, faults } = dataDirectory();
+  const names = ['a'.repeat(64), 'con', 'a.', 'a..b', 'nul.txt'];
+  for (const [index, appRef] of names.entries()) {
+    files.keep(channelAt(index + 1, 'b'.repeat(64), { appRef }));
+  }
+  await files.flush();
+  for (const [index, appRef] of names.entries()) {
+    expect((await again().find(appRef, 'b'.repeat(64)))?.revision).toBe(index + 1);
+  }
+  expect(faults).toEqual([]);
+});
+
+it.each([
+  ['half-written', (text: string) => text.slice(0, text.length / 2)],
+  ['empty', () => ''],
+  ['of zeros, as after a power cut', (text: string) => '\0'.repeat(text.length)],
+  ['of another format', (text: string) => text.replace('"format":1', '"format":2')],
+  ['without a format', (text: string) => text.replace('"format":1,', '')],
+  ['without a snapshot', () => '{"format":1}'],
+  ['of another kind', () => 'null'],
+])(
+  'a file that is %s counts as none, and is replaced by the next one kept',
+  async (_what, damage) => {
+    const directory = dataDirectory();
+    const path = await keptFile(directory);
+    writeFileSync(path, damage(readFileSync(path, 'utf8')));
+    const next = directory.again();
+    expect(await next.find('acme', 'stable')).toBeUndefined();
+    next.keep(channelAt(2));
+    await next.flush();
+    expect((await next.find('acme', 'stable'))?.revision).toBe(2);
+  },
+);
+
+it('a draft that a crash left does not count, and is no obstacle', async () => {
+  const directory = dataDirectory();
+  const path = await keptFile(directory);
+  rmSync(path);
+  writeFileSync(`${path}.draft`, '{"format":1,"snap');
+  const next = directory.again();
+  expect(await next.hasAny()).toBe(false);
+  expect(await next.find('acme', 'stable')).toBeUndefined();
+  next.keep(channelAt(2));
+  await next.flush();
+  expect((await next.find('acme', 'stable'))?.revision).toBe(2);
+  expect(directory.names()).toHaveLength(1);
+});
+
+it('a file that cannot be read is reported and counts as none', async () => {
+  const directory = dataDirectory();
+  const path = await keptFile(directory);
+  rmSync(path);
+  mkdirSync(path);
+  expect(await directory.again().find('acme', 'stable')).toBeUndefined();
+  expect(directory.faults).toHaveLength(1);
+});
+
+it('a disk that cannot be written is reported, never thrown, and what waits is written once it can', async () => {
+  const { files, again, snapshots, faults } = dataDirectory();
+  // A file where the directory should be: nothing can be made below it.
+  writeFileSync(snapshots, '');
+  const channels = Array.from({ length: 20 }, (_, index) => `channel${index}`);
+  for (const channel of channels) files.keep(channelAt(1, channel));
+  await eventually('the fault is reported', () => faults.length > 0);
+  files.keep(channelAt(2, 'channel0'));
+  rmSync(snapshots);
+  await eventually('everything is written', async () => {
+    const found = await Promise.all(channels.map((channel) => again().find('acme', channel)));
+    return found.every((snapshot) => snapshot !== undefined);
+  });
+  await files.flush();
+  expect((await again().find('acme', 'channel0'))?.revision).toBe(2);
+  expect((await again().find('acme', 'channel19'))?.revision).toBe(1);
+});
+
+it('the disk is tried again by itself, without anything new to keep', async () => {
+  const { files, again, snapshots, faults } = dataDirectory();
+  writeFileSync(snapshots, '');
+  files.keep(channelAt(3));
+  await eventually('the fault is reported', () => faults.length > 0);
+  await files.flush();
+  rmSync(snapshots);
+  await eventually('it is written', async () => {
+    return (await again().find('acme', 'stable'))?.revision === 3;
+  });
+});
+
+it('one file that cannot be written does not keep the others from it', async () => {
+  const directory = dataDirectory();
+  const path = await keptFile(directory);
+  rmSync(path);
+  // No file can replace a directory.
+  mkdirSync(path);
+  const { files, faults, again } = directory;
+  files.keep(channelAt(2));
+  files.keep(channelAt(2, 'beta'));
+  files.keep(channelAt(2, 'nightly'));
+  await eventually('the others are written', async () => {
+    const beta = await again().find('acme', 'beta');
+    return beta?.revision === 2 && (await again().find('acme', 'nightly'))?.revision === 2;
+  });
+  expect(faults.length).toBeGreaterThan(0);
+  rmSync(path, { recursive: true });
+  await eventually('it is written, too', async () => {
+    return (await again().find('acme', 'stable'))?.revision === 2;
+  });
+});
+
+it('what is kept anew while its write fails is what is written, not the older one', async () => {
+  const directory = dataDirectory();
+  const path = await keptFile(directory);
+  rmSync(path);
+  mkdirSync(path);
+  const { files, faults, again } = directory;
+  // Something is kept at every step of a write that will fail in its last.
+  let revision = 1;
+  while (faults.length === 0) {
+    revision += 1;
+    files.keep(channelAt(revision));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  rmSync(path, { recursive: true });
+  await eventually('it is written', async () => {
+    return (await again().find('acme', 'stable')) !== undefined;
+  });
+  await files.flush();
+  expect((await again().find('acme', 'stable'))?.revision).toBe(revision);
+});

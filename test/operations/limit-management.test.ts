@@ -1,0 +1,69 @@
+// The management rate limit: in the engine over all nodes, and without it on this node alone.
+
+import { expect, it } from 'vitest';
+import { LIMIT } from '../../src/contract/limit.ts';
+import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import { Metrics } from '../../src/observe/metrics.ts';
+import { limitManagement } from '../../src/operations/limit-management.ts';
+import { engineAway, WatchedEngine } from './serving-node.ts';
+
+const REFUSED = { failure: 'rateLimited', status: 429 };
+const PER_MINUTE = LIMIT.managementRequestsPerMinute;
+
+/** A node's limit on this engine; each call is one request of a key. */
+function limitOn(engine: WatchedEngine) {
+  let now = 0;
+  const alone = createMemoryEngine({ now: () => now });
+  const metrics = new Metrics();
+  const count = (keyId = 'key_1') => limitManagement(engine, alone, metrics, keyId);
+  const countMany = async (times: number, keyId?: string) => {
+    for (let time = 0; time < times; time++) expect(await count(keyId)).toBeUndefined();
+  };
+  return { count, countMany, metrics, pass: (ms: number) => (now += ms) };
+}
+
+it('300 requests a minute of a key are allowed, the next is 429 with Retry-After', async () => {
+  const { count, countMany } = limitOn(new WatchedEngine());
+  await countMany(PER_MINUTE);
+  expect(await count()).toMatchObject({ ...REFUSED, retryAfterSeconds: 60 });
+  expect(await count('key_2')).toBeUndefined();
+});
+
+it('two nodes on one engine count together', async () => {
+  const engine = new WatchedEngine();
+  const [left, right] = [limitOn(engine), limitOn(engine)];
+  await left.countMany(PER_MINUTE / 2);
+  await right.countMany(PER_MINUTE / 2);
+  expect(await left.count()).toMatchObject(REFUSED);
+  expect(await right.count()).toMatchObject(REFUSED);
+});
+
+it('with the engine away each node counts alone, and as strictly', async () => {
+  const engine = new WatchedEngine();
+  engine.fault = engineAway();
+  const [left, right] = [limitOn(engine), limitOn(engine)];
+  await left.countMany(PER_MINUTE);
+  expect(await left.count()).toMatchObject({ ...REFUSED, retryAfterSeconds: 60 });
+  await left.countMany(1, 'key_2');
+  await right.countMany(PER_MINUTE);
+  expect(left.metrics.faults.counts.get('rate')).toBe(PER_MINUTE + 2);
+  left.pass(LIMIT.rateWindowMs);
+  expect(await left.count()).toBeUndefined();
+});
+
+it('with the engine back it is the engine that counts', async () => {
+  const engine = new WatchedEngine();
+  const { count, countMany } = limitOn(engine);
+  engine.fault = engineAway();
+  await countMany(PER_MINUTE);
+  expect(await count()).toMatchObject(REFUSED);
+  engine.fault = undefined;
+  await countMany(PER_MINUTE);
+  expect(await count()).toMatchObject(REFUSED);
+});
+
+it('a bug of the engine is not taken for its absence', async () => {
+  const engine = new WatchedEngine();
+  engine.fault = new TypeError('bug');
+  await expect(limitOn(engine).count()).rejects.toThrow(TypeError);
+});
