@@ -1,5 +1,5 @@
 // A check-in: what the fleet's record learns from one update check, or from one device of a report. Check-ins
-// of the same device merge; the newest wins, and nothing known is forgotten for something unknown.
+// of the same device merge; the newest wins, and a known version is not forgotten for an unknown one.
 
 import { mergeLabels } from './merge-labels.ts';
 import type { Labels } from './targeting.ts';

@@ -45,7 +45,10 @@ export type VersionChange = {
   readonly to: string;
 };
 
-/** One point of the adoption series: devices seen in that hour, each counted once, where it last was. */
+/**
+ * One point of the adoption series: devices seen in that hour, each counted once, where it last was. A
+ * check-in that arrives after a later one of its device counts in no hour of its own.
+ */
 export type AdoptionPoint = {
   /** Begin of the hour, RFC 3339 UTC. */
   readonly hour: string;
@@ -58,7 +61,8 @@ export type AdoptionPoint = {
 export interface FleetLedger {
   /**
    * Records check-ins of distinct devices in one statement: newest wins, idempotent when repeated, and in
-   * any order. A row whose only news is a slightly later `lastSeen` is not rewritten. The counts follow in
+   * any order. A row whose only news is a `lastSeen` less than five minutes later, in the same hour, is not
+   * rewritten. The counts follow in
    * the same transaction. Check-ins of unknown apps are dropped. Answers the labels, after merging, of
    * the devices whose check-in carried labels. Durable when it resolves.
    */
