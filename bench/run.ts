@@ -1,5 +1,5 @@
 // `npm run bench -- [NAME] [--smoke] [--json FILE]`: runs benchmarks and prints their tables. Each claims
-// nothing but ratios measured side by side in one run; --smoke runs each on a few items, to see that it works.
+// nothing but ratios measured side by side in one run; --smoke runs each on a few items, to see it work.
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

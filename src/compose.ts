@@ -8,7 +8,7 @@ import { type Config, ConfigError, reachableHost } from './config.ts';
 import { LastGoodFiles } from './engine/disk/last-good-files.ts';
 import { createMemoryEngine } from './engine/memory/memory-engine.ts';
 import { createRedisEngine } from './engine/redis/redis-engine.ts';
-import { createAdmit } from './http/console/admission.ts';
+import { createAdmit } from './http/console/admit.ts';
 import { consoleRoutes } from './http/console/console-routes.ts';
 import { fleetConsoleRoutes } from './http/console/fleet-console-routes.ts';
 import { CHECK_PLACEHOLDER, createCheckRoute } from './http/device/check-route.ts';

@@ -136,7 +136,7 @@ describe('a poll', () => {
 describe('from start to stop', () => {
   it('an announcement is followed', async () => {
     const { refresher, engine, ledger, served } = await polledNode();
-    refresher.start(engine);
+    refresher.start(engine.port);
     const change = ledger.commit(channelAt(2, 'beta'));
     await engine.announce(change);
     await settle();
@@ -146,7 +146,7 @@ describe('from start to stop', () => {
 
   it('hearing again after deafness is a poll at once', async () => {
     const { refresher, engine, publish, served } = await polledNode();
-    refresher.start(engine);
+    refresher.start(engine.port);
     publish(2);
     engine.resume();
     await settle();
@@ -157,7 +157,7 @@ describe('from start to stop', () => {
   it('a poll follows a poll, never before it has ended, also after one that failed', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { refresher, engine, ledger, publish, served } = await polledNode();
-    refresher.start(engine);
+    refresher.start(engine.port);
     ledger.fault = ledgerAway();
     vi.advanceTimersByTime(POLL_WITHIN_MS);
     await settle();
@@ -183,7 +183,7 @@ describe('from start to stop', () => {
   it('a stop waits for the poll under way and its loads, and none begins after it', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { refresher, engine, ledger, publish, served } = await polledNode();
-    refresher.start(engine);
+    refresher.start(engine.port);
     publish(2);
     ledger.hold();
     vi.advanceTimersByTime(POLL_WITHIN_MS);
@@ -205,7 +205,7 @@ describe('from start to stop', () => {
   it('a stop between polls ends them', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { refresher, engine, ledger } = await polledNode();
-    refresher.start(engine);
+    refresher.start(engine.port);
     await refresher.stop();
     vi.advanceTimersByTime(10 * POLL_WITHIN_MS);
     await settle();

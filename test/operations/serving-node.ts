@@ -3,25 +3,39 @@
 
 import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
 import { Catalogs } from '../../src/operations/catalogs.ts';
+import { CheckIns } from '../../src/operations/check-ins.ts';
 import { CheckUpdate } from '../../src/operations/check-update.ts';
+import { DeviceLabels } from '../../src/operations/device-labels.ts';
 import { FirstOffers } from '../../src/operations/first-offer.ts';
+import { LiveFeed } from '../../src/operations/live-feed.ts';
+import type { ActivityFeed } from '../../src/ports/activity-feed.ts';
+import type { CheckInQueue } from '../../src/ports/check-in-queue.ts';
 import type { Announcement, Engine, RateDecision } from '../../src/ports/engine.ts';
+import type { LabelCache } from '../../src/ports/label-cache.ts';
 import type { LastGood } from '../../src/ports/last-good.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { release, snapshot } from '../domain/sample.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';
 
-/** A memory engine that tells what it was told, and that a test can take away. */
-export class WatchedEngine implements Engine {
+type Served = Omit<Engine, keyof CheckInQueue | keyof LabelCache | keyof ActivityFeed>;
+
+/** A memory engine that tells what it was told, and that a test can take away; of it, what serving needs. */
+export class WatchedEngine implements Served {
   readonly announced: Announcement[] = [];
   /** What every call rejects with. */
   fault: Error | undefined;
   /** Says that hearing has begun again. */
   resume: () => void = () => {};
   private readonly engine = createMemoryEngine();
+
+  /** This, where the whole port is asked for. */
+  get port(): Engine {
+    return this as unknown as Engine;
+  }
 
   async putSnapshot(put: ServingSnapshot): Promise<boolean> {
     this.assertThere();
@@ -90,7 +104,13 @@ export function servingNode(now?: () => number) {
   const warnings: string[] = [];
   const log = new RareLog({ warn: (_details: unknown, message?: string) => keepText(message) });
   const keepText = (message = ''): void => void warnings.push(message);
-  const catalogs = new Catalogs({ ledger: ledger.port, engine, lastGood, log, metrics });
+  const catalogs = new Catalogs({
+    ledger: ledger.port,
+    engine: engine.port,
+    lastGood,
+    log,
+    metrics,
+  });
   const firstOffers = new FirstOffers(
     ledger.port,
     metrics,
@@ -98,7 +118,16 @@ export function servingNode(now?: () => number) {
     (catalog, offered) => catalogs.noteOffered(catalog, offered),
     now,
   );
-  const check = new CheckUpdate(catalogs, firstOffers, metrics);
+  const silent = createLog('silent');
+  const stores = { ledger: ledger.port, engine: engine.port };
+  const live = new LiveFeed(engine.port, metrics, silent);
+  const check = new CheckUpdate({
+    catalogs,
+    firstOffers,
+    labels: new DeviceLabels({ ...stores, metrics, log: silent }),
+    checkIns: new CheckIns(engine.port, live, metrics, silent),
+    metrics,
+  });
   return { ledger, engine, lastGood, metrics, log, warnings, catalogs, firstOffers, check };
 }
 

@@ -9,7 +9,7 @@ import { channelAt, engineAway, servedRevision, servingNode, settle } from './se
 
 function spreadingNode() {
   const node = servingNode();
-  const spread = createSpreadChange(node.catalogs, node.engine, node.metrics, node.log);
+  const spread = createSpreadChange(node.catalogs, node.engine.port, node.metrics, node.log);
   return { ...node, spread };
 }
 

@@ -23,7 +23,7 @@ const collectGarbage = runInNewContext('gc') as () => void;
 const ROUNDS = 60;
 /** Of `Catalogs`. */
 const CHANNELS = 10_000;
-const DEVICE = device('device-1');
+const DEVICE = { id: undefined, ...device('device-1') };
 
 function subjectOf(version: string): CheckSubject {
   return { app: 'acme', channel: 'stable', fields: fields(version), slot: undefined };

@@ -19,15 +19,12 @@ type MemoryEngineOptions = {
   readonly now?: () => number;
 };
 
-type Listener = (announcement: Announcement) => void;
-type ActivityListener = (activities: readonly Activity[]) => void;
-
 export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   const now = options.now ?? (() => performance.now());
   const snapshots = new LRUCache<string, ServingSnapshot>({ max: SNAPSHOT_COUNT_MAX });
   const windows = new LRUCache<string, number[]>({ max: RATE_WINDOW_COUNT_MAX });
-  const listeners = new Set<Listener>();
-  const activityListeners = new Set<ActivityListener>();
+  const announcements = createListeners<Announcement>();
+  const activities = createListeners<readonly Activity[]>();
   let isClosed = false;
 
   function assertOpen(): void {
@@ -56,27 +53,18 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
 
     async announce(announcement) {
       assertOpen();
-      // Asynchronous as over a network: no caller may come to rely on hearing itself at once.
-      setImmediate(() => {
-        for (const listener of listeners) listener(announcement);
-      });
+      announcements.tell(announcement);
     },
 
-    async shareActivity(activities) {
+    async shareActivity(shared) {
       assertOpen();
-      setImmediate(() => {
-        for (const listener of activityListeners) listener(activities);
-      });
+      activities.tell(shared);
     },
 
-    onActivity(listener) {
-      if (!isClosed) activityListeners.add(listener);
-    },
+    onActivity: activities.add,
 
     // Nothing is ever missed within one process, so `onResumed` has no occasion.
-    subscribe(listener) {
-      if (!isClosed) listeners.add(listener);
-    },
+    subscribe: announcements.add,
 
     async countRequest(key, limit, windowMs) {
       assertOpen();
@@ -92,11 +80,32 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
 
     async close() {
       isClosed = true;
-      listeners.clear();
-      activityListeners.clear();
+      announcements.close();
+      activities.close();
       snapshots.clear();
       windows.clear();
       checkIns.close();
+    },
+  };
+}
+
+/** Who hears one kind of message. */
+function createListeners<Message>() {
+  const listeners = new Set<(message: Message) => void>();
+  let isClosed = false;
+  return {
+    add(listener: (message: Message) => void): void {
+      if (!isClosed) listeners.add(listener);
+    },
+    /** Asynchronous as over a network: no caller may come to rely on hearing itself at once. */
+    tell(message: Message): void {
+      setImmediate(() => {
+        for (const listener of listeners) listener(message);
+      });
+    },
+    close(): void {
+      isClosed = true;
+      listeners.clear();
     },
   };
 }

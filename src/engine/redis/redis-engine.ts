@@ -1,16 +1,15 @@
 // The engine that several nodes share. Obligations: see the interface.
 
 import { countOffered, type ServingSnapshot } from '../../domain/serving-snapshot.ts';
-import type { Activity } from '../../ports/activity-feed.ts';
-import type { Announcement, Engine } from '../../ports/engine.ts';
+import type { Engine } from '../../ports/engine.ts';
 import { openConnection } from './connection.ts';
 import { faultOf } from './fault.ts';
+import { createFeeds } from './feeds.ts';
 import { keys } from './keys.ts';
-import { parseActivityPayload, parseAnnouncementPayload, parseSnapshotPayload } from './payload.ts';
+import { parseSnapshotPayload } from './payload.ts';
 import { createRedisCheckIns } from './redis-check-ins.ts';
 import { createRedisLabels } from './redis-labels.ts';
 import { SCRIPTS } from './script.ts';
-import { openSubscription } from './subscription.ts';
 import { parseTarget } from './target.ts';
 
 export type RedisEngineOptions = {
@@ -25,28 +24,7 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
   const target = parseTarget(options.url);
   const onFault = (error: unknown) => options.onFault(faultOf(error, target));
   const connection = openConnection(target, onFault);
-  const announcements = createSubscribers<Announcement>((subscribers) =>
-    openSubscription({
-      target,
-      channel: keys.announcements,
-      onMessage: (message) => {
-        const announcement = parseAnnouncementPayload(message);
-        if (announcement === undefined) onFault(new Error('ignored a malformed announcement'));
-        else subscribers.tell(announcement);
-      },
-      onResumed: () => subscribers.resume(),
-      onFault,
-    }),
-  );
-  const activities = createSubscribers<readonly Activity[]>((subscribers) =>
-    openSubscription({
-      target,
-      channel: keys.activity,
-      onMessage: (message) => subscribers.tell(parseActivityPayload(message)),
-      onResumed: () => undefined,
-      onFault,
-    }),
-  );
+  const { announcements, activities } = createFeeds(target, onFault);
 
   return {
     ...createRedisCheckIns(connection, onFault),
@@ -96,40 +74,6 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
       announcements.close();
       activities.close();
       connection.close();
-    },
-  };
-}
-
-type Subscriber<Message> = {
-  readonly listener: (message: Message) => void;
-  readonly onResumed: () => void;
-};
-
-type Telling<Message> = { tell(message: Message): void; resume(): void };
-
-/** The listeners of one channel. They share a subscription, opened for the first of them. */
-function createSubscribers<Message>(open: (telling: Telling<Message>) => () => void) {
-  const all: Subscriber<Message>[] = [];
-  let closeSubscription: (() => void) | undefined;
-  let isClosed = false;
-  const telling: Telling<Message> = {
-    tell(message) {
-      for (const { listener } of all) listener(message);
-    },
-    resume() {
-      for (const { onResumed } of all) onResumed();
-    },
-  };
-  return {
-    add(listener: (message: Message) => void, onResumed: () => void): void {
-      if (isClosed) return;
-      all.push({ listener, onResumed });
-      closeSubscription ??= open(telling);
-    },
-    close(): void {
-      isClosed = true;
-      all.length = 0;
-      closeSubscription?.();
     },
   };
 }

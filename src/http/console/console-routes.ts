@@ -10,7 +10,7 @@ import type { Exchange } from '../exchange.ts';
 import type { Route } from '../router.ts';
 import { nameField, rolloutField, textField, versionField } from '../shape/field.ts';
 import { parseBody, parseShape } from '../shape/parse-shape.ts';
-import type { Admit } from './admission.ts';
+import type { Admit } from './admit.ts';
 
 const REF_REASON = `Must be 1 to ${LIMIT.refLengthMax} letters, digits, dots, dashes or underscores`;
 const DEFAULT_CHANNELS = ['stable', 'beta'];

@@ -9,7 +9,7 @@ import type { Exchange } from '../exchange.ts';
 import type { Route } from '../router.ts';
 import { nameField, textField } from '../shape/field.ts';
 import { parseShape } from '../shape/parse-shape.ts';
-import { type Admit, streaming } from './admission.ts';
+import { type Admit, streaming } from './admit.ts';
 
 const timeField = z.iso.datetime({ offset: true, error: 'Must be an RFC 3339 time' });
 const filterField = textField(LIMIT.labelValueLengthMax, 0).optional();

@@ -1,4 +1,4 @@
-// Who may use the console API: whoever holds the admin token. What a route's work comes to becomes the answer.
+// Who may use the console API: whoever holds the admin token. What a route's work comes to is the answer.
 
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { equalSecrets } from '../../operations/api-key.ts';
