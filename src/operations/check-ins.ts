@@ -20,7 +20,10 @@ export class CheckIns {
   private readonly live: Pick<LiveFeed, 'note'>;
   private readonly metrics: Metrics;
   private readonly log: Log;
+  /** Added since the last turn. */
   private held: CheckIn[] = [];
+  /** Not yet accepted, oldest first. */
+  private backlog: (readonly CheckIn[])[] = [];
   private timer: NodeJS.Timeout | undefined;
   private sending: Promise<boolean> | undefined;
 
@@ -40,7 +43,9 @@ export class CheckIns {
 
   /** How many are held here. */
   get size(): number {
-    return this.held.length;
+    let size = this.held.length;
+    for (const batch of this.backlog) size += batch.length;
+    return size;
   }
 
   /** Sends what is held every `intervalMs`, until `stop`. */
@@ -61,60 +66,53 @@ export class CheckIns {
     await this.send();
   }
 
-  /** One turn: true when everything held at its begin was accepted or is beyond saving. Never rejects. */
+  /** One turn: true when everything held at its begin was accepted. Never rejects. */
   send(): Promise<boolean> {
-    this.sending ??= this.sendHeld().finally(() => {
+    this.sending ??= this.sendBacklog().finally(() => {
       this.sending = undefined;
     });
     return this.sending;
   }
 
-  private async sendHeld(): Promise<boolean> {
-    const batches = intoBatches(this.held);
-    this.held = [];
-    for (let from = 0; from < batches.length; from += BATCHES_IN_FLIGHT_MAX) {
-      const group = batches.slice(from, from + BATCHES_IN_FLIGHT_MAX);
-      const refused = (await Promise.all(group.map((batch) => this.append(batch)))).flat();
-      if (refused.length === 0) continue;
-      this.takeBack([...refused, ...batches.slice(from + BATCHES_IN_FLIGHT_MAX).flat()]);
-      return false;
+  private async sendBacklog(): Promise<boolean> {
+    this.gather();
+    while (this.backlog.length > 0) {
+      const group = this.backlog.slice(0, BATCHES_IN_FLIGHT_MAX);
+      const accepted = await Promise.all(group.map((batch) => this.append(batch)));
+      this.backlog = this.backlog.filter((batch) => !accepted[group.indexOf(batch)]);
+      if (accepted.includes(false)) return false;
     }
     return true;
   }
 
-  /** What was not accepted of a batch. */
-  private async append(batch: readonly CheckIn[]): Promise<readonly CheckIn[]> {
-    try {
-      if ((await this.queue.appendCheckIns(batch)) === 'full') return batch;
-      this.metrics.checkIns.add('accepted', batch.length);
-      return [];
-    } catch (error) {
-      if (!(error instanceof Unavailable)) {
-        // A batch that cannot be packed will not be packable next time either.
-        this.log.error({ err: error }, 'check-ins could not be sent');
-        this.metrics.checkIns.add('dropped', batch.length);
-        return [];
-      }
-      this.metrics.faults.add('check-in-append');
-      return batch;
+  /** Puts what was added into batches. They are merged by device here, and never looked into again. */
+  private gather(): void {
+    const distinct = coalesceCheckIns(this.held);
+    this.held = [];
+    for (let from = 0; from < distinct.length; from += BATCH_SIZE_MAX) {
+      this.backlog.push(distinct.slice(from, from + BATCH_SIZE_MAX));
+    }
+    // The oldest go: what they say is the most likely to be told again.
+    while (this.size > HELD_MAX) {
+      this.metrics.checkIns.add('dropped', this.backlog.shift()?.length ?? 0);
     }
   }
 
-  /** Holds what was not accepted for the next turn, in front of what came meanwhile, within the bound. */
-  private takeBack(refused: readonly CheckIn[]): void {
-    const all = coalesceCheckIns([...refused, ...this.held]);
-    const overflow = Math.max(0, all.length - HELD_MAX);
-    // The oldest go: what they say is the most likely to be told again.
-    this.metrics.checkIns.add('dropped', overflow);
-    this.held = overflow === 0 ? all : all.slice(overflow);
+  /** Whether a batch is settled: accepted, or beyond saving. */
+  private async append(batch: readonly CheckIn[]): Promise<boolean> {
+    try {
+      if ((await this.queue.appendCheckIns(batch)) === 'full') return false;
+      this.metrics.checkIns.add('accepted', batch.length);
+      return true;
+    } catch (error) {
+      if (error instanceof Unavailable) {
+        this.metrics.faults.add('check-in-append');
+        return false;
+      }
+      // A batch that cannot be packed will not be packable next time either.
+      this.log.error({ err: error }, 'check-ins could not be sent');
+      this.metrics.checkIns.add('dropped', batch.length);
+      return true;
+    }
   }
-}
-
-function intoBatches(checkIns: readonly CheckIn[]): CheckIn[][] {
-  const distinct = coalesceCheckIns(checkIns);
-  const batches: CheckIn[][] = [];
-  for (let from = 0; from < distinct.length; from += BATCH_SIZE_MAX) {
-    batches.push(distinct.slice(from, from + BATCH_SIZE_MAX));
-  }
-  return batches;
 }
