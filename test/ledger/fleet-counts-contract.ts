@@ -68,14 +68,14 @@ export function describeFleetCounts(fleet: FleetUnderTest): void {
     expect(await hours(START + 3 * HOUR_MS)).toEqual([]);
   });
 
-  test('thousands of check-ins, shuffled and repeated, count as a recount and as the model do', async () => {
+  test('50,000 check-ins, reports and version changes, shuffled and redelivered, count as a recount and as the model do', async () => {
     const tenant = await createTenant(fleet.ledger);
     const bystander = await createTenant(fleet.ledger);
     await record(checkIn(bystander, 'a'));
     const random = randomFrom(20_260_329);
-    const checkIns = Array.from({ length: 6000 }, () => anyCheckIn(tenant, random));
-    const batches = chunksOf(shuffle(checkIns, random), 150);
-    const repeated = shuffle([...batches, ...batches.slice(0, 15)], random);
+    const checkIns = Array.from({ length: 50_000 }, () => anyCheckIn(tenant, random));
+    const batches = chunksOf(shuffle(checkIns, random), 500);
+    const repeated = shuffle([...batches, ...batches.slice(0, 20)], random);
     const model = new FleetModel();
     for (const batch of repeated) {
       await fleet.ledger.recordCheckIns(batch);
@@ -89,11 +89,11 @@ export function describeFleetCounts(fleet: FleetUnderTest): void {
   });
 }
 
-/** Of 300 devices in 4 hours: each is seen often, and often within minutes. */
+/** Of 2,500 devices in 4 hours: each is seen often, and often within minutes. */
 function anyCheckIn(tenant: TestTenant, random: () => number): CheckIn {
   const pick = <Item>(items: readonly [Item, ...Item[]]): Item =>
     items[Math.floor(random() * items.length)] ?? items[0];
-  return checkIn(tenant, `device ${Math.floor(random() * 300)}`, {
+  return checkIn(tenant, `device ${Math.floor(random() * 2500)}`, {
     channel: pick(['stable', 'stable', 'stable', 'beta']),
     version: pick(['1.0.0', '1.0.0', '2.0.0', undefined]),
     platform: pick(['linux', 'linux', 'linux', 'linux', 'mac']),
