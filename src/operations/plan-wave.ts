@@ -25,7 +25,7 @@ export type WaveDevice = {
   readonly deviceId: string;
   readonly version: string;
   readonly platform: string;
-  readonly arch: string | undefined;
+  readonly arch?: string | undefined;
 };
 
 export type WaveRequest = {

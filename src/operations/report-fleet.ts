@@ -15,9 +15,9 @@ export type ReportedDevice = {
   /** Canonical. */
   readonly version: string;
   readonly platform: string;
-  readonly arch: string | undefined;
+  readonly arch?: string | undefined;
   readonly channel: string;
-  readonly labels: Labels | undefined;
+  readonly labels?: Labels | undefined;
 };
 
 export type FleetReport = { readonly app: string; readonly devices: readonly ReportedDevice[] };

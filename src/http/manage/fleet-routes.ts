@@ -38,20 +38,14 @@ async function report(
 ): Promise<Reply> {
   const body = await parseBody(exchange, reportFleetBody);
   if (isFailure(body)) return failureReply(body);
-  const devices = body.devices.map((device) => ({
-    ...device,
-    arch: device.arch,
-    labels: device.labels,
-  }));
-  const reported = await reportFleet(dependencies, caller, { app: body.app, devices }, Date.now());
+  const reported = await reportFleet(dependencies, caller, body, Date.now());
   return isFailure(reported) ? failureReply(reported) : jsonReply(200, reported);
 }
 
 async function planWave(planner: PlanWave, caller: Caller, exchange: Exchange): Promise<Reply> {
   const body = await parseBody(exchange, planWaveBody);
   if (isFailure(body)) return failureReply(body);
-  const devices = body.devices.map((device) => ({ ...device, arch: device.arch }));
-  const wave = await planner.plan(caller, { ...body, devices }, Date.now());
+  const wave = await planner.plan(caller, body, Date.now());
   return isFailure(wave) ? failureReply(wave) : waveReply(wave);
 }
 

@@ -39,41 +39,31 @@ const labelsField = z
     return labels;
   });
 
-const devicesMax = LIMIT.devicesPerCallMax;
+/** What both calls say of a device. */
+const deviceFields = {
+  deviceId: deviceIdField,
+  version: deviceVersionField,
+  platform: platformField,
+  arch: archField,
+};
 
 export const reportFleetBody = z.strictObject({
   app: nameField,
-  devices: z
-    .array(
-      z.strictObject({
-        deviceId: deviceIdField,
-        version: deviceVersionField,
-        platform: platformField,
-        arch: archField,
-        channel: channelField,
-        labels: labelsField.optional(),
-      }),
-    )
-    .min(1)
-    .max(devicesMax),
+  devices: devicesOf(
+    z.strictObject({ ...deviceFields, channel: channelField, labels: labelsField.optional() }),
+  ),
 });
 
 export const planWaveBody = z.strictObject({
   app: nameField,
   channel: channelField,
   dryRun: z.boolean().default(false),
-  devices: z
-    .array(
-      z.strictObject({
-        deviceId: deviceIdField,
-        version: deviceVersionField,
-        platform: platformField,
-        arch: archField,
-      }),
-    )
-    .min(1)
-    .max(devicesMax),
+  devices: devicesOf(z.strictObject(deviceFields)),
 });
+
+function devicesOf<Device extends z.ZodType>(device: Device) {
+  return z.array(device).min(1).max(LIMIT.devicesPerCallMax);
+}
 
 function refuseEntry(key: string, value: unknown): string | undefined {
   if (typeof value !== 'string') return 'Expected a string';
