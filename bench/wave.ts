@@ -3,11 +3,19 @@
 
 import { createHash } from 'node:crypto';
 import { Agent, request } from 'node:http';
+import { eventually } from '../test/support/eventually.ts';
 import { freshDatabase } from '../test/support/fresh-database.ts';
 import { type ServingNode, startNode } from '../test/support/node.ts';
 import { startPostgres } from '../test/support/postgres-server.ts';
 import { startRedis } from '../test/support/redis-server.ts';
-import { anotherKey, createTenant, manage, publish, type Tenant } from '../test/support/tenant.ts';
+import {
+  anotherKey,
+  createTenant,
+  manage,
+  publish,
+  send,
+  type Tenant,
+} from '../test/support/tenant.ts';
 import { deviceIdOf, seededRandom } from './random.ts';
 import { type Benchmark, median, type Row } from './report.ts';
 
@@ -29,7 +37,7 @@ export const wave: Benchmark = {
     'or the run fails; ratio: against one by one, the median over alternated rounds.',
   ],
   async run({ isSmoke }) {
-    const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
+    const [postgres, redis] = await Promise.all([startPostgres({ fsync: true }), startRedis()]);
     const database = await freshDatabase(postgres.url);
     const node = await startNode({ DATABASE_URL: database.url, REDIS_URL: redis.url });
     try {
@@ -54,16 +62,16 @@ async function measure(node: ServingNode, isSmoke: boolean): Promise<Row[]> {
     version: VERSIONS[Math.floor(random() * VERSIONS.length)] ?? '1.0.0',
   }));
   const rates: Record<string, number[]> = { 'dry run': [], recorded: [], 'one by one': [] };
-  let checksum = '';
+  // Of the devices: their cohorts, and so the decisions, follow from release ids, which are new in every run.
+  const checksum = createHash('sha256').update(JSON.stringify(devices)).digest('hex').slice(0, 12);
   for (let round = 0; round < rounds; round++) {
     const key = await anotherKey(node, tenant);
     const single = await timed(devices, () => askOneByOne(node, tenant, devices));
+    await untilRecorded(node);
     const dry = await timed(devices, () => planWaves(node, key, devices, true));
     const recorded = await timed(devices, () => planWaves(node, key, devices, false));
     demandEqual(single.answers, dry.answers);
     demandEqual(single.answers, recorded.answers);
-    const versions = single.answers.map((update) => update?.version ?? null);
-    checksum = createHash('sha256').update(JSON.stringify(versions)).digest('hex').slice(0, 12);
     rates['one by one']?.push(single.rate);
     rates['dry run']?.push(dry.rate);
     rates.recorded?.push(recorded.rate);
@@ -73,10 +81,25 @@ async function measure(node: ServingNode, isSmoke: boolean): Promise<Row[]> {
     way,
     'decisions/s': Math.round(median(values)),
     ratio: median(values.map((value, index) => value / (baseline[index] ?? Number.NaN))),
-    // Of the decisions, not of the release ids, which are new in every run.
     devices: devices.length,
     checksum,
   }));
+}
+
+/** What single checks leave to be recorded must not be done while something else is measured. */
+async function untilRecorded(node: ServingNode): Promise<void> {
+  await eventually('the check-ins are recorded', async () => {
+    const { text } = await send(node, 'GET', '/metrics');
+    const valueOfLine = (name: string) =>
+      Number(
+        text
+          .split('\n')
+          .find((line) => line.startsWith(`${name} `))
+          ?.slice(name.length) ?? 0,
+      );
+    const outcome = (name: string) => valueOfLine(`sluice_check_ins_total{outcome="${name}"}`);
+    return valueOfLine('sluice_check_ins_held') === 0 && outcome('stored') >= outcome('accepted');
+  });
 }
 
 async function timed(

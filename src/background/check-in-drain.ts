@@ -36,6 +36,8 @@ export class CheckInDrain {
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
   private backOffMs = BACK_OFF_MIN_MS;
+  /** Taken, and not acknowledged yet. */
+  private inHand: readonly CheckInBatch[] = [];
 
   constructor(dependencies: DrainDependencies) {
     this.dependencies = dependencies;
@@ -46,26 +48,26 @@ export class CheckInDrain {
     this.running ??= this.run();
   }
 
-  /** Ends after the batch in hand. What is left stays with the engine. */
+  /** Ends soon, with what is in hand recorded or not. What is not stays with the engine. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
   }
 
-  /** Drains what waits right now and returns; for an engine that ends with this process. */
+  /** Drains what is in hand and what waits, and returns; for an engine that ends with this process. */
   async finish(deadlineMs: number): Promise<void> {
     await this.stop();
     const deadline = Date.now() + deadlineMs;
     while (Date.now() < deadline) {
-      const batches = await this.take(0);
-      if (batches.length === 0 || !(await this.settleOnce(batches))) return;
+      if (this.inHand.length === 0) this.inHand = await this.take(0);
+      if (this.inHand.length === 0 || !(await this.settleOnce())) return;
     }
   }
 
   private async run(): Promise<void> {
     while (!this.stopping.signal.aborted) {
-      const batches = await this.take(WAIT_MS);
-      if (batches.length > 0) await this.settle(batches);
+      this.inHand = await this.take(WAIT_MS);
+      if (this.inHand.length > 0) await this.settle();
     }
   }
 
@@ -84,22 +86,23 @@ export class CheckInDrain {
     }
   }
 
-  /** Records what was taken, however long the ledger is away. */
-  private async settle(batches: readonly CheckInBatch[]): Promise<void> {
+  /** Records what is in hand, however long the ledger is away. */
+  private async settle(): Promise<void> {
     while (!this.stopping.signal.aborted) {
-      if (await this.settleOnce(batches)) return;
+      if (await this.settleOnce()) return;
       await this.pause();
     }
   }
 
-  private async settleOnce(batches: readonly CheckInBatch[]): Promise<boolean> {
+  private async settleOnce(): Promise<boolean> {
     const { queue } = this.dependencies;
-    const distinct = coalesceCheckIns(batches.flatMap(({ checkIns }) => checkIns));
+    const distinct = coalesceCheckIns(this.inHand.flatMap(({ checkIns }) => checkIns));
     try {
       for (let from = 0; from < distinct.length; from += ROWS_PER_STATEMENT_MAX) {
         await this.record(distinct.slice(from, from + ROWS_PER_STATEMENT_MAX));
       }
-      await queue.acknowledgeCheckIns(batches.map(({ id }) => id));
+      await queue.acknowledgeCheckIns(this.inHand.map(({ id }) => id));
+      this.inHand = [];
       this.backOffMs = BACK_OFF_MIN_MS;
       return true;
     } catch (error) {

@@ -20,6 +20,8 @@ export const LIMIT = {
   artifactNameLengthMax: 64,
   artifactPassThroughLengthMax: 16 * 1024,
   bodyBytesMax: 1024 * 1024,
+  /** 500 devices with 16 labels of 128 + 256 characters, each up to 4 bytes, and what stands around them. */
+  reportBodyBytesMax: 16 * 1024 * 1024,
 
   devicesPerCallMax: 500,
   devicePageMax: 1000,

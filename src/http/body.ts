@@ -4,7 +4,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { fail, failUntil, type Outcome } from '../contract/failure.ts';
 
-const HELD_BYTES_MAX = 64 * 1024 * 1024;
+const HELD_BYTES_MAX = 256 * 1024 * 1024;
 const HELD_RETRY_MS = 1000;
 
 let heldBytes = 0;

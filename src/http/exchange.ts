@@ -5,7 +5,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { randomUUID } from 'node:crypto';
 import { fail, failUntil, type Outcome } from '../contract/failure.ts';
-import { LIMIT } from '../contract/limit.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { receiveBody } from './body.ts';
 import { writeEventStream } from './event-stream.ts';
@@ -36,8 +35,11 @@ const RETRY_MS = 1000;
 export function runExchange(
   res: HttpResponse,
   req: HttpRequest,
-  params: ReadonlyMap<string, string>,
-  handler: Handler,
+  route: {
+    readonly params: ReadonlyMap<string, string>;
+    readonly handler: Handler;
+    readonly bodyBytesMax: number;
+  },
   traffic: Traffic,
 ): void {
   const method = req.getMethod().toUpperCase();
@@ -45,8 +47,8 @@ export function runExchange(
   const queryText = req.getQuery() ?? '';
   const headers = readHeaders(req);
   answerLater(res, { method, path }, traffic, (onOver) => {
-    const body = BODY_METHODS.has(method) ? receiveBody(res, LIMIT.bodyBytesMax, onOver) : NO_BODY;
-    return handler({ method, path, queryText, headers, params, body });
+    const body = BODY_METHODS.has(method) ? receiveBody(res, route.bodyBytesMax, onOver) : NO_BODY;
+    return route.handler({ method, path, queryText, headers, params: route.params, body });
   });
 }
 

@@ -3,6 +3,7 @@
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { fail, invalidField } from '../contract/failure.ts';
+import { LIMIT } from '../contract/limit.ts';
 import { type Handler, runExchange } from './exchange.ts';
 import { failureReply } from './reply.ts';
 import type { Traffic } from './traffic.ts';
@@ -12,10 +13,12 @@ export type Route = {
   /** Segments that begin with `:` are parameters: `/console/api/keys/:id/revoke`. */
   readonly path: string;
   readonly handler: Handler;
+  /** How large a body may be; `LIMIT.bodyBytesMax` unless told otherwise. */
+  readonly bodyBytesMax?: number;
 };
 
 type CompiledRoute = Route & { readonly segments: readonly string[] };
-type Match = { readonly params: Map<string, string>; readonly handler: Handler };
+type Match = Pick<Route, 'handler' | 'bodyBytesMax'> & { readonly params: Map<string, string> };
 
 /** Builds the function that serves every request of these routes. GET routes also answer HEAD. */
 export function createRouter(
@@ -24,8 +27,12 @@ export function createRouter(
 ): (res: HttpResponse, req: HttpRequest) => void {
   const compiled = routes.map((route) => ({ ...route, segments: route.path.split('/') }));
   return (res, req) => {
-    const { params, handler } = match(compiled, req.getMethod().toUpperCase(), req.getUrl());
-    runExchange(res, req, params, handler, traffic);
+    const {
+      params,
+      handler,
+      bodyBytesMax = LIMIT.bodyBytesMax,
+    } = match(compiled, req.getMethod().toUpperCase(), req.getUrl());
+    runExchange(res, req, { params, handler, bodyBytesMax }, traffic);
   };
 }
 
@@ -40,7 +47,7 @@ function match(routes: readonly CompiledRoute[], method: string, path: string): 
   if (params === undefined) {
     return answering(() => failureReply(invalidField('path', 'Malformed percent-encoding')));
   }
-  return { params, handler: route.handler };
+  return { ...route, params };
 }
 
 function answering(handler: Handler): Match {

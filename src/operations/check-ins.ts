@@ -24,6 +24,8 @@ export class CheckIns {
   private held: CheckIn[] = [];
   /** Not yet accepted, oldest first. */
   private backlog: (readonly CheckIn[])[] = [];
+  /** Check-ins in the backlog. */
+  private backlogSize = 0;
   private timer: NodeJS.Timeout | undefined;
   private sending: Promise<boolean> | undefined;
 
@@ -37,15 +39,14 @@ export class CheckIns {
   /** Takes a check-in over; never waits, never throws. */
   add(checkIn: CheckIn): void {
     this.live.note(checkIn);
-    if (this.held.length >= HELD_MAX) this.metrics.checkIns.add('dropped');
+    // While a turn waits for a slow engine the backlog cannot be trimmed: then the newest goes.
+    if (this.held.length + this.backlogSize >= HELD_MAX) this.metrics.checkIns.add('dropped');
     else this.held.push(checkIn);
   }
 
   /** How many are held here. */
   get size(): number {
-    let size = this.held.length;
-    for (const batch of this.backlog) size += batch.length;
-    return size;
+    return this.held.length + this.backlogSize;
   }
 
   /** Sends what is held every `intervalMs`, until `stop`. */
@@ -78,24 +79,26 @@ export class CheckIns {
     this.gather();
     while (this.backlog.length > 0) {
       const group = this.backlog.slice(0, BATCHES_IN_FLIGHT_MAX);
-      const accepted = await Promise.all(group.map((batch) => this.append(batch)));
-      this.backlog = this.backlog.filter((batch) => !accepted[group.indexOf(batch)]);
-      if (accepted.includes(false)) return false;
+      const settled = await Promise.all(group.map((batch) => this.append(batch)));
+      const refused = group.filter((_, index) => !settled[index]);
+      this.backlog = [...refused, ...this.backlog.slice(group.length)];
+      this.backlogSize -= sizeOf(group) - sizeOf(refused);
+      if (refused.length > 0) return false;
     }
     return true;
   }
 
-  /** Puts what was added into batches. They are merged by device here, and never looked into again. */
+  /**
+   * Puts what was added into batches, merged by device. They are never looked into again: with a backlog at
+   * its bound that would take a third of a core, turn after turn.
+   */
   private gather(): void {
     const distinct = coalesceCheckIns(this.held);
     this.held = [];
     for (let from = 0; from < distinct.length; from += BATCH_SIZE_MAX) {
       this.backlog.push(distinct.slice(from, from + BATCH_SIZE_MAX));
     }
-    // The oldest go: what they say is the most likely to be told again.
-    while (this.size > HELD_MAX) {
-      this.metrics.checkIns.add('dropped', this.backlog.shift()?.length ?? 0);
-    }
+    this.backlogSize += distinct.length;
   }
 
   /** Whether a batch is settled: accepted, or beyond saving. */
@@ -115,4 +118,8 @@ export class CheckIns {
       return true;
     }
   }
+}
+
+function sizeOf(batches: readonly (readonly CheckIn[])[]): number {
+  return batches.reduce((size, batch) => size + batch.length, 0);
 }

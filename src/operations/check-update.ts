@@ -118,10 +118,8 @@ export class CheckUpdate {
   /** Whether the labels that decide, or that are to be stored, are not all in this process. */
   private mustWaitForLabels(plan: Plan, { id, labels }: CheckDevice): boolean {
     if (id === undefined) return false;
-    if (!hasKeys(labels, plan.labelKeys)) return true;
-    if (labels.size === 0) return false;
-    const name = { appId: plan.catalog.snapshot.appId, deviceId: id };
-    return !this.dependencies.labels.isStored(name, labels);
+    // Those of the request are looked at every time: another node may have stored others since.
+    return labels.size > 0 || !hasKeys(labels, plan.labelKeys);
   }
 
   /** The labels to decide by: the request's over the stored ones. Stores the request's where they are new. */

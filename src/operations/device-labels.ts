@@ -2,7 +2,6 @@
 // for all nodes, and both are asked for many devices at a time. No node keeps labels for itself: a
 // label that a report has acknowledged must decide the very next check anywhere.
 
-import { LRUCache } from 'lru-cache';
 import type { CheckIn } from '../domain/check-in.ts';
 import { includesLabels, mergeLabels } from '../domain/merge-labels.ts';
 import type { Labels } from '../domain/targeting.ts';
@@ -23,9 +22,6 @@ export type DeviceLabelsDependencies = {
 
 const BATCH_SIZE_MAX = 500;
 const PENDING_MAX = 20_000;
-/** Devices whose request labels are known to be stored; what falls out is only looked up again. */
-const STORED_MAX = 100_000;
-const STORED_TTL_MS = 60_000;
 /** Entries the engine could not be told of; beyond it they are left to run out there. */
 const UNTOLD_MAX = 10_000;
 const RETELL_MS = 500;
@@ -34,7 +30,6 @@ export class DeviceLabels {
   private readonly dependencies: DeviceLabelsDependencies;
   private readonly lookups: Batcher<DeviceName, StoredLabels>;
   private readonly writes: Batcher<CheckIn, StoredLabels | undefined>;
-  private readonly stored = new LRUCache<string, string>({ max: STORED_MAX, ttl: STORED_TTL_MS });
   private readonly untold = new Map<string, StoredLabels>();
   private retelling: NodeJS.Timeout | undefined;
 
@@ -62,11 +57,6 @@ export class DeviceLabels {
     return Promise.all(devices.map((device) => this.read(device)));
   }
 
-  /** Whether these labels of a request are known to be stored for the device already. */
-  isStored(device: DeviceName, labels: Labels): boolean {
-    return this.stored.get(nameOf(device)) === spell(labels);
-  }
-
   /**
    * Makes the labels of a check-in the device's, for every node, before this resolves; the labels it then
    * has. When the ledger is away they are not lost: the check-in itself carries them, and what is
@@ -74,13 +64,9 @@ export class DeviceLabels {
    */
   async store(checkIn: CheckIn & { readonly labels: Labels }): Promise<Labels> {
     const before = await this.read(checkIn);
-    if (includesLabels(before, checkIn.labels)) {
-      this.stored.set(nameOf(checkIn), spell(checkIn.labels));
-      return before;
-    }
+    if (includesLabels(before, checkIn.labels)) return before;
     try {
       const after = await this.writes.ask(checkIn);
-      this.stored.set(nameOf(checkIn), spell(checkIn.labels));
       return after?.labels ?? mergeLabels(before, checkIn.labels);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
@@ -99,11 +85,6 @@ export class DeviceLabels {
       this.dependencies.metrics.faults.add('label-share');
       this.tellLater(entries);
     }
-  }
-
-  /** Somebody else has written labels of these devices: what their requests carry is looked at again. */
-  forget(devices: readonly DeviceName[]): void {
-    for (const device of devices) this.stored.delete(nameOf(device));
   }
 
   /** Ends the attempts to tell the engine. */
@@ -157,25 +138,42 @@ export class DeviceLabels {
 
   private tellLater(entries: readonly StoredLabels[]): void {
     for (const entry of entries) {
-      if (this.untold.size >= UNTOLD_MAX) break;
-      this.untold.set(nameOf(entry), entry);
+      const name = nameOf(entry);
+      const known = this.untold.get(name);
+      if (known === undefined ? this.untold.size < UNTOLD_MAX : known.revision < entry.revision) {
+        this.untold.set(name, entry);
+      }
     }
-    this.retelling ??= setTimeout(() => {
+    this.retellSoon();
+  }
+
+  private retellSoon(): void {
+    this.retelling ??= setTimeout(async () => {
+      await this.retell();
       this.retelling = undefined;
-      const again = [...this.untold.values()];
-      this.untold.clear();
-      this.remember(again).catch((error: unknown) => {
-        this.dependencies.log.error({ err: error }, 'labels could not be shared');
-      });
+      if (this.untold.size > 0) this.retellSoon();
     }, RETELL_MS);
+  }
+
+  /** What is being told stays untold until the engine has heard it, unless it never can. */
+  private async retell(): Promise<void> {
+    const entries = [...this.untold.values()];
+    try {
+      await this.dependencies.engine.putLabels(entries);
+    } catch (error) {
+      if (error instanceof Unavailable) {
+        this.dependencies.metrics.faults.add('label-share');
+        return;
+      }
+      this.dependencies.log.error({ err: error }, 'labels could not be shared');
+    }
+    for (const entry of entries) {
+      const name = nameOf(entry);
+      if (this.untold.get(name) === entry) this.untold.delete(name);
+    }
   }
 }
 
 function nameOf({ appId, deviceId }: DeviceName): string {
   return `${appId}/${deviceId}`;
-}
-
-/** The same for the same labels in any order. */
-function spell(labels: Labels): string {
-  return JSON.stringify([...labels].sort(([left], [right]) => (left < right ? -1 : 1)));
 }

@@ -40,7 +40,6 @@ export async function reportFleet(
   const checkIns = report.devices.map((device) => describe(app.id, device, nowMs));
   const distinct = coalesceCheckIns(checkIns);
   const recorded = await ledger.recordCheckIns(distinct);
-  labels.forget(recorded);
   await labels.remember(recorded);
   for (const checkIn of distinct) live.note(checkIn);
   return { app: app.ref, received: report.devices.length };

@@ -138,6 +138,37 @@ export function check(
   return send(node, options.method ?? 'GET', path, { headers });
 }
 
+/** A fleet report of these devices; `more` adds to the body or replaces parts of it. */
+export function report(
+  node: Addressed,
+  tenant: Tenant,
+  devices: readonly unknown[],
+  more: Record<string, unknown> = {},
+): Promise<Answer> {
+  return manage(node, tenant, 'POST', 'fleet/report', { app: tenant.app, devices, ...more });
+}
+
+/** Plans a wave for these devices; `more` adds to the body or replaces parts of it. */
+export function decisions(
+  node: Addressed,
+  tenant: Tenant,
+  devices: readonly unknown[],
+  more: Record<string, unknown> = {},
+): Promise<Answer> {
+  return manage(node, tenant, 'POST', 'fleet/decisions', { app: tenant.app, devices, ...more });
+}
+
+/** The app's devices as the console lists them, by device id; `query` adds filters, without `&`. */
+export async function devicesOf(
+  node: Addressed,
+  tenant: Pick<Tenant, 'app'>,
+  query = 'limit=1000',
+): Promise<Record<string, unknown>[]> {
+  const answer = await admin(node, 'GET', `devices?app=${tenant.app}&${query}`);
+  if (answer.status !== 200) throw new Error(`unexpected ${answer.status}: ${answer.text}`);
+  return answer.body?.devices as Record<string, unknown>[];
+}
+
 export function randomId(): string {
   return randomBytes(6).toString('hex');
 }

@@ -3,6 +3,8 @@
 import { z } from 'zod';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import { foldPlatform } from '../../domain/artifact.ts';
+import { parseVersion } from '../../domain/version.ts';
 import type { ViewFleet } from '../../operations/view-fleet.ts';
 import type { EventSource } from '../event-stream.ts';
 import type { Exchange } from '../exchange.ts';
@@ -11,14 +13,20 @@ import { nameField, textField } from '../shape/field.ts';
 import { parseShape } from '../shape/parse-shape.ts';
 import { type Admit, streaming } from './admit.ts';
 
-const timeField = z.iso.datetime({ offset: true, error: 'Must be an RFC 3339 time' });
+const NOT_A_TIME = 'Must be an RFC 3339 time';
+/** In UTC, where PostgreSQL knows every time of the years 1 to 9999; of some offsets it would know none. */
+const timeField = z.iso
+  .datetime({ offset: true, error: NOT_A_TIME })
+  .transform((text) => new Date(text).toISOString())
+  .refine((time) => /^(?!0000)\d{4}-/.test(time), NOT_A_TIME);
 const filterField = textField(LIMIT.labelValueLengthMax, 0).optional();
 
 const devicesQuery = z.object({
   app: nameField,
-  version: filterField,
+  // In the form the record has them: `v1` is 1.0.0, `macOS` is darwin.
+  version: filterField.transform((text) => text && (parseVersion(text)?.canonical ?? text)),
   channel: filterField,
-  platform: filterField,
+  platform: filterField.transform((text) => text && foldPlatform(text)),
   label: z
     .string()
     .regex(/^[^=]+=/, 'Must be key=value')

@@ -1,6 +1,7 @@
 // The push-mode routes of the management API (contract 4.5 and 4.6).
 
 import { isFailure } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
 import type { Caller } from '../../operations/authenticate-key.ts';
 import type { PlanWave, Wave, WaveDecision } from '../../operations/plan-wave.ts';
 import { type ReportFleetDependencies, reportFleet } from '../../operations/report-fleet.ts';
@@ -21,6 +22,7 @@ export function fleetRoutes(dependencies: FleetDependencies): readonly Route[] {
     {
       method: 'POST',
       path: '/api/v1/fleet/report',
+      bodyBytesMax: LIMIT.reportBodyBytesMax,
       handler: guard((caller, exchange) => report(dependencies, caller, exchange)),
     },
     {

@@ -1,0 +1,344 @@
+// The way of check-ins from the engine into the ledger: nothing is acknowledged before it is recorded,
+// nothing waits behind a row that the ledger refuses for ever, and at the end nothing stays in an engine that
+// ends with its process.
+
+import { afterEach, describe, expect, it } from 'vitest';
+import { CheckInDrain } from '../../src/background/check-in-drain.ts';
+import type { CheckIn } from '../../src/domain/check-in.ts';
+import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { Metrics } from '../../src/observe/metrics.ts';
+import { CheckIns } from '../../src/operations/check-ins.ts';
+import type { CheckInBatch, CheckInQueue } from '../../src/ports/check-in-queue.ts';
+import type { Engine } from '../../src/ports/engine.ts';
+import type { DeviceLabels } from '../../src/ports/label-cache.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+import { checkInOf, deviceLabelsOf } from '../engine/fleet-sample.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+import { ledgerAway } from '../support/fake-ledger.ts';
+
+const ROWS_PER_STATEMENT_MAX = 2000;
+const ABANDONED_MS = 30_000;
+const DEADLINE_MS = 1500;
+
+/** What happened, in its order. */
+type Story = string[];
+
+/** A ledger that records what it is told, unless it is away, waits, or is told a poisoned device. */
+class RecordingLedger {
+  readonly statements: (readonly CheckIn[])[] = [];
+  readonly recorded: CheckIn[] = [];
+  readonly poisoned = new Set<string>();
+  isAway = false;
+  /** What statements wait for. */
+  gate: Promise<void> | undefined;
+  labels: readonly DeviceLabels[] = [];
+  private readonly story: Story;
+
+  constructor(story: Story) {
+    this.story = story;
+  }
+
+  async recordCheckIns(checkIns: readonly CheckIn[]): Promise<readonly DeviceLabels[]> {
+    this.statements.push(checkIns);
+    await (this.gate ?? new Promise((resolve) => setImmediate(resolve)));
+    if (this.isAway) throw ledgerAway();
+    if (checkIns.some(({ deviceId }) => this.poisoned.has(deviceId))) {
+      throw new Error('a value that no column can hold');
+    }
+    this.recorded.push(...checkIns);
+    this.story.push('recorded');
+    return this.labels;
+  }
+
+  get devices(): string[] {
+    return this.recorded.map(({ deviceId }) => deviceId);
+  }
+}
+
+const running: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of running.splice(0)) await stop();
+});
+
+function setUp() {
+  const story: Story = [];
+  const clock = { now: 0 };
+  const engine = createMemoryEngine({ now: () => clock.now });
+  const ledger = new RecordingLedger(story);
+  const metrics = new Metrics();
+  const remembered: (readonly DeviceLabels[])[] = [];
+  const queue = telling(engine, story);
+  const drainOf = () => {
+    const drain = new CheckInDrain({
+      queue,
+      ledger,
+      labels: {
+        async remember(entries) {
+          if (entries.length > 0) story.push('remembered');
+          remembered.push(entries);
+        },
+      },
+      metrics,
+      log: createLog('silent'),
+    });
+    running.push(() => drain.stop());
+    return drain;
+  };
+  running.push(() => engine.close());
+  const count = (outcome: string) => metrics.checkIns.counts.get(outcome) ?? 0;
+  const append = async (...devices: string[]) => {
+    expect(await engine.appendCheckIns(devices.map((device) => checkInOf(device)))).toBe(
+      'accepted',
+    );
+  };
+  return { story, clock, engine, queue, ledger, metrics, remembered, drainOf, count, append };
+}
+
+/** The engine's queue; what is taken and acknowledged is told. */
+function telling(engine: Engine, story: Story): CheckInQueue & { fault: Error | undefined } {
+  return {
+    fault: undefined,
+    appendCheckIns: (checkIns) => engine.appendCheckIns(checkIns),
+    async takeCheckIns(...args): Promise<readonly CheckInBatch[]> {
+      if (this.fault !== undefined) throw this.fault;
+      return engine.takeCheckIns(...args);
+    },
+    acknowledgeCheckIns(ids) {
+      story.push(`acknowledged ${ids.length}`);
+      return engine.acknowledgeCheckIns(ids);
+    },
+    countCheckIns: () => engine.countCheckIns(),
+  };
+}
+
+async function untilEmpty({ engine }: { readonly engine: Engine }): Promise<void> {
+  await eventually('the queue is empty', async () => (await engine.countCheckIns()) === 0);
+}
+
+function names(from: number, to: number): string[] {
+  return Array.from({ length: to - from }, (_, index) => `device-${from + index}`);
+}
+
+describe('what is taken', () => {
+  it('is recorded, told to the label cache, and only then acknowledged', async () => {
+    const made = setUp();
+    const { story, ledger, remembered, drainOf, count, append } = made;
+    ledger.labels = [deviceLabelsOf('a', 1)];
+    await append('a', 'b');
+    await append('c');
+    drainOf().start();
+    await untilEmpty(made);
+    expect(story).toEqual(['recorded', 'remembered', 'acknowledged 2']);
+    expect(ledger.devices).toEqual(['a', 'b', 'c']);
+    expect(remembered).toEqual([ledger.labels]);
+    expect(count('stored')).toBe(3);
+  });
+
+  it('is recorded with each device once, as it was last', async () => {
+    const made = setUp();
+    const { engine, ledger, drainOf, count } = made;
+    await engine.appendCheckIns([checkInOf('a', { at: 2, version: '1.1.0' })]);
+    await engine.appendCheckIns([checkInOf('a', { at: 1, version: '1.0.0' }), checkInOf('b')]);
+    await engine.appendCheckIns([checkInOf('a', { at: 3, version: undefined })]);
+    drainOf().start();
+    await untilEmpty(made);
+    expect(ledger.recorded).toEqual([checkInOf('a', { at: 3, version: '1.1.0' }), checkInOf('b')]);
+    expect(count('stored')).toBe(2);
+  });
+
+  it('goes into statements of at most 2000 rows', async () => {
+    const made = setUp();
+    const { ledger, drainOf, append } = made;
+    for (let batch = 0; batch < 16; batch++) await append(...names(batch * 500, batch * 500 + 500));
+    drainOf().start();
+    await untilEmpty(made);
+    expect(ledger.statements.map(({ length }) => length)).toEqual(
+      [1, 2, 3, 4].map(() => ROWS_PER_STATEMENT_MAX),
+    );
+    expect(new Set(ledger.devices).size).toBe(8000);
+  });
+});
+
+describe('when a store is away', () => {
+  it('the ledger: nothing is acknowledged, and the same is recorded once it is back', async () => {
+    const made = setUp();
+    const { story, engine, ledger, metrics, drainOf, count, append } = made;
+    ledger.isAway = true;
+    await append('a', 'b');
+    drainOf().start();
+    await eventually('it was tried three times', () => ledger.statements.length >= 3);
+    await append('c');
+    expect(story).toEqual([]);
+    expect(await engine.countCheckIns()).toBe(2);
+    expect(new Set(ledger.statements.map((each) => JSON.stringify(each))).size).toBe(1);
+    expect(metrics.faults.counts.get('check-in-record')).toBeGreaterThanOrEqual(2);
+    ledger.isAway = false;
+    await untilEmpty(made);
+    expect(ledger.devices).toEqual(['a', 'b', 'c']);
+    expect(count('stored')).toBe(3);
+    expect(count('dropped')).toBe(0);
+  });
+
+  it('the engine: it is asked again until it is back', async () => {
+    const made = setUp();
+    const { queue, ledger, metrics, drainOf, append } = made;
+    queue.fault = new Unavailable('engine', 'connection refused');
+    drainOf().start();
+    await eventually(
+      'it was asked twice',
+      () => (metrics.faults.counts.get('check-in-take') ?? 0) > 1,
+    );
+    queue.fault = undefined;
+    await append('a');
+    await untilEmpty(made);
+    expect(ledger.devices).toEqual(['a']);
+  });
+
+  it('the ledger, for good: the drain stops all the same, and another takes over what it had', async () => {
+    const made = setUp();
+    const { clock, engine, ledger, drainOf, append } = made;
+    ledger.isAway = true;
+    await append('a');
+    const first = drainOf();
+    first.start();
+    await eventually('it was tried', () => ledger.statements.length > 0);
+    await first.stop();
+    ledger.isAway = false;
+    const second = drainOf();
+    second.start();
+    await sleep(50);
+    expect(ledger.devices).toEqual([]);
+    expect(await engine.countCheckIns()).toBe(1);
+    clock.now += ABANDONED_MS;
+    await append('b');
+    await untilEmpty(made);
+    expect(ledger.devices).toEqual(['a', 'b']);
+  });
+});
+
+describe('a row that the ledger refuses for ever', () => {
+  it.each([0, 1, 31, 62, 63])('is dropped alone and counted, at place %i of 64', async (place) => {
+    const made = setUp();
+    const { engine, ledger, drainOf, count, append } = made;
+    const all = names(0, 64);
+    const bad = all[place] ?? '';
+    ledger.poisoned.add(bad);
+    await append(...all.slice(0, 40));
+    await append(...all.slice(40));
+    drainOf().start();
+    await untilEmpty(made);
+    expect(ledger.devices).toEqual(all.filter((device) => device !== bad));
+    expect(count('stored')).toBe(63);
+    expect(count('dropped')).toBe(1);
+    expect(await engine.countCheckIns()).toBe(0);
+    // Halves down to one row: far fewer statements than rows.
+    expect(ledger.statements.length).toBe(1 + 2 * Math.log2(64));
+  });
+
+  it('is the only one dropped where there are several, and what comes later is stored', async () => {
+    const made = setUp();
+    const { ledger, drainOf, count, append } = made;
+    const bad = ['device-3', 'device-4', 'device-1999', 'device-2500'];
+    for (const device of bad) ledger.poisoned.add(device);
+    for (let batch = 0; batch < 6; batch++) await append(...names(batch * 500, batch * 500 + 500));
+    drainOf().start();
+    await untilEmpty(made);
+    await append('later');
+    await untilEmpty(made);
+    expect(new Set(ledger.devices)).toEqual(
+      new Set([...names(0, 3000), 'later'].filter((device) => !bad.includes(device))),
+    );
+    expect(count('dropped')).toBe(4);
+    expect(count('stored')).toBe(2997);
+  });
+
+  it('is not taken for one while the ledger is away: then nothing is dropped', async () => {
+    const made = setUp();
+    const { ledger, drainOf, count, append } = made;
+    ledger.poisoned.add('device-7');
+    ledger.isAway = true;
+    await append(...names(0, 16));
+    drainOf().start();
+    await eventually('it was tried twice', () => ledger.statements.length >= 2);
+    expect(count('dropped')).toBe(0);
+    ledger.isAway = false;
+    await untilEmpty(made);
+    expect(ledger.recorded.length).toBe(15);
+    expect(count('dropped')).toBe(1);
+  });
+});
+
+describe('two drains', () => {
+  it('share the work and record nothing twice', async () => {
+    const made = setUp();
+    const { ledger, drainOf, count, append } = made;
+    let open = () => {};
+    ledger.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    for (let batch = 0; batch < 64; batch++) await append(...names(batch * 10, batch * 10 + 10));
+    drainOf().start();
+    drainOf().start();
+    await eventually('both are recording', () => ledger.statements.length === 2);
+    open();
+    await untilEmpty(made);
+    expect(ledger.devices.toSorted()).toEqual(names(0, 640).toSorted());
+    expect(count('stored')).toBe(640);
+  });
+});
+
+describe('at the end of a process whose engine ends with it', () => {
+  it('everything that waits is recorded', async () => {
+    const { engine, ledger, drainOf, append } = setUp();
+    for (let batch = 0; batch < 100; batch++) await append(...names(batch * 10, batch * 10 + 10));
+    const drain = drainOf();
+    drain.start();
+    await drain.finish(DEADLINE_MS);
+    expect(await engine.countCheckIns()).toBe(0);
+    expect(ledger.devices.toSorted()).toEqual(names(0, 1000).toSorted());
+  });
+
+  it('also what came while the drain was waiting, whatever the moment', async () => {
+    for (let round = 0; round < 20; round++) {
+      const { engine, queue, metrics, ledger, drainOf } = setUp();
+      const live = { note: () => undefined };
+      const checkIns = new CheckIns(queue, live, metrics, createLog('silent'));
+      const drain = drainOf();
+      drain.start();
+      for (let turn = 0; turn < round; turn++) await Promise.resolve();
+      for (const device of names(0, 1200)) checkIns.add(checkInOf(device));
+      await checkIns.stop();
+      for (let turn = 0; turn < round; turn++) await Promise.resolve();
+      await drain.finish(DEADLINE_MS);
+      expect(await engine.countCheckIns()).toBe(0);
+      expect(ledger.devices).toEqual(names(0, 1200));
+    }
+  });
+
+  it('also what the drain had in hand when the ledger failed it', async () => {
+    const { engine, ledger, drainOf, append } = setUp();
+    ledger.isAway = true;
+    await append('a', 'b');
+    const drain = drainOf();
+    drain.start();
+    await eventually('it was tried', () => ledger.statements.length > 0);
+    await sleep(20);
+    await append('c');
+    ledger.isAway = false;
+    await drain.finish(DEADLINE_MS);
+    expect(ledger.devices).toEqual(['a', 'b', 'c']);
+    expect(await engine.countCheckIns()).toBe(0);
+  });
+
+  it('with the ledger away it ends soon, and drops nothing that it would have to count', async () => {
+    const { engine, ledger, drainOf, count, append } = setUp();
+    ledger.isAway = true;
+    await append('a');
+    const start = performance.now();
+    await drainOf().finish(DEADLINE_MS);
+    expect(performance.now() - start).toBeLessThan(DEADLINE_MS);
+    expect(await engine.countCheckIns()).toBe(1);
+    expect(count('dropped')).toBe(0);
+  });
+});

@@ -1,0 +1,298 @@
+// The way of check-ins from a request to the engine: in batches, in order, each device once, within a bound
+// whose every drop is counted, and without an end while the engine refuses them.
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { type CheckIn, coalesceCheckIns } from '../../src/domain/check-in.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { Metrics } from '../../src/observe/metrics.ts';
+import { CheckIns } from '../../src/operations/check-ins.ts';
+import type { CheckInQueue } from '../../src/ports/check-in-queue.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+import { checkInOf } from '../engine/fleet-sample.ts';
+
+const HELD_MAX = 200_000;
+const BATCH_SIZE_MAX = 500;
+const BATCHES_IN_FLIGHT_MAX = 8;
+const INTERVAL_MS = 50;
+const RETRY_MS = 250;
+
+type AppendAnswer = 'accepted' | 'full' | Error;
+
+/** A queue that answers as it is told, and keeps what it was asked and what it accepted. */
+class FakeQueue {
+  readonly asked: (readonly CheckIn[])[] = [];
+  readonly accepted: CheckIn[] = [];
+  runningMax = 0;
+  answer: (batch: readonly CheckIn[]) => AppendAnswer = () => 'accepted';
+  /** What appends wait for. */
+  gate: Promise<void> | undefined;
+  private running = 0;
+
+  async appendCheckIns(batch: readonly CheckIn[]): Promise<'accepted' | 'full'> {
+    this.asked.push(batch);
+    this.running += 1;
+    this.runningMax = Math.max(this.runningMax, this.running);
+    await (this.gate ?? new Promise((resolve) => setImmediate(resolve)));
+    this.running -= 1;
+    const answer = this.answer(batch);
+    if (answer instanceof Error) throw answer;
+    if (answer === 'accepted') this.accepted.push(...batch);
+    return answer;
+  }
+
+  get devices(): string[] {
+    return this.accepted.map(({ deviceId }) => deviceId);
+  }
+}
+
+function setUp() {
+  const queue = new FakeQueue();
+  const metrics = new Metrics();
+  const noted: CheckIn[] = [];
+  const live = { note: (checkIn: CheckIn) => void noted.push(checkIn) };
+  const port = queue as unknown as CheckInQueue;
+  const checkIns = new CheckIns(port, live, metrics, createLog('silent'));
+  const count = (outcome: string) => metrics.checkIns.counts.get(outcome) ?? 0;
+  const fill = (from: number, to: number) => {
+    for (let index = from; index < to; index++) checkIns.add(checkInOf(`${index}`));
+  };
+  return { queue, metrics, noted, checkIns, count, fill };
+}
+
+function away(): Unavailable {
+  return new Unavailable('engine', 'connection refused');
+}
+
+function numbers(from: number, to: number): string[] {
+  return Array.from({ length: to - from }, (_, index) => String(from + index));
+}
+
+afterEach(() => vi.useRealTimers());
+
+describe('a turn', () => {
+  it('sends what is held, in order, and every check-in is noted for the live feed', async () => {
+    const { queue, noted, checkIns, count, fill } = setUp();
+    fill(0, 3);
+    expect(checkIns.size).toBe(3);
+    expect(await checkIns.send()).toBe(true);
+    expect(queue.devices).toEqual(['0', '1', '2']);
+    expect(noted).toEqual(queue.accepted);
+    expect(checkIns.size).toBe(0);
+    expect(count('accepted')).toBe(3);
+    expect(count('dropped')).toBe(0);
+  });
+
+  it('sends each device once, with the newest of what it said', async () => {
+    const { queue, noted, checkIns, count } = setUp();
+    const said = [
+      checkInOf('a', { at: 1, version: '1.0.0', labels: new Map([['ring', 'beta']]) }),
+      checkInOf('b', { at: 1 }),
+      checkInOf('a', { at: 3, version: '1.2.0' }),
+      checkInOf('a', { at: 2, version: '1.1.0', offeredReleaseId: 'rel_1' }),
+    ];
+    for (const checkIn of said) checkIns.add(checkIn);
+    await checkIns.send();
+    expect(queue.accepted).toEqual(coalesceCheckIns(said));
+    expect(queue.accepted[0]).toMatchObject({ version: '1.2.0', offeredReleaseId: 'rel_1' });
+    expect(count('accepted')).toBe(2);
+    expect(noted.length).toBe(4);
+  });
+
+  it('asks nothing of the engine when nothing is held', async () => {
+    const { queue, checkIns } = setUp();
+    expect(await checkIns.send()).toBe(true);
+    expect(queue.asked).toEqual([]);
+  });
+
+  it('has at most 8 batches of at most 500 under way', async () => {
+    const { queue, checkIns, fill } = setUp();
+    fill(0, 10_250);
+    await checkIns.send();
+    expect(queue.runningMax).toBe(BATCHES_IN_FLIGHT_MAX);
+    expect(queue.asked.length).toBe(21);
+    expect(Math.max(...queue.asked.map(({ length }) => length))).toBe(BATCH_SIZE_MAX);
+    expect(queue.devices).toEqual(numbers(0, 10_250));
+  });
+
+  it('asked for while one runs is that one: batches are never sent twice', async () => {
+    const { queue, checkIns, fill } = setUp();
+    fill(0, 10);
+    await Promise.all([checkIns.send(), checkIns.send(), checkIns.send()]);
+    expect(queue.devices).toEqual(numbers(0, 10));
+  });
+
+  it('drops a batch that cannot be packed, counts it, and sends the others', async () => {
+    const { queue, checkIns, count, fill } = setUp();
+    fill(0, 1200);
+    queue.answer = (batch) => (batch[0]?.deviceId === '500' ? new TypeError('bad') : 'accepted');
+    expect(await checkIns.send()).toBe(true);
+    expect(queue.devices).toEqual([...numbers(0, 500), ...numbers(1000, 1200)]);
+    expect(count('accepted')).toBe(700);
+    expect(count('dropped')).toBe(500);
+    expect(checkIns.size).toBe(0);
+  });
+});
+
+describe.each([
+  ['away', away],
+  ['full', () => 'full' as const],
+])('when the engine is %s', (_, refuse) => {
+  it('everything is held, and sent in front of what came meanwhile', async () => {
+    const { queue, checkIns, count, fill } = setUp();
+    queue.answer = refuse;
+    fill(0, 6000);
+    expect(await checkIns.send()).toBe(false);
+    fill(6000, 6010);
+    expect(checkIns.size).toBe(6010);
+    expect(await checkIns.send()).toBe(false);
+    queue.answer = () => 'accepted';
+    expect(await checkIns.send()).toBe(true);
+    expect(queue.devices).toEqual(numbers(0, 6010));
+    expect(count('accepted')).toBe(6010);
+    expect(count('dropped')).toBe(0);
+  });
+
+  it('no batch is tried after the first group that was refused', async () => {
+    const { queue, checkIns, fill } = setUp();
+    queue.answer = refuse;
+    fill(0, 20 * BATCH_SIZE_MAX);
+    await checkIns.send();
+    expect(queue.asked.length).toBe(BATCHES_IN_FLIGHT_MAX);
+  });
+
+  it('only what was refused is sent again', async () => {
+    const { queue, checkIns, count, fill } = setUp();
+    queue.answer = (batch) => (batch[0]?.deviceId === '500' ? refuse() : 'accepted');
+    fill(0, 1500);
+    expect(await checkIns.send()).toBe(false);
+    expect(checkIns.size).toBe(500);
+    queue.answer = () => 'accepted';
+    await checkIns.send();
+    expect(queue.devices).toEqual([
+      ...numbers(0, 500),
+      ...numbers(1000, 1500),
+      ...numbers(500, 1000),
+    ]);
+    expect(count('accepted')).toBe(1500);
+  });
+
+  it('a device that asks again meanwhile is sent in the order in which it asked', async () => {
+    const { queue, checkIns } = setUp();
+    queue.answer = refuse;
+    const [older, newer] = ['1.0.0', '1.1.0'].map((version, at) => checkInOf('a', { at, version }));
+    if (older === undefined || newer === undefined) throw new Error('there are two');
+    checkIns.add(older);
+    await checkIns.send();
+    checkIns.add(newer);
+    queue.answer = () => 'accepted';
+    await checkIns.send();
+    expect(queue.accepted).toEqual([older, newer]);
+  });
+});
+
+describe('the bound', () => {
+  it('of 200,000 held check-ins drops every further one, and counts it', async () => {
+    const { queue, checkIns, count, fill } = setUp();
+    fill(0, HELD_MAX + 7);
+    expect(checkIns.size).toBe(HELD_MAX);
+    expect(count('dropped')).toBe(7);
+    await checkIns.send();
+    expect(queue.accepted.length).toBe(HELD_MAX);
+    expect(count('accepted')).toBe(HELD_MAX);
+    fill(0, 1);
+    expect(checkIns.size).toBe(1);
+  });
+
+  it('counts what is under way as held: what comes beyond the bound meanwhile is dropped, and counted', async () => {
+    const { queue, checkIns, count, fill } = setUp();
+    let open = () => {};
+    queue.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    queue.answer = away;
+    fill(0, HELD_MAX - 1000);
+    const turn = checkIns.send();
+    expect(checkIns.size).toBe(HELD_MAX - 1000);
+    fill(HELD_MAX, HELD_MAX + 1250);
+    expect(checkIns.size).toBe(HELD_MAX);
+    expect(count('dropped')).toBe(250);
+    open();
+    expect(await turn).toBe(false);
+    queue.answer = () => 'accepted';
+    await checkIns.send();
+    expect(count('dropped')).toBe(250);
+    expect(queue.devices).toEqual([
+      ...numbers(0, HELD_MAX - 1000),
+      ...numbers(HELD_MAX, HELD_MAX + 1000),
+    ]);
+    expect(checkIns.size).toBe(0);
+  });
+
+  it('is kept at every turn, however often the engine refuses: all is accepted, held or counted as dropped', async () => {
+    const { queue, checkIns, count, fill } = setUp();
+    queue.answer = away;
+    for (let turn = 0; turn < 5; turn++) {
+      fill(turn * 60_000, (turn + 1) * 60_000);
+      await checkIns.send();
+      expect(checkIns.size).toBeLessThanOrEqual(HELD_MAX);
+      expect(checkIns.size + count('dropped')).toBe((turn + 1) * 60_000);
+    }
+    queue.answer = () => 'accepted';
+    await checkIns.send();
+    expect(count('accepted')).toBe(HELD_MAX);
+    expect(count('dropped')).toBe(100_000);
+  });
+});
+
+describe('turns', () => {
+  it('come at their interval; after a refusal, at that of a retry', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { queue, checkIns, fill } = setUp();
+    queue.gate = Promise.resolve();
+    checkIns.start(INTERVAL_MS);
+    fill(0, 1);
+    await vi.advanceTimersByTimeAsync(INTERVAL_MS - 1);
+    expect(queue.asked.length).toBe(0);
+    queue.answer = away;
+    await vi.advanceTimersByTimeAsync(1);
+    expect(queue.asked.length).toBe(1);
+    queue.answer = () => 'accepted';
+    await vi.advanceTimersByTimeAsync(RETRY_MS - 1);
+    expect(queue.asked.length).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(queue.devices).toEqual(['0']);
+    fill(1, 2);
+    await vi.advanceTimersByTimeAsync(INTERVAL_MS);
+    expect(queue.devices).toEqual(['0', '1']);
+    await checkIns.stop();
+  });
+
+  it('end with stop, which sends what is held once, accepted or not', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { queue, checkIns, fill } = setUp();
+    queue.gate = Promise.resolve();
+    queue.answer = away;
+    checkIns.start(INTERVAL_MS);
+    fill(0, 3);
+    await checkIns.stop();
+    expect(queue.asked.map(({ length }) => length)).toEqual([3]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(queue.asked.length).toBe(1);
+  });
+
+  it('under way at stop are finished, and what came meanwhile is sent too', async () => {
+    const { queue, checkIns, fill } = setUp();
+    let open = () => {};
+    queue.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    fill(0, 2);
+    const turn = checkIns.send();
+    fill(2, 4);
+    const stopped = checkIns.stop();
+    open();
+    await Promise.all([turn, stopped]);
+    expect(queue.asked.map(({ length }) => length)).toEqual([2, 2]);
+    expect(queue.devices).toEqual(numbers(0, 4));
+  });
+});

@@ -1,0 +1,321 @@
+// The labels of devices: one round trip for all who ask in the same moment, the engine before the ledger, and
+// never a label that is known to have changed.
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { CheckIn } from '../../src/domain/check-in.ts';
+import { mergeLabels } from '../../src/domain/merge-labels.ts';
+import type { Labels } from '../../src/domain/targeting.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { Metrics } from '../../src/observe/metrics.ts';
+import { DeviceLabels } from '../../src/operations/device-labels.ts';
+import type { Engine } from '../../src/ports/engine.ts';
+import type { DeviceName, DeviceLabels as StoredLabels } from '../../src/ports/label-cache.ts';
+import type { Ledger } from '../../src/ports/ledger.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+import { checkInOf } from '../engine/fleet-sample.ts';
+import { eventually } from '../support/eventually.ts';
+import { ledgerAway } from '../support/fake-ledger.ts';
+
+const BATCH_SIZE_MAX = 500;
+const PENDING_MAX = 20_000;
+const RETELL_MS = 500;
+
+type Fault = Error | undefined;
+
+/** The label cache of an engine; reads and writes fail each on their own. */
+class FakeCache {
+  readonly entries = new Map<string, StoredLabels>();
+  readonly asked: (readonly DeviceName[])[] = [];
+  readonly told: (readonly StoredLabels[])[] = [];
+  readFault: Fault;
+  writeFault: Fault;
+  /** What the next writes wait for before they fail or are there. */
+  gate: Promise<void> | undefined;
+
+  async getLabels(devices: readonly DeviceName[]): Promise<readonly (StoredLabels | undefined)[]> {
+    this.asked.push(devices);
+    if (this.readFault !== undefined) throw this.readFault;
+    return devices.map(({ deviceId }) => this.entries.get(deviceId));
+  }
+
+  async putLabels(entries: readonly StoredLabels[]): Promise<void> {
+    this.told.push(entries);
+    const { writeFault } = this;
+    await this.gate;
+    if (writeFault !== undefined) throw writeFault;
+    for (const entry of entries) {
+      const known = this.entries.get(entry.deviceId);
+      if (known === undefined || known.revision < entry.revision) {
+        this.entries.set(entry.deviceId, entry);
+      }
+    }
+  }
+}
+
+/** The labels of a ledger, which raises the revision with every change. */
+class FakeStore {
+  readonly entries = new Map<string, StoredLabels>();
+  readonly reads: (readonly DeviceName[])[] = [];
+  readonly writes: (readonly CheckIn[])[] = [];
+  fault: Fault;
+
+  async readLabels(devices: readonly DeviceName[]): Promise<readonly StoredLabels[]> {
+    this.reads.push(devices);
+    if (this.fault !== undefined) throw this.fault;
+    return devices.map((device) => this.find(device));
+  }
+
+  async recordCheckIns(checkIns: readonly CheckIn[]): Promise<readonly StoredLabels[]> {
+    this.writes.push(checkIns);
+    if (this.fault !== undefined) throw this.fault;
+    return checkIns
+      .filter(({ labels }) => labels !== undefined)
+      .map((checkIn) => this.change(checkIn, checkIn.labels ?? new Map()));
+  }
+
+  change(device: DeviceName, newer: Labels): StoredLabels {
+    const { labels, revision } = this.find(device);
+    const { appId, deviceId } = device;
+    const entry = { appId, deviceId, labels: mergeLabels(labels, newer), revision: revision + 1 };
+    this.entries.set(deviceId, entry);
+    return entry;
+  }
+
+  private find({ appId, deviceId }: DeviceName): StoredLabels {
+    return this.entries.get(deviceId) ?? { appId, deviceId, labels: new Map(), revision: 0 };
+  }
+}
+
+const made: DeviceLabels[] = [];
+afterEach(() => {
+  for (const labels of made.splice(0)) labels.stop();
+  vi.useRealTimers();
+});
+
+function setUp() {
+  const cache = new FakeCache();
+  const store = new FakeStore();
+  const metrics = new Metrics();
+  const labels = new DeviceLabels({
+    engine: cache as unknown as Engine,
+    ledger: store as unknown as Ledger,
+    metrics,
+    log: createLog('silent'),
+  });
+  made.push(labels);
+  const faults = (place: string) => metrics.faults.counts.get(place) ?? 0;
+  return { cache, store, labels, faults };
+}
+
+function device(deviceId: string): DeviceName {
+  return { appId: 'app_1', deviceId };
+}
+
+function ring(value: string): Labels {
+  return new Map([['ring', value]]);
+}
+
+function checkInWith(deviceId: string, labels: Labels) {
+  return { ...checkInOf(deviceId), labels };
+}
+
+function away(): Unavailable {
+  return new Unavailable('engine', 'connection refused');
+}
+
+describe('reading', () => {
+  it('asks the engine once for all devices that are asked for in the same turn, the ledger not at all', async () => {
+    const { cache, store, labels } = setUp();
+    const ids = Array.from({ length: 300 }, (_, index) => `device-${index}`);
+    for (const id of ids) cache.entries.set(id, { ...device(id), labels: ring(id), revision: 1 });
+    const some = labels.readAll(ids.slice(0, 100).map(device));
+    const others = ids.slice(100).map((id) => labels.read(device(id)));
+    const answers = [...(await some), ...(await Promise.all(others))];
+    expect(answers).toEqual(ids.map(ring));
+    expect(cache.asked.length).toBe(1);
+    expect(store.reads).toEqual([]);
+  });
+
+  it('asks for at most 500 devices at a time', async () => {
+    const { cache, store, labels } = setUp();
+    const devices = Array.from({ length: 1100 }, (_, index) => device(`${index}`));
+    await labels.readAll(devices);
+    expect(cache.asked.map(({ length }) => length)).toEqual([BATCH_SIZE_MAX, BATCH_SIZE_MAX, 100]);
+    expect(store.reads.map(({ length }) => length)).toEqual([BATCH_SIZE_MAX, BATCH_SIZE_MAX, 100]);
+  });
+
+  it('asks the ledger for what the engine does not have, only that, and refills the engine', async () => {
+    const { cache, store, labels } = setUp();
+    cache.entries.set('b', { ...device('b'), labels: ring('cached'), revision: 1 });
+    store.change(device('a'), ring('of a'));
+    store.change(device('c'), ring('of c'));
+    const wanted = ['a', 'b', 'c', 'unknown'].map(device);
+    const expected = [ring('of a'), ring('cached'), ring('of c'), new Map()];
+    expect(await labels.readAll(wanted)).toEqual(expected);
+    expect(store.reads).toEqual([['a', 'c', 'unknown'].map(device)]);
+    expect(await labels.readAll(wanted)).toEqual(expected);
+    expect(store.reads.length).toBe(1);
+  });
+
+  it('asks the ledger when the engine is away, and the engine again when it is back', async () => {
+    const { cache, store, labels, faults } = setUp();
+    store.change(device('a'), ring('beta'));
+    cache.readFault = away();
+    cache.writeFault = away();
+    expect(await labels.read(device('a'))).toEqual(ring('beta'));
+    expect(faults('label-read')).toBe(1);
+    cache.readFault = undefined;
+    cache.writeFault = undefined;
+    expect(await labels.read(device('a'))).toEqual(ring('beta'));
+    expect(await labels.read(device('a'))).toEqual(ring('beta'));
+    expect(store.reads.length).toBe(2);
+  });
+
+  it('is unavailable when both are away, and also with the engine there but without an answer', async () => {
+    const { cache, store, labels } = setUp();
+    store.fault = ledgerAway();
+    await expect(labels.read(device('a'))).rejects.toBeInstanceOf(Unavailable);
+    cache.readFault = away();
+    const answers = await Promise.allSettled(['a', 'b'].map((id) => labels.read(device(id))));
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ status: 'rejected', reason: expect.any(Unavailable) });
+    }
+  });
+
+  it('with the ledger away, a device that the engine has is read; only those it has not are refused', async () => {
+    const { cache, store, labels } = setUp();
+    cache.entries.set('a', { ...device('a'), labels: ring('beta'), revision: 1 });
+    store.fault = ledgerAway();
+    expect(await labels.read(device('a'))).toEqual(ring('beta'));
+    await expect(labels.read(device('b'))).rejects.toBeInstanceOf(Unavailable);
+  });
+
+  it('refuses at once when too many wait already, and asks again afterwards', async () => {
+    const { labels } = setUp();
+    const waiting = Array.from({ length: PENDING_MAX }, (_, index) =>
+      labels.read(device(`${index}`)),
+    );
+    await expect(labels.read(device('one too many'))).rejects.toBeInstanceOf(Unavailable);
+    await Promise.all(waiting);
+    expect(await labels.read(device('later'))).toEqual(new Map());
+  });
+});
+
+describe('storing', () => {
+  it('writes the ledger and then the engine before it resolves, and answers what the device has', async () => {
+    const { cache, store, labels } = setUp();
+    store.change(device('a'), new Map([['region', 'eu']]));
+    const after = await labels.store(checkInWith('a', ring('beta')));
+    expect(after).toEqual(new Map([...ring('beta'), ['region', 'eu']]));
+    expect(store.entries.get('a')?.labels).toEqual(after);
+    expect(cache.entries.get('a')).toEqual(store.entries.get('a'));
+  });
+
+  it('writes nothing when the device has these labels already', async () => {
+    const { store, labels } = setUp();
+    store.change(device('a'), new Map([...ring('beta'), ['region', 'eu']]));
+    const answer = await labels.store(checkInWith('a', ring('beta')));
+    expect(answer).toEqual(new Map([...ring('beta'), ['region', 'eu']]));
+    expect(store.writes).toEqual([]);
+  });
+
+  it('is one statement for all devices of the same moment', async () => {
+    const { cache, store, labels } = setUp();
+    const ids = Array.from({ length: 50 }, (_, index) => `${index}`);
+    await Promise.all(ids.map((id) => labels.store(checkInWith(id, ring(id)))));
+    expect(store.writes.map(({ length }) => length)).toEqual([50]);
+    for (const id of ids) expect(cache.entries.get(id)?.labels).toEqual(ring(id));
+  });
+
+  it('with the ledger away answers the known labels with the new ones over them, and counts a fault', async () => {
+    const { cache, store, labels, faults } = setUp();
+    const known = new Map([...ring('alpha'), ['region', 'eu']]);
+    cache.entries.set('a', { ...device('a'), labels: known, revision: 1 });
+    store.fault = ledgerAway();
+    const answer = await labels.store(checkInWith('a', ring('beta')));
+    expect(answer).toEqual(new Map([...ring('beta'), ['region', 'eu']]));
+    expect(faults('label-write')).toBe(1);
+    store.fault = undefined;
+    await labels.store(checkInWith('a', ring('beta')));
+    expect(store.entries.get('a')?.labels).toEqual(ring('beta'));
+  });
+});
+
+describe('what the engine could not be told', () => {
+  /** The engine has old labels of a device, and was away when they changed. */
+  async function untold() {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const made = setUp();
+    await made.labels.store(checkInWith('a', ring('old')));
+    made.cache.writeFault = away();
+    await made.labels.store(checkInWith('a', ring('new')));
+    expect(made.faults('label-share')).toBe(1);
+    expect(made.cache.entries.get('a')?.labels).toEqual(ring('old'));
+    return made;
+  }
+
+  it('is not read from it as it was before', async () => {
+    const { labels } = await untold();
+    expect(await labels.read(device('a'))).toEqual(ring('new'));
+  });
+
+  it('it is told later, again and again until it hears; then it is asked again', async () => {
+    const { cache, store, labels } = await untold();
+    for (let attempt = 0; attempt < 3; attempt++) {
+      await vi.advanceTimersByTimeAsync(RETELL_MS);
+      expect(await labels.read(device('a'))).toEqual(ring('new'));
+    }
+    cache.writeFault = undefined;
+    await vi.advanceTimersByTimeAsync(RETELL_MS);
+    expect(cache.entries.get('a')?.labels).toEqual(ring('new'));
+    const { length } = store.reads;
+    expect(await labels.read(device('a'))).toEqual(ring('new'));
+    expect(store.reads.length).toBe(length);
+  });
+
+  it('is not read from it either while it is being told', async () => {
+    const { cache, labels } = await untold();
+    let open = () => {};
+    cache.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    const told = cache.told.length;
+    await vi.advanceTimersByTimeAsync(RETELL_MS);
+    expect(cache.told.length).toBe(told + 1);
+    const answer = labels.read(device('a'));
+    await new Promise((resolve) => setImmediate(resolve));
+    cache.writeFault = undefined;
+    open();
+    expect(await answer).toEqual(ring('new'));
+  });
+
+  it('is told as it is in the end, also when it changes while an older state is being told', async () => {
+    const { cache, labels } = await untold();
+    let open = () => {};
+    cache.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    // This attempt will fail, and only after the next change has failed to be told.
+    await vi.advanceTimersByTimeAsync(RETELL_MS);
+    const { gate } = cache;
+    cache.gate = undefined;
+    await labels.store(checkInWith('a', ring('newest')));
+    cache.gate = gate;
+    open();
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+    cache.writeFault = undefined;
+    await vi.advanceTimersByTimeAsync(RETELL_MS * 2);
+    vi.useRealTimers();
+    await eventually('the engine has heard', () => {
+      return cache.entries.get('a')?.labels.get('ring') === 'newest';
+    });
+  });
+
+  it('is left at stop', async () => {
+    const { cache, labels } = await untold();
+    labels.stop();
+    const told = cache.told.length;
+    await vi.advanceTimersByTimeAsync(10 * RETELL_MS);
+    expect(cache.told.length).toBe(told);
+  });
+});

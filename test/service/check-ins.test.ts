@@ -1,0 +1,547 @@
+// Every update check is a heartbeat (contract 4.7 rule 6): what the fleet's views show of checks and reports,
+// that no view counts otherwise than the others, and that nothing accepted is lost when a node stops.
+
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describeOnBackends } from '../support/backend.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
+import {
+  admin,
+  type CheckOptions,
+  check,
+  createTenant,
+  devicesOf,
+  publish,
+  randomId,
+  report,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
+
+type Fields = Record<string, unknown>;
+type Live = { readonly count: number; readonly samples: readonly Fields[] };
+
+const COMMAND = fileURLToPath(new URL('../../dist/cli/sluice.js', import.meta.url));
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const HOUR = /^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z$/;
+/** Longer than check-ins take from a check into the device list. */
+const SETTLE_MS = 2500;
+const PARALLEL = 25;
+
+describeOnBackends('check-ins', (backend) => {
+  let node: ServingNode;
+  beforeAll(async () => {
+    node = await backend.start();
+  });
+  afterAll(() => node?.dispose());
+
+  /** Checks for an update, and waits until it is in the device list. */
+  async function checkIn(tenant: Tenant, device: string, version: string, more: CheckOptions = {}) {
+    const { status } = await check(node, tenant, version, { device, ...more });
+    expect([200, 204]).toContain(status);
+    await eventually(`${device} runs ${version}`, async () => {
+      const listed = await devicesOf(node, tenant);
+      return listed.some((each) => each.deviceId === device && each.version === version);
+    });
+  }
+
+  async function view(tenant: Tenant, path: string): Promise<Fields> {
+    const answer = await admin(node, 'GET', `${path}app=${tenant.app}`);
+    expect(answer.status, answer.text).toBe(200);
+    return answer.body ?? {};
+  }
+
+  async function deviceOf(tenant: Tenant, deviceId = 'd'): Promise<Fields> {
+    return view(tenant, `device?deviceId=${encodeURIComponent(deviceId)}&`);
+  }
+
+  /** Checks by that many devices, all of which must be answered. */
+  async function checkMany(tenant: Tenant, count: number, prefix = 'device'): Promise<string[]> {
+    const devices = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+    for (let from = 0; from < count; from += PARALLEL) {
+      const group = devices.slice(from, from + PARALLEL);
+      const answers = await Promise.all(
+        group.map((device, at) => check(node, tenant, `1.0.${(from + at) % 3}`, { device })),
+      );
+      for (const { status } of answers) expect([200, 204]).toContain(status);
+    }
+    return devices.sort();
+  }
+
+  describe('of checks', () => {
+    it('every identified check is a device of the list, with source pull (4.7 rule 6)', async () => {
+      const tenant = await createTenant(node);
+      const before = Date.now();
+      await checkIn(tenant, 'd', '1.0.0', { platform: 'macOS', arch: 'arm64', channel: 'beta' });
+      const [device, ...others] = await devicesOf(node, tenant);
+      expect(others).toEqual([]);
+      expect(device).toStrictEqual({
+        deviceId: 'd',
+        version: '1.0.0',
+        platform: 'darwin',
+        arch: 'aarch64',
+        channel: 'beta',
+        labels: {},
+        source: 'pull',
+        firstSeen: expect.stringMatching(TIMESTAMP),
+        lastSeen: expect.stringMatching(TIMESTAMP),
+        lastOffered: null,
+      });
+      expect(Date.parse(String(device?.lastSeen))).toBeGreaterThanOrEqual(before);
+      expect(Date.parse(String(device?.lastSeen))).toBeLessThanOrEqual(Date.now());
+    });
+
+    it('answers 200 and 204 alike; the last offer is told and is not forgotten (4.7 rule 6)', async () => {
+      const tenant = await createTenant(node);
+      await publish(node, tenant, '2.0.0');
+      await checkIn(tenant, 'offered', '1.0.0');
+      await checkIn(tenant, 'up-to-date', '2.0.0');
+      await checkIn(tenant, 'elsewhere', '1.0.0', { platform: 'freebsd' });
+      const lastOffered = { version: '2.0.0', at: expect.stringMatching(TIMESTAMP) };
+      expect(await deviceOf(tenant, 'offered')).toMatchObject({ lastOffered });
+      expect(await deviceOf(tenant, 'up-to-date')).toMatchObject({ lastOffered: null });
+      expect(await deviceOf(tenant, 'elsewhere')).toMatchObject({ lastOffered: null });
+      await checkIn(tenant, 'offered', '2.0.0');
+      expect(await deviceOf(tenant, 'offered')).toMatchObject({ version: '2.0.0', lastOffered });
+    });
+
+    it('the newest version wins, whatever it is, and every change is in the history (4.7 rule 6)', async () => {
+      const tenant = await createTenant(node);
+      await checkIn(tenant, 'd', '1.0.0');
+      await checkIn(tenant, 'd', '2.0.0');
+      await checkIn(tenant, 'd', '1.5.0');
+      await check(node, tenant, 'v1.5', { device: 'd' });
+      // The newest is told by the millisecond.
+      await sleep(5);
+      await report(node, tenant, [{ deviceId: 'd', version: '3.0.0', platform: 'linux' }]);
+      const device = await deviceOf(tenant);
+      expect(device).toMatchObject({ deviceId: 'd', version: '3.0.0', source: 'push' });
+      const history = device.history as Fields[];
+      expect(history.map(({ from, to }) => [from, to])).toEqual([
+        ['1.5.0', '3.0.0'],
+        ['2.0.0', '1.5.0'],
+        ['1.0.0', '2.0.0'],
+        [null, '1.0.0'],
+      ]);
+      const times = history.map(({ at }) => String(at));
+      expect(times).toEqual([...times].sort().reverse());
+      expect(times.at(-1)).toBe(device.firstSeen);
+      for (const time of times) expect(time).toMatch(TIMESTAMP);
+    });
+
+    it('many at once from one device end at the last one (4.7 rule 6)', async () => {
+      const tenant = await createTenant(node);
+      for (let minor = 0; minor < 60; minor++)
+        await check(node, tenant, `1.${minor}`, { device: 'd' });
+      await eventually('the last version', async () => {
+        const [device] = await devicesOf(node, tenant);
+        return device?.version === '1.59.0';
+      });
+      await sleep(SETTLE_MS);
+      expect((await devicesOf(node, tenant)).map(({ version }) => version)).toEqual(['1.59.0']);
+    });
+
+    it('without a device header, or with one too long to count, leave no trace (4.7, Decision)', async () => {
+      const tenant = await createTenant(node);
+      await check(node, tenant, '1.0.0');
+      await check(node, tenant, '1.0.0', { device: '' });
+      await check(node, tenant, '1.0.0', { device: 'x'.repeat(129) });
+      await check(node, tenant, '1.0.0', { device: bytesOf(`x${'🚀'.repeat(127)}x`) });
+      await checkIn(tenant, 'd', '1.0.0');
+      await sleep(SETTLE_MS);
+      expect((await devicesOf(node, tenant)).map(({ deviceId }) => deviceId)).toEqual(['d']);
+    });
+
+    it('that are refused leave no trace (4.7)', async () => {
+      const tenant = await createTenant(node);
+      const answers = [
+        await check(node, tenant, 'not-a-version', { device: 'a' }),
+        await check(node, tenant, '1.0.0', { device: 'b', channel: 'nightly' }),
+        await check(node, tenant, '1.0.0', { device: 'c', query: 'l.=x' }),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([400, 404, 400]);
+      await sleep(SETTLE_MS);
+      expect(await devicesOf(node, tenant)).toEqual([]);
+    });
+
+    it('device ids are 1 to 128 characters of UTF-8 (Decision)', async () => {
+      const tenant = await createTenant(node);
+      const ids = ['x', `x${'é'.repeat(126)}x`, `x${'🚀'.repeat(126)}x`];
+      for (const id of ids) await check(node, tenant, '1.0.0', { device: bytesOf(id) });
+      await eventually('all are listed', async () => {
+        return (await devicesOf(node, tenant)).length === ids.length;
+      });
+      const listed = (await devicesOf(node, tenant)).map(({ deviceId }) => deviceId);
+      expect(listed.sort()).toEqual(ids.sort());
+    });
+
+    it('a device of two apps is a device of each (2, DeviceState)', async () => {
+      const [tenant, other] = [await createTenant(node), await createTenant(node)];
+      await checkIn(tenant, 'd', '1.0.0');
+      await checkIn(other, 'd', '2.0.0');
+      expect(await deviceOf(tenant)).toMatchObject({ version: '1.0.0' });
+      const unknown = await admin(node, 'GET', `device?app=${tenant.app}&deviceId=e`);
+      expect([unknown.status, unknown.body]).toEqual([404, { error: 'Unknown device' }]);
+    });
+
+    it('none is lost when the node is stopped right after them (operators: SIGTERM)', async () => {
+      const tenant = await createTenant(node);
+      const devices = await checkMany(tenant, 300);
+      await node.stop();
+      node = await node.restart();
+      await eventually('all devices are listed', async () => {
+        return (await devicesOf(node, tenant)).length === devices.length;
+      });
+      const listed = await devicesOf(node, tenant);
+      expect(listed.map(({ deviceId }) => deviceId)).toEqual(devices);
+      for (const { deviceId, version } of listed) {
+        expect(version).toBe(`1.0.${Number(String(deviceId).split('-')[1]) % 3}`);
+      }
+    });
+  });
+
+  describe('counts', () => {
+    it('of the fleet equal a recount of the device list (4.7 rule 6)', async () => {
+      const tenant = await createTenant(node);
+      await checkMany(tenant, 90);
+      await report(node, tenant, [
+        { deviceId: 'device-0', version: '2.0.0', platform: 'windows', channel: 'beta' },
+        { deviceId: 'pushed', version: '2.0.0', platform: 'windows', channel: 'beta' },
+      ]);
+      await checkMany(tenant, 30, 'other');
+      await expectCounts(tenant, 121);
+      // Everybody moves on: what was counted before must not be counted any more.
+      const devices = (await devicesOf(node, tenant)).map(({ deviceId }) => String(deviceId));
+      for (const device of devices.slice(0, 60)) await check(node, tenant, '3.0.0', { device });
+      await eventually('all have moved', async () => {
+        return (await devicesOf(node, tenant, 'version=3.0.0&limit=1000')).length === 60;
+      });
+      await expectCounts(tenant, 121);
+    });
+
+    it('of an app without devices are empty (4.7 rule 6)', async () => {
+      const tenant = await createTenant(node);
+      expect(await view(tenant, 'fleet?')).toEqual({ cells: [] });
+      expect(await view(tenant, 'adoption?')).toEqual({ points: [] });
+      expect(await view(tenant, 'devices?')).toEqual({ devices: [], next: null });
+    });
+
+    it.each(['since=yesterday', 'since=0000-01-01T00:00:00Z'])(
+      'adoption with `%s` is 400 that names it',
+      async (query) => {
+        const tenant = await createTenant(node);
+        const answer = await admin(node, 'GET', `adoption?app=${tenant.app}&${query}`);
+        expect([answer.status, answer.body]).toEqual([
+          400,
+          { error: 'since: Must be an RFC 3339 time' },
+        ]);
+        const path = `adoption?since=2020-01-01T00:00:00${encodeURIComponent('+23:59')}&`;
+        expect(await view(tenant, path)).toEqual({ points: [] });
+      },
+    );
+
+    it('of checks are in the metrics: accepted, then stored (operators: Health)', async () => {
+      const tenant = await createTenant(node);
+      // What other tests have left on its way is counted first.
+      await sleep(SETTLE_MS);
+      const before = await metrics();
+      await checkMany(tenant, 50);
+      await eventually('50 more are accepted and stored', async () => {
+        const after = await metrics();
+        return after.accepted - before.accepted === 50 && after.stored - before.stored === 50;
+      });
+      await sleep(1000);
+      const after = await metrics();
+      expect(after.stored - before.stored).toBe(50);
+      expect(after.dropped).toBe(0);
+    });
+  });
+
+  describe('the device list', () => {
+    const FLEET: readonly Fields[] = [
+      { deviceId: 'a', version: '1.0.0', platform: 'linux', labels: { ring: 'inner', eq: 'a=b' } },
+      { deviceId: 'b', version: '1.0.0', platform: 'darwin', channel: 'beta' },
+      { deviceId: 'c', version: '2.0.0', platform: 'linux', channel: 'beta' },
+      { deviceId: 'd', version: '2.0.0', platform: 'windows', labels: { ring: 'outer' } },
+      { deviceId: 'e', version: '2.0.0+5', platform: 'linux', labels: { ring: '' } },
+    ];
+
+    async function withFleet(): Promise<Tenant> {
+      const tenant = await createTenant(node);
+      expect((await report(node, tenant, FLEET)).status).toBe(200);
+      return tenant;
+    }
+
+    it.each([
+      ['', 'abcde'],
+      ['version=1.0.0', 'ab'],
+      ['version=2.0.0%2B5', 'e'],
+      ['version=9', ''],
+      ['channel=beta', 'bc'],
+      ['platform=linux', 'ace'],
+      ['label=ring%3Dinner', 'a'],
+      ['label=ring%3D', 'e'],
+      ['label=eq%3Da%3Db', 'a'],
+      ['label=inner%3Dring', ''],
+      ['version=2.0.0&channel=beta&platform=linux', 'c'],
+      ['version=1.0.0&platform=windows', ''],
+      ['after=b', 'cde'],
+      ['after=e', ''],
+      ['limit=2', 'ab'],
+      ['platform=linux&after=a&limit=1', 'c'],
+      ['seenSince=2020-01-01T00:00:00Z', 'abcde'],
+      ['seenSince=2020-01-01T00:00:00%2B02:00', 'abcde'],
+      ['seenSince=2020-01-01T00:00:00%2B23:59', 'abcde'],
+      ['seenSince=0001-01-01T00:00:00Z', 'abcde'],
+      ['seenSince=9999-12-31T23:59:59.999Z', ''],
+      ['seenSince=2100-01-01T00:00:00Z', ''],
+    ])('filtered by `%s` is %s', async (query, ids) => {
+      const tenant = await withFleet();
+      const listed = await devicesOf(node, tenant, query);
+      expect(listed.map(({ deviceId }) => deviceId).join('')).toBe(ids);
+    });
+
+    it('since a moment has only the devices seen at or after it', async () => {
+      const tenant = await withFleet();
+      const [first] = await devicesOf(node, tenant);
+      await sleep(20);
+      await report(node, tenant, [{ ...FLEET[2], version: '2.1.0' }]);
+      const { lastSeen } = await deviceOf(tenant, 'c');
+      expect(String(lastSeen) > String(first?.lastSeen)).toBe(true);
+      const since = async (time: unknown) => {
+        const listed = await devicesOf(node, tenant, `seenSince=${time}`);
+        return listed.map(({ deviceId }) => deviceId).join('');
+      };
+      expect(await since(lastSeen)).toBe('c');
+      expect(await since(first?.lastSeen)).toBe('abcde');
+    });
+
+    it.each([1, 7, 1000])('in pages of %i has every device once, in order', async (limit) => {
+      const tenant = await createTenant(node);
+      const ids = ['B', 'a', 'ä', '🚀', ' ', 'z', '%', "'", '\\', '/'].flatMap((id) => [
+        id,
+        `${id}1`,
+      ]);
+      const devices = ids.map((deviceId) => ({ deviceId, version: '1', platform: 'linux' }));
+      await report(node, tenant, devices);
+      const seen: string[] = [];
+      for (let after: string | undefined; ; ) {
+        const from = after === undefined ? '' : `&after=${encodeURIComponent(after)}`;
+        const answer = await admin(node, 'GET', `devices?app=${tenant.app}&limit=${limit}${from}`);
+        const { devices: listed } = answer.body as { devices: Fields[] };
+        const page = listed.map(({ deviceId }) => String(deviceId));
+        expect(page.length).toBeLessThanOrEqual(limit);
+        seen.push(...page);
+        if (answer.body?.next === null) break;
+        expect(answer.body?.next).toBe(page.at(-1));
+        after = page.at(-1);
+      }
+      expect(seen.length).toBe(ids.length);
+      expect([...seen].sort()).toEqual([...ids].sort());
+    });
+
+    it.each([
+      'limit=0',
+      'limit=1001',
+      'limit=x',
+      'limit=1.5',
+      'limit=-1',
+      'label=ring',
+      'label=%3Dinner',
+      'seenSince=yesterday',
+      'seenSince=2026-01-01',
+      'seenSince=2026-13-01T00:00:00Z',
+      'seenSince=0000-01-01T00:00:00Z',
+      'seenSince=0001-01-01T00:00:00%2B01:00',
+    ])('with `%s` is 400 that names it', async (query) => {
+      const tenant = await withFleet();
+      const answer = await admin(node, 'GET', `devices?app=${tenant.app}&${query}`);
+      expect(answer.status).toBe(400);
+      expect(String(answer.body?.error).startsWith(`${query.split('=')[0]}: `)).toBe(true);
+    });
+
+    it.each(['devices', 'fleet', 'adoption', 'live', 'device?deviceId=d'])(
+      '`%s` without app is 400, of an unknown app 404, without the token 401',
+      async (path) => {
+        const tenant = await createTenant(node);
+        const [name, more = ''] = path.split('?');
+        expect((await admin(node, 'GET', path)).status).toBe(400);
+        const unknown = await admin(node, 'GET', `${name}?app=no-${randomId()}&${more}`);
+        expect([unknown.status, unknown.body]).toEqual([404, { error: 'Unknown app' }]);
+        const url = `/console/api/${name}?app=${tenant.app}&${more}`;
+        expect((await send(node, 'GET', url)).status).toBe(401);
+        const headers = { authorization: `Bearer ${tenant.secret}` };
+        expect((await send(node, 'GET', url, { headers })).status).toBe(401);
+      },
+    );
+
+    it('is what `sluice devices` prints, as far as its limit goes (operators: Command line)', async () => {
+      const tenant = await withFleet();
+      const all = await sluice('devices', '--app', tenant.app, '--json');
+      expect([all.code, all.stderr]).toEqual([0, '']);
+      expect(JSON.parse(all.stdout).devices).toEqual(await devicesOf(node, tenant));
+      const two = await sluice('devices', '--app', tenant.app, '--limit', '2', '--json');
+      const ids = (JSON.parse(two.stdout).devices as Fields[]).map(({ deviceId }) => deviceId);
+      expect(ids).toEqual(['a', 'b']);
+    });
+
+    it('of an unknown app, or with a limit that is none, fails in one line (operators: Command line)', async () => {
+      const unknown = await sluice('devices', '--app', `no-${randomId()}`, '--json');
+      expect([unknown.code, unknown.stdout]).toEqual([1, '']);
+      expect(unknown.stderr).toMatch(/^sluice: [^\n]+\n$/);
+      const nonsense = await sluice('devices', '--app', 'a', '--limit', 'many', '--json');
+      expect([nonsense.code, nonsense.stdout]).toEqual([2, '']);
+      expect((await sluice('devices', '--json')).code).toBe(2);
+    });
+  });
+
+  describe('the live feed', () => {
+    it('tells the true number of check-ins, and a bounded sample of them (4.5, 4.7 rule 6)', async () => {
+      const [tenant, other] = [await createTenant(node), await createTenant(node)];
+      const live = await watch(tenant);
+      await checkMany(tenant, 200);
+      await checkMany(other, 5, 'stranger');
+      const devices = [1, 2, 3].map((at) => ({
+        deviceId: `pushed-${at}`,
+        version: '1.0.0',
+        platform: 'linux',
+      }));
+      await report(node, tenant, devices);
+      const count = () => live.events.reduce((sum, event) => sum + event.count, 0);
+      await eventually('203 are told', () => count() >= 203);
+      await sleep(SETTLE_MS);
+      expect(count()).toBe(203);
+      for (const { samples, count: told } of live.events) {
+        expect(samples.length).toBeLessThanOrEqual(Math.min(told, 20));
+        for (const { deviceId } of samples) expect(deviceId).toMatch(/^(device|pushed)-/);
+      }
+      const sample = live.events[0]?.samples[0];
+      expect(sample).toMatchObject({
+        deviceId: expect.any(String),
+        channel: 'stable',
+        version: expect.stringMatching(/^1\.0\./),
+        platform: 'linux',
+        source: expect.stringMatching(/^(push|pull)$/),
+      });
+      await live.leave();
+    });
+
+    it('ends when the watcher leaves, and the service goes on (4.7)', async () => {
+      const tenant = await createTenant(node);
+      const watchers = await Promise.all(Array.from({ length: 30 }, () => watch(tenant)));
+      await Promise.all(watchers.map(({ leave }) => leave()));
+      await checkIn(tenant, 'd', '1.0.0');
+      const again = await watch(tenant);
+      await check(node, tenant, '1.0.0', { device: 'e' });
+      await eventually('a new watcher hears', () => again.events.length > 0);
+      await again.leave();
+      expect((await send(node, 'GET', '/healthz')).status).toBe(200);
+    });
+
+    it('does not hold up the stop of the node (operators: SIGTERM)', async () => {
+      const tenant = await createTenant(node);
+      const live = await watch(tenant);
+      const start = performance.now();
+      await node.stop();
+      expect(performance.now() - start).toBeLessThan(9000);
+      await live.leave();
+      node = await node.restart();
+    });
+  });
+
+  /** The fleet's cells and the current adoption, against the device list. */
+  async function expectCounts(tenant: Tenant, total: number): Promise<void> {
+    await eventually('all are listed', async () => {
+      return (await devicesOf(node, tenant)).length === total;
+    });
+    const listed = await devicesOf(node, tenant);
+    const recount = new Map<string, number>();
+    for (const { channel, version, platform } of listed) {
+      const key = [channel, version, platform].join(' ');
+      recount.set(key, (recount.get(key) ?? 0) + 1);
+    }
+    const { cells } = await view(tenant, 'fleet?');
+    expect(tally(cells as Fields[])).toEqual(Object.fromEntries(recount));
+    const { points } = await view(tenant, 'adoption?');
+    for (const { hour } of points as Fields[]) expect(hour).toMatch(HOUR);
+    const last = (points as Fields[]).at(-1)?.hour;
+    // Only a test that runs over a full hour sees two of them.
+    const isOneHour = (points as Fields[]).every(({ hour }) => hour === last);
+    if (isOneHour) expect(tally(points as Fields[])).toEqual(Object.fromEntries(recount));
+  }
+
+  async function metrics(): Promise<{ accepted: number; stored: number; dropped: number }> {
+    const { text } = await send(node, 'GET', '/metrics');
+    const read = (outcome: string) =>
+      Number(text.match(`sluice_check_ins_total\\{outcome="${outcome}"\\} (\\d+)`)?.[1] ?? 0);
+    return { accepted: read('accepted'), stored: read('stored'), dropped: read('dropped') };
+  }
+
+  /** Opens the live feed of the app; resolves once it is open. */
+  async function watch(tenant: Tenant): Promise<{ events: Live[]; leave(): Promise<void> }> {
+    const leaving = new AbortController();
+    const response = await fetch(`${node.url}/console/api/live?app=${tenant.app}`, {
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+      signal: leaving.signal,
+    });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    const events: Live[] = [];
+    const reading = readEvents(response, events);
+    return {
+      events,
+      async leave() {
+        leaving.abort();
+        await reading;
+      },
+    };
+  }
+
+  function sluice(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+    return new Promise((resolve) => {
+      execFile(
+        process.execPath,
+        [COMMAND, ...args],
+        { env: { PATH: process.env.PATH, SLUICE_URL: node.url, ADMIN_TOKEN }, timeout: 30_000 },
+        (error, stdout, stderr) =>
+          resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
+      );
+    });
+  }
+});
+
+/** Collects the events of a stream until it ends, however it ends. */
+async function readEvents(response: Response, events: Live[]): Promise<void> {
+  let rest = '';
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of response.body ?? []) {
+      const blocks = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split('\n\n');
+      rest = blocks.pop() ?? '';
+      for (const block of blocks) {
+        if (block.startsWith(':')) continue;
+        const data = /^event: check-ins\ndata: (.*)$/.exec(block)?.[1];
+        events.push(JSON.parse(data ?? `"not an event: ${block}"`) as Live);
+      }
+    }
+  } catch {
+    // Left, or the node ended.
+  }
+}
+
+/** Devices by where they are. */
+function tally(cells: readonly Fields[]): Fields {
+  return Object.fromEntries(
+    cells.map(({ channel, version, platform, devices }) => [
+      [channel, version, platform].join(' '),
+      devices,
+    ]),
+  );
+}
+
+/** UTF-8 bytes as `fetch` takes them for a header. */
+function bytesOf(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1');
+}

@@ -1,0 +1,516 @@
+// Planning update waves (contract 4.6, Decision, 7 and 8; resolutions: Decision, Offered, Push mode):
+// a wave gets for every device what the update check would have answered it, and writes what it must.
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describeOnBackends } from '../support/backend.ts';
+import { sleep } from '../support/eventually.ts';
+import type { ServingNode } from '../support/node.ts';
+import {
+  type Answer,
+  ARTIFACT,
+  admin,
+  check,
+  control,
+  createTenant,
+  decisions,
+  devicesOf,
+  publish,
+  randomId,
+  report,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
+
+type Fields = Record<string, unknown>;
+type Decision = { readonly deviceId: string; readonly update: Fields | null };
+type WaveDevice = {
+  readonly deviceId: string;
+  readonly version: string;
+  readonly platform: string;
+  readonly arch?: string;
+};
+
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const DEVICE = { deviceId: 'd', version: '1.0.0', platform: 'linux', arch: 'x86_64' } as const;
+const RATE_LIMIT = 300;
+/** Longer than check-ins take from a check into the device list. */
+const SETTLE_MS = 2500;
+
+describeOnBackends('fleet decisions', (backend) => {
+  let node: ServingNode;
+  beforeAll(async () => {
+    node = await backend.start();
+  });
+  afterAll(() => node?.dispose());
+
+  /** A tenant with 2.0.0 on stable. */
+  async function withRelease(more: Fields = {}): Promise<Tenant> {
+    const tenant = await createTenant(node);
+    expect((await publish(node, tenant, '2.0.0', more)).status).toBe(201);
+    return tenant;
+  }
+
+  /** Plans a wave, which must be answered. */
+  async function plan(
+    tenant: Tenant,
+    devices: readonly unknown[],
+    more: Fields = {},
+  ): Promise<readonly Decision[]> {
+    const answer = await decisions(node, tenant, devices, more);
+    expect(answer.status, answer.text).toBe(200);
+    const planned = answer.body?.decisions as Decision[];
+    expect(answer.body?.updatesOffered).toBe(planned.filter(({ update }) => update).length);
+    return planned;
+  }
+
+  async function versionsFor(tenant: Tenant, devices: readonly unknown[], more: Fields = {}) {
+    return (await plan(tenant, devices, more)).map(({ update }) => update?.version ?? null);
+  }
+
+  /** Whether the release counts as offered: its roll-out cannot be lowered then. */
+  async function isOffered(tenant: Tenant, version = '2.0.0'): Promise<boolean> {
+    const { status } = await control(node, tenant, version, { rollout: 0 });
+    expect([200, 422]).toContain(status);
+    return status === 422;
+  }
+
+  describe('the answer', () => {
+    it("is 200 with exactly the contract's fields, nothing more (4.6, Decision)", async () => {
+      const tenant = await withRelease({ notes: 'Größer & "better"' });
+      const devices = [DEVICE, { ...DEVICE, deviceId: 'e "ü"', version: '2.0.0' }];
+      const answer = await decisions(node, tenant, devices);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-type')).toBe('application/json');
+      expect(answer.body).toStrictEqual({
+        app: tenant.app,
+        channel: 'stable',
+        decisions: [
+          {
+            deviceId: 'd',
+            update: {
+              version: '2.0.0',
+              notes: 'Größer & "better"',
+              pub_date: expect.stringMatching(TIMESTAMP),
+              url: ARTIFACT.url,
+              signature: ARTIFACT.signature,
+              updateMode: 'optional',
+            },
+          },
+          { deviceId: 'e "ü"', update: null },
+        ],
+        updatesOffered: 1,
+      });
+      const keys = [...Object.keys(answer.body ?? {})];
+      expect(keys).toEqual(['app', 'channel', 'decisions', 'updatesOffered']);
+    });
+
+    it('names the app by its ref when it was addressed by its id (4.6)', async () => {
+      const tenant = await withRelease();
+      const answer = await decisions(node, tenant, [DEVICE], { app: tenant.appId });
+      expect([answer.body?.app, answer.body?.updatesOffered]).toEqual([tenant.app, 1]);
+    });
+
+    it('is for the channel asked for, stable by default (4.6)', async () => {
+      const tenant = await withRelease();
+      await publish(node, tenant, '3.0.0', { channel: 'beta' });
+      expect(await versionsFor(tenant, [DEVICE])).toEqual(['2.0.0']);
+      const beta = await decisions(node, tenant, [DEVICE], { channel: 'beta' });
+      expect(beta.body?.channel).toBe('beta');
+      expect(beta.body?.decisions).toMatchObject([{ update: { version: '3.0.0' } }]);
+    });
+
+    it('is null when up to date, outside the cohort, not targeted or without an artifact (2)', async () => {
+      const tenant = await withRelease();
+      await publish(node, tenant, '3.0.0', { rollout: 0 });
+      await publish(node, tenant, '3.1.0', { targets: { matchLabels: { ring: ['inner'] } } });
+      const none = [
+        { ...DEVICE, version: '2.0.0' },
+        { ...DEVICE, version: '2.0.1' },
+        { ...DEVICE, platform: 'darwin' },
+        { ...DEVICE, arch: 'aarch64' },
+        { ...DEVICE, arch: undefined },
+      ];
+      expect(await versionsFor(tenant, none)).toEqual(none.map(() => null));
+      const empty = await createTenant(node);
+      expect(await versionsFor(empty, [DEVICE])).toEqual([null]);
+    });
+
+    it('has one decision per device in the order of the devices, 500 of them (4.6, 8)', async () => {
+      const tenant = await withRelease();
+      const devices = Array.from({ length: 500 }, (_, index) => ({
+        ...DEVICE,
+        deviceId: randomUUID(),
+        version: index % 3 === 0 ? '2.0.0' : '1.0.0',
+      }));
+      const planned = await plan(tenant, devices);
+      expect(planned.map(({ deviceId }) => deviceId)).toEqual(devices.map((each) => each.deviceId));
+      expect(planned.map(({ update }) => update === null)).toEqual(
+        devices.map(({ version }) => version === '2.0.0'),
+      );
+      expect(await devicesOf(node, tenant)).toHaveLength(500);
+    });
+
+    it('for a device named twice has each decision in order; the last is stored (Push mode)', async () => {
+      const tenant = await withRelease();
+      await publish(node, tenant, '3.0.0', { artifacts: [{ ...ARTIFACT, platform: 'windows' }] });
+      const devices = [
+        DEVICE,
+        { ...DEVICE, platform: 'windows' },
+        { ...DEVICE, version: '2.0.0' },
+        { ...DEVICE, deviceId: 'other' },
+        { ...DEVICE, version: '1.5.0', platform: 'darwin', arch: 'aarch64' },
+      ];
+      expect(await versionsFor(tenant, devices)).toEqual(['2.0.0', '3.0.0', null, '2.0.0', null]);
+      const [stored, other, ...rest] = await devicesOf(node, tenant);
+      expect(rest).toEqual([]);
+      expect(other).toMatchObject({ deviceId: 'other', version: '1.0.0' });
+      expect(stored).toMatchObject({ version: '1.5.0', platform: 'darwin', arch: 'aarch64' });
+    });
+  });
+
+  describe('the same decision as the update check (4.6)', () => {
+    it.each([1, 2, 3])('for random devices on a random catalog (%i)', async (seed) => {
+      const random = seeded(seed);
+      const tenant = await createTenant(node);
+      await makeCatalog(tenant, random);
+      const devices = Array.from({ length: 250 }, () => randomDevice(random));
+      await labelSome(tenant, devices, random);
+      const dry = await plan(tenant, devices, { dryRun: true });
+      const checked: Decision[] = [];
+      for (let from = 0; from < devices.length; from += 25) {
+        const group = devices.slice(from, from + 25);
+        checked.push(...(await Promise.all(group.map((device) => checkOf(tenant, device)))));
+      }
+      expect(dry).toEqual(checked);
+      expect(await plan(tenant, devices)).toEqual(checked);
+      // The catalog would prove little if everybody got the same.
+      const updates = checked.map(({ update }) => update);
+      const versions = new Set(updates.map((update) => update?.version));
+      expect(versions.size).toBeGreaterThanOrEqual(4);
+      expect(updates).toContainEqual(expect.objectContaining({ allowDowngrade: true }));
+      expect(updates).toContainEqual(expect.objectContaining({ updateMode: 'required' }));
+      expect(updates).toContainEqual(expect.objectContaining({ updateMode: 'optional' }));
+      expect(updates).toContain(null);
+    });
+
+    it('the cohort of a device is the same, and stays as the roll-out rises (Decision, cohort)', async () => {
+      const tenant = await withRelease({ rollout: 30 });
+      const devices = Array.from({ length: 300 }, () => ({ ...DEVICE, deviceId: randomUUID() }));
+      let before = new Set<string>();
+      for (const rollout of [30, 60, 100]) {
+        await control(node, tenant, '2.0.0', { rollout });
+        const planned = await plan(tenant, devices);
+        const inside = new Set(planned.filter(({ update }) => update).map((each) => each.deviceId));
+        expect([...before].filter((id) => !inside.has(id))).toEqual([]);
+        expect(inside.size / devices.length).toBeGreaterThan(rollout / 100 - 0.12);
+        expect(inside.size / devices.length).toBeLessThan(rollout / 100 + 0.12);
+        before = inside;
+      }
+    });
+
+    it('is by the stored labels, right after they were reported (Decision, labels)', async () => {
+      const targets = { matchLabels: { ring: ['inner'] } };
+      const tenant = await withRelease({ targets });
+      const devices = ['in', 'out', 'new'].map((deviceId) => ({ ...DEVICE, deviceId }));
+      await report(node, tenant, [
+        { ...DEVICE, deviceId: 'in', labels: { ring: 'inner' } },
+        { ...DEVICE, deviceId: 'out', labels: { ring: 'outer' } },
+      ]);
+      expect(await versionsFor(tenant, devices)).toEqual(['2.0.0', null, null]);
+      await report(node, tenant, [{ ...DEVICE, deviceId: 'new', labels: { ring: 'inner' } }]);
+      expect(await versionsFor(tenant, devices)).toEqual(['2.0.0', null, '2.0.0']);
+    });
+
+    it('leaves the stored labels as they are (4.6)', async () => {
+      const tenant = await withRelease();
+      await report(node, tenant, [{ ...DEVICE, labels: { ring: 'inner' } }]);
+      await plan(tenant, [{ ...DEVICE, version: '1.5.0' }]);
+      const [device] = await devicesOf(node, tenant);
+      expect(device).toMatchObject({ version: '1.5.0', labels: { ring: 'inner' } });
+    });
+  });
+
+  describe('a device without arch (Decision)', () => {
+    const wide = { platform: 'linux', url: 'https://downloads.example.com/wide' };
+    const universal = {
+      ...wide,
+      arch: 'universal',
+      url: 'https://downloads.example.com/universal',
+    };
+    const archless = { deviceId: 'd', version: '1.0.0', platform: 'linux' };
+
+    it.each([
+      ['the platform-wide artifact first', [ARTIFACT, universal, wide], 'wide'],
+      ['then universal', [ARTIFACT, universal], 'universal'],
+      ['never an artifact for one arch', [ARTIFACT], null],
+    ])('gets %s', async (_, artifacts, file) => {
+      const tenant = await withRelease({ artifacts });
+      const [decision] = await plan(tenant, [archless]);
+      const url = decision?.update?.url;
+      expect(url === undefined ? null : String(url).split('/').at(-1)).toBe(file);
+    });
+
+    it('has no $arch to be targeted by: only DoesNotExist holds', async () => {
+      const on = (operator: string, ...values: string[]) => ({
+        targets: { matchExpressions: [{ key: '$arch', operator, ...(values[0] && { values }) }] },
+        artifacts: [wide],
+      });
+      const cases = [
+        [on('DoesNotExist'), '2.0.0', null],
+        [on('Exists'), null, '2.0.0'],
+        [on('NotIn', 'aarch64'), null, '2.0.0'],
+        [on('In', 'amd64'), null, '2.0.0'],
+      ] as const;
+      for (const [release, without, with_] of cases) {
+        const tenant = await withRelease(release);
+        expect(await versionsFor(tenant, [archless, DEVICE])).toEqual([without, with_]);
+      }
+    });
+  });
+
+  describe('what is written', () => {
+    it('a dry run writes nothing: no device, no check-in, no offer (4.6)', async () => {
+      const tenant = await withRelease();
+      await publish(node, tenant, '2.1.0');
+      await report(node, tenant, [{ ...DEVICE, deviceId: 'known', version: '0.1.0' }]);
+      const before = await devicesOf(node, tenant);
+      const devices = [DEVICE, { ...DEVICE, deviceId: 'known' }];
+      expect(await versionsFor(tenant, devices, { dryRun: true })).toEqual(['2.1.0', '2.1.0']);
+      await sleep(SETTLE_MS);
+      expect(await devicesOf(node, tenant)).toEqual(before);
+      const { body } = await admin(node, 'GET', `fleet?app=${tenant.app}`);
+      expect(body?.cells).toEqual([
+        { channel: 'stable', version: '0.1.0', platform: 'linux', devices: 1 },
+      ]);
+      expect(await isOffered(tenant, '2.1.0')).toBe(false);
+    });
+
+    it('dryRun false is the default: the release counts as offered then (4.6, Offered)', async () => {
+      for (const more of [{}, { dryRun: false }]) {
+        const tenant = await withRelease();
+        expect(await versionsFor(tenant, [DEVICE], more)).toEqual(['2.0.0']);
+        expect(await isOffered(tenant)).toBe(true);
+      }
+    });
+
+    it('only what was in a decision counts as offered (Offered)', async () => {
+      const tenant = await withRelease();
+      await publish(node, tenant, '2.1.0');
+      await plan(tenant, [{ ...DEVICE, version: '2.1.0' }]);
+      expect(await isOffered(tenant)).toBe(false);
+      expect(await isOffered(tenant, '2.1.0')).toBe(false);
+      await control(node, tenant, '2.1.0', { rollout: 100 });
+      await plan(tenant, [DEVICE]);
+      expect(await isOffered(tenant)).toBe(false);
+      expect(await isOffered(tenant, '2.1.0')).toBe(true);
+    });
+
+    it('every device is visible as a check-in with source push and its last offer (4.6, Push mode)', async () => {
+      const tenant = await withRelease();
+      await plan(tenant, [DEVICE, { deviceId: 'e', version: 'v3', platform: 'macOS' }]);
+      const [offered, none] = await devicesOf(node, tenant);
+      expect(offered).toStrictEqual({
+        ...DEVICE,
+        channel: 'stable',
+        labels: {},
+        source: 'push',
+        firstSeen: expect.stringMatching(TIMESTAMP),
+        lastSeen: expect.stringMatching(TIMESTAMP),
+        lastOffered: { version: '2.0.0', at: expect.stringMatching(TIMESTAMP) },
+      });
+      expect(none).toMatchObject({
+        version: '3.0.0',
+        platform: 'darwin',
+        arch: null,
+        lastOffered: null,
+      });
+    });
+
+    it('a device that asks itself and is planned for is one device (2, DeviceState)', async () => {
+      const tenant = await withRelease();
+      await report(node, tenant, [{ ...DEVICE, channel: 'beta' }]);
+      await plan(tenant, [{ ...DEVICE, version: '1.1.0' }]);
+      expect(await devicesOf(node, tenant)).toEqual([
+        expect.objectContaining({ deviceId: 'd', version: '1.1.0', channel: 'stable' }),
+      ]);
+    });
+
+    it('survives a kill -9 right after the answer (Push mode, Offered)', async () => {
+      const tenant = await withRelease();
+      await plan(tenant, [DEVICE]);
+      await node.kill();
+      node = await node.restart();
+      expect(await devicesOf(node, tenant)).toEqual([
+        expect.objectContaining({
+          ...DEVICE,
+          source: 'push',
+          lastOffered: { version: '2.0.0', at: expect.stringMatching(TIMESTAMP) },
+        }),
+      ]);
+      expect(await isOffered(tenant)).toBe(true);
+    });
+  });
+
+  describe('what is refused', () => {
+    it.each<[what: string, change: Fields, message: string | RegExp]>([
+      ['no devices', { devices: [] }, /^devices: /],
+      ['devices left out', { devices: undefined }, 'devices: Required'],
+      ['501 devices', { devices: Array.from({ length: 501 }, () => DEVICE) }, /^devices: /],
+      ['a version that is none', second({ version: 'x' }), 'devices.1.version: Invalid version'],
+      ['no platform', second({ platform: undefined }), 'devices.1.platform: Required'],
+      ['no deviceId', second({ deviceId: undefined }), 'devices.1.deviceId: Required'],
+      ['an empty deviceId', second({ deviceId: '' }), /^devices\.1\.deviceId: /],
+      ['129 characters', second({ deviceId: '🚀'.repeat(129) }), /^devices\.1\.deviceId: /],
+      ['NUL in a deviceId', second({ deviceId: 'a\u0000' }), /^devices\.1\.deviceId: /],
+      ['an empty arch', second({ arch: '' }), /^devices\.1\.arch: /],
+      ['labels of a device', second({ labels: {} }), 'devices.1.labels: Unrecognized key'],
+      ['a channel of a device', second({ channel: 'a' }), 'devices.1.channel: Unrecognized key'],
+      ['dryRun as a string', { dryRun: 'true' }, 'dryRun: Expected a boolean'],
+      ['dryRun null', { dryRun: null }, 'dryRun: Expected a boolean'],
+      ['dryRun misspelt', { dryrun: true }, 'dryrun: Unrecognized key'],
+      ['a number as channel', { channel: 7 }, 'channel: Expected a string'],
+      ['no app', { app: undefined }, 'app: Required'],
+    ])('%s is 400 that names it (4.6, 7)', async (_, change, message) => {
+      const tenant = await withRelease();
+      const answer = await decisions(node, tenant, [DEVICE], change);
+      expect(answer.status).toBe(400);
+      const error = String(answer.body?.error);
+      if (typeof message === 'string') expect(error).toBe(message);
+      else expect(error).toMatch(message);
+      expect(await devicesOf(node, tenant)).toEqual([]);
+      expect(await isOffered(tenant)).toBe(false);
+    });
+
+    it('an unknown app or channel is 404, as if another organization had no apps (4.6, 5)', async () => {
+      const [tenant, stranger] = [await withRelease(), await withRelease()];
+      for (const app of [`no-${randomId()}`, stranger.app, stranger.appId]) {
+        const answer = await decisions(node, tenant, [DEVICE], { app });
+        expect([answer.status, answer.body]).toEqual([404, { error: 'Unknown app' }]);
+      }
+      for (const dryRun of [false, true]) {
+        const answer = await decisions(node, tenant, [DEVICE], { channel: 'nightly', dryRun });
+        expect([answer.status, answer.body]).toEqual([404, { error: 'Unknown channel' }]);
+      }
+      expect(await devicesOf(node, stranger)).toEqual([]);
+      expect(await devicesOf(node, tenant)).toEqual([]);
+    });
+
+    it('without a valid key it is 401 (5)', async () => {
+      const tenant = await withRelease();
+      const body = { app: tenant.app, devices: [DEVICE] };
+      expect((await send(node, 'POST', '/api/v1/fleet/decisions', { body })).status).toBe(401);
+      expect((await decisions(node, { ...tenant, secret: 'x' }, [])).status).toBe(401);
+    });
+
+    it('one call is one hit of the rate limit, however many devices; a dry run too (4.6, 8)', async () => {
+      const tenant = await createTenant(node);
+      const devices = Array.from({ length: 10 }, (_, at) => ({ ...DEVICE, deviceId: `${at}` }));
+      const call = (): Promise<Answer> => decisions(node, tenant, devices, { dryRun: true });
+      for (let done = 0; done < RATE_LIMIT; done += 20) {
+        const answers = await Promise.all(Array.from({ length: 20 }, call));
+        expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+      }
+      const limited = await call();
+      expect([limited.status, limited.body]).toEqual([429, { error: 'Rate limit exceeded' }]);
+      expect(Number(limited.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    });
+  });
+
+  /** Twelve releases of every kind: staged, targeted, paused, deprecated, rolled back, for few or all. */
+  async function makeCatalog(tenant: Tenant, random: () => number): Promise<void> {
+    await admin(node, 'PATCH', 'channels', {
+      app: tenant.app,
+      name: 'stable',
+      minimumSupportedVersion: '1.3.0',
+    });
+    const artifacts = ['linux', 'darwin', 'windows'].flatMap((platform) =>
+      [undefined, 'x86_64', 'arm64', 'universal'].map((arch) => ({
+        platform,
+        ...(arch && { arch }),
+        url: `https://downloads.example.com/${platform}/${arch}`,
+      })),
+    );
+    for (let minor = 1; minor <= 12; minor++) {
+      const answer = await publish(node, tenant, `1.${minor}.0`, {
+        artifacts: minor % 3 === 0 ? artifacts : artifacts.filter(() => random() < 0.6),
+        rollout: minor % 4 === 0 ? 100 : 10 + Math.floor(random() * 40),
+        targets: minor % 4 === 1 ? pick(TARGETS, random) : null,
+        notes: `Notes of ${minor}`,
+      });
+      expect(answer.status, answer.text).toBe(201);
+    }
+    for (const [version, status] of [
+      ['1.12.0', 'rolled_back'],
+      ['1.6.0', 'rolled_back'],
+      ['1.7.0', 'deprecated'],
+      ['1.10.0', 'paused'],
+    ] as const) {
+      expect((await control(node, tenant, version, { status })).status).toBe(200);
+    }
+  }
+
+  async function labelSome(
+    tenant: Tenant,
+    devices: readonly WaveDevice[],
+    random: () => number,
+  ): Promise<void> {
+    const labelled = devices
+      .filter(() => random() < 0.6)
+      .map((device) => ({
+        ...device,
+        labels: { ring: pick(['inner', 'outer'], random), tier: pick(['gold', 'tin'], random) },
+      }));
+    expect((await report(node, tenant, labelled)).status).toBe(200);
+  }
+
+  async function checkOf(tenant: Tenant, device: WaveDevice): Promise<Decision> {
+    const { deviceId, version, platform, arch = 'x86_64' } = device;
+    const answer = await check(node, tenant, version, { device: deviceId, platform, arch });
+    expect([200, 204]).toContain(answer.status);
+    return { deviceId, update: answer.body ?? null };
+  }
+});
+
+/** Two devices, the second of which is changed. */
+function second(change: Fields): Fields {
+  return { devices: [DEVICE, { ...DEVICE, ...change }] };
+}
+
+const TARGETS = [
+  { matchLabels: { ring: ['inner'] } },
+  { matchLabels: { ring: ['inner', 'outer'], tier: ['gold'] } },
+  { matchExpressions: [{ key: 'ring', operator: 'DoesNotExist' }] },
+  { matchExpressions: [{ key: 'tier', operator: 'NotIn', values: ['gold'] }] },
+  { matchExpressions: [{ key: '$version', operator: 'VersionGte', values: ['1.4'] }] },
+  {
+    matchExpressions: [
+      { key: '$platform', operator: 'In', values: ['macOS', 'linux'] },
+      { key: 'ring', operator: 'Exists' },
+    ],
+  },
+];
+
+function randomDevice(random: () => number): WaveDevice {
+  return {
+    deviceId: Buffer.from(Array.from({ length: 12 }, () => random() * 256)).toString('hex'),
+    version: `1.${Math.floor(random() * 14)}.${pick([0, 0, 0, 1], random)}`,
+    platform: pick(['linux', 'darwin', 'macOS', 'win32', 'windows', 'freebsd'], random),
+    arch: pick(['x86_64', 'amd64', 'arm64', 'i686', 'universal'], random),
+  };
+}
+
+function pick<Item>(items: readonly Item[], random: () => number): Item {
+  return items[Math.floor(random() * items.length)] as Item;
+}
+
+/** A generator of numbers in [0, 1) that are the same in every run (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}

@@ -1,0 +1,409 @@
+// What an orchestrator reports about its devices (contract 4.5, DeviceState, 7 and 8; resolutions: Push
+// mode), asked over HTTP of a running node and seen where operators see it, in the console's device list.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describeOnBackends } from '../support/backend.ts';
+import type { ServingNode } from '../support/node.ts';
+import {
+  type Answer,
+  check,
+  createTenant,
+  devicesOf,
+  manage,
+  publish,
+  randomId,
+  report,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
+
+type Fields = Record<string, unknown>;
+
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const DEVICE = { deviceId: 'd', version: '1.0.0', platform: 'linux' } as const;
+const RATE_LIMIT = 300;
+/** One character, two UTF-16 units, four bytes. */
+const ROCKET = '🚀';
+
+describeOnBackends('fleet report', (backend) => {
+  let node: ServingNode;
+  beforeAll(async () => {
+    node = await backend.start();
+  });
+  afterAll(() => node?.dispose());
+
+  /** Reports devices, which must be taken. */
+  async function accept(tenant: Tenant, ...devices: Fields[]): Promise<void> {
+    const answer = await report(node, tenant, devices);
+    expect(answer.text).toBe(JSON.stringify({ app: tenant.app, received: devices.length }));
+    expect(answer.status).toBe(200);
+  }
+
+  /** Reports devices, which must be refused, and leave no trace. */
+  async function refuse(tenant: Tenant, devices: readonly unknown[], more: Fields = {}) {
+    const answer = await report(node, tenant, devices, more);
+    expect(answer.status, answer.text).toBe(400);
+    expect(answer.body).toStrictEqual({ error: expect.any(String) });
+    expect(await devicesOf(node, tenant)).toEqual([]);
+    return String(answer.body?.error);
+  }
+
+  /** The one device of the app. */
+  async function only(tenant: Tenant): Promise<Fields> {
+    const devices = await devicesOf(node, tenant);
+    expect(devices).toHaveLength(1);
+    return devices[0] ?? {};
+  }
+
+  describe('what is stored', () => {
+    it('is answered 200 with the app ref and how many were received, by ref and by id (4.5)', async () => {
+      const tenant = await createTenant(node);
+      for (const app of [tenant.app, tenant.appId]) {
+        const answer = await report(node, tenant, [DEVICE, { ...DEVICE, deviceId: 'e' }], { app });
+        expect(answer.status).toBe(200);
+        expect(answer.headers.get('content-type')).toBe('application/json');
+        expect(answer.body).toStrictEqual({ app: tenant.app, received: 2 });
+      }
+      expect((await devicesOf(node, tenant)).map(({ deviceId }) => deviceId)).toEqual(['d', 'e']);
+    });
+
+    it('is in the device list at once, with every field, as source push (4.5, operators: devices)', async () => {
+      const tenant = await createTenant(node);
+      const before = Date.now();
+      const labels = { ring: 'inner' };
+      await accept(tenant, { ...DEVICE, arch: 'aarch64', channel: 'beta', labels });
+      const device = await only(tenant);
+      expect(device).toStrictEqual({
+        deviceId: 'd',
+        version: '1.0.0',
+        platform: 'linux',
+        arch: 'aarch64',
+        channel: 'beta',
+        labels: { ring: 'inner' },
+        source: 'push',
+        firstSeen: expect.stringMatching(TIMESTAMP),
+        lastSeen: expect.stringMatching(TIMESTAMP),
+        lastOffered: null,
+      });
+      expect(device.firstSeen).toBe(device.lastSeen);
+      expect(Date.parse(String(device.lastSeen))).toBeGreaterThanOrEqual(before);
+      expect(Date.parse(String(device.lastSeen))).toBeLessThanOrEqual(Date.now());
+    });
+
+    it('has channel stable, no arch and no labels where they are left out (2, DeviceState)', async () => {
+      const tenant = await createTenant(node);
+      await accept(tenant, DEVICE);
+      expect(await only(tenant)).toMatchObject({ channel: 'stable', arch: null, labels: {} });
+    });
+
+    it.each(['no such channel', 'Größe/🚀'])(
+      'has an unknown channel as given: %s (Push mode)',
+      async (channel) => {
+        const tenant = await createTenant(node);
+        await accept(tenant, { ...DEVICE, channel });
+        expect(await only(tenant)).toMatchObject({ channel });
+      },
+    );
+
+    it('is one device per app and deviceId: a later report is its new state (2, DeviceState)', async () => {
+      const [tenant, other] = [await createTenant(node), await createTenant(node)];
+      await accept(tenant, { ...DEVICE, arch: 'x86_64', channel: 'beta' });
+      const first = await only(tenant);
+      await accept(tenant, { ...DEVICE, version: '0.9.0', platform: 'windows' });
+      await accept(other, { ...DEVICE, version: '7.0.0' });
+      const second = await only(tenant);
+      expect(second).toMatchObject({
+        version: '0.9.0',
+        platform: 'windows',
+        arch: null,
+        channel: 'stable',
+        firstSeen: first.firstSeen,
+      });
+      expect(String(second.lastSeen) >= String(first.lastSeen)).toBe(true);
+      expect(await only(other)).toMatchObject({ version: '7.0.0' });
+    });
+
+    it.each([
+      ['v1.2', '1.2.0'],
+      ['2026.01.15', '2026.1.15'],
+      ['V1-rc.01', '1.0.0-rc.1'],
+      ['1.2.3.4+5', '1.2.3.4+5'],
+    ])('counts equal versions as one: %s (Versions)', async (version, canonical) => {
+      const tenant = await createTenant(node);
+      await accept(tenant, { ...DEVICE, version });
+      expect(await only(tenant)).toMatchObject({ version: canonical });
+    });
+
+    it('of a device named twice is the last item, its labels merged in order (Push mode)', async () => {
+      const tenant = await createTenant(node);
+      await accept(
+        tenant,
+        { ...DEVICE, version: '3.0.0', labels: { a: '1', b: '1' }, channel: 'beta' },
+        { ...DEVICE, deviceId: 'other', labels: { a: 'x' } },
+        { ...DEVICE, version: '2.0.0', labels: { b: '2', c: '2' }, arch: 'x86_64' },
+        { ...DEVICE, version: '1.0.0' },
+      );
+      const [device, other] = await devicesOf(node, tenant);
+      expect(device).toMatchObject({ version: '1.0.0', channel: 'stable', arch: null });
+      expect(device?.labels).toEqual({ a: '1', b: '2', c: '2' });
+      expect(other?.labels).toEqual({ a: 'x' });
+    });
+
+    it('is up to 500 devices in one call (4.5, 8)', async () => {
+      const tenant = await createTenant(node);
+      const devices = Array.from({ length: 500 }, (_, index) => ({
+        ...DEVICE,
+        deviceId: `device-${String(index).padStart(3, '0')}`,
+        version: `1.0.${index}`,
+      }));
+      await accept(tenant, ...devices);
+      const listed = await devicesOf(node, tenant);
+      expect(listed.map(({ deviceId, version }) => ({ deviceId, version }))).toEqual(
+        devices.map(({ deviceId, version }) => ({ deviceId, version })),
+      );
+    });
+
+    it('survives a kill -9 right after the answer (Push mode)', async () => {
+      const tenant = await createTenant(node);
+      await accept(tenant, { ...DEVICE, labels: { ring: 'inner' } });
+      await node.kill();
+      node = await node.restart();
+      expect(await only(tenant)).toMatchObject({ ...DEVICE, labels: { ring: 'inner' } });
+    });
+  });
+
+  describe('labels', () => {
+    async function labelsAfter(...reports: (Fields | undefined)[]): Promise<unknown> {
+      const tenant = await createTenant(node);
+      for (const labels of reports) {
+        await accept(tenant, labels === undefined ? DEVICE : { ...DEVICE, labels });
+      }
+      return (await only(tenant)).labels;
+    }
+
+    it('merge over the stored ones key by key (Push mode)', async () => {
+      const merged = await labelsAfter({ a: '1', b: '1' }, { b: '2', c: '2' }, { a: '' });
+      expect(merged).toEqual({ a: '', b: '2', c: '2' });
+    });
+
+    it('are never cleared by a report without labels, nor by an empty object (2, DeviceState)', async () => {
+      expect(await labelsAfter({ a: '1', b: '1' }, undefined, {})).toEqual({ a: '1', b: '1' });
+    });
+
+    it('are at most 16: the newest keys are kept, then the stored ones in key order (Decision)', async () => {
+      const stored = numbered('k', 16);
+      expect(await labelsAfter(stored)).toEqual(stored);
+      const fifteen = numbered('k', 15);
+      expect(await labelsAfter(stored, { z: 'new' })).toEqual({ ...fifteen, z: 'new' });
+      expect(await labelsAfter(stored, { a: 'new' })).toEqual({ ...fifteen, a: 'new' });
+      expect(await labelsAfter(stored, { k15: 'new' })).toEqual({ ...stored, k15: 'new' });
+      expect(await labelsAfter(stored, numbered('z', 16))).toEqual(numbered('z', 16));
+    });
+
+    it('in one report are 16, not 17 (2, DeviceState, 8)', async () => {
+      const tenant = await createTenant(node);
+      const message = await refuse(tenant, [{ ...DEVICE, labels: numbered('k', 17) }]);
+      expect(message).toMatch(/^devices\.0\.labels: /);
+    });
+
+    it('have values of up to 256 and keys of up to 128 characters, not UTF-16 units (2, 8, Decision)', async () => {
+      const longest = { [ROCKET.repeat(128)]: ROCKET.repeat(256), ['k'.repeat(128)]: '' };
+      expect(await labelsAfter(longest)).toEqual(longest);
+    });
+
+    it.each<[what: string, labels: Fields, path: string]>([
+      ['a value of 257 characters', { a: 'v'.repeat(257) }, 'labels.a'],
+      ['a value of 257 characters of two units', { a: ROCKET.repeat(257) }, 'labels.a'],
+      ['a key of 129 characters', { ['k'.repeat(129)]: '' }, `labels.${'k'.repeat(129)}`],
+      ['an empty key', { '': 'v' }, 'labels.'],
+      ['a reserved key', { $version: '1' }, 'labels.$version'],
+      ['any other key with $', { $a: '1' }, 'labels.$a'],
+      ['a number as a value', { a: 1 }, 'labels.a'],
+      ['null as a value', { a: null }, 'labels.a'],
+      ['an object as a value', { a: { b: 'c' } }, 'labels.a'],
+      ['NUL in a value', { a: 'x\u0000y' }, 'labels.a'],
+      ['NUL in a key', { 'x\u0000y': 'a' }, 'labels.x\u0000y'],
+      ['half a character', { a: '\ud83d' }, 'labels.a'],
+    ])('with %s are 400 that names it (2, 7, Decision)', async (_, labels, path) => {
+      const tenant = await createTenant(node);
+      const message = await refuse(tenant, [DEVICE, { ...DEVICE, labels }]);
+      expect(message.startsWith(`devices.1.${path}: `), message).toBe(true);
+    });
+
+    it.each([
+      ['null', null],
+      ['an array', ['a']],
+      ['a string', 'a=b'],
+    ])('as %s are 400 (2, DeviceState)', async (_, labels) => {
+      const tenant = await createTenant(node);
+      expect(await refuse(tenant, [{ ...DEVICE, labels }])).toMatch(/^devices\.0\.labels: /);
+    });
+
+    it('may be named like object internals (2: opaque)', async () => {
+      const tenant = await createTenant(node);
+      const text = '{"__proto__":"x","constructor":"y","toString":"z"}';
+      await accept(tenant, { ...DEVICE, labels: JSON.parse(text) as Fields });
+      expect(JSON.stringify(sorted((await only(tenant)).labels))).toBe(
+        JSON.stringify(sorted(JSON.parse(text))),
+      );
+    });
+
+    it('are stored as they are, whatever the characters (2: opaque)', async () => {
+      const labels = { 'größe & 🚀': 'a=b&c\n\t"\\', ' ': ' ', 'a.b': '{"x":1}', '1': '2' };
+      expect(await labelsAfter(labels)).toEqual(labels);
+    });
+
+    it('decide the very next check (4.5, 4.7 rule 4)', async () => {
+      const tenant = await createTenant(node);
+      const targets = { matchLabels: { ring: ['inner'] } };
+      expect((await publish(node, tenant, '2.0.0', { targets })).status).toBe(201);
+      expect((await check(node, tenant, '1.0.0', { device: 'd' })).status).toBe(204);
+      await accept(tenant, { ...DEVICE, labels: { ring: 'inner' } });
+      expect((await check(node, tenant, '1.0.0', { device: 'd' })).status).toBe(200);
+      await accept(tenant, { ...DEVICE, labels: { ring: 'outer' } });
+      expect((await check(node, tenant, '1.0.0', { device: 'd' })).status).toBe(204);
+    });
+  });
+
+  describe('what is refused', () => {
+    it('a report that keeps every limit is taken, although it is larger than other bodies may be (4.5, 8)', async () => {
+      const tenant = await createTenant(node);
+      const keys = Array.from({ length: 16 }, (_, index) => `k${index}`.padEnd(128, 'x'));
+      const labels = Object.fromEntries(keys.map((key) => [key, ROCKET.repeat(256)]));
+      const devices = Array.from({ length: 500 }, (_, index) => ({
+        ...DEVICE,
+        deviceId: `${index}`.padEnd(128, 'd'),
+        labels,
+      }));
+      await accept(tenant, ...devices);
+    });
+
+    it('0 and 501 devices are 400 that names devices, and so is anything but an array (4.5, 8)', async () => {
+      const tenant = await createTenant(node);
+      const many = Array.from({ length: 501 }, (_, index) => ({ ...DEVICE, deviceId: `${index}` }));
+      expect(await refuse(tenant, [])).toMatch(/^devices: /);
+      expect(await refuse(tenant, many)).toMatch(/^devices: /);
+      expect(await refuse(tenant, [], { devices: DEVICE })).toMatch(/^devices: /);
+      expect(await refuse(tenant, [], { devices: undefined })).toBe('devices: Required');
+    });
+
+    it('a deviceId has 1 to 128 characters, not UTF-16 units (2, 8)', async () => {
+      const tenant = await createTenant(node);
+      for (const deviceId of ['', 'x'.repeat(129), ROCKET.repeat(129)]) {
+        expect(await refuse(tenant, [{ ...DEVICE, deviceId }])).toMatch(/^devices\.0\.deviceId: /);
+      }
+      const longest = [' ', 'x'.repeat(128), ROCKET.repeat(128)];
+      await accept(tenant, ...longest.map((deviceId) => ({ ...DEVICE, deviceId })));
+      const listed = (await devicesOf(node, tenant)).map(({ deviceId }) => deviceId);
+      expect(listed.sort()).toEqual(longest.sort());
+    });
+
+    it.each<[at: number, change: Fields, message: string]>([
+      [0, { version: 'one' }, 'devices.0.version: Invalid version'],
+      [0, { version: '' }, 'devices.0.version: Invalid version'],
+      [2, { version: `1.0.0-${'a'.repeat(59)}` }, 'devices.2.version: Invalid version'],
+      [3, { platform: undefined }, 'devices.3.platform: Required'],
+      [1, { deviceId: undefined }, 'devices.1.deviceId: Required'],
+      [1, { version: undefined }, 'devices.1.version: Required'],
+      [0, { version: 1 }, 'devices.0.version: Expected a string'],
+      [0, { deviceId: 7 }, 'devices.0.deviceId: Expected a string'],
+      [0, { platform: null }, 'devices.0.platform: Expected a string'],
+      [0, { arch: null }, 'devices.0.arch: Expected a string'],
+      [0, { channel: null }, 'devices.0.channel: Expected a string'],
+      [2, { os: 'linux' }, 'devices.2.os: Unrecognized key'],
+    ])('in device %i, %j is 400 `%s` (4.5, 7)', async (at, change, message) => {
+      const tenant = await createTenant(node);
+      const devices = Array.from({ length: 4 }, (_, index) =>
+        index === at ? { ...DEVICE, ...change } : DEVICE,
+      );
+      expect(await refuse(tenant, devices)).toBe(message);
+    });
+
+    it.each<[body: string, message: RegExp]>([
+      ['{"devices":[]', /^Invalid JSON body$/],
+      ['', /^Invalid JSON body$/],
+      ['[]', /^body: Expected an object$/],
+      ['null', /^body: /],
+      ['{"devices":[{"deviceId":"d","version":"1","platform":"p"}]}', /^app: Required$/],
+      ['{"app":7,"devices":[{"deviceId":"d","version":"1","platform":"p"}]}', /^app: Expected/],
+      [
+        '{"app":"a","dryRun":true,"devices":[{"deviceId":"d","version":"1","platform":"p"}]}',
+        /^dryRun: Unrecognized key$/,
+      ],
+      ['{"app":"a","devices":[7]}', /^devices\.0: Expected an object$/],
+    ])('the body %s is 400 (4.5, 7, Publishing)', async (body, message) => {
+      const tenant = await createTenant(node);
+      const answer = await raw(tenant, body);
+      expect(answer.status).toBe(400);
+      expect(answer.body?.error).toMatch(message);
+    });
+
+    it.each(['deviceId', 'platform', 'arch', 'channel'])('NUL in %s is 400', async (field) => {
+      const tenant = await createTenant(node);
+      const message = await refuse(tenant, [{ ...DEVICE, [field]: 'a\u0000b' }]);
+      expect(message.startsWith(`devices.0.${field}: `), message).toBe(true);
+    });
+
+    it('one wrong device refuses the whole call (4.5)', async () => {
+      const tenant = await createTenant(node);
+      const devices = Array.from({ length: 100 }, (_, index) => ({
+        ...DEVICE,
+        deviceId: `d${index}`,
+        version: index === 99 ? 'x' : '1.0.0',
+      }));
+      expect(await refuse(tenant, devices)).toBe('devices.99.version: Invalid version');
+    });
+
+    it("an unknown app and another organization's app are 404 `Unknown app` (4.5, 5)", async () => {
+      const [tenant, stranger] = [await createTenant(node), await createTenant(node)];
+      for (const app of [`no-${randomId()}`, stranger.app, stranger.appId]) {
+        const answer = await report(node, tenant, [DEVICE], { app });
+        expect([answer.status, answer.body]).toEqual([404, { error: 'Unknown app' }]);
+      }
+      expect(await devicesOf(node, stranger)).toEqual([]);
+    });
+
+    it('401 comes before 429, that before 400, that before 404; 300 calls a minute (Publishing, 8)', async () => {
+      const tenant = await createTenant(node);
+      const unknown = { app: `no-${randomId()}` };
+      const wrongKey = { ...tenant, secret: `${tenant.secret}x` };
+      expect((await report(node, wrongKey, [], unknown)).body).toEqual({
+        error: 'Invalid or revoked API key',
+      });
+      expect((await report(node, tenant, [], unknown)).status).toBe(400);
+      expect((await report(node, tenant, [DEVICE], unknown)).status).toBe(404);
+      for (let done = 2; done < RATE_LIMIT; done += 20) {
+        const count = Math.min(20, RATE_LIMIT - done);
+        const answers = Array.from({ length: count }, () => report(node, tenant, [DEVICE]));
+        for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
+      }
+      const limited = await report(node, tenant, [], unknown);
+      expect([limited.status, limited.body]).toEqual([429, { error: 'Rate limit exceeded' }]);
+      expect(Number(limited.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      expect((await report(node, wrongKey, [], unknown)).status).toBe(401);
+    });
+
+    it('without a key it is 401, and no other method is there (5)', async () => {
+      const tenant = await createTenant(node);
+      const body = { app: tenant.app, devices: [DEVICE] };
+      expect((await send(node, 'POST', '/api/v1/fleet/report', { body })).status).toBe(401);
+      expect((await manage(node, tenant, 'GET', 'fleet/report')).status).toBe(405);
+      expect(await devicesOf(node, tenant)).toEqual([]);
+    });
+  });
+
+  function raw(tenant: Tenant, body: string): Promise<Answer> {
+    const headers = { authorization: `Bearer ${tenant.secret}` };
+    return send(node, 'POST', '/api/v1/fleet/report', { body, headers });
+  }
+});
+
+/** That many labels: `k00`, `k01` and so on. */
+function numbered(prefix: string, count: number): Record<string, string> {
+  const keys = Array.from({ length: count }, (_, at) => `${prefix}${String(at).padStart(2, '0')}`);
+  return Object.fromEntries(keys.map((key) => [key, `value of ${key}`]));
+}
+
+function sorted(labels: unknown): [string, unknown][] {
+  return Object.entries(labels as Fields).sort(([left], [right]) => (left < right ? -1 : 1));
+}
