@@ -15,13 +15,16 @@ describe('readConfig', () => {
       secretKey: undefined,
       publicUrl: undefined,
       workers: 1,
+      deviceRetentionDays: 180,
+      adoptionRetentionDays: 400,
       trustProxy: 0,
       logLevel: 'info',
     };
     expect(readConfig({})).toEqual(defaults);
     const names = ['HOST', 'PORT', 'DATABASE_URL', 'REDIS_URL', 'DATA_DIR', 'ADMIN_TOKEN'];
     const more = ['SECRET_KEY', 'PUBLIC_URL', 'WORKERS', 'TRUST_PROXY', 'LOG_LEVEL'];
-    const empty = Object.fromEntries([...names, ...more].map((name) => [name, '']));
+    const retention = ['DEVICE_RETENTION_DAYS', 'ADOPTION_RETENTION_DAYS'];
+    const empty = Object.fromEntries([...names, ...more, ...retention].map((name) => [name, '']));
     expect(readConfig(empty)).toEqual(defaults);
   });
 
