@@ -22,7 +22,7 @@ const ROUNDS_PER_LANE = 250;
 /** Two management calls a round, below the 300 a minute of one key. */
 const ROUNDS_PER_KEY = 140;
 const CHECKS_PER_NODE = 4;
-/** How far the checks of a round are spread around the moment at which the narrowing is expected to commit. */
+/** How far a round's checks are spread around the moment at which the narrowing should commit. */
 const SPREAD_MS = 16;
 const WIDE_PCT = 50;
 const NARROW_PCT = 10;
