@@ -12,6 +12,7 @@ import { createAdmit } from './http/console/admit.ts';
 import { consoleRoutes } from './http/console/console-routes.ts';
 import { fleetConsoleRoutes } from './http/console/fleet-console-routes.ts';
 import { CHECK_PLACEHOLDER, createCheckRoute } from './http/device/check-route.ts';
+import { createUpdateFileRoute, UPDATE_FILE_PLACEHOLDER } from './http/device/update-file-route.ts';
 import { healthRoutes } from './http/health-routes.ts';
 import { fleetRoutes } from './http/manage/fleet-routes.ts';
 import { manageRoutes } from './http/manage/manage-routes.ts';
@@ -128,6 +129,7 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
   const guards = { keys, engine, alone: createMemoryEngine(), metrics };
   const routes = [
     CHECK_PLACEHOLDER,
+    UPDATE_FILE_PLACEHOLDER,
     ...healthRoutes(() => readiness.obstacle(), metrics.registry),
     ...manageRoutes({ ...guards, ledger, spread }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
@@ -136,7 +138,10 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
   ];
   return {
     handlers: {
-      check: createCheckRoute(check, traffic),
+      direct: {
+        '/u': createCheckRoute(check, traffic),
+        '/e': createUpdateFileRoute(check, traffic),
+      },
       router: createRouter(routes, traffic),
     },
     refresher: new CatalogRefresher(catalogs, ledger, metrics, log),

@@ -11,6 +11,8 @@ export const FAILURES = {
   unknownOrganization: { status: 404, message: 'Unknown organization' },
   unknownDevice: { status: 404, message: 'Unknown device' },
   unknownKey: { status: 404, message: 'Unknown API key' },
+  unknownFile: { status: 404, message: 'Unknown file' },
+  noReleaseOffered: { status: 404, message: 'No release offered' },
   notFound: { status: 404, message: 'Not found' },
   methodNotAllowed: { status: 405, message: 'Method not allowed' },
   versionExists: { status: 409, message: 'Version already exists on this app and channel' },

@@ -5,10 +5,12 @@
 import type { Artifact } from '../contract/resource.ts';
 import { type ArtifactIndex, indexArtifacts, NO_ARCH, selectArtifact } from './artifact.ts';
 import { cohortThreshold, hashText } from './cohort.ts';
+import { type FeedArtifact, feedArtifacts } from './feed-artifacts.ts';
+import type { FeedKind } from './feed-kind.ts';
 import { type ManifestTerms, manifestBytes } from './manifest.ts';
 import type { ServingSnapshot, SnapshotRelease } from './serving-snapshot.ts';
 import { type CompiledTargeting, compileTargeting } from './targeting.ts';
-import { compareVersions, parseVersion, type Version } from './version.ts';
+import { compareVersions, isSemVer, parseVersion, type Version } from './version.ts';
 
 export type Catalog = {
   readonly snapshot: ServingSnapshot;
@@ -19,6 +21,8 @@ export type Catalog = {
   readonly published: readonly CompiledRelease[];
   /** What each (platform, arch) of these releases can be offered; filled when first asked for. */
   readonly candidates: Map<string, readonly Candidate[]>;
+  /** The same for each kind of update file, of which there are few. */
+  readonly feedCandidates: Map<FeedKind, readonly FeedCandidate[]>;
   /** Folded platform → arches some published release has for it. Bounds `candidates`. */
   readonly arches: ReadonlyMap<string, ReadonlySet<string>>;
 };
@@ -44,6 +48,12 @@ export type Candidate = {
   readonly bytes: (Buffer | undefined)[];
 };
 
+/** A published release with what an update file lists of it: at least one artifact. */
+export type FeedCandidate = {
+  readonly release: CompiledRelease;
+  readonly artifacts: readonly FeedArtifact[];
+};
+
 const NONE: readonly Candidate[] = [];
 
 /** Compiles a snapshot. A release whose version no longer parses is left out rather than guessed at. */
@@ -62,6 +72,7 @@ export function compileCatalog(snapshot: ServingSnapshot): Catalog {
     byCanonical: new Map(releases.map((release) => [release.version.canonical, release])),
     published,
     candidates: new Map(),
+    feedCandidates: new Map(),
     arches: collectArches(published),
   };
 }
@@ -90,6 +101,21 @@ export function candidatesFor(
     if (artifact !== undefined) list.push({ release, artifact, bytes: [] });
   }
   catalog.candidates.set(key, list);
+  return list;
+}
+
+/**
+ * The published releases that the clients of a kind of update file can take, highest first. One whose version
+ * has a fourth part is not among them: electron-updater reads SemVer, and would fail on it.
+ */
+export function feedCandidatesFor(catalog: Catalog, kind: FeedKind): readonly FeedCandidate[] {
+  const known = catalog.feedCandidates.get(kind);
+  if (known !== undefined) return known;
+  const list = catalog.published
+    .filter(({ version }) => isSemVer(version))
+    .map((release) => ({ release, artifacts: feedArtifacts(release.source.artifacts, kind) }))
+    .filter(({ artifacts }) => artifacts.length > 0);
+  catalog.feedCandidates.set(kind, list);
   return list;
 }
 

@@ -1,13 +1,15 @@
 // The decision itself: walks a plan for one device. Pure and synchronous; every answer has a reason.
 
-import type { Candidate, CompiledRelease } from './catalog.ts';
+import type { CompiledRelease } from './catalog.ts';
 import { COHORT_BUCKETS, cohortBucket } from './cohort.ts';
-import type { NoOfferReason, Plan } from './plan.ts';
+import type { Contender, NoOfferReason, Plan } from './plan.ts';
 import { type Labels, matchesFields, matchesLabels } from './targeting.ts';
 
-export type Decision =
-  | { readonly reason: 'offered'; readonly candidate: Candidate }
-  | { readonly reason: NoOfferReason; readonly candidate: undefined };
+export type Decision<Item extends Contender = Contender> =
+  | { readonly reason: 'offered'; readonly candidate: Item }
+  | NoOffer;
+
+type NoOffer = { readonly reason: NoOfferReason; readonly candidate: undefined };
 
 export type Device = {
   /** `hashText` of the device id; undefined when the device did not identify itself. */
@@ -16,7 +18,7 @@ export type Device = {
 };
 
 /** Shared, so that the common "nothing for you" costs no object. */
-const NO_OFFER: { readonly [Reason in NoOfferReason]: Decision } = {
+const NO_OFFER: { readonly [Reason in NoOfferReason]: NoOffer } = {
   'up-to-date': { reason: 'up-to-date', candidate: undefined },
   'no-artifact': { reason: 'no-artifact', candidate: undefined },
   'not-targeted': { reason: 'not-targeted', candidate: undefined },
@@ -32,14 +34,14 @@ const NOTHING_BARRED: ReadonlySet<string> = new Set();
  * that kept the highest candidate away. `barred` names releases that cannot be offered right now
  * because their first offer could not be recorded.
  */
-export function decide(
-  plan: Plan,
+export function decide<Item extends Contender>(
+  plan: Plan<Item>,
   device: Device,
   barred: ReadonlySet<string> = NOTHING_BARRED,
-): Decision {
+): Decision<Item> {
   let reason: NoOfferReason | undefined;
   for (let index = plan.from; index < plan.to; index++) {
-    const candidate = plan.list[index] as Candidate;
+    const candidate = plan.list[index] as Item;
     const obstacle = obstacleFor(candidate.release, plan, device, barred);
     if (obstacle === undefined) return { reason: 'offered', candidate };
     reason ??= obstacle;

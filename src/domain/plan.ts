@@ -9,27 +9,40 @@ import {
   candidatesFor,
   countAbove,
   countAtOrAbove,
+  type FeedCandidate,
+  feedCandidatesFor,
 } from './catalog.ts';
 import { COHORT_BUCKETS } from './cohort.ts';
+import { FEED_KINDS, type FeedKind } from './feed-kind.ts';
 import { matchesFields, type RequestFields } from './targeting.ts';
 import { compareVersions, type Version } from './version.ts';
 
-export type Plan = {
+/** What a device may be offered: a release with whatever of it the device takes. */
+export type Contender = { readonly release: CompiledRelease };
+
+export type Plan<Item extends Contender = Contender> = {
   readonly catalog: Catalog;
-  /** Shared by all plans of the platform and arch: highest version first. */
-  readonly list: readonly Candidate[];
+  /** Shared by all plans over the same kind of contender: highest version first. */
+  readonly list: readonly Item[];
   /** The part of the list in question; the first in it that fits a device is its answer. */
   readonly from: number;
   /** Exclusive. */
   readonly to: number;
   readonly fields: RequestFields;
-  readonly isRequired: boolean;
-  readonly allowDowngrade: boolean;
   /** Why a device gets nothing when no release comes into question. */
   readonly reasonWithout: NoOfferReason;
   /** The labels that any of these releases asks for: a caller fetches them only when they matter. */
   readonly labelKeys: readonly string[];
 };
+
+/** The plan of an update check, with the terms that all its offers share. */
+export type UpdatePlan = Plan<Candidate> & {
+  readonly isRequired: boolean;
+  readonly allowDowngrade: boolean;
+};
+
+/** The plan of an updater's feed file, which shows the same to every version. */
+export type FeedPlan = Plan<FeedCandidate>;
 
 export type NoOfferReason =
   | 'up-to-date'
@@ -42,7 +55,10 @@ export type NoOfferReason =
 const NO_KEYS: readonly string[] = [];
 
 /** The plan for devices that report this version, platform and arch (folded). */
-export function planUpdate(catalog: Catalog, fields: RequestFields & { version: Version }): Plan {
+export function planUpdate(
+  catalog: Catalog,
+  fields: RequestFields & { version: Version },
+): UpdatePlan {
   const current = catalog.byCanonical.get(fields.version.canonical);
   const isDowngrade = current?.source.status === 'rolled_back';
   const list = candidatesFor(catalog, fields.platform, fields.arch);
@@ -61,16 +77,32 @@ export function planUpdate(catalog: Catalog, fields: RequestFields & { version: 
   };
 }
 
+/** The plan for everybody who asks for this file: the client compares versions, so all come into question. */
+export function planFeed(catalog: Catalog, kind: FeedKind): FeedPlan {
+  const { platform, arch } = FEED_KINDS[kind];
+  const fields = { version: undefined, platform, arch };
+  const list = feedCandidatesFor(catalog, kind);
+  return {
+    catalog,
+    list,
+    from: 0,
+    to: list.length,
+    fields,
+    reasonWithout: 'no-artifact',
+    labelKeys: collectLabelKeys(list, 0, list.length, fields),
+  };
+}
+
 /** Only as far as a device can get: behind an offered release that fits everybody nothing is asked. */
 function collectLabelKeys(
-  list: readonly Candidate[],
+  list: readonly Contender[],
   from: number,
   to: number,
   fields: RequestFields,
 ): readonly string[] {
   let keys: Set<string> | undefined;
   for (let index = from; index < to; index++) {
-    const { release } = list[index] as Candidate;
+    const { release } = list[index] as Contender;
     if (!matchesFields(release.targeting, fields) || release.threshold === 0) continue;
     for (const key of release.targeting.labelKeys) {
       keys ??= new Set();

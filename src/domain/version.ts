@@ -51,6 +51,14 @@ export function compareVersions(left: Version, right: Version): number {
   );
 }
 
+/**
+ * Whether the canonical form is also one that npm's `semver` takes: no fourth part, and no number beyond
+ * what it can count to.
+ */
+export function isSemVer({ parts }: Version): boolean {
+  return parts[3] === 0 && parts.every((part) => part <= Number.MAX_SAFE_INTEGER);
+}
+
 function toNumeric(digits: string): Numeric {
   return digits.length <= SAFE_DIGITS ? Number(digits) : shorten(BigInt(digits));
 }

@@ -2,7 +2,6 @@
 // good, instead of being sent it again.
 
 import { createHash } from 'node:crypto';
-import type { Exchange } from './exchange.ts';
 import type { Reply } from './reply.ts';
 
 /** A body that may be asked for again and again, with the tag that tells one state of it from another. */
@@ -16,17 +15,17 @@ export function tagBody(bytes: Buffer): TaggedBody {
 }
 
 /**
- * 200 with the body, or 304 without one when `If-None-Match` names it. Both carry `headers` and the `ETag`;
+ * 200 with the body, or 304 without one when the request's `If-None-Match` names it. Both carry `headers` and the `ETag`;
  * a 304 says nothing of the type (section 15.4.5).
  */
 export function conditionalReply(
-  exchange: Pick<Exchange, 'headers'>,
+  ifNoneMatch: string | undefined,
   body: TaggedBody,
   contentType: string,
   headers: NonNullable<Reply['headers']> = [],
 ): Reply {
   const tagged = [...headers, ['ETag', body.etag]] as const;
-  if (isKnown(exchange.headers.get('if-none-match'), body.etag)) {
+  if (isKnown(ifNoneMatch, body.etag)) {
     return { status: 304, headers: tagged };
   }
   return { status: 200, contentType, headers: tagged, body: body.bytes };

@@ -1,4 +1,4 @@
-// The listening socket: the update check on its own routes, everything else through the router.
+// The listening socket: devices' questions on routes of their own, everything else through the router.
 
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 
@@ -7,8 +7,8 @@ export type RequestHandler = (res: HttpResponse, req: HttpRequest) => void;
 export type ServerOptions = {
   readonly host: string;
   readonly port: number;
-  /** Serves GET and HEAD below `/u/`. */
-  readonly check: RequestHandler;
+  /** What serves GET and HEAD below a path's first segment, such as `/u`, past the router. */
+  readonly direct: Readonly<Record<string, RequestHandler>>;
   /** Serves everything else. */
   readonly router: RequestHandler;
 };
@@ -33,7 +33,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = HEADER_BYTES_MAX;
   const uws = await import('uWebSockets.js');
   const app = uws.App();
-  app.get('/u/*', options.check).head('/u/*', options.check).any('/*', options.router);
+  for (const [prefix, handler] of Object.entries(options.direct)) {
+    app.get(`${prefix}/*`, handler).head(`${prefix}/*`, handler);
+  }
+  app.any('/*', options.router);
   const socket = await listen(app, options);
   let isAccepting = true;
   return {

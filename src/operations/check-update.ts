@@ -1,14 +1,14 @@
-// The device update check. On a warm catalog the answer is there at once and nothing waits; only a cold
-// channel, a release's first offer and labels that are not in the request take the second, asynchronous way.
+// The device's question, whichever way it is asked: what is on offer for me? On a warm catalog the answer is
+// there at once and nothing waits; only a cold channel, a release's first offer and labels that are not in
+// the request take the second, asynchronous way.
 
 import { isFailure, type Outcome } from '../contract/failure.ts';
-import { type Candidate, type Catalog, candidateBytes } from '../domain/catalog.ts';
+import type { Catalog } from '../domain/catalog.ts';
 import type { CheckIn } from '../domain/check-in.ts';
 import { type Decision, decide } from '../domain/decide.ts';
 import { mergeLabels } from '../domain/merge-labels.ts';
-import { type Plan, planUpdate } from '../domain/plan.ts';
+import type { Contender, Plan } from '../domain/plan.ts';
 import type { Labels, RequestFields } from '../domain/targeting.ts';
-import type { Version } from '../domain/version.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { CatalogSlot, Catalogs } from './catalogs.ts';
@@ -20,10 +20,12 @@ import type { FirstOffers } from './first-offer.ts';
  * What all checks of the same address have in common. The caller may keep it between checks: it remembers
  * where the catalog lies, and the plan made for it is kept there.
  */
-export type CheckSubject = {
+export type CheckSubject<Planned extends Plan = Plan> = {
   readonly app: string;
   readonly channel: string;
-  readonly fields: RequestFields & { readonly version: Version };
+  readonly fields: RequestFields;
+  /** The plan for this address on a catalog. */
+  readonly plan: (catalog: Catalog) => Planned;
   slot: CatalogSlot | undefined;
 };
 
@@ -36,12 +38,10 @@ export type CheckDevice = {
   readonly labels: Labels;
 };
 
-/** The manifest's bytes, or undefined when this device gets nothing, and why. */
-export type CheckAnswer = {
-  readonly body: Buffer | undefined;
-  readonly reason: Decision['reason'];
-  /** The release whose manifest it is. */
-  readonly releaseId: string | undefined;
+/** What was decided, and the plan that says what the decision means. */
+export type Settled<Planned extends Plan> = {
+  readonly plan: Planned;
+  readonly decision: Decision<Planned['list'][number]>;
 };
 
 export type CheckUpdateDependencies = {
@@ -62,8 +62,11 @@ export class CheckUpdate {
     this.dependencies = dependencies;
   }
 
-  /** The answer, when it can be given without waiting; undefined sends the caller to `later`. */
-  now(subject: CheckSubject, device: CheckDevice): CheckAnswer | undefined {
+  /** The decision, when it can be made without waiting; undefined sends the caller to `later`. */
+  now<Planned extends Plan>(
+    subject: CheckSubject<Planned>,
+    device: CheckDevice,
+  ): Settled<Planned> | undefined {
     subject.slot ??= this.dependencies.catalogs.peek(subject.app, subject.channel);
     const { slot } = subject;
     const plan = slot === undefined ? undefined : planFor(subject, slot);
@@ -74,11 +77,14 @@ export class CheckUpdate {
     if (this.mustWaitForLabels(plan, device)) return undefined;
     const decision = decide(plan, device);
     if (decision.candidate !== undefined && !decision.candidate.release.offered) return undefined;
-    return this.conclude(subject, device, plan, decision);
+    return this.conclude(subject, device, { plan, decision });
   }
 
-  /** The answer, after whatever it has to wait for. 404 unknown, 503 cannot be told. */
-  async later(subject: CheckSubject, device: CheckDevice): Promise<Outcome<CheckAnswer>> {
+  /** The decision, after whatever it has to wait for. 404 unknown, 503 cannot be told. */
+  async later<Planned extends Plan>(
+    subject: CheckSubject<Planned>,
+    device: CheckDevice,
+  ): Promise<Outcome<Settled<Planned>>> {
     const slot = await this.dependencies.catalogs.find(subject.app, subject.channel);
     if (isFailure(slot)) return slot;
     subject.slot = slot;
@@ -88,19 +94,19 @@ export class CheckUpdate {
     const settled = await this.settle(subject, slot, plan.labelKeys, { hash: device.hash, labels });
     return settled === undefined
       ? this.later(subject, device)
-      : this.conclude(subject, device, settled.plan, settled.decision);
+      : this.conclude(subject, device, settled);
   }
 
   /**
    * The decision for a device with these labels, its first offer recorded where it is one. Undefined when
    * the channel was evicted, or asks for other labels than those that were looked up: begin again.
    */
-  async settle(
-    subject: CheckSubject,
+  async settle<Planned extends Plan>(
+    subject: CheckSubject<Planned>,
     slot: CatalogSlot,
     labelKeys: readonly string[],
     device: { readonly hash: number | undefined; readonly labels: Labels },
-  ): Promise<{ plan: Plan; decision: Decision } | undefined> {
+  ): Promise<Settled<Planned> | undefined> {
     const barred = new Set<string>();
     for (let stale = 0; ; ) {
       const plan = planFor(subject, slot);
@@ -143,7 +149,7 @@ export class CheckUpdate {
   /** Records a first offer; when the catalog turns out stale, fetches a newer one before saying so. */
   private async recordOffer(
     catalog: Catalog,
-    { release }: Candidate,
+    { release }: Contender,
     mayRetry: boolean,
   ): Promise<'recorded' | 'stale' | 'unavailable'> {
     const outcome = await this.dependencies.firstOffers.record(catalog, release);
@@ -160,30 +166,22 @@ export class CheckUpdate {
     }
   }
 
-  /** Hands the check-in over and gives the answer. */
-  private conclude(
-    subject: CheckSubject,
+  /** Hands the check-in over. */
+  private conclude<Planned extends Plan>(
+    subject: CheckSubject<Planned>,
     device: CheckDevice,
-    plan: Plan,
-    decision: Decision,
-  ): CheckAnswer {
+    settled: Settled<Planned>,
+  ): Settled<Planned> {
     const { metrics, checkIns } = this.dependencies;
+    const { plan, decision } = settled;
     metrics.checks.add(decision.reason);
-    const answer = answerOf(plan, decision);
     const { id } = device;
     if (id !== undefined) {
-      checkIns.add(describeCheckIn(subject, plan.catalog, { ...device, id }, answer.releaseId));
+      const offered = decision.candidate?.release.source.id;
+      checkIns.add(describeCheckIn(subject, plan.catalog, { ...device, id }, offered));
     }
-    return answer;
+    return settled;
   }
-}
-
-/** A decision as what is sent. */
-export function answerOf(plan: Plan, { candidate, reason }: Decision): CheckAnswer {
-  if (candidate === undefined) return { body: undefined, reason, releaseId: undefined };
-  const { catalog, isRequired, allowDowngrade } = plan;
-  const body = candidateBytes(catalog, candidate, isRequired, allowDowngrade);
-  return { body, reason, releaseId: candidate.release.source.id };
 }
 
 function describeCheckIn(
@@ -196,7 +194,7 @@ function describeCheckIn(
     appId: snapshot.appId,
     deviceId: device.id,
     channel: snapshot.channel,
-    version: fields.version.canonical,
+    version: fields.version?.canonical,
     platform: fields.platform,
     arch: fields.arch,
     source: 'pull',
@@ -207,10 +205,14 @@ function describeCheckIn(
 }
 
 /** The plan for a subject on the slot's catalog, made once per catalog; undefined when it was evicted. */
-export function planFor(subject: CheckSubject, slot: CatalogSlot): Plan | undefined {
-  const known = slot.plans.get(subject);
+export function planFor<Planned extends Plan>(
+  subject: CheckSubject<Planned>,
+  slot: CatalogSlot,
+): Planned | undefined {
+  // Whatever stands there for a subject, its own `plan` has made.
+  const known = slot.plans.get(subject) as Planned | undefined;
   if (known !== undefined || slot.catalog === undefined) return known;
-  const plan = planUpdate(slot.catalog, subject.fields);
+  const plan = subject.plan(slot.catalog);
   slot.plans.set(subject, plan);
   return plan;
 }

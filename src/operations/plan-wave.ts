@@ -11,15 +11,15 @@ import type { Ledger } from '../ports/ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Caller } from './authenticate-key.ts';
 import type { CatalogSlot, Catalogs } from './catalogs.ts';
-import {
-  answerOf,
-  type CheckAnswer,
-  type CheckSubject,
-  type CheckUpdate,
-  planFor,
-} from './check-update.ts';
+import { type CheckUpdate, planFor } from './check-update.ts';
 import type { DeviceLabels } from './device-labels.ts';
 import type { LiveFeed } from './live-feed.ts';
+import {
+  type UpdateAnswer,
+  type UpdateSubject,
+  updateAnswer,
+  updateSubject,
+} from './update-answer.ts';
 
 export type WaveDevice = {
   readonly deviceId: string;
@@ -88,8 +88,8 @@ export class PlanWave {
     app: Named,
     slot: CatalogSlot,
     request: WaveRequest,
-    subjects: readonly CheckSubject[],
-  ): Promise<readonly CheckAnswer[]> {
+    subjects: readonly UpdateSubject[],
+  ): Promise<readonly UpdateAnswer[]> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const answers = await this.decideAll(app, slot, request, subjects);
       if (answers !== undefined) return answers;
@@ -101,15 +101,15 @@ export class PlanWave {
     app: Named,
     slot: CatalogSlot,
     request: WaveRequest,
-    subjects: readonly CheckSubject[],
-  ): Promise<readonly CheckAnswer[] | undefined> {
+    subjects: readonly UpdateSubject[],
+  ): Promise<readonly UpdateAnswer[] | undefined> {
     const labelKeys = collectLabelKeys(slot, subjects);
     const labels = labelKeys.length === 0 ? [] : await this.readLabels(app, request);
-    const answers: CheckAnswer[] = [];
+    const answers: UpdateAnswer[] = [];
     // In order: a device that is named twice gets its decisions in the order of its items.
     for (const [index, { deviceId }] of request.devices.entries()) {
       const device = { hash: hashText(deviceId), labels: labels[index] ?? NO_LABELS };
-      const subject = subjects[index] as CheckSubject;
+      const subject = subjects[index] as UpdateSubject;
       const answer = await this.decideOne(slot, subject, labelKeys, device, request.dryRun);
       if (answer === undefined) return undefined;
       answers.push(answer);
@@ -119,17 +119,19 @@ export class PlanWave {
 
   private async decideOne(
     slot: CatalogSlot,
-    subject: CheckSubject,
+    subject: UpdateSubject,
     labelKeys: readonly string[],
     device: { readonly hash: number; readonly labels: Labels },
     isDryRun: boolean,
-  ): Promise<CheckAnswer | undefined> {
+  ): Promise<UpdateAnswer | undefined> {
     if (isDryRun) {
       const plan = planFor(subject, slot);
-      return plan === undefined ? undefined : answerOf(plan, decide(plan, device));
+      return plan === undefined
+        ? undefined
+        : updateAnswer({ plan, decision: decide(plan, device) });
     }
     const settled = await this.dependencies.check.settle(subject, slot, labelKeys, device);
-    return settled === undefined ? undefined : answerOf(settled.plan, settled.decision);
+    return settled === undefined ? undefined : updateAnswer(settled);
   }
 
   private readLabels(app: Named, request: WaveRequest): Promise<readonly Labels[]> {
@@ -141,17 +143,17 @@ export class PlanWave {
   private async record(
     app: Named,
     request: WaveRequest,
-    subjects: readonly CheckSubject[],
-    answers: readonly CheckAnswer[],
+    subjects: readonly UpdateSubject[],
+    answers: readonly UpdateAnswer[],
     at: number,
   ): Promise<void> {
     const checkIns = request.devices.map(({ deviceId }, index): CheckIn => {
-      const { fields } = subjects[index] as CheckSubject;
+      const { fields } = subjects[index] as UpdateSubject;
       return {
         appId: app.id,
         deviceId,
         channel: request.channel,
-        version: fields.version.canonical,
+        version: fields.version?.canonical,
         platform: fields.platform,
         arch: fields.arch,
         source: 'push',
@@ -170,7 +172,10 @@ const NO_LABELS: Labels = new Map();
 const ATTEMPTS_MAX = 5;
 
 /** The labels that any release in question asks for: mostly none, and then nothing is looked up. */
-function collectLabelKeys(slot: CatalogSlot, subjects: readonly CheckSubject[]): readonly string[] {
+function collectLabelKeys(
+  slot: CatalogSlot,
+  subjects: readonly UpdateSubject[],
+): readonly string[] {
   const keys = new Set<string>();
   for (const subject of new Set(subjects)) {
     for (const key of planFor(subject, slot)?.labelKeys ?? []) keys.add(key);
@@ -179,8 +184,8 @@ function collectLabelKeys(slot: CatalogSlot, subjects: readonly CheckSubject[]):
 }
 
 /** One subject per device; devices that share version, platform and arch share it, and so its plan. */
-function subjectsOf(appRef: string, request: WaveRequest): readonly CheckSubject[] {
-  const known = new Map<string, CheckSubject>();
+function subjectsOf(appRef: string, request: WaveRequest): readonly UpdateSubject[] {
+  const known = new Map<string, UpdateSubject>();
   return request.devices.map(({ version, platform, arch }) => {
     const key = JSON.stringify([version, platform, arch]);
     const subject =
@@ -196,9 +201,9 @@ function createSubject(
   versionText: string,
   platform: string,
   arch: string | undefined,
-): CheckSubject {
+): UpdateSubject {
   const version = parseVersion(versionText);
   if (version === undefined) throw new Error('a wave was planned with a version nobody checked');
   const fields = { version, platform: foldPlatform(platform), arch: foldArch(arch) };
-  return { app, channel, fields, slot: undefined };
+  return updateSubject(app, channel, fields);
 }

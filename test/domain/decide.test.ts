@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { RELEASE_STATUSES, type TargetExpression } from '../../src/contract/resource.ts';
 import { foldArch } from '../../src/domain/artifact.ts';
-import { type Catalog, candidateBytes } from '../../src/domain/catalog.ts';
+import { type Candidate, type Catalog, candidateBytes } from '../../src/domain/catalog.ts';
 import { cohortBucket, cohortThreshold, hashText } from '../../src/domain/cohort.ts';
 import { type Decision, decide } from '../../src/domain/decide.ts';
 import { planUpdate } from '../../src/domain/plan.ts';
@@ -42,7 +42,7 @@ function ask(served: Catalog, question: Ask): Answer {
 
 function answerOf(
   served: Catalog,
-  decision: Decision,
+  decision: Decision<Candidate>,
   isRequired: boolean,
   allowDowngrade: boolean,
 ): Answer {

@@ -5,8 +5,12 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import type { CompiledRelease } from '../../src/domain/catalog.ts';
 import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
-import type { CheckSubject } from '../../src/operations/check-update.ts';
 import { FirstOffers } from '../../src/operations/first-offer.ts';
+import {
+  type UpdateSubject,
+  updateAnswer,
+  updateSubject,
+} from '../../src/operations/update-answer.ts';
 import { catalog as compiled, device, fields, release } from '../domain/sample.ts';
 import { FakeLedger, ledgerAway } from '../support/fake-ledger.ts';
 import {
@@ -54,14 +58,15 @@ function barrier(clock: { now: number } | 'own' = { now: 5000 }) {
   return { ledger, offers, recorded, clock: clock === 'own' ? { now: 0 } : clock };
 }
 
-function subjectOf(version = '0.9.0', channel = 'stable'): CheckSubject {
-  return { app: 'acme', channel, fields: fields(version), slot: undefined };
+function subjectOf(version = '0.9.0', channel = 'stable'): UpdateSubject {
+  return updateSubject('acme', channel, fields(version));
 }
 
 /** The version a check is answered with, or why there is none. */
 async function check({ check: update }: ServingNode, subject = subjectOf()): Promise<string> {
-  const answer = update.now(subject, DEVICE) ?? (await update.later(subject, DEVICE));
-  if (isFailure(answer)) return `${answer.status}`;
+  const settled = update.now(subject, DEVICE) ?? (await update.later(subject, DEVICE));
+  if (isFailure(settled)) return `${settled.status}`;
+  const answer = updateAnswer(settled);
   if (answer.body === undefined) return answer.reason;
   return (JSON.parse(answer.body.toString()) as { version: string }).version;
 }
@@ -221,7 +226,7 @@ describe('a check that would be a first offer', () => {
     node.ledger.fault = ledgerAway();
     for (const version of ['0.9.0', '0.1.0']) {
       const known = version === '0.9.0' ? subject : subjectOf(version);
-      expect(node.check.now(known, DEVICE)?.reason).toBe('offered');
+      expect(node.check.now(known, DEVICE)?.decision.reason).toBe('offered');
     }
     expect(node.ledger.offers).toHaveLength(1);
     expect(node.ledger.reads).toHaveLength(1);

@@ -5,7 +5,11 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import type { Catalog } from '../../src/domain/catalog.ts';
-import type { CheckSubject } from '../../src/operations/check-update.ts';
+import {
+  type UpdateSubject,
+  updateAnswer,
+  updateSubject,
+} from '../../src/operations/update-answer.ts';
 import { device, fields, release } from '../domain/sample.ts';
 import { eventually } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
@@ -25,8 +29,8 @@ const ROUNDS = 60;
 const CHANNELS = 10_000;
 const DEVICE = { id: undefined, ...device('device-1') };
 
-function subjectOf(version: string): CheckSubject {
-  return { app: 'acme', channel: 'stable', fields: fields(version), slot: undefined };
+function subjectOf(version: string): UpdateSubject {
+  return updateSubject('acme', 'stable', fields(version));
 }
 
 /** The node's present catalog, without a reference to it on the caller's stack. */
@@ -44,27 +48,29 @@ async function countAlive(refs: readonly WeakRef<Catalog>[]): Promise<number> {
 
 it('subjects asked once each, a publish between any two, keep only the present catalog', async () => {
   const node = servingNode();
-  const subjects: CheckSubject[] = [];
+  const subjects: UpdateSubject[] = [];
   const catalogs: WeakRef<Catalog>[] = [];
   for (let revision = 1; revision <= ROUNDS; revision++) {
     node.ledger.commit(channelAt(revision));
     await node.catalogs.reload('acme', 'stable');
     const subject = subjectOf(`0.0.${revision}`);
-    expect(node.check.now(subject, DEVICE)?.reason).toBe('offered');
+    expect(node.check.now(subject, DEVICE)?.decision.reason).toBe('offered');
     subjects.push(subject);
     catalogs.push(weaklyPresent(node));
   }
   await eventually('old catalogs are collected', async () => (await countAlive(catalogs)) <= 1);
   expect(catalogs.at(-1)?.deref()).toBeDefined();
   for (const subject of subjects) {
-    const answer = node.check.now(subject, DEVICE);
-    expect(answer?.body?.toString()).toContain(`"version":"1.0.${ROUNDS}"`);
+    const settled = node.check.now(subject, DEVICE);
+    expect(settled && updateAnswer(settled).body?.toString()).toContain(
+      `"version":"1.0.${ROUNDS}"`,
+    );
   }
 });
 
 it('first offers and chases on the way leave nothing behind either', async () => {
   const node = servingNode();
-  const subjects: CheckSubject[] = [];
+  const subjects: UpdateSubject[] = [];
   const catalogs: WeakRef<Catalog>[] = [];
   for (let revision = 1; revision <= ROUNDS; revision++) {
     const releases = [release(`1.0.${revision}`, { offered: false })];
@@ -73,7 +79,9 @@ it('first offers and chases on the way leave nothing behind either', async () =>
     const subject = subjectOf(`0.0.${revision}`);
     // Half of them are decided from the old catalog, are told that it is stale, and decide again.
     if (revision % 2 === 0) await settle();
-    expect(await node.check.later(subject, DEVICE)).toMatchObject({ reason: 'offered' });
+    expect(await node.check.later(subject, DEVICE)).toMatchObject({
+      decision: { reason: 'offered' },
+    });
     await settle();
     expect(servedRevision(node)).toBe(revision);
     subjects.push(subject);
@@ -88,7 +96,7 @@ it('a subject whose channel was evicted keeps neither its catalog nor its plan',
   node.ledger.commit(channelAt(1));
   const subject = subjectOf('0.0.1');
   await node.check.later(subject, DEVICE);
-  expect(node.check.now(subject, DEVICE)?.reason).toBe('offered');
+  expect(node.check.now(subject, DEVICE)?.decision.reason).toBe('offered');
   const catalog = weaklyPresent(node);
   await evict(node);
   await eventually('it is collected', async () => (await countAlive([catalog])) === 0);
@@ -96,8 +104,10 @@ it('a subject whose channel was evicted keeps neither its catalog nor its plan',
   expect(subject.slot).toBeDefined();
   node.ledger.fault = undefined;
   expect(node.check.now(subject, DEVICE)).toBeUndefined();
-  expect(await node.check.later(subject, DEVICE)).toMatchObject({ reason: 'offered' });
-  expect(node.check.now(subject, DEVICE)?.reason).toBe('offered');
+  expect(await node.check.later(subject, DEVICE)).toMatchObject({
+    decision: { reason: 'offered' },
+  });
+  expect(node.check.now(subject, DEVICE)?.decision.reason).toBe('offered');
 });
 
 /** Loads as many other channels as a node can hold. */
