@@ -58,14 +58,39 @@ export function feedArtifacts(artifacts: readonly Artifact[], kind: FeedKind): F
   return listed.sort((left, right) => archRank(left, kind) - archRank(right, kind));
 }
 
+/** `process.arch` of the arches that Electron runs on. */
+const ELECTRON_ARCHES: ReadonlyMap<string, string> = new Map([
+  ['x86_64', 'x64'],
+  ['aarch64', 'arm64'],
+  ['i686', 'ia32'],
+]);
+
+/**
+ * The address to list for one of these artifacts: the publisher's, unless a client would then take another's
+ * file. Clients look for their own name of the arch in it; where the publisher wrote another one (`aarch64`),
+ * a fragment says it, which they match and do not send.
+ */
+export function feedUrl(artifacts: readonly FeedArtifact[], artifact: FeedArtifact): string {
+  const { url } = artifact;
+  const hint = ELECTRON_ARCHES.get(foldArch(artifact.arch));
+  if (hint === undefined || url.includes(hint) || !needsHint(artifacts, artifact)) return url;
+  return `${url}${url.includes('#') ? '-' : '#'}${hint}`;
+}
+
+/** The first is taken by whoever finds no name; but an x64 Mac must know an arm64 build even there. */
+function needsHint([first]: readonly FeedArtifact[], { platform, arch }: FeedArtifact): boolean {
+  if (foldArch(arch) === 'aarch64' && foldPlatform(platform) === 'darwin') return true;
+  return foldArch(first?.arch) !== foldArch(arch);
+}
+
 function isVerifiable(artifact: Artifact): artifact is FeedArtifact {
   return artifact.url !== undefined && artifact.sha512 !== undefined && artifact.sha512 !== '';
 }
 
 /**
- * In a file for one arch: that arch, then what runs on several, as an update check prefers them. In a file for
- * all: what runs on every arch first, x64 before the rest, arm64 last, because a client that finds its arch
- * in no address takes the first.
+ * In a file for one arch: that arch, then what runs on several, as an update check prefers them. In a file
+ * for all: what runs on every arch first, x64 before the rest, arm64 last, because a client that finds its
+ * arch in no address takes the first.
  */
 function archRank(artifact: Artifact, kind: FeedKind): number {
   const arch = foldArch(artifact.arch);

@@ -1,6 +1,6 @@
 // The update files that electron-updater asks for, by what each is about. Names: electron-updater's
-// `getChannelFilename` and `getDefaultChannelName`; one file serves all of Windows or macOS, on Linux there is
-// one per arch, and the one without a suffix is x64's.
+// `getChannelFilename` and `getDefaultChannelName`. One file serves all of Windows or macOS; on Linux there
+// is one per arch, and the one without a suffix is x64's.
 
 import { NO_ARCH } from './artifact.ts';
 

@@ -17,15 +17,6 @@ export type UpdateAnswer = {
   readonly releaseId: string | undefined;
 };
 
-/** What a device asks that runs this version; `fields` are folded, `app` is a ref or an id. */
-export function updateSubject(
-  app: string,
-  channel: string,
-  fields: RequestFields & { readonly version: Version },
-): UpdateSubject {
-  return { app, channel, fields, plan: (catalog) => planUpdate(catalog, fields), slot: undefined };
-}
-
 /** A decision as what is sent. */
 export function updateAnswer({ plan, decision }: Settled<UpdatePlan>): UpdateAnswer {
   const { candidate, reason } = decision;
@@ -33,4 +24,13 @@ export function updateAnswer({ plan, decision }: Settled<UpdatePlan>): UpdateAns
   const { catalog, isRequired, allowDowngrade } = plan;
   const body = candidateBytes(catalog, candidate, isRequired, allowDowngrade);
   return { body, reason, releaseId: candidate.release.source.id };
+}
+
+/** What a device asks that runs this version; `fields` are folded, `app` is a ref or an id. */
+export function updateSubject(
+  app: string,
+  channel: string,
+  fields: RequestFields & { readonly version: Version },
+): UpdateSubject {
+  return { app, channel, fields, plan: (catalog) => planUpdate(catalog, fields), slot: undefined };
 }

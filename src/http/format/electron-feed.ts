@@ -2,9 +2,8 @@
 // electron-builder writes and builder-util-runtime's `UpdateInfo` describes.
 
 import { dump } from 'js-yaml';
-import { foldArch } from '../../domain/artifact.ts';
 import type { FeedCandidate } from '../../domain/catalog.ts';
-import type { FeedArtifact } from '../../domain/feed-artifacts.ts';
+import { type FeedArtifact, feedUrl } from '../../domain/feed-artifacts.ts';
 
 /**
  * The file's text. Strings are quoted, since an unquoted date becomes a Date and `1.10` a number; there is
@@ -16,7 +15,7 @@ export function electronFeed({ release, artifacts }: FeedCandidate): string {
   return dump(
     {
       version: release.version.canonical,
-      files: artifacts.map(fileOf),
+      files: artifacts.map((artifact) => fileOf(artifacts, artifact)),
       // Read by clients before 2.16 only, which know nothing of `files`.
       ...(first === undefined ? {} : { path: first.url, sha512: base64Of(first.sha512) }),
       ...(notes === '' ? {} : { releaseNotes: notes }),
@@ -26,30 +25,13 @@ export function electronFeed({ release, artifacts }: FeedCandidate): string {
   );
 }
 
-function fileOf(artifact: FeedArtifact) {
+function fileOf(artifacts: readonly FeedArtifact[], artifact: FeedArtifact) {
   const { size, sha512 } = artifact;
   return {
-    url: hinted(artifact),
+    url: feedUrl(artifacts, artifact),
     sha512: base64Of(sha512),
     ...(size === undefined ? {} : { size }),
   };
-}
-
-/** `process.arch` of the arches that Electron runs on. */
-const ELECTRON_ARCHES: ReadonlyMap<string, string> = new Map([
-  ['x86_64', 'x64'],
-  ['aarch64', 'arm64'],
-  ['i686', 'ia32'],
-]);
-
-/**
- * The address, in which the client looks for its own name of the arch. Where the publisher wrote another one
- * (`aarch64`), a fragment says it: clients match it and do not send it.
- */
-function hinted({ url, arch }: FeedArtifact): string {
-  const hint = ELECTRON_ARCHES.get(foldArch(arch));
-  if (hint === undefined || url.includes(hint)) return url;
-  return `${url}${url.includes('#') ? '-' : '#'}${hint}`;
 }
 
 const HEX_SHA512 = /^[0-9a-f]{128}$/i;

@@ -1,0 +1,134 @@
+// The real electron-updater outside Electron: its own check, its own choice of a file. Only what Electron
+// itself provides is put in its place: the app, the network, and the module of that name.
+
+import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from 'node:http';
+import Module, { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HttpExecutor } from 'builder-util-runtime';
+import type { AppUpdater } from 'electron-updater';
+
+export type ElectronClientOptions = {
+  /** `{service}/e/{app}/{channel}`. */
+  readonly feedUrl: string;
+  readonly type: 'nsis' | 'mac' | 'AppImage' | 'deb' | 'rpm' | 'pacman';
+  /** As Electron calls it: x64, arm64, ia32, arm. */
+  readonly arch: string;
+  /** What the app runs. */
+  readonly version: string;
+  /** What an app that identifies itself adds. */
+  readonly requestHeaders?: Record<string, string>;
+  /** As in app-update.yml of a build whose own version is a prerelease. */
+  readonly channel?: string;
+};
+
+export type ElectronAnswer = {
+  readonly isUpdateAvailable: boolean;
+  readonly version: string;
+  /** The file it would fetch; undefined when there is no update. */
+  readonly file: { readonly url: string; readonly sha512: string | undefined } | undefined;
+};
+
+type Updaters = Record<string, new (options: null, app: object) => AppUpdater>;
+type FileInfo = { readonly url: URL; readonly info: { readonly sha512?: string } };
+
+/** Node's own loader, where `electron` is made known. */
+const loader = Module as unknown as { _load(name: string, ...rest: unknown[]): unknown };
+const UPDATERS = {
+  nsis: ['NsisUpdater', 'win32'],
+  mac: ['MacUpdater', 'darwin'],
+  AppImage: ['AppImageUpdater', 'linux'],
+  deb: ['DebUpdater', 'linux'],
+  rpm: ['RpmUpdater', 'linux'],
+  pacman: ['PacmanUpdater', 'linux'],
+} as const;
+
+class NodeExecutor extends HttpExecutor<ClientRequest> {
+  override createRequest(
+    options: RequestOptions,
+    callback: (response: IncomingMessage) => void,
+  ): ClientRequest {
+    // A connection of its own, as every install of the app has one.
+    return request({ ...options, agent: false }, callback);
+  }
+}
+
+/**
+ * One start of an installed app: it checks, and when there is an update says which file it would fetch.
+ * Rejects with the client's own error. One at a time when `arch` differs: the client reads `process.arch`.
+ */
+export async function runElectronClient(options: ElectronClientOptions): Promise<ElectronAnswer> {
+  const present = Object.getOwnPropertyDescriptor(process, 'arch') as PropertyDescriptor;
+  Object.defineProperty(process, 'arch', { ...present, value: options.arch });
+  process.env.APPIMAGE = join(tmpdir(), 'app.AppImage');
+  try {
+    const updater = createUpdater(options);
+    const result = await updater.checkForUpdates();
+    if (result === null) throw new Error('the updater is not active');
+    const { isUpdateAvailable, updateInfo } = result;
+    const file = isUpdateAvailable ? await chosenFile(updater) : undefined;
+    return { isUpdateAvailable, version: updateInfo.version, file };
+  } finally {
+    Object.defineProperty(process, 'arch', present);
+    delete process.env.APPIMAGE;
+  }
+}
+
+function createUpdater(options: ElectronClientOptions): AppUpdater {
+  const { type, feedUrl, requestHeaders, channel } = options;
+  const [className, platform] = UPDATERS[type];
+  const directory = join(tmpdir(), `sluice-electron-${randomUUID()}`);
+  const app = {
+    version: options.version,
+    name: 'app',
+    isPackaged: true,
+    appUpdateConfigPath: join(directory, 'app-update.yml'),
+    userDataPath: directory,
+    baseCachePath: directory,
+    whenReady: async () => undefined,
+    relaunch: () => undefined,
+    quit: () => undefined,
+    onQuit: () => undefined,
+  };
+  const updater = new (loadUpdaters()[className] as Updaters[string])(null, app);
+  Object.assign(updater, {
+    httpExecutor: new NodeExecutor(),
+    _testOnlyOptions: { platform },
+    autoDownload: false,
+    logger: null,
+  });
+  if (requestHeaders !== undefined) updater.requestHeaders = requestHeaders;
+  updater.setFeedURL({
+    provider: 'generic',
+    url: feedUrl,
+    ...(channel === undefined ? {} : { channel }),
+  });
+  return updater;
+}
+
+let updaters: Updaters | undefined;
+
+function loadUpdaters(): Updaters {
+  if (updaters !== undefined) return updaters;
+  const load = loader._load;
+  loader._load = (name, ...rest) =>
+    name === 'electron' ? { autoUpdater: new EventEmitter() } : load(name, ...rest);
+  updaters = createRequire(import.meta.url)('electron-updater') as Updaters;
+  return updaters;
+}
+
+/** What the client's own selection comes to: it hands the file to this method, and would fetch it there. */
+async function chosenFile(updater: AppUpdater): Promise<ElectronAnswer['file']> {
+  let chosen: FileInfo | undefined;
+  Object.assign(updater, {
+    executeDownload: async ({ fileInfo }: { fileInfo: FileInfo }) => {
+      chosen = fileInfo;
+      return [];
+    },
+  });
+  await updater.downloadUpdate();
+  if (chosen === undefined) throw new Error('the updater chose no file');
+  return { url: chosen.url.href, sha512: chosen.info.sha512 };
+}
