@@ -1,4 +1,5 @@
-// Compiles src/ to dist/ and carries over the files the compiler does not know (.sql, .lua).
+// Compiles src/ to dist/, carries over the files the compiler does not know (.sql, .lua), and bundles the
+// console for browsers, each of its files also compressed, because the service only ever sends them as they are.
 // With --if-stale it does nothing when dist/ is newer than every source, so `npm start` stays quick.
 // Plain JavaScript, because it runs before anything has been compiled.
 import { spawnSync } from 'node:child_process';
@@ -7,6 +8,7 @@ import {
   cpSync,
   existsSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -14,6 +16,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const source = join(root, 'src');
@@ -34,7 +37,7 @@ function isFresh() {
   return inputs.every((file) => statSync(file).mtimeMs <= builtAt);
 }
 
-function build() {
+async function build() {
   // Built aside and put in place at once: whatever runs from dist/ never finds half of it, and a file that
   // was deleted from src/ does not live on.
   const draft = join(root, `dist.${process.pid}`);
@@ -45,12 +48,47 @@ function build() {
     rmSync(draft, { recursive: true, force: true });
     process.exit(compiled.status ?? 1);
   }
+  try {
+    await bundleConsole(join(draft, 'console'));
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    throw error;
+  }
   for (const file of sourceFiles()) {
     if (/\.(sql|lua)$/.test(file)) cpSync(file, join(draft, relative(source, file)));
   }
   chmodSync(join(draft, 'cli', 'sluice.js'), 0o755);
   writeFileSync(join(draft, '.built'), '');
   putInPlace(draft);
+}
+
+/** @param {string} folder */
+async function bundleConsole(folder) {
+  // Loaded here, because a start that builds nothing must not wait for it.
+  const vite = await import('vite');
+  await vite.build({
+    configFile: false,
+    root: join(source, 'console'),
+    base: '/console/',
+    logLevel: 'warn',
+    esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
+    build: {
+      outDir: folder,
+      emptyOutDir: true,
+      target: 'es2022',
+      cssCodeSplit: false,
+      // Everything is a file of its own: the content security policy knows no exceptions.
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+    },
+  });
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const file = join(entry.parentPath, entry.name);
+    const bytes = readFileSync(file);
+    writeFileSync(`${file}.br`, brotliCompressSync(bytes));
+    writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));
+  }
 }
 
 /** @param {string} draft */
@@ -61,4 +99,4 @@ function putInPlace(draft) {
   rmSync(previous, { recursive: true, force: true });
 }
 
-if (!(process.argv.includes('--if-stale') && isFresh())) build();
+if (!(process.argv.includes('--if-stale') && isFresh())) await build();

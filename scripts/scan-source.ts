@@ -106,7 +106,7 @@ function* spansOf(text: string): Generator<readonly [Span, string]> {
       yield* skip('text', end);
       if (text[end] === '$') templates.push(0);
       at += text[end] === '$' ? 2 : 1;
-    } else if (here === '/' && BEFORE_PATTERN.test(text.slice(Math.max(0, at - 40), at))) {
+    } else if (here === '/' && beginsPattern(text, at)) {
       at += 1;
       yield* skip('text', patternEnd(text, at));
       at += 1;
@@ -117,6 +117,12 @@ function* spansOf(text: string): Generator<readonly [Span, string]> {
     }
   }
   yield ['code', text.slice(codeFrom)];
+}
+
+/** A `</` closes an element and a `/>` ends one: neither ever begins a pattern. */
+function beginsPattern(text: string, at: number): boolean {
+  if (text[at - 1] === '<' || text[at + 1] === '>') return false;
+  return BEFORE_PATTERN.test(text.slice(Math.max(0, at - 40), at));
 }
 
 function endOf(text: string, from: number, mark: string, length: number): number {

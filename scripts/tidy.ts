@@ -48,6 +48,14 @@ const PACKAGE_ROOM: Readonly<Record<string, string>> = {
   ioredis: 'engine/redis',
   pg: 'ledger',
   '@electric-sql/pglite': 'ledger',
+  preact: 'console',
+  'preact-iso': 'console',
+  uplot: 'console',
+};
+
+/** Rooms that import these packages and nothing else from outside: what they import goes to browsers. */
+const ONLY_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  console: ['preact', 'preact-iso', 'uplot'],
 };
 
 /** Rooms that import no package and no part of Node: they are the same everywhere. */
@@ -67,12 +75,14 @@ const PROCESS_ENDERS: Readonly<Record<string, string>> = {
 const ENTRIES: Readonly<Record<string, string>> = {
   'main.ts': 'starts the service',
   'cli/sluice.ts': 'the command',
+  'console/main.tsx': 'begins the console in the browser; its page names it',
   'ledger/pglite-process.ts': 'forked, so that the embedded database is off the serving thread',
 };
 
 /** Files named for what all their exports are, not for one of them, and why. */
 const COLLECTIONS: Readonly<Record<string, string>> = {
   'contract/resource.ts': "the contract's resources, in its order",
+  'console/api/resource.ts': 'what the console API answers, in the order of its endpoints',
 };
 
 const FILE_LINES_MAX = 400;
@@ -235,7 +245,10 @@ function whenNotNamesake({ path, code }: TreeFile): string[] {
   if (first === undefined) return [];
   const main = exports.find(({ kind }) => kind !== 'type') ?? first;
   const firstCode = exports.find(({ kind }) => kind !== 'type' && kind !== 'interface') ?? main;
-  const named = posix.basename(path, '.ts').replaceAll('-', '');
+  const named = posix
+    .basename(path)
+    .replace(/\.tsx?$/, '')
+    .replaceAll('-', '');
   const isNamesake = [first, main, firstCode].some(({ name }) => {
     const exported = name.replaceAll('_', '').toLowerCase();
     return exported.includes(named) || named.includes(exported);
@@ -269,7 +282,9 @@ function whenPackageOutOfRoom({ path, imports }: TreeFile): string[] {
   if (room === undefined) return [];
   return imports.flatMap(({ from }) => {
     if (from.startsWith('.')) return [];
-    if (PURE_ROOMS.includes(room)) return [`${room} must not import ${from}`];
+    const [name = from] = from.split('/');
+    const isBarred = ONLY_PACKAGES[room]?.includes(name) === false;
+    if (isBarred || PURE_ROOMS.includes(room)) return [`${room} must not import ${from}`];
     const owner = Object.entries(PACKAGE_ROOM).find(
       ([name]) => from === name || from.startsWith(`${name}/`),
     );
@@ -332,6 +347,6 @@ function listFiles(root: string, folder: string): string[] {
 function readTreeFile(root: string, path: string): TreeFile {
   const text = readFileSync(join(root, path), 'utf8');
   const lines = text.replace(/\n$/, '').split('\n');
-  const code = path.endsWith('.ts') ? scanSource(text) : undefined;
+  const code = /\.tsx?$/.test(path) ? scanSource(text) : undefined;
   return { path, text, lines, code, imports: code === undefined ? [] : importsOf(text, code) };
 }

@@ -1,6 +1,7 @@
 // Puts the rooms together. The only file that knows which implementation stands behind a port.
 
 import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { CatalogRefresher } from './background/catalog-refresher.ts';
 import { CheckInDrain } from './background/check-in-drain.ts';
 import { FleetSweeper } from './background/fleet-sweeper.ts';
@@ -9,6 +10,7 @@ import { LastGoodFiles } from './engine/disk/last-good-files.ts';
 import { createMemoryEngine } from './engine/memory/memory-engine.ts';
 import { createRedisEngine } from './engine/redis/redis-engine.ts';
 import { createAdmit } from './http/console/admit.ts';
+import { consoleFiles } from './http/console/console-files.ts';
 import { consoleRoutes } from './http/console/console-routes.ts';
 import { fleetConsoleRoutes } from './http/console/fleet-console-routes.ts';
 import { CHECK_PLACEHOLDER, createCheckRoute } from './http/device/check-route.ts';
@@ -52,6 +54,9 @@ const DRAIN_WAIT_MS_MAX = 1500;
 /** How long a check-in waits for company before it is sent. */
 const CHECK_IN_INTERVAL_MS = 50;
 const IN_FLIGHT_WAIT_MS_MAX = 7000;
+
+/** Where the build puts the console: beside this file. */
+const CONSOLE_FOLDER = fileURLToPath(new URL('./console', import.meta.url));
 
 /** Starts everything; rejects when the port is taken, the data directory is in use, or the schema unknown. */
 export async function composeService(config: Config, log: Log): Promise<Service> {
@@ -135,6 +140,7 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
     ...consoleRoutes(new Administer(ledger, spread), admit),
     ...fleetConsoleRoutes(new ViewFleet(ledger, live), admit),
+    ...consoleFiles(CONSOLE_FOLDER),
   ];
   return {
     handlers: {

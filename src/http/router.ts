@@ -10,12 +10,17 @@ import type { Traffic } from './traffic.ts';
 
 export type Route = {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Segments that begin with `:` are parameters: `/console/api/keys/:id/revoke`. */
+  /**
+   * Segments that begin with `:` are parameters: `/console/api/keys/:id/revoke`. A last segment `*` stands
+   * for everything below, and only where no other route is: of several, the longest.
+   */
   readonly path: string;
   readonly handler: Handler;
   /** How large a body may be; `LIMIT.bodyBytesMax` unless told otherwise. */
   readonly bodyBytesMax?: number;
 };
+
+const TAIL = '*';
 
 type CompiledRoute = Route & { readonly segments: readonly string[] };
 type Match = Pick<Route, 'handler' | 'bodyBytesMax'> & { readonly params: Map<string, string> };
@@ -38,7 +43,7 @@ export function createRouter(
 
 function match(routes: readonly CompiledRoute[], method: string, path: string): Match {
   const segments = path.split('/');
-  const onPath = routes.filter((route) => fits(route.segments, segments));
+  const onPath = mostSpecific(routes.filter((route) => fits(route.segments, segments)));
   if (onPath.length === 0) return answering(() => failureReply(fail('notFound')));
   const wanted = method === 'HEAD' ? 'GET' : method;
   const route = onPath.find((candidate) => candidate.method === wanted);
@@ -63,10 +68,20 @@ function methodNotAllowed(routes: readonly CompiledRoute[]) {
 }
 
 function fits(pattern: readonly string[], segments: readonly string[]): boolean {
-  if (pattern.length !== segments.length) return false;
-  return pattern.every((part, index) =>
-    part.startsWith(':') ? segments[index] !== '' : part === segments[index],
-  );
+  const hasTail = pattern.at(-1) === TAIL;
+  if (hasTail ? segments.length < pattern.length : segments.length !== pattern.length) return false;
+  return pattern.every((part, index) => {
+    if (part === TAIL) return true;
+    return part.startsWith(':') ? segments[index] !== '' : part === segments[index];
+  });
+}
+
+/** Of the routes that fit a path, those that say most about it; they differ in their methods only. */
+function mostSpecific(routes: readonly CompiledRoute[]): readonly CompiledRoute[] {
+  const reach = ({ segments }: CompiledRoute) =>
+    segments.at(-1) === TAIL ? segments.length : Number.POSITIVE_INFINITY;
+  const furthest = Math.max(...routes.map(reach));
+  return routes.filter((route) => reach(route) === furthest);
 }
 
 function readParams(

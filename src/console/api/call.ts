@@ -1,0 +1,53 @@
+// Calls the console API. The session is a cookie that this code never sees.
+
+import { ApiError } from './api-error.ts';
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+const BASE = '/console/api/';
+
+/** Told when the service no longer knows the session; set once, by who shows the sign-in. */
+let onSignedOut: () => void = () => undefined;
+
+/** The answer's JSON. Rejects with an `ApiError` for every refusal and fault, and when nobody answers. */
+export async function call<Value>(method: Method, path: string, body?: unknown): Promise<Value> {
+  return JSON.parse(await callForText(method, path, body)) as Value;
+}
+
+/** The same, not parsed: equal texts are equal answers. */
+export async function callForText(method: Method, path: string, body?: unknown): Promise<string> {
+  const response = await reach(method, path, body);
+  const text = await response.text();
+  if (response.ok) return text === '' ? '{}' : text;
+  // A wrong password is a 401 as well, but that of a call that needs no session.
+  if (response.status === 401 && !/^(?:session|setup|invitation)\b/.test(path)) onSignedOut();
+  throw new ApiError(response.status, readError(text) ?? `The service answered ${response.status}`);
+}
+
+/** Whom to tell that the session is over. */
+export function whenSignedOut(listener: () => void): void {
+  onSignedOut = listener;
+}
+
+async function reach(method: Method, path: string, body: unknown): Promise<Response> {
+  try {
+    return await fetch(BASE + path, {
+      method,
+      credentials: 'same-origin',
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+    });
+  } catch {
+    throw new ApiError(0, 'The service cannot be reached');
+  }
+}
+
+function readError(text: string): string | undefined {
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: unknown };
+    return typeof error === 'string' ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,117 @@
+// The whole console: theme, addresses, session, and the page that each address means.
+
+import { LocationProvider, Route, Router, useLocation } from 'preact-iso';
+import { consolePath, readSegment } from './format/console-path.ts';
+import { ThemeContext, useThemeState } from './hook/use-theme.ts';
+import { AppIndex } from './page/app-index.tsx';
+import { AppPlace } from './page/app-place.tsx';
+import { AppsPage } from './page/apps-page.tsx';
+import { AuditPage } from './page/audit-page.tsx';
+import { ChannelPage } from './page/channel-page.tsx';
+import { DevicePage } from './page/device-page.tsx';
+import { FleetPage } from './page/fleet-page.tsx';
+import { NewcomerPage } from './page/newcomer-page.tsx';
+import { NotFoundPage } from './page/not-found-page.tsx';
+import { Redirect } from './page/redirect.tsx';
+import { ReleasePage } from './page/release-page.tsx';
+import { SettingsPage } from './page/settings-page.tsx';
+import { Shell } from './page/shell.tsx';
+import { InvitationPage } from './session/invitation-page.tsx';
+import { SessionGate } from './session/session-gate.tsx';
+import { useSession } from './session/use-session.ts';
+
+const INVITATION = /^\/console\/invitation\/([^/]+)$/;
+
+export function App() {
+  return (
+    <ThemeContext.Provider value={useThemeState()}>
+      <LocationProvider scope="/console">
+        <Entrance />
+      </LocationProvider>
+    </ThemeContext.Provider>
+  );
+}
+
+/** An invitation is for who may not be signed in; everything else is behind the sign-in. */
+function Entrance() {
+  const { path } = useLocation();
+  const token = INVITATION.exec(path)?.[1];
+  if (token !== undefined) return <InvitationPage key={token} token={token} />;
+  return (
+    <SessionGate>
+      <Shell>
+        <Pages />
+      </Shell>
+    </SessionGate>
+  );
+}
+
+function Pages() {
+  const { membership } = useSession();
+  if (membership === undefined) return <NewcomerPage />;
+  return (
+    // Another organization is another console: nothing of the last one stays on the page.
+    <Router key={membership.organization.id}>
+      <Route path="/console" component={ToApps} />
+      <Route path="/console/sign-in" component={ToApps} />
+      <Route path="/console/setup" component={ToApps} />
+      <Route path="/console/apps" component={AppsPage} />
+      <Route path="/console/apps/:app" component={AppRoute} />
+      <Route path="/console/apps/:app/fleet" component={FleetRoute} />
+      <Route path="/console/apps/:app/devices/:device" component={DeviceRoute} />
+      <Route path="/console/apps/:app/:channel" component={ChannelRoute} />
+      <Route path="/console/apps/:app/:channel/:version" component={ReleaseRoute} />
+      <Route path="/console/settings" component={SettingsPage} />
+      <Route path="/console/settings/:section" component={SettingsPage} />
+      <Route path="/console/audit" component={AuditPage} />
+      <Route default component={NotFoundPage} />
+    </Router>
+  );
+}
+
+function ToApps() {
+  return <Redirect to={consolePath.apps} />;
+}
+
+type Segments<Name extends string> = { readonly params: Readonly<Record<Name, string>> };
+
+function AppRoute({ params }: Segments<'app'>) {
+  return <AppPlace appRef={readSegment(params.app)}>{(app) => <AppIndex app={app} />}</AppPlace>;
+}
+
+function FleetRoute({ params }: Segments<'app'>) {
+  return (
+    <AppPlace appRef={readSegment(params.app)}>
+      {(app) => <FleetPage key={app.id} app={app} />}
+    </AppPlace>
+  );
+}
+
+function DeviceRoute({ params }: Segments<'app' | 'device'>) {
+  const deviceId = readSegment(params.device);
+  return (
+    <AppPlace appRef={readSegment(params.app)}>
+      {(app) => <DevicePage key={`${app.id}/${deviceId}`} app={app} deviceId={deviceId} />}
+    </AppPlace>
+  );
+}
+
+function ChannelRoute({ params }: Segments<'app' | 'channel'>) {
+  const channel = readSegment(params.channel);
+  return (
+    <AppPlace appRef={readSegment(params.app)} channel={channel}>
+      {(app) => <ChannelPage key={`${app.id}/${channel}`} app={app} channel={channel} />}
+    </AppPlace>
+  );
+}
+
+function ReleaseRoute({ params }: Segments<'app' | 'channel' | 'version'>) {
+  const channel = readSegment(params.channel);
+  const version = readSegment(params.version);
+  const key = `${channel}@${version}`;
+  return (
+    <AppPlace appRef={readSegment(params.app)} channel={channel}>
+      {(app) => <ReleasePage key={key} app={app} channel={channel} version={version} />}
+    </AppPlace>
+  );
+}

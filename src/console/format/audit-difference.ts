@@ -1,0 +1,66 @@
+// What an audited change changed, value by value, instead of two documents side by side.
+
+export type Difference = {
+  /** Where the value stands, such as `targets › matchLabels › ring`; empty when there is but one value. */
+  readonly path: string;
+  /** Undefined where the value is new. */
+  readonly before: string | undefined;
+  /** Undefined where the value is gone. */
+  readonly after: string | undefined;
+};
+
+/** Deeper than anything that is audited; what lies below is shown as JSON. */
+const DEPTH_MAX = 4;
+/** More than anybody reads; the rest is counted. */
+const DIFFERENCES_MAX = 60;
+
+/**
+ * The values that differ, in the order of the fields. A list is one value: its order means nothing to the
+ * reader. Null on one side means that there was, or is, nothing.
+ */
+export function auditDifference(before: unknown, after: unknown): readonly Difference[] {
+  const found: Difference[] = [];
+  compare([], before, after, found);
+  if (found.length <= DIFFERENCES_MAX) return found;
+  const rest = found.length - DIFFERENCES_MAX;
+  const more = { path: `${rest} more`, before: undefined, after: '…' };
+  return [...found.slice(0, DIFFERENCES_MAX), more];
+}
+
+function compare(
+  path: readonly string[],
+  before: unknown,
+  after: unknown,
+  found: Difference[],
+): void {
+  const left = isRecord(before) ? before : undefined;
+  const right = isRecord(after) ? after : undefined;
+  const isWalked = left !== undefined || right !== undefined;
+  const isBothWalked =
+    (left ?? before ?? undefined) === left && (right ?? after ?? undefined) === right;
+  if (isWalked && isBothWalked && path.length < DEPTH_MAX) {
+    for (const key of new Set([...Object.keys(left ?? {}), ...Object.keys(right ?? {})])) {
+      compare([...path, key], valueAt(left, key), valueAt(right, key), found);
+    }
+    return;
+  }
+  const [was, is] = [shown(before), shown(after)];
+  if (was !== is) found.push({ path: path.join(' › '), before: was, after: is });
+}
+
+function valueAt(record: Readonly<Record<string, unknown>> | undefined, key: string): unknown {
+  return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function shown(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) {
+    return value.length === 0 ? 'none' : value.join(', ');
+  }
+  return JSON.stringify(value);
+}

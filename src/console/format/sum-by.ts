@@ -1,0 +1,14 @@
+// Adds up counts by what they have in common.
+
+/** Sums by the text that `keyOf` gives, largest first. */
+export function sumBy<Item extends { readonly devices: number }>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+): readonly (readonly [key: string, devices: number])[] {
+  const sums = new Map<string, number>();
+  for (const item of items) {
+    const key = keyOf(item);
+    sums.set(key, (sums.get(key) ?? 0) + item.devices);
+  }
+  return [...sums].sort(([, left], [, right]) => right - left);
+}

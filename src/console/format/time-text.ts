@@ -1,0 +1,33 @@
+// Times as people read them: how long ago while that says something, the day after that; always in the
+// reader's zone.
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const WEEK_MS = 7 * DAY_MS;
+
+const STEPS = [
+  [DAY_MS, 'day'],
+  [HOUR_MS, 'hour'],
+  [MINUTE_MS, 'minute'],
+] as const;
+
+const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
+
+/** `just now`, `3 minutes ago`, `in 2 days`, and beyond a week the day itself. */
+export function timeText(at: Date, nowMs: number): string {
+  const difference = at.getTime() - nowMs;
+  const distance = Math.abs(difference);
+  if (distance < MINUTE_MS) return 'just now';
+  if (distance >= WEEK_MS) return DAY.format(at);
+  const [stepMs, unit] = STEPS.find(([ms]) => distance >= ms) ?? [MINUTE_MS, 'minute'];
+  return RELATIVE.format(Math.trunc(difference / stepMs), unit);
+}
+
+/** Day, time to the second, and zone. */
+export function exactTimeText(at: Date): string {
+  return EXACT.format(at);
+}

@@ -1,0 +1,125 @@
+// Reads from the console API and keeps what was read on the page while newer is on its way: nothing jumps.
+// What was seen a moment ago is shown at once when one comes back to it.
+
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError } from '../api/api-error.ts';
+import { callForText } from '../api/call.ts';
+
+export type Loaded<Value> = {
+  /** The newest that is known, also while another is loading or failed to load. */
+  readonly data: Value | undefined;
+  readonly error: ApiError | undefined;
+  /** True while `data` is not yet that of the path. */
+  readonly isLoading: boolean;
+  /** Reads again at once. */
+  reload(): Promise<void>;
+};
+
+type Seen<Value> = { readonly path: string; readonly text: string; readonly value: Value };
+type State<Value> = {
+  readonly seen: Seen<Value> | undefined;
+  readonly error: ApiError | undefined;
+};
+
+const REMEMBERED_MAX = 40;
+const remembered = new Map<string, string>();
+
+/**
+ * What a GET of `path` answers; null reads nothing. With `everyMs` it is read again and again, while the page
+ * can be seen. Data of another path stays until the new is there: give a component that shows something else
+ * another key.
+ */
+export function useLoad<Value>(path: string | null, everyMs = 0): Loaded<Value> {
+  const [state, setState] = useState<State<Value>>(() => ({
+    seen: path === null ? undefined : recall<Value>(path),
+    error: undefined,
+  }));
+  const turn = useRef(0);
+  const load = useCallback(async () => {
+    if (path === null) return;
+    turn.current += 1;
+    const mine = turn.current;
+    const outcome = await read(path);
+    if (mine !== turn.current) return;
+    setState((before) => after(before, path, outcome));
+  }, [path]);
+  useEffect(() => {
+    const known = path === null ? undefined : recall<Value>(path);
+    if (known !== undefined) setState({ seen: known, error: undefined });
+    void load();
+    return () => {
+      turn.current += 1;
+    };
+  }, [load, path]);
+  useRepetition(load, path === null ? 0 : everyMs);
+  const { seen, error } = state;
+  return {
+    data: seen?.value,
+    error,
+    isLoading: path !== null && seen?.path !== path && error === undefined,
+    reload: load,
+  };
+}
+
+/** Forgets everything that was read: somebody else may sit here now. */
+export function forgetLoaded(): void {
+  remembered.clear();
+}
+
+/** One after the other, never two at a time; a page that comes back into view is up to date at once. */
+function useRepetition(load: () => Promise<void>, everyMs: number): void {
+  useEffect(() => {
+    if (everyMs === 0) return undefined;
+    let timer: ReturnType<typeof setTimeout>;
+    let isOver = false;
+    const again = async () => {
+      clearTimeout(timer);
+      if (document.visibilityState === 'visible') await load();
+      if (!isOver) timer = setTimeout(again, everyMs);
+    };
+    const whenShown = () => {
+      if (document.visibilityState === 'visible') void again();
+    };
+    timer = setTimeout(again, everyMs);
+    document.addEventListener('visibilitychange', whenShown);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', whenShown);
+    };
+  }, [load, everyMs]);
+}
+
+async function read(path: string): Promise<string | ApiError> {
+  try {
+    return await callForText('GET', path);
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
+
+function after<Value>(
+  before: State<Value>,
+  path: string,
+  outcome: string | ApiError,
+): State<Value> {
+  if (typeof outcome !== 'string') return { ...before, error: outcome };
+  remember(path, outcome);
+  const isSame = before.seen?.path === path && before.seen.text === outcome;
+  if (isSame && before.error === undefined) return before;
+  const seen = { path, text: outcome, value: JSON.parse(outcome) as Value };
+  return { seen, error: undefined };
+}
+
+function remember(path: string, text: string): void {
+  remembered.delete(path);
+  remembered.set(path, text);
+  const [oldest] = remembered.keys();
+  if (remembered.size > REMEMBERED_MAX && oldest !== undefined) remembered.delete(oldest);
+}
+
+function recall<Value>(path: string): Seen<Value> | undefined {
+  const text = remembered.get(path);
+  return text === undefined ? undefined : { path, text, value: JSON.parse(text) as Value };
+}

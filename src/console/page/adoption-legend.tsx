@@ -1,0 +1,58 @@
+// The legend of the adoption chart: each version with its color and its number, to be shown or hidden.
+
+import type { AdoptionStep } from '../api/resource.ts';
+import type { AdoptionSeries } from '../format/adoption-series.ts';
+import { numberText, shareText } from '../format/number-text.ts';
+import { VERSION_COLORS } from './version-colors.ts';
+
+const HOUR = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+const MONTH = new Intl.DateTimeFormat(undefined, {
+  year: 'numeric',
+  month: 'long',
+  timeZone: 'UTC',
+});
+const FORMATS: Readonly<Record<AdoptionStep, Intl.DateTimeFormat>> = {
+  hour: HOUR,
+  day: DAY,
+  month: MONTH,
+};
+
+/** The numbers are those of the time at `index`. */
+export function AdoptionLegend(props: {
+  series: AdoptionSeries;
+  hidden: ReadonlySet<string>;
+  step: AdoptionStep;
+  index: number;
+  onToggle: (name: string) => void;
+}) {
+  const { series, hidden, step, index, onToggle } = props;
+  const time = series.times[index];
+  const sum = series.versions.reduce((total, { devices }) => total + (devices[index] ?? 0), 0);
+  return (
+    <div class="legend">
+      <p class="muted">
+        {time === undefined ? '\u00a0' : FORMATS[step].format(new Date(time * 1000))}
+        {step === 'hour' ? '' : ' (UTC)'} · {numberText(sum)} seen
+      </p>
+      <ul>
+        {series.versions.map(({ name, devices }, row) => (
+          <li key={name}>
+            <button
+              type="button"
+              aria-pressed={!hidden.has(name)}
+              title={hidden.has(name) ? `Show ${name}` : `Hide ${name}`}
+              onClick={() => onToggle(name)}
+            >
+              <span class="swatch" style={{ background: VERSION_COLORS[row] ?? '' }} />
+              <span class="code">{name}</span>
+              <span class="legend-count">
+                {numberText(devices[index] ?? 0)} · {shareText(devices[index] ?? 0, sum)}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

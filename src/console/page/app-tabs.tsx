@@ -1,0 +1,88 @@
+// The head of an app's pages: its name, a tab for each channel, one for the fleet.
+
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { call } from '../api/call.ts';
+import type { AppSummary } from '../api/resource.ts';
+import { consolePath } from '../format/console-path.ts';
+import { Dialog } from '../part/dialog.tsx';
+import { Field } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
+import { Name } from '../part/name.tsx';
+import { useMay } from '../session/use-session.ts';
+
+/** `channel` is the one whose tab is open; without, the page belongs to the fleet. */
+export function AppTabs(props: {
+  app: AppSummary;
+  channel: string | undefined;
+  onChange: () => Promise<void>;
+}) {
+  const { app, channel, onChange } = props;
+  const [isAdding, setAdding] = useState(false);
+  const mayAdd = useMay('owner');
+  return (
+    <div class="place">
+      <p class="crumbs">
+        <a href={consolePath.apps}>Apps</a>
+        <span aria-hidden="true">/</span>
+        <a href={consolePath.app(app.ref)}>
+          <Name text={app.name} />
+        </a>
+      </p>
+      <nav class="tabs" aria-label="Channels and fleet">
+        {app.channels.map(({ name }) => (
+          <a
+            key={name}
+            href={consolePath.channel(app.ref, name)}
+            aria-current={name === channel ? 'page' : undefined}
+          >
+            {name}
+          </a>
+        ))}
+        <a
+          href={consolePath.fleet(app.ref)}
+          aria-current={channel === undefined ? 'page' : undefined}
+        >
+          Fleet
+        </a>
+        {mayAdd && (
+          <button type="button" class="tab-add" onClick={() => setAdding(true)}>
+            Add channel
+          </button>
+        )}
+      </nav>
+      {isAdding && <NewChannel app={app} onClose={() => setAdding(false)} onCreated={onChange} />}
+    </div>
+  );
+}
+
+function NewChannel(props: {
+  app: AppSummary;
+  onClose: () => void;
+  onCreated: () => Promise<void>;
+}) {
+  const { app, onClose, onCreated } = props;
+  const { route } = useLocation();
+  const [name, setName] = useState('');
+  const create = async () => {
+    await call('POST', 'channels', { app: app.ref, name });
+    await onCreated();
+    onClose();
+    route(consolePath.channel(app.ref, name));
+  };
+  return (
+    <Dialog title="Add a channel" onClose={onClose}>
+      <Form send="Add channel" onSend={create} onCancel={onClose}>
+        <Field
+          label="Name"
+          value={name}
+          onInput={setName}
+          hint="Part of the address devices ask, such as beta or nightly. It cannot be changed later."
+          isRequired
+          isFocused
+          isCode
+        />
+      </Form>
+    </Dialog>
+  );
+}

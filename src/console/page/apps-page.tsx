@@ -1,0 +1,125 @@
+// The apps of an organization: what is out on each channel, what is rolling out, how many devices were seen.
+
+import { useState } from 'preact/hooks';
+import type { AppSummary, ChannelSummary } from '../api/resource.ts';
+import { consolePath } from '../format/console-path.ts';
+import { countText, numberText } from '../format/number-text.ts';
+import { queryText } from '../format/query-text.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { useTitle } from '../hook/use-title.ts';
+import { Empty } from '../part/empty.tsx';
+import { LoadedView } from '../part/loaded-view.tsx';
+import { Name } from '../part/name.tsx';
+import { PageHead } from '../part/page-head.tsx';
+import { ShareBar } from '../part/share-bar.tsx';
+import { StatusBadge } from '../part/status-badge.tsx';
+import { Time } from '../part/time.tsx';
+import { useMay, useOrganization } from '../session/use-session.ts';
+import { NewAppDialog } from './new-app-dialog.tsx';
+
+const REFRESH_MS = 5000;
+
+/** The list, or the first step when there is nothing to list. */
+export function AppsPage() {
+  useTitle('Apps');
+  const organization = useOrganization();
+  const mayCreate = useMay('owner');
+  const [isCreating, setCreating] = useState(false);
+  const apps = useLoad<{ readonly apps: readonly AppSummary[] }>(
+    `apps${queryText({ org: organization.id })}`,
+    REFRESH_MS,
+  );
+  const create = mayCreate ? (
+    <button type="button" class="button primary" onClick={() => setCreating(true)}>
+      Create app
+    </button>
+  ) : undefined;
+  return (
+    <>
+      <PageHead title="Apps" actions={apps.data?.apps.length === 0 ? undefined : create} />
+      <LoadedView of={apps}>
+        {(found) =>
+          found.apps.length === 0 ? (
+            <Empty title="No apps yet">
+              <p class="hint">
+                An app is what your devices ask updates for.{' '}
+                {mayCreate
+                  ? 'Create it, mint a key in Settings, publish.'
+                  : 'An owner can create one.'}
+              </p>
+              {create}
+            </Empty>
+          ) : (
+            <div class="apps">
+              {found.apps.map((app) => (
+                <AppCard key={app.id} app={app} />
+              ))}
+            </div>
+          )
+        }
+      </LoadedView>
+      {isCreating && (
+        <NewAppDialog organizationId={organization.id} onClose={() => setCreating(false)} />
+      )}
+    </>
+  );
+}
+
+function AppCard({ app }: { app: AppSummary }) {
+  return (
+    <article class="card flush app" aria-label={app.name}>
+      <header class="card-head">
+        <div class="app-name">
+          <h2>
+            <a href={consolePath.app(app.ref)}>
+              <Name text={app.name} />
+            </a>
+          </h2>
+          <Name text={app.ref} isCode />
+        </div>
+        <a class="app-fleet" href={consolePath.fleet(app.ref)} title="Show the fleet">
+          <strong>{numberText(app.devicesDay)}</strong> in the last day
+        </a>
+      </header>
+      {app.channels.length === 0 && <p class="hint padded">No channel yet.</p>}
+      <ul class="rows">
+        {app.channels.map((channel) => (
+          <ChannelRow key={channel.name} app={app} channel={channel} />
+        ))}
+      </ul>
+    </article>
+  );
+}
+
+function ChannelRow({ app, channel }: { app: AppSummary; channel: ChannelSummary }) {
+  const { newest, rolling } = channel;
+  return (
+    <li class="channel-row">
+      <a class="channel-name" href={consolePath.channel(app.ref, channel.name)}>
+        {channel.name}
+      </a>
+      <span class="muted">{countText(channel.releases, 'release')}</span>
+      {newest === null ? (
+        <span class="muted">Nothing published yet</span>
+      ) : (
+        <span class="channel-newest">
+          <a class="code" href={consolePath.release(app.ref, channel.name, newest.version)}>
+            {newest.version}
+          </a>
+          <StatusBadge status={newest.status} rolloutPct={newest.rolloutPct} />
+          <span class="muted">
+            <Time at={newest.createdAt} />
+          </span>
+        </span>
+      )}
+      <span class="channel-rolling">
+        {rolling.map(({ version, rolloutPct }) => (
+          <a key={version} href={consolePath.release(app.ref, channel.name, version)}>
+            <span class="code">{version}</span>
+            <ShareBar percent={rolloutPct} label={`Roll-out of ${version}`} />
+          </a>
+        ))}
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,107 @@
+// Everything that was changed, by whom and when.
+
+import { useEffect, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import type { AuditPage as AuditEntries } from '../api/resource.ts';
+import { consolePath } from '../format/console-path.ts';
+import { queryText } from '../format/query-text.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { useTitle } from '../hook/use-title.ts';
+import { AuditEntry } from '../part/audit-entry.tsx';
+import { Empty } from '../part/empty.tsx';
+import { Field } from '../part/field.tsx';
+import { LoadedView } from '../part/loaded-view.tsx';
+import { PageHead } from '../part/page-head.tsx';
+import { useOrganization } from '../session/use-session.ts';
+
+const PAGE_SIZE = 50;
+const REFRESH_MS = 10_000;
+
+const ACTIONS = [
+  'release.publish',
+  'release.serve',
+  'app.create',
+  'channel.create',
+  'channel.update',
+  'key.create',
+  'key.revoke',
+  'organization.create',
+];
+
+/** Filters and page stand in the address. */
+export function AuditPage() {
+  useTitle('Audit');
+  const { id: org } = useOrganization();
+  const { query } = useLocation();
+  const { actor, action, subject, before } = query;
+  const entries = useLoad<AuditEntries>(
+    `audit${queryText({ org, actor, action, subject, before, limit: PAGE_SIZE })}`,
+    before === undefined ? REFRESH_MS : 0,
+  );
+  return (
+    <>
+      <PageHead title="Audit" lead="Every change, newest first." />
+      <section class="card flush" aria-label="Changes">
+        <AuditFilters query={query} />
+        <LoadedView of={entries}>
+          {(page) => (
+            <>
+              {page.entries.length === 0 ? (
+                <Empty title="No change fits">
+                  <a class="button plain" href={consolePath.audit}>
+                    Clear filters
+                  </a>
+                </Empty>
+              ) : (
+                <ol class="audit padded">
+                  {page.entries.map((entry) => (
+                    <AuditEntry key={entry.id} entry={entry} />
+                  ))}
+                </ol>
+              )}
+              <Pager query={query} next={page.next} />
+            </>
+          )}
+        </LoadedView>
+      </section>
+    </>
+  );
+}
+
+function AuditFilters({ query }: { query: Record<string, string> }) {
+  const { route } = useLocation();
+  const [draft, setDraft] = useState(query);
+  useEffect(() => setDraft(query), [query]);
+  const field = (name: string) => ({
+    value: draft[name] ?? '',
+    onInput: (value: string) => setDraft((known) => ({ ...known, [name]: value })),
+  });
+  return (
+    <form
+      class="filters"
+      aria-label="Filter changes"
+      onSubmit={(event) => {
+        event.preventDefault();
+        route(`${consolePath.audit}${queryText({ ...draft, before: undefined })}`);
+      }}
+    >
+      <Field label="Who" {...field('actor')} />
+      <Field label="Action" options={ACTIONS} isCode {...field('action')} />
+      <Field label="Subject" placeholder="app/channel@1.0.0" isCode {...field('subject')} />
+      <button type="submit" class="button plain">
+        Filter
+      </button>
+    </form>
+  );
+}
+
+function Pager({ query, next }: { query: Record<string, string>; next: string | null }) {
+  if (next === null && query.before === undefined) return null;
+  const to = (before?: string) => `${consolePath.audit}${queryText({ ...query, before })}`;
+  return (
+    <nav class="pager" aria-label="Pages of the audit">
+      {query.before === undefined ? <span /> : <a href={to()}>← Newest</a>}
+      {next === null ? <span /> : <a href={to(next)}>Older →</a>}
+    </nav>
+  );
+}

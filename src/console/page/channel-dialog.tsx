@@ -1,0 +1,77 @@
+// What a channel asks of its devices, to be changed.
+
+import { useState } from 'preact/hooks';
+import type { ChannelUpdateMode } from '../../contract/resource.ts';
+import { call } from '../api/call.ts';
+import type { ChannelDetails } from '../api/resource.ts';
+import { Choice } from '../part/choice.tsx';
+import { Dialog } from '../part/dialog.tsx';
+import { Field } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
+
+const MODES = [
+  { value: 'optional', label: 'Optional' },
+  { value: 'recommended', label: 'Recommended' },
+] as const;
+
+/** Sends only what differs: somebody else may have changed the rest meanwhile. */
+export function ChannelDialog(props: {
+  details: ChannelDetails;
+  onClose: () => void;
+  onSaved: () => Promise<unknown>;
+}) {
+  const { details, onClose, onSaved } = props;
+  const [minimum, setMinimum] = useState(details.minimumSupportedVersion ?? '');
+  const [rollout, setRollout] = useState(String(details.defaultRollout));
+  const [mode, setMode] = useState<ChannelUpdateMode>(details.updateMode);
+  const minimumSupportedVersion = minimum.trim() === '' ? null : minimum.trim();
+  const change = {
+    ...(minimumSupportedVersion === details.minimumSupportedVersion
+      ? {}
+      : { minimumSupportedVersion }),
+    ...(Number(rollout) === details.defaultRollout ? {} : { defaultRollout: Number(rollout) }),
+    ...(mode === details.updateMode ? {} : { updateMode: mode }),
+  };
+  const save = async () => {
+    await call('PATCH', 'channels', { app: details.app, name: details.name, ...change });
+    await onSaved();
+    onClose();
+  };
+  return (
+    <Dialog title={`Settings of ${details.name}`} onClose={onClose}>
+      <Form
+        send="Save"
+        onSend={save}
+        onCancel={onClose}
+        obstacle={Object.keys(change).length === 0 ? 'Nothing was changed' : undefined}
+      >
+        <Field
+          label="Minimum supported version"
+          value={minimum}
+          onInput={setMinimum}
+          placeholder="none"
+          hint="Devices below it are told that their next update is required. Empty for none."
+          isFocused
+          isCode
+        />
+        <Field
+          label="Default roll-out (%)"
+          type="number"
+          min={0}
+          max={100}
+          value={rollout}
+          onInput={setRollout}
+          hint="The share of the fleet that a new release begins with, unless the publisher says otherwise."
+          isRequired
+        />
+        <Choice
+          label="Update mode"
+          value={mode}
+          options={MODES}
+          onChoose={setMode}
+          hint="What apps are told about an update that is not required."
+        />
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,86 @@
+// One channel: its releases by version, how far each is out, and what the channel asks of its devices.
+
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import type { AppSummary, ChannelDetails, ReleasePage } from '../api/resource.ts';
+import { countText } from '../format/number-text.ts';
+import { queryText } from '../format/query-text.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { useTitle } from '../hook/use-title.ts';
+import { LoadedView } from '../part/loaded-view.tsx';
+import { PageHead } from '../part/page-head.tsx';
+import { useMay } from '../session/use-session.ts';
+import { ChannelDialog } from './channel-dialog.tsx';
+import { PublishDialog } from './publish-dialog.tsx';
+import { ReleaseList } from './release-list.tsx';
+
+const REFRESH_MS = 4000;
+
+/** The channel's page; which part of the list is shown stands in the address. */
+export function ChannelPage({ app, channel }: { app: AppSummary; channel: string }) {
+  useTitle(channel, app.name);
+  const { query } = useLocation();
+  const [open, setOpen] = useState<'publish' | 'settings'>();
+  const mayPublish = useMay('publisher');
+  const maySet = useMay('owner');
+  const place = { app: app.ref, channel };
+  const details = useLoad<ChannelDetails>(`channel${queryText(place)}`, REFRESH_MS);
+  const releases = useLoad<ReleasePage>(
+    `releases${queryText({ ...place, page: query.page, perPage: 25 })}`,
+    REFRESH_MS,
+  );
+  const reload = () => Promise.all([details.reload(), releases.reload()]);
+  const publish = mayPublish ? (
+    <button type="button" class="button primary" onClick={() => setOpen('publish')}>
+      Publish release
+    </button>
+  ) : undefined;
+  return (
+    <>
+      <PageHead
+        title={channel}
+        lead={details.data === undefined ? '\u00a0' : <ChannelLead details={details.data} />}
+        actions={
+          <>
+            {maySet && details.data !== undefined && (
+              <button type="button" class="button plain" onClick={() => setOpen('settings')}>
+                Channel settings
+              </button>
+            )}
+            {publish}
+          </>
+        }
+      />
+      <LoadedView of={releases}>
+        {(page) => <ReleaseList app={app} channel={channel} page={page} publish={publish} />}
+      </LoadedView>
+      {open === 'publish' && (
+        <PublishDialog
+          app={app}
+          channel={channel}
+          defaultRollout={details.data?.defaultRollout ?? 100}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+      {open === 'settings' && details.data !== undefined && (
+        <ChannelDialog details={details.data} onClose={() => setOpen(undefined)} onSaved={reload} />
+      )}
+    </>
+  );
+}
+
+function ChannelLead({ details }: { details: ChannelDetails }) {
+  const { devices, devicesDay, minimumSupportedVersion, defaultRollout, updateMode } = details;
+  return (
+    <>
+      {countText(devices, 'device')}, {countText(devicesDay, 'seen', 'seen')} in the last day · new
+      releases start at {defaultRollout}% · updates are {updateMode}
+      {minimumSupportedVersion !== null && (
+        <>
+          {' '}
+          and required below <span class="code">{minimumSupportedVersion}</span>
+        </>
+      )}
+    </>
+  );
+}

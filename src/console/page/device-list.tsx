@@ -1,0 +1,110 @@
+// The devices of an app, filtered as the address says.
+
+import { useMemo } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import type { AppSummary, Device, DevicePage } from '../api/resource.ts';
+import { consolePath } from '../format/console-path.ts';
+import { queryText } from '../format/query-text.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { Card } from '../part/card.tsx';
+import { type Column, DataTable } from '../part/data-table.tsx';
+import { Empty } from '../part/empty.tsx';
+import { LoadedView } from '../part/loaded-view.tsx';
+import { Name } from '../part/name.tsx';
+import { Time } from '../part/time.tsx';
+import { DeviceFilters, seenSince } from './device-filters.tsx';
+import { LabelList } from './label-list.tsx';
+
+const REFRESH_MS = 5000;
+const PAGE_SIZE = 25;
+
+export function DeviceList({ app }: { app: AppSummary }) {
+  const { query } = useLocation();
+  const { version, channel, platform, label, seen, after } = query;
+  const since = useMemo(() => seenSince(seen), [seen]);
+  const filter = { version, channel, platform, label, seenSince: since };
+  const devices = useLoad<DevicePage>(
+    `devices${queryText({ app: app.ref, ...filter, after, limit: PAGE_SIZE })}`,
+    REFRESH_MS,
+  );
+  const isFiltered = Object.values(filter).some((value) => value !== undefined && value !== '');
+  return (
+    <div id="devices">
+      <Card title="Devices" isFlush>
+        <DeviceFilters app={app} query={query} />
+        <LoadedView of={devices}>
+          {(page) => (
+            <>
+              {page.devices.length === 0 ? (
+                <NoDevices isFiltered={isFiltered || after !== undefined} />
+              ) : (
+                <DataTable
+                  caption="Devices, by id"
+                  columns={columnsFor(app.ref)}
+                  rows={page.devices}
+                  keyOf={({ deviceId }) => deviceId}
+                />
+              )}
+              <Pager query={query} next={page.next} />
+            </>
+          )}
+        </LoadedView>
+      </Card>
+    </div>
+  );
+}
+
+function NoDevices({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered) {
+    return (
+      <Empty title="No device fits">
+        <a class="button plain" href={`${location.pathname}#devices`}>
+          Clear filters
+        </a>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No device yet">
+      <p class="hint">
+        A device is recorded when it asks <code>GET /u/APP/CHANNEL/PLATFORM/ARCH/VERSION</code> with
+        an <code>X-Service-Device</code> header, or when a fleet report names it.
+      </p>
+    </Empty>
+  );
+}
+
+function columnsFor(app: string): readonly Column<Device>[] {
+  return [
+    {
+      label: 'Device',
+      render: ({ deviceId }) => (
+        <a href={consolePath.device(app, deviceId)}>
+          <Name text={deviceId} isCode />
+        </a>
+      ),
+    },
+    {
+      label: 'Version',
+      render: ({ version }) => <span class="code">{version ?? 'unknown'}</span>,
+    },
+    { label: 'Channel', render: ({ channel }) => <Name text={channel} /> },
+    {
+      label: 'Platform',
+      render: ({ platform, arch }) => <Name text={[platform, arch].filter(Boolean).join(' ')} />,
+    },
+    { label: 'Labels', render: ({ labels }) => <LabelList labels={labels} /> },
+    { label: 'Seen', render: ({ lastSeen }) => <Time at={lastSeen} /> },
+  ];
+}
+
+function Pager({ query, next }: { query: Record<string, string>; next: string | null }) {
+  const to = (after?: string) => `${location.pathname}${queryText({ ...query, after })}#devices`;
+  if (next === null && query.after === undefined) return null;
+  return (
+    <nav class="pager" aria-label="Pages of devices">
+      {query.after === undefined ? <span /> : <a href={to()}>← First page</a>}
+      {next === null ? <span /> : <a href={to(next)}>Next page →</a>}
+    </nav>
+  );
+}

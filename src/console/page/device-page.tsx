@@ -1,0 +1,119 @@
+// One device: what it is, what it ran, and what it would get if it asked now, and why.
+
+import type { AppSummary, DeviceDetails } from '../api/resource.ts';
+import { consolePath } from '../format/console-path.ts';
+import { queryText } from '../format/query-text.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { useTitle } from '../hook/use-title.ts';
+import { Card } from '../part/card.tsx';
+import { LoadedView } from '../part/loaded-view.tsx';
+import { Name } from '../part/name.tsx';
+import { PageHead } from '../part/page-head.tsx';
+import { Time } from '../part/time.tsx';
+import { DecisionCard } from './decision-card.tsx';
+import { LabelList } from './label-list.tsx';
+import { NotFoundPage } from './not-found-page.tsx';
+
+const REFRESH_MS = 4000;
+
+/** Follows the device while one looks at it. */
+export function DevicePage({ app, deviceId }: { app: AppSummary; deviceId: string }) {
+  useTitle(deviceId, 'Fleet', app.name);
+  const device = useLoad<DeviceDetails>(
+    `device${queryText({ app: app.ref, deviceId })}`,
+    REFRESH_MS,
+  );
+  if (device.error?.status === 404) {
+    return <NotFoundPage what={`A record of the device “${deviceId}”`} />;
+  }
+  return (
+    <>
+      <PageHead
+        title={<Name text={deviceId} isCode />}
+        lead={<a href={consolePath.fleet(app.ref)}>← Fleet of {app.name}</a>}
+      />
+      <LoadedView of={device}>
+        {(found) => (
+          <div class="split">
+            <div>
+              <DecisionCard app={app.ref} deviceId={deviceId} channel={found.channel} />
+            </div>
+            <div>
+              <FactsCard app={app.ref} device={found} />
+              <HistoryCard history={found.history} />
+            </div>
+          </div>
+        )}
+      </LoadedView>
+    </>
+  );
+}
+
+function FactsCard({ app, device }: { app: string; device: DeviceDetails }) {
+  const { version, channel, lastOffered } = device;
+  return (
+    <Card title="Device">
+      <dl class="facts">
+        <dt>Runs</dt>
+        <dd class="code">{version ?? 'unknown'}</dd>
+        <dt>Channel</dt>
+        <dd>
+          <a href={consolePath.channel(app, channel)}>
+            <Name text={channel} />
+          </a>
+        </dd>
+        <dt>Platform</dt>
+        <dd>
+          <Name text={[device.platform, device.arch].filter(Boolean).join(' ')} />
+        </dd>
+        <dt>Labels</dt>
+        <dd>
+          <LabelList labels={device.labels} />
+        </dd>
+        <dt>Last seen</dt>
+        <dd>
+          <Time at={device.lastSeen} />{' '}
+          <span class="muted">{device.source === 'push' ? 'in a report' : 'asking itself'}</span>
+        </dd>
+        <dt>First seen</dt>
+        <dd>
+          <Time at={device.firstSeen} />
+        </dd>
+        <dt>Last offered</dt>
+        <dd>
+          {lastOffered === null ? (
+            <span class="muted">nothing yet</span>
+          ) : (
+            <>
+              <a class="code" href={consolePath.release(app, channel, lastOffered.version)}>
+                {lastOffered.version}
+              </a>{' '}
+              <Time at={lastOffered.at} />
+            </>
+          )}
+        </dd>
+      </dl>
+    </Card>
+  );
+}
+
+function HistoryCard({ history }: Pick<DeviceDetails, 'history'>) {
+  return (
+    <Card title="History">
+      {history.length === 0 ? (
+        <p class="muted">It ran the same version all the time.</p>
+      ) : (
+        <ol class="timeline">
+          {history.map(({ at, from, to }) => (
+            <li key={`${at} ${to}`}>
+              <span class="code">{from === null ? to : `${from} → ${to}`}</span>
+              <span class="muted">
+                <Time at={at} />
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Card>
+  );
+}

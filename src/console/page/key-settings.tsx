@@ -1,0 +1,118 @@
+// API keys: what publishes from a build, and asks for a fleet.
+
+import { useState } from 'preact/hooks';
+import { call } from '../api/call.ts';
+import type { Key } from '../api/resource.ts';
+import { queryText } from '../format/query-text.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { Badge } from '../part/badge.tsx';
+import { Card } from '../part/card.tsx';
+import { type Column, DataTable } from '../part/data-table.tsx';
+import { Empty } from '../part/empty.tsx';
+import { LoadedView } from '../part/loaded-view.tsx';
+import { Name } from '../part/name.tsx';
+import { Time } from '../part/time.tsx';
+import { useMay, useOrganization } from '../session/use-session.ts';
+import { MintKeyDialog } from './mint-key-dialog.tsx';
+import { RevokeKeyDialog } from './revoke-key-dialog.tsx';
+
+const REFRESH_MS = 10_000;
+
+export function KeySettings() {
+  const { id: org } = useOrganization();
+  const mayChange = useMay('owner');
+  const keys = useLoad<{ readonly keys: readonly Key[] }>(`keys${queryText({ org })}`, REFRESH_MS);
+  const [isMinting, setMinting] = useState(false);
+  const [revoked, setRevoked] = useState<Key>();
+  const mint = mayChange ? (
+    <button type="button" class="button primary small" onClick={() => setMinting(true)}>
+      Mint key
+    </button>
+  ) : undefined;
+  return (
+    <Card title="Keys" aside={mint} isFlush>
+      <p class="hint padded">
+        A key lets a build publish and an orchestrator plan, for every app of the organization.
+      </p>
+      <LoadedView of={keys}>
+        {(found) =>
+          found.keys.length === 0 ? (
+            <Empty title="No keys yet">
+              <p class="hint">
+                {mayChange ? 'Mint one and give it to your build.' : 'An owner can mint one.'}
+              </p>
+            </Empty>
+          ) : (
+            <DataTable
+              caption="Keys"
+              columns={mayChange ? [...COLUMNS, revokeColumn(setRevoked)] : COLUMNS}
+              rows={found.keys}
+              keyOf={({ id }) => id}
+            />
+          )
+        }
+      </LoadedView>
+      {isMinting && (
+        <MintKeyDialog
+          onMint={async (name) => {
+            const key = await call<{ readonly secret: string }>('POST', 'keys', { org, name });
+            void keys.reload();
+            return key.secret;
+          }}
+          onClose={() => setMinting(false)}
+        />
+      )}
+      {revoked !== undefined && (
+        <RevokeKeyDialog
+          apiKey={revoked}
+          onRevoke={async () => {
+            await call('POST', `keys/${encodeURIComponent(revoked.id)}/revoke`);
+            await keys.reload();
+          }}
+          onClose={() => setRevoked(undefined)}
+        />
+      )}
+    </Card>
+  );
+}
+
+const COLUMNS: readonly Column<Key>[] = [
+  { label: 'Name', render: ({ name }) => <Name text={name} /> },
+  { label: 'Begins with', render: ({ prefix }) => <span class="code">{prefix}…</span> },
+  {
+    label: 'Made',
+    render: ({ createdAt, createdBy }) => (
+      <>
+        <Time at={createdAt} />{' '}
+        <span class="muted">
+          by <Name text={createdBy} />
+        </span>
+      </>
+    ),
+  },
+  { label: 'Last used', render: ({ lastUsedAt }) => <Time at={lastUsedAt} never="never" /> },
+  {
+    label: 'State',
+    render: ({ revokedAt }) =>
+      revokedAt === null ? (
+        <Badge tone="good">Active</Badge>
+      ) : (
+        <>
+          <Badge tone="bad">Revoked</Badge> <Time at={revokedAt} />
+        </>
+      ),
+  },
+];
+
+function revokeColumn(onRevoke: (key: Key) => void): Column<Key> {
+  return {
+    label: 'Revoke',
+    isAction: true,
+    render: (key) =>
+      key.revokedAt === null ? (
+        <button type="button" class="button plain small" onClick={() => onRevoke(key)}>
+          Revoke<span class="unseen"> {key.name}</span>
+        </button>
+      ) : null,
+  };
+}

@@ -1,0 +1,17 @@
+// A device's labels.
+
+/** Each as `key=value`; nothing for a device without any. */
+export function LabelList({ labels }: { labels: Readonly<Record<string, string>> }) {
+  const entries = Object.entries(labels);
+  if (entries.length === 0) return <span class="muted">–</span>;
+  return (
+    <ul class="labels" aria-label="Labels">
+      {entries.map(([key, value]) => (
+        <li key={key}>
+          <bdi class="label-key">{key}</bdi>
+          <bdi>{value}</bdi>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,74 @@
+// Check-ins as they come.
+
+import { useState } from 'preact/hooks';
+import { consolePath } from '../format/console-path.ts';
+import { numberText } from '../format/number-text.ts';
+import { type Live, type LiveRow, useLive } from '../hook/use-live.ts';
+import { Badge } from '../part/badge.tsx';
+import { Card } from '../part/card.tsx';
+import { Name } from '../part/name.tsx';
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+
+/** Can be held still, to read a row. */
+export function LiveCard({ app }: { app: string }) {
+  const [isPaused, setPaused] = useState(false);
+  const live = useLive(app, isPaused);
+  return (
+    <Card
+      title="Live"
+      isFlush
+      aside={
+        <span class="live-head">
+          <LiveState live={live} isPaused={isPaused} />
+          <button
+            type="button"
+            class="button plain small"
+            aria-pressed={isPaused}
+            onClick={() => setPaused(!isPaused)}
+          >
+            {isPaused ? 'Resume feed' : 'Hold feed'}
+          </button>
+        </span>
+      }
+    >
+      <div class="live-rows">
+        {live.rows.length === 0 ? (
+          <p class="hint padded">Waiting for a device to check in …</p>
+        ) : (
+          <ul class="live" aria-label="Latest check-ins">
+            {live.rows.map((row) => (
+              <LiveLine key={row.id} app={app} row={row} />
+            ))}
+          </ul>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function LiveState({ live, isPaused }: { live: Live; isPaused: boolean }) {
+  if (isPaused) return <Badge tone="warn">Held</Badge>;
+  if (live.state === 'lost') return <Badge tone="bad">Reconnecting</Badge>;
+  if (live.state === 'connecting') return <Badge>Connecting</Badge>;
+  return <Badge tone="live">{numberText(live.rate)} a second</Badge>;
+}
+
+function LiveLine({ app, row }: { app: string; row: LiveRow }) {
+  return (
+    <li>
+      <span class="muted live-time">{CLOCK.format(row.at)}</span>
+      <a class="live-device" href={consolePath.device(app, row.deviceId)}>
+        <Name text={row.deviceId} isCode />
+      </a>
+      <span class="live-facts">
+        <span class="code">{row.version ?? '?'}</span>{' '}
+        <span class="muted">
+          {row.platform} · {row.channel}
+          {row.source === 'push' ? ' · reported' : ''}
+        </span>
+      </span>
+      {row.isOffered && <Badge tone="good">offered</Badge>}
+    </li>
+  );
+}

@@ -1,0 +1,152 @@
+// Who belongs to the organization, in which role, and who was invited.
+
+import { useState } from 'preact/hooks';
+import { call } from '../api/call.ts';
+import type { Invitation, Member, Members, Role } from '../api/resource.ts';
+import { queryText } from '../format/query-text.ts';
+import { useAction } from '../hook/use-action.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { Card } from '../part/card.tsx';
+import { Choice } from '../part/choice.tsx';
+import { type Column, DataTable } from '../part/data-table.tsx';
+import { LoadedView } from '../part/loaded-view.tsx';
+import { Name } from '../part/name.tsx';
+import { Notice } from '../part/notice.tsx';
+import { Time } from '../part/time.tsx';
+import { useMay, useOrganization, useSession } from '../session/use-session.ts';
+import { InviteDialog } from './invite-dialog.tsx';
+import { ROLE_OPTIONS } from './role-options.ts';
+
+const REFRESH_MS = 15_000;
+
+export function MemberSettings() {
+  const { id: org } = useOrganization();
+  const { account, refresh } = useSession();
+  const mayChange = useMay('owner');
+  const action = useAction();
+  const members = useLoad<Members>(`members${queryText({ org })}`, REFRESH_MS);
+  const [isInviting, setInviting] = useState(false);
+  const change = (method: 'PATCH' | 'DELETE', member: Member, role?: Role) =>
+    void action.run(async () => {
+      await call(method, 'members', { org, account: member.account.id, ...(role && { role }) });
+      await members.reload();
+      // What one may do oneself has changed.
+      if (member.account.id === account.id) await refresh();
+    });
+  const revoke = ({ id }: Invitation) =>
+    void action.run(async () => {
+      await call('POST', `invitations/${encodeURIComponent(id)}/revoke`);
+      await members.reload();
+    });
+  const invite = mayChange ? (
+    <button type="button" class="button primary small" onClick={() => setInviting(true)}>
+      Invite member
+    </button>
+  ) : undefined;
+  return (
+    <>
+      {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
+      <LoadedView of={members}>
+        {(found) => (
+          <>
+            <Card title="Members" aside={invite} isFlush>
+              <DataTable
+                caption="Members"
+                columns={memberColumns(mayChange, change)}
+                rows={found.members}
+                keyOf={(member) => member.account.id}
+              />
+            </Card>
+            <Invitations
+              invitations={found.invitations}
+              onRevoke={mayChange ? revoke : undefined}
+            />
+          </>
+        )}
+      </LoadedView>
+      {isInviting && (
+        <InviteDialog org={org} onInvited={members.reload} onClose={() => setInviting(false)} />
+      )}
+    </>
+  );
+}
+
+function memberColumns(
+  mayChange: boolean,
+  change: (method: 'PATCH' | 'DELETE', member: Member, role?: Role) => void,
+): readonly Column<Member>[] {
+  const columns: Column<Member>[] = [
+    {
+      label: 'Name',
+      render: ({ account }) => (
+        <>
+          <Name text={account.name} /> <span class="muted">{account.email}</span>
+        </>
+      ),
+    },
+    {
+      label: 'Role',
+      render: (member) =>
+        mayChange ? (
+          <Choice
+            label={`Role of ${member.account.name}`}
+            isLabelHidden
+            value={member.role}
+            options={ROLE_OPTIONS}
+            onChoose={(role) => change('PATCH', member, role)}
+          />
+        ) : (
+          member.role
+        ),
+    },
+    { label: 'Since', render: ({ since }) => <Time at={since} /> },
+  ];
+  if (!mayChange) return columns;
+  return [
+    ...columns,
+    {
+      label: 'Remove',
+      isAction: true,
+      render: (member) => (
+        <button type="button" class="button plain small" onClick={() => change('DELETE', member)}>
+          Remove<span class="unseen"> {member.account.name}</span>
+        </button>
+      ),
+    },
+  ];
+}
+
+function Invitations(props: {
+  invitations: readonly Invitation[];
+  onRevoke: ((invitation: Invitation) => void) | undefined;
+}) {
+  const { invitations, onRevoke } = props;
+  if (invitations.length === 0) return null;
+  const columns: Column<Invitation>[] = [
+    { label: 'Email', render: ({ email }) => <Name text={email} /> },
+    { label: 'Role', render: ({ role }) => role },
+    { label: 'Expires', render: ({ expiresAt }) => <Time at={expiresAt} /> },
+    { label: 'Invited by', render: ({ createdBy }) => <Name text={createdBy} /> },
+  ];
+  if (onRevoke !== undefined) {
+    columns.push({
+      label: 'Revoke',
+      isAction: true,
+      render: (invitation) => (
+        <button type="button" class="button plain small" onClick={() => onRevoke(invitation)}>
+          Revoke<span class="unseen"> the invitation of {invitation.email}</span>
+        </button>
+      ),
+    });
+  }
+  return (
+    <Card title="Invitations" isFlush>
+      <DataTable
+        caption="Open invitations"
+        columns={columns}
+        rows={invitations}
+        keyOf={({ id }) => id}
+      />
+    </Card>
+  );
+}

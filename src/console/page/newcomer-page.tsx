@@ -1,0 +1,28 @@
+// For somebody who has an account and no organization: makes one.
+
+import { useState } from 'preact/hooks';
+import { call } from '../api/call.ts';
+import { useTitle } from '../hook/use-title.ts';
+import { Card } from '../part/card.tsx';
+import { Field } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
+import { useSession } from '../session/use-session.ts';
+
+/** One form; what it makes is owned by who makes it. */
+export function NewcomerPage() {
+  useTitle('Welcome');
+  const { refresh } = useSession();
+  const [name, setName] = useState('');
+  const create = async () => {
+    await call('POST', 'organizations', { name });
+    await refresh();
+  };
+  return (
+    <Card title="You are in no organization yet">
+      <p class="lead">Make one for your apps, or ask for an invitation to an existing one.</p>
+      <Form send="Create organization" onSend={create}>
+        <Field label="Name" value={name} onInput={setName} isRequired isFocused />
+      </Form>
+    </Card>
+  );
+}

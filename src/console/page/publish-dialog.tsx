@@ -1,0 +1,87 @@
+// Publishes a release.
+
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { call } from '../api/call.ts';
+import type { AppSummary, FleetLabels } from '../api/resource.ts';
+import { type ArtifactDraft, artifactOf, NEW_ARTIFACT } from '../format/artifact-draft.ts';
+import { consolePath } from '../format/console-path.ts';
+import { queryText } from '../format/query-text.ts';
+import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting-draft.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { ArtifactRows } from '../part/artifact-rows.tsx';
+import { Choice } from '../part/choice.tsx';
+import { Dialog } from '../part/dialog.tsx';
+import { Field } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
+import { TargetingEditor } from '../part/targeting-editor.tsx';
+import { TextArea } from '../part/text-area.tsx';
+
+const STATES = [
+  { value: 'published', label: 'Offer it at once' },
+  { value: 'paused', label: 'Hold it back (paused)' },
+] as const;
+
+/** Leads to the new release. */
+export function PublishDialog(props: {
+  app: AppSummary;
+  channel: string;
+  defaultRollout: number;
+  onClose: () => void;
+}) {
+  const { app, channel, defaultRollout, onClose } = props;
+  const { route } = useLocation();
+  const labels = useLoad<FleetLabels>(`labels${queryText({ app: app.ref })}`);
+  const [version, setVersion] = useState('');
+  const [notes, setNotes] = useState('');
+  const [rollout, setRollout] = useState(String(defaultRollout));
+  const [status, setStatus] = useState<'published' | 'paused'>('published');
+  const [artifacts, setArtifacts] = useState<readonly ArtifactDraft[]>([NEW_ARTIFACT]);
+  const [draft, setDraft] = useState(targetingDraft(null));
+  const publish = async () => {
+    await call('POST', 'releases', {
+      app: app.ref,
+      channel,
+      version,
+      notes,
+      rollout: Number(rollout),
+      status,
+      targets: targetingOf(draft),
+      artifacts: artifacts.map(artifactOf).filter((artifact) => artifact !== undefined),
+    });
+    route(consolePath.release(app.ref, channel, version));
+  };
+  return (
+    <Dialog title={`Publish to ${channel}`} isWide onClose={onClose}>
+      <Form send="Publish" onSend={publish} onCancel={onClose} obstacle={draftObstacle(draft)}>
+        <div class="columns">
+          <Field
+            label="Version"
+            value={version}
+            onInput={setVersion}
+            placeholder="1.4.0"
+            isRequired
+            isFocused
+            isCode
+          />
+          <Field
+            label="Roll-out (%)"
+            type="number"
+            min={0}
+            max={100}
+            value={rollout}
+            onInput={setRollout}
+            isRequired
+          />
+          <Choice label="Then" value={status} options={STATES} onChoose={setStatus} />
+        </div>
+        <TextArea label="Notes (Markdown)" value={notes} onInput={setNotes} />
+        <ArtifactRows artifacts={artifacts} onChange={setArtifacts} />
+        <details class="more" open={draft.labels.length + draft.expressions.length > 0}>
+          <summary>Only for some devices</summary>
+          <TargetingEditor draft={draft} onChange={setDraft} labels={labels.data} />
+        </details>
+      </Form>
+    </Dialog>
+  );
+}

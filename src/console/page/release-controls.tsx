@@ -1,0 +1,76 @@
+// The buttons that stop, resume, pull or retire a release.
+
+import { useState } from 'preact/hooks';
+import type { ReleaseStatus } from '../../contract/resource.ts';
+import { call } from '../api/call.ts';
+import type { ReleaseDetails } from '../api/resource.ts';
+import { useAction } from '../hook/use-action.ts';
+import { Notice } from '../part/notice.tsx';
+import { useMay } from '../session/use-session.ts';
+import { DeprecateDialog } from './deprecate-dialog.tsx';
+import type { ReleaseName } from './release-page.tsx';
+import { RollbackDialog } from './rollback-dialog.tsx';
+
+/** Nothing for who may only look, and nothing more to do for a release that was rolled back. */
+export function ReleaseControls(props: {
+  name: ReleaseName;
+  details: ReleaseDetails;
+  onDone: () => Promise<void>;
+}) {
+  const { name, details, onDone } = props;
+  const { status } = details.release;
+  const maySteer = useMay('publisher');
+  const action = useAction();
+  const [asking, setAsking] = useState<'rollback' | 'deprecate'>();
+  if (!maySteer || status === 'rolled_back') return null;
+  const become = async (next: ReleaseStatus) => {
+    await call('PATCH', 'releases', { ...name, status: next });
+    await onDone();
+  };
+  const next = NEXT[status];
+  const close = () => setAsking(undefined);
+  return (
+    <>
+      {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
+      <button
+        type="button"
+        class={`button ${next.status === 'paused' ? 'warn' : 'primary'}`}
+        disabled={action.isBusy}
+        onClick={() => void action.run(() => become(next.status))}
+      >
+        {next.label}
+      </button>
+      {status !== 'deprecated' && (
+        <button type="button" class="button plain" onClick={() => setAsking('deprecate')}>
+          Deprecate…
+        </button>
+      )}
+      <button type="button" class="button danger" onClick={() => setAsking('rollback')}>
+        Roll back…
+      </button>
+      {asking === 'rollback' && (
+        <RollbackDialog
+          version={name.version}
+          rollback={details.rollback}
+          onRollBack={() => become('rolled_back')}
+          onClose={close}
+        />
+      )}
+      {asking === 'deprecate' && (
+        <DeprecateDialog
+          version={name.version}
+          devices={details.devices.on}
+          onDeprecate={() => become('deprecated')}
+          onClose={close}
+        />
+      )}
+    </>
+  );
+}
+
+/** What the first button does, by the status the release has. */
+const NEXT = {
+  published: { label: 'Pause', status: 'paused' },
+  paused: { label: 'Resume', status: 'published' },
+  deprecated: { label: 'Publish again', status: 'published' },
+} as const satisfies Record<string, { label: string; status: ReleaseStatus }>;

@@ -1,0 +1,107 @@
+// A channel's releases, newest version first.
+
+import type { ComponentChildren } from 'preact';
+import type { AppSummary, ReleasePage, ReleaseRow } from '../api/resource.ts';
+import { consolePath } from '../format/console-path.ts';
+import { countText, numberText, shareText } from '../format/number-text.ts';
+import { queryText } from '../format/query-text.ts';
+import { type Column, DataTable } from '../part/data-table.tsx';
+import { Empty } from '../part/empty.tsx';
+import { ShareBar } from '../part/share-bar.tsx';
+import { StatusBadge } from '../part/status-badge.tsx';
+import { TargetingView } from '../part/targeting-view.tsx';
+import { Time } from '../part/time.tsx';
+
+/** `publish` is the button that makes the first one, for who may. */
+export function ReleaseList(props: {
+  app: AppSummary;
+  channel: string;
+  page: ReleasePage;
+  publish: ComponentChildren;
+}) {
+  const { app, channel, page, publish } = props;
+  if (page.total === 0) {
+    return (
+      <Empty title="No releases on this channel yet">
+        <p class="hint">
+          Publish one here, or from your build with a key: <code>POST /api/v1/releases</code>.
+          Devices get it when they next ask.
+        </p>
+        {publish}
+      </Empty>
+    );
+  }
+  return (
+    <section class="card flush" aria-label="Releases">
+      <DataTable
+        caption="Releases, newest version first"
+        columns={columnsFor(app, channel, page.fleet)}
+        rows={page.releases}
+        keyOf={({ id }) => id}
+      />
+      <Pager page={page} />
+    </section>
+  );
+}
+
+function columnsFor(
+  app: AppSummary,
+  channel: string,
+  fleet: number,
+): readonly Column<ReleaseRow>[] {
+  return [
+    {
+      label: 'Version',
+      render: ({ version }) => (
+        <a class="code strong" href={consolePath.release(app.ref, channel, version)}>
+          {version}
+        </a>
+      ),
+    },
+    {
+      label: 'Status',
+      render: ({ status, rolloutPct }) => <StatusBadge status={status} rolloutPct={rolloutPct} />,
+    },
+    {
+      label: 'Roll-out',
+      render: ({ version, rolloutPct }) => (
+        <ShareBar percent={rolloutPct} label={`Roll-out of ${version}`} />
+      ),
+    },
+    {
+      label: 'On it',
+      render: ({ version, devices }) => (
+        <span title={countText(devices, 'device')}>
+          <ShareBar
+            percent={fleet === 0 ? 0 : (devices / fleet) * 100}
+            label={`Share of the fleet on ${version}`}
+            text={devices === 0 ? '0' : `${numberText(devices)} · ${shareText(devices, fleet)}`}
+            tone="quiet"
+          />
+        </span>
+      ),
+    },
+    { label: 'For', render: ({ targets }) => <TargetingView targets={targets} /> },
+    {
+      label: 'Artifacts',
+      isNumber: true,
+      render: ({ artifacts }) =>
+        artifacts === 0 ? <span class="muted">none</span> : numberText(artifacts),
+    },
+    { label: 'Published', render: ({ createdAt }) => <Time at={createdAt} /> },
+  ];
+}
+
+function Pager({ page: { page, pageCount, total } }: { page: ReleasePage }) {
+  if (pageCount <= 1) return null;
+  const to = (target: number) => `${location.pathname}${queryText({ page: target })}`;
+  return (
+    <nav class="pager" aria-label="Pages of releases">
+      {page > 1 ? <a href={to(page - 1)}>← Newer</a> : <span />}
+      <span class="muted">
+        Page {numberText(page)} of {numberText(pageCount)} · {countText(total, 'release')}
+      </span>
+      {page < pageCount ? <a href={to(page + 1)}>Older →</a> : <span />}
+    </nav>
+  );
+}

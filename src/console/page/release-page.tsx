@@ -1,0 +1,128 @@
+// One release: how far it is out, where its devices are, and the controls that steer it.
+
+import type { AppSummary, ReleaseDetails } from '../api/resource.ts';
+import { consolePath } from '../format/console-path.ts';
+import { numberText, shareText } from '../format/number-text.ts';
+import { queryText } from '../format/query-text.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { useTitle } from '../hook/use-title.ts';
+import { AuditEntry } from '../part/audit-entry.tsx';
+import { Card } from '../part/card.tsx';
+import { FigureTile } from '../part/figure-tile.tsx';
+import { LoadedView } from '../part/loaded-view.tsx';
+import { PageHead } from '../part/page-head.tsx';
+import { StatusBadge } from '../part/status-badge.tsx';
+import { Time } from '../part/time.tsx';
+import { ArtifactCard } from './artifact-card.tsx';
+import { NotFoundPage } from './not-found-page.tsx';
+import { ReleaseControls } from './release-controls.tsx';
+import { RolloutCard } from './rollout-card.tsx';
+import { TargetingCard } from './targeting-card.tsx';
+
+const REFRESH_MS = 3000;
+
+export type ReleaseName = {
+  readonly app: string;
+  readonly channel: string;
+  readonly version: string;
+};
+
+/** Follows the release while one looks at it. */
+export function ReleasePage(props: { app: AppSummary; channel: string; version: string }) {
+  const { app, channel, version } = props;
+  useTitle(version, channel, app.name);
+  const name = { app: app.ref, channel, version };
+  const details = useLoad<ReleaseDetails>(`release${queryText(name)}`, REFRESH_MS);
+  if (details.error?.status === 404) return <NotFoundPage what={`The release ${version}`} />;
+  return (
+    <LoadedView of={details}>
+      {(found) => <ReleaseView name={name} details={found} reload={details.reload} />}
+    </LoadedView>
+  );
+}
+
+function ReleaseView(props: {
+  name: ReleaseName;
+  details: ReleaseDetails;
+  reload: () => Promise<void>;
+}) {
+  const { name, details, reload } = props;
+  const { release } = details;
+  return (
+    <>
+      <PageHead
+        title={
+          <>
+            <span class="code">{release.version}</span>{' '}
+            <StatusBadge status={release.status} rolloutPct={release.rolloutPct} />
+          </>
+        }
+        lead={
+          <>
+            <a href={consolePath.channel(name.app, name.channel)}>{name.channel}</a> · published{' '}
+            <Time at={release.createdAt} />
+            {release.source ? ` · from ${release.source}` : ''}
+          </>
+        }
+        actions={<ReleaseControls name={name} details={details} onDone={reload} />}
+      />
+      <DeviceFigures details={details} />
+      <div class="split">
+        <div>
+          <RolloutCard name={name} release={release} onDone={reload} />
+          <TargetingCard name={name} release={release} onDone={reload} />
+          <ArtifactCard artifacts={release.artifacts} />
+        </div>
+        <div>
+          <NotesCard html={release.notesHtml} />
+          <HistoryCard history={details.history} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function DeviceFigures({ details: { devices } }: { details: ReleaseDetails }) {
+  const { on, offered, below, fleet } = devices;
+  return (
+    <dl class="figures">
+      <FigureTile
+        label="On it"
+        value={numberText(on)}
+        note={`${shareText(on, fleet)} of the fleet`}
+      />
+      <FigureTile label="Offered" value={numberText(offered)} note="last offered this release" />
+      <FigureTile label="Still below" value={numberText(below)} note="on an older version" />
+      <FigureTile label="Fleet" value={numberText(fleet)} note="devices on the channel" />
+    </dl>
+  );
+}
+
+function NotesCard({ html }: { html: string }) {
+  return (
+    <Card title="Notes">
+      {html.trim() === '' ? (
+        <p class="muted">No notes were published.</p>
+      ) : (
+        // Rendered and sanitised by the service; the only HTML that is taken as such.
+        <div class="prose" dir="auto" dangerouslySetInnerHTML={{ __html: html }} />
+      )}
+    </Card>
+  );
+}
+
+function HistoryCard({ history }: Pick<ReleaseDetails, 'history'>) {
+  return (
+    <Card title="History">
+      {history.length === 0 ? (
+        <p class="muted">Nothing happened yet.</p>
+      ) : (
+        <ol class="audit">
+          {history.map((entry) => (
+            <AuditEntry key={entry.id} entry={entry} hasSubject={false} />
+          ))}
+        </ol>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,9 @@
+// The roles, as they are offered for choice.
+
+import type { Role } from '../api/resource.ts';
+
+export const ROLE_OPTIONS: readonly { readonly value: Role; readonly label: string }[] = [
+  { value: 'viewer', label: 'Viewer: sees everything' },
+  { value: 'publisher', label: 'Publisher: publishes and steers' },
+  { value: 'owner', label: 'Owner: everything' },
+];

@@ -1,0 +1,114 @@
+// How far a release is out, and the control that takes it further.
+
+import { useState } from 'preact/hooks';
+import { call } from '../api/call.ts';
+import type { ReleaseDetails } from '../api/resource.ts';
+import { releaseRules } from '../format/release-rules.ts';
+import { Card } from '../part/card.tsx';
+import { Field } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
+import { ShareBar } from '../part/share-bar.tsx';
+import { useMay } from '../session/use-session.ts';
+import type { ReleaseName } from './release-page.tsx';
+
+const STEPS = [1, 5, 10, 25, 50, 100] as const;
+
+type Props = {
+  name: ReleaseName;
+  release: ReleaseDetails['release'];
+  onDone: () => Promise<void>;
+};
+
+/** The bar for everybody; steps, an exact share and what stands in the way for who may steer. */
+export function RolloutCard(props: Props) {
+  const { release } = props;
+  const maySteer = useMay('publisher');
+  const isOver = release.status === 'rolled_back';
+  return (
+    <Card title="Roll-out">
+      <div class="rollout-now">
+        <ShareBar percent={release.rolloutPct} label="Roll-out" />
+      </div>
+      <p class="hint">{stateText(release)}</p>
+      {maySteer && !isOver && release.rolloutPct < 100 && <RolloutForm {...props} />}
+      {maySteer && !isOver && release.rolloutPct === 100 && !release.offered && (
+        <RolloutForm {...props} />
+      )}
+    </Card>
+  );
+}
+
+/** Chosen first and sent with a second click: what went out to a device cannot be called back. */
+function RolloutForm({ name, release, onDone }: Props) {
+  const [wanted, setWanted] = useState<string>();
+  const { rolloutPct, offered } = release;
+  const percent = wanted === undefined || wanted.trim() === '' ? Number.NaN : Number(wanted);
+  const obstacle =
+    wanted === undefined ? 'Choose a share' : releaseRules.rolloutObstacle(release, percent);
+  const verb = percent < rolloutPct ? 'Lower' : 'Raise';
+  const apply = async () => {
+    await call('PATCH', 'releases', { ...name, rollout: percent });
+    setWanted(undefined);
+    await onDone();
+  };
+  return (
+    <Form
+      label="Change the roll-out"
+      send={obstacle === undefined ? `${verb} to ${percent}%` : 'Set roll-out'}
+      onSend={apply}
+      obstacle={obstacle}
+    >
+      <fieldset class="steps">
+        <legend>Share of the fleet</legend>
+        {STEPS.map((step) => {
+          const barred = releaseRules.rolloutObstacle(release, step);
+          return (
+            <button
+              key={step}
+              type="button"
+              class="step"
+              aria-pressed={percent === step}
+              disabled={barred !== undefined}
+              title={barred}
+              onClick={() => setWanted(String(step))}
+            >
+              {step}%
+            </button>
+          );
+        })}
+      </fieldset>
+      <Field
+        label="Exactly (%)"
+        type="number"
+        min={offered ? rolloutPct : 0}
+        max={100}
+        value={wanted ?? ''}
+        placeholder={String(rolloutPct)}
+        onInput={setWanted}
+        hint={
+          wanted !== undefined && obstacle !== undefined ? (
+            <span class="bad-text">{obstacle}</span>
+          ) : offered ? (
+            `Devices were already offered it at ${rolloutPct}%: the share can only go up.`
+          ) : (
+            'No device was offered it yet: the share can still go either way.'
+          )
+        }
+      />
+    </Form>
+  );
+}
+
+function stateText({ status, rolloutPct, offered }: Props['release']): string {
+  if (status === 'rolled_back')
+    return 'Rolled back: nobody is offered it, and devices on it are sent down.';
+  if (status === 'paused') return 'Paused: nobody is offered it until it is resumed.';
+  if (status === 'deprecated') {
+    return 'Deprecated: nobody is offered it; devices on it are told that their next update is required.';
+  }
+  if (rolloutPct === 0) return 'Published, but for nobody yet: raise the roll-out to begin.';
+  if (rolloutPct === 100) return 'Every device it is meant for gets it.';
+  return offered
+    ? `Going out to ${rolloutPct}% of the devices it is meant for.`
+    : `Goes out to ${rolloutPct}% of the devices it is meant for, as they ask.`;
+}

@@ -1,0 +1,44 @@
+// Settings of the organization and of one's own account, each section at an address of its own.
+
+import { consolePath } from '../format/console-path.ts';
+import { useTitle } from '../hook/use-title.ts';
+import { PageHead } from '../part/page-head.tsx';
+import { AccountSettings } from './account-settings.tsx';
+import { KeySettings } from './key-settings.tsx';
+import { MemberSettings } from './member-settings.tsx';
+import { NotFoundPage } from './not-found-page.tsx';
+import { OrganizationSettings } from './organization-settings.tsx';
+import { WebhookSettings } from './webhook-settings.tsx';
+
+const SECTIONS = [
+  { name: 'keys', label: 'Keys', View: KeySettings },
+  { name: 'webhooks', label: 'Webhooks', View: WebhookSettings },
+  { name: 'members', label: 'Members', View: MemberSettings },
+  { name: 'organization', label: 'Organization', View: OrganizationSettings },
+  { name: 'account', label: 'Your account', View: AccountSettings },
+] as const;
+
+/** `params.section` is the one in the address; without, the keys. */
+export function SettingsPage({ params }: { params: { readonly section?: string } }) {
+  const section = SECTIONS.find(({ name }) => name === (params.section ?? 'keys'));
+  useTitle(section?.label, 'Settings');
+  if (section === undefined) return <NotFoundPage />;
+  const { View } = section;
+  return (
+    <>
+      <PageHead title="Settings" />
+      <nav class="tabs" aria-label="Settings">
+        {SECTIONS.map(({ name, label }) => (
+          <a
+            key={name}
+            href={consolePath.settings(name)}
+            aria-current={name === section.name ? 'page' : undefined}
+          >
+            {label}
+          </a>
+        ))}
+      </nav>
+      <View />
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+// What stands around every page: where one is, where one can go, and as whom.
+
+import type { ComponentChildren } from 'preact';
+import { useLocation } from 'preact-iso';
+import { consolePath } from '../format/console-path.ts';
+import { Logo } from '../part/logo.tsx';
+import { ThemeSwitch } from '../part/theme-switch.tsx';
+import { useSession } from '../session/use-session.ts';
+import { AccountMenu } from './account-menu.tsx';
+
+const PLACES = [
+  { label: 'Apps', path: consolePath.apps, below: '/console/apps' },
+  { label: 'Audit', path: consolePath.audit, below: '/console/audit' },
+  { label: 'Settings', path: consolePath.settings(), below: '/console/settings' },
+] as const;
+
+/** Header, and the page below it. */
+export function Shell({ children }: { children: ComponentChildren }) {
+  const { path } = useLocation();
+  return (
+    <>
+      <a class="skip" href="#content">
+        Skip to the page
+      </a>
+      <header class="top">
+        <a class="top-home" href={consolePath.apps}>
+          <Logo />
+        </a>
+        <nav aria-label="Console">
+          {PLACES.map((place) => (
+            <a
+              key={place.label}
+              href={place.path}
+              aria-current={path.startsWith(place.below) ? 'page' : undefined}
+            >
+              {place.label}
+            </a>
+          ))}
+        </nav>
+        <div class="top-end">
+          <OrganizationSwitch />
+          <ThemeSwitch />
+          <AccountMenu />
+        </div>
+      </header>
+      <main id="content" class="content" tabIndex={-1}>
+        {children}
+      </main>
+    </>
+  );
+}
+
+/** The organization's name; a choice for who is in several. */
+function OrganizationSwitch() {
+  const { membership, memberships, choose } = useSession();
+  const { route } = useLocation();
+  if (membership === undefined) return null;
+  if (memberships.length === 1) {
+    return (
+      <bdi class="organization" title="Your organization">
+        {membership.organization.name}
+      </bdi>
+    );
+  }
+  return (
+    <select
+      class="organization"
+      aria-label="Organization"
+      value={membership.organization.id}
+      onChange={(event) => {
+        choose(event.currentTarget.value);
+        route(consolePath.apps);
+      }}
+    >
+      {memberships.map(({ organization }) => (
+        <option key={organization.id} value={organization.id}>
+          {organization.name}
+        </option>
+      ))}
+    </select>
+  );
+}

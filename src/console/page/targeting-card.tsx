@@ -1,0 +1,81 @@
+// For whom a release is, and the editor that widens it.
+
+import { useState } from 'preact/hooks';
+import { call } from '../api/call.ts';
+import type { FleetLabels, ReleaseDetails } from '../api/resource.ts';
+import { queryText } from '../format/query-text.ts';
+import { releaseRules } from '../format/release-rules.ts';
+import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting-draft.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { Card } from '../part/card.tsx';
+import { Dialog } from '../part/dialog.tsx';
+import { Form } from '../part/form.tsx';
+import { TargetingEditor } from '../part/targeting-editor.tsx';
+import { TargetingView } from '../part/targeting-view.tsx';
+import { useMay } from '../session/use-session.ts';
+import type { ReleaseName } from './release-page.tsx';
+
+type Props = {
+  name: ReleaseName;
+  release: ReleaseDetails['release'];
+  onDone: () => Promise<void>;
+};
+
+/** In words for everybody, to be edited for who may steer. */
+export function TargetingCard(props: Props) {
+  const { release } = props;
+  const [isEditing, setEditing] = useState(false);
+  const mayEdit = useMay('publisher') && release.status !== 'rolled_back';
+  return (
+    <Card
+      title="Targeting"
+      aside={
+        mayEdit ? (
+          <button type="button" class="button plain small" onClick={() => setEditing(true)}>
+            Edit targeting
+          </button>
+        ) : undefined
+      }
+    >
+      <TargetingView targets={release.targets} />
+      {isEditing && <TargetingDialog {...props} onClose={() => setEditing(false)} />}
+    </Card>
+  );
+}
+
+function TargetingDialog({ name, release, onDone, onClose }: Props & { onClose: () => void }) {
+  const labels = useLoad<FleetLabels>(`labels${queryText({ app: name.app })}`);
+  // As they were when the dialog opened: a refresh must not pull the rows from under the reader.
+  const [base] = useState(release);
+  const [draft, setDraft] = useState(() => targetingDraft(release.targets));
+  const targets = targetingOf(draft);
+  const isUnchanged =
+    JSON.stringify(targets) === JSON.stringify(targetingOf(targetingDraft(base.targets)));
+  const obstacle = draftObstacle(draft) ?? releaseRules.targetingObstacle(release, targets);
+  const save = async () => {
+    await call('PATCH', 'releases', { ...name, targets });
+    await onDone();
+    onClose();
+  };
+  return (
+    <Dialog title={`Targeting of ${name.version}`} isWide onClose={onClose}>
+      <Form
+        send="Save targeting"
+        onSend={save}
+        onCancel={onClose}
+        obstacle={isUnchanged ? 'Nothing was changed' : obstacle}
+      >
+        <TargetingEditor
+          draft={draft}
+          onChange={setDraft}
+          labels={labels.data}
+          {...(release.offered ? { offered: { targets: base.targets } } : {})}
+        />
+        <div class="outcome" aria-live="polite">
+          <span class="muted">It will be for</span> <TargetingView targets={targets} />
+        </div>
+        {!isUnchanged && obstacle !== undefined && <p class="bad-text">{obstacle}</p>}
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,134 @@
+// The webhook of one app: enable it, see its address and secret once, and what came through it.
+
+import { useState } from 'preact/hooks';
+import { call } from '../api/call.ts';
+import type { AppSummary, Delivery, Webhook } from '../api/resource.ts';
+import { queryText } from '../format/query-text.ts';
+import { useAction } from '../hook/use-action.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { Badge, type Tone } from '../part/badge.tsx';
+import { Card } from '../part/card.tsx';
+import { type Column, DataTable } from '../part/data-table.tsx';
+import { LoadedView } from '../part/loaded-view.tsx';
+import { Name } from '../part/name.tsx';
+import { Notice } from '../part/notice.tsx';
+import { Secret } from '../part/secret.tsx';
+import { Time } from '../part/time.tsx';
+import { useMay } from '../session/use-session.ts';
+
+const REFRESH_MS = 10_000;
+
+type Enabled = { readonly url: string; readonly secret: string };
+
+export function WebhookCard({ app }: { app: AppSummary }) {
+  const webhook = useLoad<Webhook>(`webhooks${queryText({ app: app.ref })}`, REFRESH_MS);
+  const mayChange = useMay('owner');
+  const action = useAction();
+  const [enabled, setEnabled] = useState<Enabled>();
+  const isOn = webhook.data?.enabled === true;
+  const change = async () => {
+    if (isOn) {
+      await call('POST', 'webhooks/disable', { app: app.ref });
+      setEnabled(undefined);
+    } else {
+      const body = { app: app.ref, provider: 'github' };
+      setEnabled(await call<Enabled>('POST', 'webhooks', body));
+    }
+    await webhook.reload();
+  };
+  return (
+    <Card
+      title={app.name}
+      isFlush
+      aside={
+        mayChange && webhook.data !== undefined ? (
+          <button
+            type="button"
+            class="button plain small"
+            disabled={action.isBusy}
+            onClick={() => void action.run(change)}
+          >
+            {isOn ? 'Disable' : 'Enable for GitHub'}
+          </button>
+        ) : undefined
+      }
+    >
+      {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
+      {enabled !== undefined && <Enablement {...enabled} />}
+      <LoadedView of={webhook}>{(found) => <WebhookState webhook={found} />}</LoadedView>
+    </Card>
+  );
+}
+
+function Enablement({ url, secret }: Enabled) {
+  return (
+    <div class="padded">
+      <Notice tone="warn">
+        Add both to the repository’s webhooks, with the content type application/json and the event
+        Releases. The secret is shown this once.
+      </Notice>
+      <Secret label="Payload URL" text={url} what="URL" />
+      <Secret label="Secret" text={secret} what="secret" />
+    </div>
+  );
+}
+
+function WebhookState({ webhook }: { webhook: Webhook }) {
+  if (!webhook.enabled) {
+    return <p class="hint padded">Off. Releases come from the console and from keys only.</p>;
+  }
+  const { url, createdAt, deliveries = [] } = webhook;
+  return (
+    <>
+      <p class="padded">
+        <Badge tone="good">On</Badge> <span class="code address">{url}</span>{' '}
+        <span class="muted">
+          since <Time at={createdAt} />
+        </span>
+      </p>
+      {deliveries.length === 0 ? (
+        <p class="hint padded">
+          Nothing was delivered yet. GitHub sends a ping as soon as the webhook is saved there.
+        </p>
+      ) : (
+        <DataTable
+          caption="Last deliveries"
+          columns={COLUMNS}
+          rows={deliveries}
+          keyOf={({ guid, at }) => `${guid} ${at}`}
+        />
+      )}
+    </>
+  );
+}
+
+const OUTCOME_TONES: Readonly<Record<string, Tone>> = {
+  published: 'good',
+  ignored: 'quiet',
+  duplicate: 'quiet',
+  refused: 'bad',
+  failed: 'bad',
+};
+
+const COLUMNS: readonly Column<Delivery>[] = [
+  { label: 'At', render: ({ at }) => <Time at={at} /> },
+  {
+    label: 'Event',
+    render: ({ event, action }) => <Name text={[event, action].filter(Boolean).join(' ')} />,
+  },
+  {
+    label: 'Outcome',
+    render: ({ outcome }) => (
+      <Badge
+        tone={Object.hasOwn(OUTCOME_TONES, outcome) ? (OUTCOME_TONES[outcome] ?? 'quiet') : 'quiet'}
+      >
+        {outcome}
+      </Badge>
+    ),
+  },
+  {
+    label: 'Version',
+    render: ({ version }) => <span class="code">{version ?? '–'}</span>,
+  },
+  { label: 'Why', render: ({ reason }) => <Name text={reason ?? ''} /> },
+];

@@ -1,0 +1,115 @@
+// The drawing of adoption over time: bars stacked by version. Loaded when it is first needed.
+
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import type { AdoptionStep } from '../api/resource.ts';
+import { type AdoptionSeries, stackedRows } from '../format/adoption-series.ts';
+
+export type PlotOptions = {
+  readonly series: AdoptionSeries;
+  readonly hidden: ReadonlySet<string>;
+  readonly step: AdoptionStep;
+  readonly colors: readonly string[];
+  /** Told the index of the time under the pointer, or undefined when it left. */
+  readonly onHover: (index: number | undefined) => void;
+};
+
+const HEIGHT_PX = 280;
+const BAR_SHARE = 0.86;
+const BAR_WIDTH_MAX_PX = 64;
+const AXIS_WIDTH_PX = 56;
+const COUNT = new Intl.NumberFormat(undefined, { notation: 'compact' });
+
+/** Draws into `place`, as wide as that is, until the returned function is called. */
+export function adoptionPlot(place: HTMLElement, options: PlotOptions): () => void {
+  const { series, hidden } = options;
+  // Drawn from the top of the stack down: each bar reaches to the ground, and the next covers its foot.
+  const rows = stackedRows(series, hidden).reverse();
+  const plot = new uPlot(
+    { ...settings(place, options), width: Math.max(200, place.clientWidth), height: HEIGHT_PX },
+    [[...series.times], ...rows],
+    place,
+  );
+  const observer = new ResizeObserver(() => {
+    plot.setSize({ width: Math.max(200, place.clientWidth), height: HEIGHT_PX });
+  });
+  observer.observe(place);
+  return () => {
+    observer.disconnect();
+    plot.destroy();
+  };
+}
+
+function settings(
+  place: HTMLElement,
+  { series, step, colors, onHover }: PlotOptions,
+): Omit<uPlot.Options, 'width' | 'height'> {
+  const bars = uPlot.paths.bars?.({ size: [BAR_SHARE, BAR_WIDTH_MAX_PX] });
+  const drawn = series.versions
+    .map(({ name }, index) => ({
+      label: name,
+      fill: colors[index] ?? '',
+      width: 0,
+      points: { show: false },
+      ...(bars === undefined ? {} : { paths: bars }),
+    }))
+    .reverse();
+  const axis = axisLook(place);
+  return {
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
+    scales: {
+      x: { time: true, range: (_plot, min, max) => paddedRange(min, max, step) },
+      y: { range: (_plot, _min, max) => [0, Math.max(4, (max ?? 0) * 1.08)] },
+    },
+    // Days and months are counted in UTC, hours are the reader's own.
+    ...(step === 'hour'
+      ? {}
+      : { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') }),
+    axes: [
+      axis,
+      {
+        ...axis,
+        size: AXIS_WIDTH_PX,
+        values: (_plot, ticks) =>
+          ticks.map((tick) => (Number.isInteger(tick) ? COUNT.format(tick) : '')),
+      },
+    ],
+    series: [{}, ...drawn],
+    hooks: { setCursor: [({ cursor }) => onHover(cursor.idx ?? undefined)] },
+  };
+}
+
+/** Colors of the page as the canvas needs them: resolved. */
+function axisLook(place: HTMLElement): uPlot.Axis {
+  const text = resolvedColor(place, '--muted');
+  const line = resolvedColor(place, '--line');
+  return {
+    stroke: text,
+    font: '11px system-ui, sans-serif',
+    grid: { stroke: line, width: 1 },
+    ticks: { stroke: line, width: 1, size: 4 },
+  };
+}
+
+function resolvedColor(place: HTMLElement, property: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(${property})`;
+  place.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+const STEP_SECONDS: Readonly<Record<AdoptionStep, number>> = {
+  hour: 3600,
+  day: 86_400,
+  month: 30 * 86_400,
+};
+
+/** Room for half a bar at both ends, and for a few bars where there are fewer. */
+function paddedRange(min: number, max: number, step: AdoptionStep): [number, number] {
+  const seconds = STEP_SECONDS[step];
+  const missing = Math.max(0, 12 * seconds - (max - min));
+  return [min - missing - seconds * 0.6, max + seconds * 0.6];
+}

@@ -1,0 +1,71 @@
+// The artifacts of a release that is being written: one row for each platform.
+
+import { type ArtifactDraft, NEW_ARTIFACT } from '../format/artifact-draft.ts';
+import { Field } from './field.tsx';
+
+const PLATFORMS = ['darwin', 'windows', 'linux'];
+const ARCHES = ['universal', 'aarch64', 'x86_64', 'x86'];
+
+/** At least the row that is typed into; a row left empty is none. */
+export function ArtifactRows(props: {
+  artifacts: readonly ArtifactDraft[];
+  onChange: (artifacts: readonly ArtifactDraft[]) => void;
+}) {
+  const { artifacts, onChange } = props;
+  return (
+    <fieldset>
+      <legend>Artifacts</legend>
+      {artifacts.map((artifact, index) => (
+        <ArtifactRow
+          key={index}
+          number={index + 1}
+          artifact={artifact}
+          onChange={(changed) => onChange(artifacts.with(index, changed))}
+          onRemove={() => onChange(artifacts.toSpliced(index, 1))}
+        />
+      ))}
+      <button
+        type="button"
+        class="button plain small"
+        onClick={() => onChange([...artifacts, NEW_ARTIFACT])}
+      >
+        Add an artifact
+      </button>
+    </fieldset>
+  );
+}
+
+function ArtifactRow(props: {
+  number: number;
+  artifact: ArtifactDraft;
+  onChange: (artifact: ArtifactDraft) => void;
+  onRemove: () => void;
+}) {
+  const { number, artifact, onChange, onRemove } = props;
+  const field = (name: keyof ArtifactDraft) => ({
+    value: artifact[name],
+    onInput: (value: string) => onChange({ ...artifact, [name]: value }),
+  });
+  return (
+    <div class="artifact-row">
+      <div class="columns">
+        <Field label="Platform" options={PLATFORMS} placeholder="darwin" {...field('platform')} />
+        <Field label="Architecture" options={ARCHES} placeholder="any" {...field('arch')} />
+        <Field label="Size (bytes)" {...field('size')} />
+      </div>
+      <Field label="URL" placeholder="https://…" isCode {...field('url')} />
+      <div class="columns">
+        <Field label="Signature" isCode {...field('signature')} />
+        <Field label="SHA-512" isCode {...field('sha512')} />
+      </div>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label={`Remove artifact ${number}`}
+        onClick={onRemove}
+      >
+        ×
+      </button>
+    </div>
+  );
+}

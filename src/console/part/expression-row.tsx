@@ -1,0 +1,84 @@
+// One condition: a field, how it is compared, and with what.
+
+import { useId } from 'preact/hooks';
+import type { TargetExpression, TargetOperator } from '../../contract/resource.ts';
+import type { FleetLabels } from '../api/resource.ts';
+import { FIELD_KEYS, operatorsFor, takesValues } from '../format/targeting-draft.ts';
+import { ChipsInput } from './chips-input.tsx';
+
+const OPERATOR_WORDS: Readonly<Record<TargetOperator, string>> = {
+  In: 'is one of',
+  NotIn: 'is none of',
+  Exists: 'is set',
+  DoesNotExist: 'is not set',
+  VersionGte: 'is at least',
+  VersionLt: 'is older than',
+};
+
+/** A row; `isFrozen` when it is only to be read. */
+export function ExpressionRow(props: {
+  row: TargetExpression;
+  labels: FleetLabels | undefined;
+  isFrozen: boolean;
+  onChange: (row: TargetExpression) => void;
+  onRemove: () => void;
+}) {
+  const { row, labels, isFrozen, onChange, onRemove } = props;
+  const id = useId();
+  const operators = operatorsFor(row.key);
+  const changeKey = (key: string) => {
+    const isKept = operatorsFor(key).includes(row.operator);
+    onChange({ ...row, key, operator: isKept ? row.operator : 'In' });
+  };
+  return (
+    <div class="target-row">
+      <input
+        class="target-key"
+        aria-label="Field or label"
+        list={id}
+        dir="auto"
+        value={row.key}
+        onInput={(event) => changeKey(event.currentTarget.value)}
+      />
+      <datalist id={id}>
+        {[...FIELD_KEYS, ...(labels?.keys.map(({ key }) => key) ?? [])].map((key) => (
+          <option key={key} value={key} />
+        ))}
+      </datalist>
+      <select
+        aria-label="Comparison"
+        value={row.operator}
+        onChange={(event) =>
+          onChange({ ...row, operator: event.currentTarget.value as TargetOperator })
+        }
+      >
+        {operators.map((operator) => (
+          <option key={operator} value={operator}>
+            {OPERATOR_WORDS[operator]}
+          </option>
+        ))}
+      </select>
+      {takesValues(row.operator) && (
+        <ChipsInput
+          label={`Values of ${row.key}`}
+          values={row.values}
+          options={
+            labels?.keys.find(({ key }) => key === row.key)?.values.map(({ value }) => value) ?? []
+          }
+          isDisabled={isFrozen}
+          onChange={(values) => onChange({ ...row, values })}
+        />
+      )}
+      {!isFrozen && (
+        <button
+          type="button"
+          class="icon-button"
+          aria-label={`Remove the condition on ${row.key}`}
+          onClick={onRemove}
+        >
+          ×
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+// A form whose sending is the page's own work: button, progress and error in one place.
+
+import type { ComponentChildren } from 'preact';
+import { type Action, useAction } from '../hook/use-action.ts';
+import { Notice } from './notice.tsx';
+
+/**
+ * Sends with Enter as with its button. `onSend` rejects with an `ApiError` for what is shown below the
+ * fields; `obstacle` says why nothing can be sent yet.
+ */
+export function Form(props: {
+  label?: string;
+  send: string;
+  onSend: () => Promise<unknown>;
+  tone?: 'primary' | 'danger' | 'plain';
+  isInline?: boolean;
+  obstacle?: string | undefined;
+  action?: Action;
+  onCancel?: () => void;
+  children?: ComponentChildren;
+}) {
+  const { send, onSend, tone = 'primary', isInline = false, obstacle, onCancel, children } = props;
+  const own = useAction();
+  const action = props.action ?? own;
+  return (
+    <form
+      class={isInline ? 'form inline' : 'form'}
+      aria-label={props.label}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (obstacle === undefined) void action.run(onSend);
+      }}
+    >
+      {children}
+      {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
+      <div class="form-actions">
+        <button
+          type="submit"
+          class={`button ${tone}`}
+          disabled={action.isBusy || obstacle !== undefined}
+          title={obstacle}
+        >
+          {action.isBusy ? <span class="spinner" aria-hidden="true" /> : null}
+          {send}
+        </button>
+        {onCancel !== undefined && (
+          <button type="button" class="button plain" onClick={onCancel}>
+            Cancel
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,33 @@
+// What was loaded, or why it is not there: the first time a quiet bar, after that only the news.
+
+import type { ComponentChildren } from 'preact';
+import type { Loaded } from '../hook/use-load.ts';
+import { Notice } from './notice.tsx';
+
+/** Renders the data as soon as there is any; an error beside older data leaves these standing. */
+export function LoadedView<Value>(props: {
+  of: Loaded<Value>;
+  children: (value: Value) => ComponentChildren;
+}) {
+  const { data, error, reload } = props.of;
+  return (
+    <>
+      {error !== undefined && (
+        <Notice tone="bad">
+          {error.advice}{' '}
+          <button type="button" class="link" onClick={() => void reload()}>
+            Try again
+          </button>
+        </Notice>
+      )}
+      {data === undefined && error === undefined && (
+        <div class="skeleton" role="status" aria-label="Loading">
+          <span />
+          <span />
+          <span />
+        </div>
+      )}
+      {data !== undefined && props.children(data)}
+    </>
+  );
+}

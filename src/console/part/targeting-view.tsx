@@ -1,0 +1,19 @@
+// For whom a release is, in words.
+
+import type { Targeting } from '../../contract/resource.ts';
+import { targetingText } from '../format/targeting-text.ts';
+
+/** Every condition a chip; all must hold. */
+export function TargetingView({ targets }: { targets: Targeting | null }) {
+  const clauses = targetingText(targets);
+  if (clauses.length === 0) return <span class="muted">Every device</span>;
+  return (
+    <ul class="clauses" aria-label="Devices whose">
+      {clauses.map((clause) => (
+        <li key={clause} dir="auto">
+          {clause}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,78 @@
+// Accepting an invitation: a one-time link that somebody was sent.
+
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { call } from '../api/call.ts';
+import type { InvitationOffer, Session } from '../api/resource.ts';
+import { consolePath } from '../format/console-path.ts';
+import { queryText } from '../format/query-text.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { Field } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
+import { Name } from '../part/name.tsx';
+import { Notice } from '../part/notice.tsx';
+import { Door } from './door.tsx';
+import { PASSWORD_HINT } from './password-hint.ts';
+
+/** The page of one invitation, for who is not signed in as for who is. */
+export function InvitationPage({ token }: { token: string }) {
+  const { data, error } = useLoad<InvitationOffer>(`invitation${queryText({ token })}`);
+  if (error !== undefined) {
+    return (
+      <Door title="Invitation" lead="This invitation cannot be used.">
+        <Notice tone="bad">
+          {error.status === 404
+            ? 'It was used, revoked or has expired. Ask for a new one.'
+            : error.advice}
+        </Notice>
+        <a class="button plain" href={consolePath.apps}>
+          Go to the console
+        </a>
+      </Door>
+    );
+  }
+  return data === undefined ? null : <Acceptance token={token} offer={data} />;
+}
+
+function Acceptance({ token, offer }: { token: string; offer: InvitationOffer }) {
+  const { route } = useLocation();
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const accept = async () => {
+    await call<Session>('POST', 'invitation', { token, name, password });
+    route(consolePath.apps, true);
+  };
+  return (
+    <Door
+      title="Join the organization"
+      lead={
+        <>
+          <strong>
+            <Name text={offer.organization.name} />
+          </strong>{' '}
+          invites {offer.email} as {offer.role}.
+        </>
+      }
+    >
+      <Form send="Accept invitation" onSend={accept}>
+        <Field
+          label="Your name"
+          complete="name"
+          value={name}
+          onInput={setName}
+          isRequired
+          isFocused
+        />
+        <Field
+          label="Password"
+          type="password"
+          complete="new-password"
+          value={password}
+          onInput={setPassword}
+          hint={`${PASSWORD_HINT} If you have an account with this email already, its own password.`}
+          isRequired
+        />
+      </Form>
+    </Door>
+  );
+}

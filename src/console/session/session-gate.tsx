@@ -1,0 +1,83 @@
+// Decides what is seen: the console, or what comes before it. The address stays as it is, so that a link that
+// somebody was sent leads there once they are in.
+
+import type { ComponentChildren } from 'preact';
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { ApiError } from '../api/api-error.ts';
+import { call, whenSignedOut } from '../api/call.ts';
+import type { Session } from '../api/resource.ts';
+import { forgetLoaded } from '../hook/use-load.ts';
+import { Notice } from '../part/notice.tsx';
+import { SetupPage } from './setup-page.tsx';
+import { SignInPage } from './sign-in-page.tsx';
+import { SessionContext, type SignedIn } from './use-session.ts';
+
+const STORED = 'sluice-organization';
+const SIGNED_OUT: Session = { state: 'signedOut' };
+
+/** Renders `children` for who is signed in. */
+export function SessionGate({ children }: { children: ComponentChildren }) {
+  const [session, setSession] = useState<Session>();
+  const [fault, setFault] = useState<string>();
+  const [chosen, setChosen] = useState(() => localStorage.getItem(STORED) ?? undefined);
+  const refresh = useCallback(async (known?: Session) => {
+    try {
+      setSession(known ?? (await call<Session>('GET', 'session')));
+      setFault(undefined);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      setFault(error.advice);
+    }
+  }, []);
+  useEffect(() => {
+    whenSignedOut(() => {
+      forgetLoaded();
+      setSession(SIGNED_OUT);
+    });
+    void refresh();
+  }, [refresh]);
+  const signedIn = useMemo(
+    () =>
+      readSignedIn(session, chosen, refresh, (organizationId) => {
+        localStorage.setItem(STORED, organizationId);
+        setChosen(organizationId);
+      }),
+    [session, chosen, refresh],
+  );
+  if (signedIn !== undefined) {
+    return <SessionContext.Provider value={signedIn}>{children}</SessionContext.Provider>;
+  }
+  if (fault !== undefined) return <Unreachable fault={fault} onRetry={() => void refresh()} />;
+  if (session === undefined) return null;
+  return session.state === 'setup' ? (
+    <SetupPage onSignedIn={refresh} />
+  ) : (
+    <SignInPage onSignedIn={refresh} />
+  );
+}
+
+function Unreachable({ fault, onRetry }: { fault: string; onRetry: () => void }) {
+  return (
+    <main class="door">
+      <Notice tone="bad">
+        {fault}{' '}
+        <button type="button" class="link" onClick={onRetry}>
+          Try again
+        </button>
+      </Notice>
+    </main>
+  );
+}
+
+function readSignedIn(
+  session: Session | undefined,
+  chosen: string | undefined,
+  refresh: SignedIn['refresh'],
+  choose: SignedIn['choose'],
+): SignedIn | undefined {
+  if (session?.state !== 'signedIn' || session.account === undefined) return undefined;
+  const { account, memberships = [] } = session;
+  const membership =
+    memberships.find(({ organization }) => organization.id === chosen) ?? memberships[0];
+  return { account, memberships, membership, refresh, choose };
+}

@@ -1,0 +1,70 @@
+// The first run: whoever holds the admin token makes the first account and its organization.
+
+import { useState } from 'preact/hooks';
+import { call } from '../api/call.ts';
+import type { Session } from '../api/resource.ts';
+import { Field } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
+import { Door } from './door.tsx';
+import { PASSWORD_HINT } from './password-hint.ts';
+
+const EMPTY = { token: '', organization: '', name: '', email: '', password: '' };
+
+/** Shown at any address until there is an account. */
+export function SetupPage({ onSignedIn }: { onSignedIn: (session: Session) => Promise<void> }) {
+  const [fields, setFields] = useState(EMPTY);
+  const set = (name: keyof typeof EMPTY) => (value: string) =>
+    setFields((before) => ({ ...before, [name]: value }));
+  const setUp = async () => {
+    await onSignedIn(await call<Session>('POST', 'setup', fields));
+  };
+  return (
+    <Door
+      title="Set up Sluice"
+      lead="This service has no account yet. Make yours: you will own the first organization."
+    >
+      <Form send="Create account" onSend={setUp}>
+        <Field
+          label="Admin token"
+          type="password"
+          value={fields.token}
+          onInput={set('token')}
+          hint="The ADMIN_TOKEN setting; an embedded service keeps it in its data directory."
+          isRequired
+          isFocused
+        />
+        <Field
+          label="Organization"
+          value={fields.organization}
+          onInput={set('organization')}
+          hint="Whose apps these are, such as your company."
+          isRequired
+        />
+        <Field
+          label="Your name"
+          complete="name"
+          value={fields.name}
+          onInput={set('name')}
+          isRequired
+        />
+        <Field
+          label="Email"
+          type="email"
+          complete="username"
+          value={fields.email}
+          onInput={set('email')}
+          isRequired
+        />
+        <Field
+          label="Password"
+          type="password"
+          complete="new-password"
+          value={fields.password}
+          onInput={set('password')}
+          hint={PASSWORD_HINT}
+          isRequired
+        />
+      </Form>
+    </Door>
+  );
+}

@@ -1,0 +1,64 @@
+// The adoption series as a chart wants it.
+
+import { describe, expect, it } from 'vitest';
+import { adoptionSeries, stackedRows } from '../../src/console/format/adoption-series.ts';
+import { compareVersions } from '../../src/console/format/compare-versions.ts';
+
+const T1 = '2026-01-01T00:00:00.000Z';
+const T2 = '2026-01-01T01:00:00.000Z';
+
+describe('the series', () => {
+  it('has every version at every time, newest version first', () => {
+    const series = adoptionSeries([
+      { at: T2, version: '1.10.0', devices: 3 },
+      { at: T1, version: '1.9.0', devices: 5 },
+      { at: T2, version: '1.9.0', devices: 2 },
+    ]);
+    expect(series.times).toEqual([Date.parse(T1) / 1000, Date.parse(T2) / 1000]);
+    expect(series.versions).toEqual([
+      { name: '1.10.0', devices: [0, 3] },
+      { name: '1.9.0', devices: [5, 2] },
+    ]);
+  });
+
+  it('puts all but the largest versions together, after them, and loses no device', () => {
+    const points = Array.from({ length: 12 }, (_, index) => ({
+      at: T1,
+      version: `1.${index}.0`,
+      devices: index + 1,
+    }));
+    const { versions } = adoptionSeries(points);
+    expect(versions).toHaveLength(9);
+    expect(versions.at(-1)).toEqual({ name: 'Others', devices: [1 + 2 + 3 + 4] });
+  });
+
+  it('names the version nobody knows', () => {
+    const { versions } = adoptionSeries([{ at: T1, version: '', devices: 1 }]);
+    expect(versions.map(({ name }) => name)).toEqual(['Unknown']);
+  });
+});
+
+describe('the stack', () => {
+  const series = adoptionSeries([
+    { at: T1, version: '3.0.0', devices: 1 },
+    { at: T1, version: '2.0.0', devices: 2 },
+    { at: T1, version: '1.0.0', devices: 4 },
+  ]);
+
+  it('puts each row upon those before it', () => {
+    expect(stackedRows(series, new Set())).toEqual([[1], [3], [7]]);
+  });
+
+  it('closes up over a hidden row', () => {
+    expect(stackedRows(series, new Set(['2.0.0']))).toEqual([[1], [null], [5]]);
+  });
+});
+
+describe('the order of versions', () => {
+  it('counts numbers as numbers, and puts a prerelease before its release', () => {
+    const sorted = ['1.10.0', '1.9.0', '1.10.0-rc.1', '1.10.0-rc.10', '1.10.0-rc.2'].sort(
+      compareVersions,
+    );
+    expect(sorted).toEqual(['1.9.0', '1.10.0-rc.1', '1.10.0-rc.2', '1.10.0-rc.10', '1.10.0']);
+  });
+});

@@ -1,0 +1,47 @@
+// The console's addresses: whatever something is called, its address leads to it and to nothing else.
+
+import fc from 'fast-check';
+import { exec } from 'preact-iso/router';
+import { expect, it } from 'vitest';
+import {
+  consolePath,
+  isReadablePath,
+  pathSegment,
+  readSegment,
+} from '../../src/console/format/console-path.ts';
+
+/** What a browser makes of an address. */
+function browsed(path: string): string {
+  return new URL(path, 'http://console.test').pathname;
+}
+
+it('a device is found under its address, whatever its id', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 128 }), (deviceId) => {
+      const path = browsed(consolePath.device('notes', deviceId));
+      const found = exec(path, '/console/apps/:app/devices/:device');
+      expect(readSegment(String(found?.params.device))).toBe(deviceId);
+    }),
+    { examples: [['.'], ['..'], ['~'], ['~..'], ['a/b'], ['%2e%2e'], ['fleet'], ['?#&']] },
+  );
+});
+
+it.each(['fleet', 'devices'])('a channel called %s is no page of that name', (channel) => {
+  const path = browsed(consolePath.channel('notes', channel));
+  expect(path).not.toBe(`/console/apps/notes/${channel}`);
+  expect(readSegment(String(exec(path, '/console/apps/:app/:channel')?.params.channel))).toBe(
+    channel,
+  );
+});
+
+it('ordinary names stand in addresses as they are', () => {
+  expect(consolePath.release('notes', 'stable', '1.2.0-rc.1')).toBe(
+    '/console/apps/notes/stable/1.2.0-rc.1',
+  );
+  expect(readSegment(pathSegment('stable'))).toBe('stable');
+});
+
+it('an address that cannot be decoded is known before the router stumbles over it', () => {
+  expect(isReadablePath('/console/apps/%zz')).toBe(false);
+  expect(isReadablePath('/console/apps/%C3%A9')).toBe(true);
+});
