@@ -8,9 +8,7 @@ import { type Config, ConfigError, reachableHost } from './config.ts';
 import { LastGoodFiles } from './engine/disk/last-good-files.ts';
 import { createMemoryEngine } from './engine/memory/memory-engine.ts';
 import { createRedisEngine } from './engine/redis/redis-engine.ts';
-import { createAdmit } from './http/console/admit.ts';
 import { consoleRoutes } from './http/console/console-routes.ts';
-import { fleetConsoleRoutes } from './http/console/fleet-console-routes.ts';
 import { CHECK_PLACEHOLDER, createCheckRoute } from './http/device/check-route.ts';
 import { createUpdateFileRoute, UPDATE_FILE_PLACEHOLDER } from './http/device/update-file-route.ts';
 import { healthRoutes } from './http/health-routes.ts';
@@ -23,26 +21,37 @@ import { openLedger } from './ledger/open-ledger.ts';
 import type { Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
 import { RareLog } from './observe/rare-log.ts';
+import { Accounts } from './operations/accounts.ts';
 import { Administer } from './operations/administer.ts';
 import { AuthenticateKey } from './operations/authenticate-key.ts';
 import { Catalogs } from './operations/catalogs.ts';
 import { CheckIns } from './operations/check-ins.ts';
 import { CheckUpdate } from './operations/check-update.ts';
 import { DeviceLabels } from './operations/device-labels.ts';
+import { ExplainDecision } from './operations/explain-decision.ts';
 import { FirstOffers } from './operations/first-offer.ts';
+import { KeyUses } from './operations/key-uses.ts';
 import { LiveFeed } from './operations/live-feed.ts';
+import { LoginThrottle } from './operations/login-throttle.ts';
+import { Members } from './operations/members.ts';
+import { Passwords } from './operations/passwords.ts';
 import { PlanWave } from './operations/plan-wave.ts';
 import { Readiness } from './operations/readiness.ts';
 import { createSpreadChange } from './operations/spread-change.ts';
+import { ViewConsole } from './operations/view-console.ts';
 import { ViewFleet } from './operations/view-fleet.ts';
+import { argon2Hasher } from './password/argon2-hasher.ts';
 import type { Engine } from './ports/engine.ts';
 import type { Ledger } from './ports/ledger.ts';
+import { Unavailable } from './ports/unavailable.ts';
 import { readOrCreateToken } from './token-file.ts';
 
 export type Service = {
   /** Where it can be called, as printed and put into feeds. */
   readonly address: string;
   readonly port: number;
+  /** Whether nobody has an account yet; false while the ledger cannot say. */
+  awaitsSetUp(): Promise<boolean>;
   /** Stops accepting, finishes what is in flight, closes the stores. */
   stop(): Promise<void>;
 };
@@ -70,9 +79,11 @@ export async function composeService(config: Config, log: Log): Promise<Service>
     startServer({ host, port, ...parts.handlers }),
   );
   parts.fleet.start();
+  parts.keyUses.start();
   return {
     address: config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`,
     port: server.port,
+    awaitsSetUp: () => awaitsSetUp(parts.accounts),
     async stop() {
       parts.readiness.drain();
       server.stopAccepting();
@@ -80,11 +91,21 @@ export async function composeService(config: Config, log: Log): Promise<Service>
       server.close();
       await parts.refresher.stop();
       await parts.fleet.stop();
+      await parts.keyUses.stop();
       await parts.lastGood.flush();
       await engine.close();
       await ledger.close();
     },
   };
+}
+
+async function awaitsSetUp(accounts: Accounts): Promise<boolean> {
+  try {
+    return await accounts.awaitSetUp();
+  } catch (error) {
+    if (error instanceof Unavailable) return false;
+    throw error;
+  }
 }
 
 /** What can only be found wrong by using it is a wrong setting all the same: the error names the variable. */
@@ -124,17 +145,26 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
   );
   const traffic = new Traffic(log, metrics.requests);
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
-  const admit = createAdmit(adminTokenOf(config));
-  const keys = new AuthenticateKey(ledger);
-  const guards = { keys, engine, alone: createMemoryEngine(), metrics };
+  const alone = createMemoryEngine();
+  const keyUses = new KeyUses(ledger, rareLog);
+  const keys = new AuthenticateKey(ledger, (keyId) => keyUses.note(keyId));
+  const people = assemblePeople(config, metrics, ledger, engine, alone);
+  const guards = { keys, engine, alone, metrics };
   const routes = [
     CHECK_PLACEHOLDER,
     UPDATE_FILE_PLACEHOLDER,
     ...healthRoutes(() => readiness.obstacle(), metrics.registry),
     ...manageRoutes({ ...guards, ledger, spread }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
-    ...consoleRoutes(new Administer(ledger, spread), admit),
-    ...fleetConsoleRoutes(new ViewFleet(ledger, live), admit),
+    ...consoleRoutes({
+      ...people,
+      administer: new Administer(ledger, spread),
+      view: new ViewConsole(ledger),
+      fleet: new ViewFleet(ledger, live),
+      explainer: new ExplainDecision({ ledger, catalogs, labels }),
+      ledger,
+      spread,
+    }),
   ];
   return {
     handlers: {
@@ -149,7 +179,26 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
     readiness,
     traffic,
     fleet,
+    keyUses,
+    accounts: people.accounts,
   };
+}
+
+/** What knows people: accounts, and who belongs to which organization. */
+function assemblePeople(
+  config: Config,
+  metrics: Metrics,
+  ledger: Ledger,
+  engine: Engine,
+  alone: Engine,
+) {
+  const passwords = new Passwords(argon2Hasher);
+  const throttle = new LoginThrottle({ engine, alone, metrics });
+  const shared = { ledger, passwords, throttle, now: Date.now };
+  const accounts = new Accounts({ ...shared, adminToken: adminTokenOf(config) });
+  const members = new Members({ ...shared, accounts });
+  const { publicUrl, trustProxy } = config;
+  return { accounts, members, publicUrl, trustProxy };
 }
 
 /** What records the fleet: from the check to the engine, from the engine to the ledger. */

@@ -74,6 +74,11 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       return decision;
     },
 
+    async forgetRequests(key) {
+      assertOpen();
+      windows.delete(key);
+    },
+
     async isReachable() {
       return !isClosed;
     },
