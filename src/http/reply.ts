@@ -16,6 +16,9 @@ export type Reply = {
 
 const JSON_TYPE = 'application/json';
 
+/** Answers that never have a body. */
+const BODILESS: ReadonlySet<number> = new Set([204, 304]);
+
 /** A JSON answer. */
 export function jsonReply(status: number, value: unknown): Reply {
   return { status, contentType: JSON_TYPE, body: JSON.stringify(value) };
@@ -44,18 +47,18 @@ export function writeReply(
   res.writeStatus(statusLine(reply.status));
   for (const [name, value] of reply.headers ?? []) res.writeHeader(name, value);
   if (reply.contentType !== undefined) res.writeHeader('Content-Type', reply.contentType);
-  if (reply.status === 204 || isHead) endWithoutBody(res, reply, endsConnection);
+  if (isHead || BODILESS.has(reply.status)) endWithoutBody(res, reply, endsConnection);
   else res.end(reply.body ?? '', endsConnection);
 }
 
 /**
  * Without arguments of its own: given a length, or only `undefined` in its place, uWebSockets.js waits for
- * bytes that never come. A 204 has no Content-Length (RFC 9110), a HEAD has that of its GET. The client
- * closes the connection of a last answer, as the header tells it to.
+ * bytes that never come. 204 and 304 have no Content-Length (RFC 9110), a HEAD has that of its GET. The
+ * client closes the connection of a last answer, as the header tells it to.
  */
 function endWithoutBody(res: HttpResponse, reply: Reply, endsConnection: boolean): void {
   if (endsConnection) res.writeHeader('Connection', 'close');
-  if (reply.status !== 204) {
+  if (!BODILESS.has(reply.status)) {
     res.writeHeader('Content-Length', String(Buffer.byteLength(reply.body ?? '')));
   }
   res.endWithoutBody();
