@@ -31,14 +31,14 @@ export function rssFeed(address: () => string): FeedFormat {
 
 /** Up to where the items begin. The app is addressed by its ref, however it was asked for. */
 function openChannel({ app, channel, releases }: ReleaseFeed, link: string): string {
-  const document = create({ version: '1.0', encoding: 'UTF-8' }, OPTIONS);
+  const document = create({ version: '1.0', encoding: 'UTF-8', ...OPTIONS });
   const rss = document.ele('rss', { version: '2.0' });
   rss.att('http://www.w3.org/2000/xmlns/', 'xmlns:atom', ATOM);
   const head = rss.ele('channel');
   addText(head, 'title', `${app} ${channel}`);
   addText(head, 'link', link);
   addText(head, 'description', `Releases of ${app} on the channel ${channel}`);
-  const self = { rel: 'self', type: 'application/rss+xml', href: `${link}/rss.xml` };
+  const self = { rel: 'self', type: 'application/rss+xml', href: literal(`${link}/rss.xml`) };
   head.ele(ATOM, 'atom:link', self);
   const [newest] = releases;
   // From the releases, not from the clock: every node says the same, with the same tag.
@@ -65,7 +65,7 @@ function addEnclosure(item: Xml, artifacts: readonly Artifact[]): void {
   const url = addressOf(artifact?.url);
   if (url === undefined || others.length > 0) return;
   const length = String(artifact?.size ?? 0);
-  item.ele('enclosure', { url, length, type: mediaTypeOf(url) });
+  item.ele('enclosure', { url: literal(url), length, type: mediaTypeOf(url) });
 }
 
 /** Every artifact as a link: what the JSON feed tells, for people. */
@@ -92,5 +92,13 @@ function dateText(iso: string): string {
 }
 
 function addText(parent: Xml, name: string, text: string): void {
-  parent.ele(name).txt(text);
+  parent.ele(name).txt(literal(text));
+}
+
+/**
+ * xmlbuilder2 takes what looks like an entity for one and leaves it as it is: `&lt;script&gt;`, which says
+ * "<script>" in HTML, would come out as the element itself.
+ */
+function literal(text: string): string {
+  return text.replaceAll('&', '&amp;');
 }
