@@ -10,11 +10,6 @@ export type TaggedBody = { readonly bytes: Buffer; readonly etag: string };
 
 const ENTITY_TAG = /(?:W\/)?("[^"]*")/g;
 
-/** Gives a body its strong entity tag, quotes included: equal bytes, equal tag, on every node. */
-export function tagBody(bytes: Buffer): TaggedBody {
-  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
-}
-
 /**
  * 200 with the body, or 304 without one when `If-None-Match` names it. Both carry `headers` and the `ETag`;
  * a 304 says nothing of the type (section 15.4.5).
@@ -30,6 +25,11 @@ export function conditionalReply(
     return { status: 304, headers: tagged };
   }
   return { status: 200, contentType, headers: tagged, body: body.bytes };
+}
+
+/** Gives a body its strong entity tag, quotes included: equal bytes, equal tag, on every node. */
+export function tagBody(bytes: Buffer): TaggedBody {
+  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
 }
 
 /** Weak comparison, as this header demands: caches that compress turn a strong tag into a weak one. */

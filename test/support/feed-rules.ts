@@ -13,14 +13,16 @@ type Element = Node & {
 
 const ATOM = 'http://www.w3.org/2005/Atom';
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
-const DATE =
-  /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} (?:GMT|\+0000)$/;
+const MONTHS = 'Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec';
+const DATE = new RegExp(
+  String.raw`^(${DAYS.join('|')}), \d{2} (?:${MONTHS}) \d{4} \d{2}:\d{2}:\d{2} (?:GMT|\+0000)$`,
+);
 const FUTURE_MS_MAX = 10 * 60_000;
 const FORBIDDEN = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+$/;
 const SINGLE_IN_ITEM = ['title', 'description', 'guid', 'pubDate', 'enclosure', 'link'];
-const SAFE_TAG =
-  /^<\/?(?:p|br|hr|h[1-6]|blockquote|pre|code|strong|em|s|ul|ol|li|a|table|thead|tbody|tr|th|td)(?: (?:href|rel|start)="[^"<>]*")*(?: \/)?>$/;
+const TAGS = 'p|br|hr|h[1-6]|blockquote|pre|code|strong|em|s|ul|ol|li|a|table|thead|tbody|tr|th|td';
+const SAFE_TAG = new RegExp(`^</?(?:${TAGS})(?: (?:href|rel|start)="[^"<>]*")*(?: /)?>$`);
 
 /** Every breach of the rules in a document fetched from `url`; rejects when it is not well-formed. */
 export async function feedBreaches(xml: string, url: string): Promise<string[]> {

@@ -2,7 +2,7 @@
 // for the console. Notes come from publishers, and a publisher's key may be in the wrong hands.
 //
 // Time and size are bounded, whatever the notes are: what could take long, or grow large, is shown as it was
-// written. Measured: 32 KiB of prose take 30 ms, and the worst known 32 KiB 150 ms (test/http/notes-html.test.ts).
+// written. Measured: 32 KiB of prose take 30 ms, the worst 32 KiB known 150 ms.
 
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
