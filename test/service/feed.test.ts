@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeOnBackends, realStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
+import { feedBreaches } from '../support/feed-rules.ts';
 import type { ServingNode } from '../support/node.ts';
 import {
   type Answer,
@@ -321,6 +322,13 @@ describe.skipIf(!available)(title, () => {
       );
     },
   );
+
+  it('names itself by PUBLIC_URL, as proxies and caches in front of it are called', async () => {
+    const { text } = await feed(publisher, '/rss.xml');
+    const address = `https://updates.example.com/base/feed/${tenant.app}/stable`;
+    expect(text).toContain(`<link>${address}</link>`);
+    expect(await feedBreaches(text, `${address}/rss.xml`)).toEqual([]);
+  });
 
   it('without stores: what a node knows it serves, what it cannot know is 503', async () => {
     const known = await feed(other, '');
