@@ -12,6 +12,7 @@ import { createAdmit } from './http/console/admit.ts';
 import { consoleRoutes } from './http/console/console-routes.ts';
 import { fleetConsoleRoutes } from './http/console/fleet-console-routes.ts';
 import { CHECK_PLACEHOLDER, createCheckRoute } from './http/device/check-route.ts';
+import { feedRoutes } from './http/device/feed-routes.ts';
 import { createUpdateFileRoute, UPDATE_FILE_PLACEHOLDER } from './http/device/update-file-route.ts';
 import { healthRoutes } from './http/health-routes.ts';
 import { fleetRoutes } from './http/manage/fleet-routes.ts';
@@ -62,16 +63,18 @@ export async function composeService(config: Config, log: Log): Promise<Service>
     () => openStoredLedger(config, log),
   );
   const engine = await fromSetting('REDIS_URL', () => openEngine(config, log));
-  const parts = assemble(config, log, metrics, ledger, engine);
+  let address = config.publicUrl ?? '';
+  const parts = assemble(config, log, metrics, ledger, engine, () => address);
   // Before the first request: what is announced while a channel loads must be heard.
   parts.refresher.start(engine);
   const { host, port } = config;
   const server = await fromSetting('HOST, PORT', () =>
     startServer({ host, port, ...parts.handlers }),
   );
+  address = config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`;
   parts.fleet.start();
   return {
-    address: config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`,
+    address,
     port: server.port,
     async stop() {
       parts.readiness.drain();
@@ -100,7 +103,14 @@ async function fromSetting<Value>(
   }
 }
 
-function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, engine: Engine) {
+function assemble(
+  config: Config,
+  log: Log,
+  metrics: Metrics,
+  ledger: Ledger,
+  engine: Engine,
+  address: () => string,
+) {
   const lastGood = new LastGoodFiles(config.dataDir, (error) => {
     metrics.faults.add('disk');
     log.warn({ err: error }, 'last known state could not be kept on disk');
@@ -130,6 +140,7 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
   const routes = [
     CHECK_PLACEHOLDER,
     UPDATE_FILE_PLACEHOLDER,
+    ...feedRoutes(catalogs, address),
     ...healthRoutes(() => readiness.obstacle(), metrics.registry),
     ...manageRoutes({ ...guards, ledger, spread }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),

@@ -27,6 +27,8 @@ export const LIMIT = {
   devicePageMax: 1000,
   devicePageDefault: 100,
 
+  feedReleasesMax: 50,
+
   refLengthMax: 64,
   nameLengthMax: 200,
   channelsPerCreateMax: 50,
