@@ -39,7 +39,7 @@ const METADATA_ANYWHERE = setOf(`
   sha1sums sha256sums sha384sums sha512sums md5sums b2sums shasums dbgsym dsym dsyms debuginfo debugsource
   pdb pdbs symbols debugsymbols`);
 
-/** Endings of what only one platform installs; of several the first, unless the words name another of them. */
+/** Endings of installers, and whose: the first one's, unless the words name another of them. */
 const INSTALLERS: ReadonlyMap<string, readonly string[]> = new Map([
   ...entries('exe msi msix msixbundle appx appxbundle nsis', ['windows']),
   ...entries('dmg mpkg app', ['darwin']),

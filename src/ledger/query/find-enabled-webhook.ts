@@ -5,7 +5,7 @@ import type { EnabledWebhook } from '../../ports/webhook-ledger.ts';
 import type { Sql } from '../database.ts';
 import { isStorable } from './is-storable.ts';
 
-/** One read. No tenant is asked for: a delivery proves itself by its signature. A ref wins, as in `findApp`. */
+/** One read. No tenant is asked for: a delivery proves itself by its signature. A ref wins over an id. */
 export async function findEnabledWebhook(
   sql: Sql,
   app: string,

@@ -1,10 +1,10 @@
 // An app's webhook with its last deliveries, for who looks after it.
 
+import { LIMIT } from '../../contract/limit.ts';
 import type { Webhook, WebhookDelivery } from '../../contract/resource.ts';
 import type { Sql } from '../database.ts';
 import { isStorable } from './is-storable.ts';
 import { isoText } from './iso-text.ts';
-import { DELIVERIES_KEPT_MAX } from './record-delivery.ts';
 import { WEBHOOK_COLUMNS } from './webhook-columns.ts';
 
 /** Two reads: a delivery that comes between them is in the list. Newest first. */
@@ -20,7 +20,7 @@ export async function readWebhook(
   const deliveries = await sql.query<WebhookDelivery>(
     `SELECT id::text, ${isoText('at')} AS at, event, action, guid, outcome, reason, version
      FROM webhook_deliveries AS delivery WHERE app_id = $1
-     ORDER BY delivery.id DESC LIMIT ${DELIVERIES_KEPT_MAX}`,
+     ORDER BY delivery.id DESC LIMIT ${LIMIT.webhookDeliveriesKeptMax}`,
     [appId],
   );
   return { webhook, deliveries };

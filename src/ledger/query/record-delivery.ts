@@ -1,10 +1,10 @@
 // One line in the list of what a webhook delivered.
 
+import { LIMIT } from '../../contract/limit.ts';
 import type { NewDelivery } from '../../ports/webhook-ledger.ts';
 import type { Sql } from '../database.ts';
 import { storableText } from './storable-text.ts';
 
-export const DELIVERIES_KEPT_MAX = 50;
 const TEXT_LENGTH_MAX = 200;
 
 /**
@@ -19,7 +19,7 @@ const STORE = `
   DELETE FROM webhook_deliveries WHERE id IN (
     SELECT id FROM webhook_deliveries WHERE app_id = $1 AND id <= (
       SELECT id FROM webhook_deliveries WHERE app_id = $1
-      ORDER BY id DESC OFFSET ${DELIVERIES_KEPT_MAX - 1} LIMIT 1
+      ORDER BY id DESC OFFSET ${LIMIT.webhookDeliveriesKeptMax - 1} LIMIT 1
     ) FOR UPDATE SKIP LOCKED
   )`;
 
