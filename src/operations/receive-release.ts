@@ -56,7 +56,8 @@ export async function receiveRelease(
   }
   if (event.isDraft) return ignored('The release is a draft');
   const version = event.tag.replace(/^v/i, '');
-  const canonicalVersion = parseVersion(version)?.canonical;
+  // Of two letters in front only one would be the version's.
+  const canonicalVersion = /^\d/.test(version) ? parseVersion(version)?.canonical : undefined;
   if (canonicalVersion === undefined) {
     return ignored(`The tag ${event.tag.slice(0, 100)} is no version`);
   }

@@ -1,0 +1,101 @@
+// How large a delivery may be: 25 MB, and whatever is sent beyond that is refused without being held.
+
+import { createHmac } from 'node:crypto';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeOnBackends } from '../support/backend.ts';
+import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
+import type { ServingNode } from '../support/node.ts';
+import { createTenant, send } from '../support/tenant.ts';
+
+const MIB = 1024 * 1024;
+const LIMIT_BYTES = 25 * MIB;
+/** What a process may grow by while it throws 200 MB away; holding them would show. */
+const GROWTH_BYTES_MAX = 90 * MIB;
+
+describeOnBackends('webhook body limit', (backend) => {
+  let node: ServingNode;
+  let hook: Hook;
+  beforeAll(async () => {
+    node = await backend.start({ SECRET_KEY: 'a key of the test' });
+    hook = await enableWebhook(node, await createTenant(node));
+  });
+  afterAll(() => node?.dispose());
+
+  async function residentBytes(): Promise<number> {
+    const { text } = await send(node, 'GET', '/metrics');
+    return Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]);
+  }
+
+  /** Sends chunks of 1 MiB; gives the status, and the most memory the service was seen to have meanwhile. */
+  async function upload(path: string, chunks: number): Promise<{ status: number; peak: number }> {
+    const chunk = new Uint8Array(MIB).fill(32);
+    let peak = 0;
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        if (chunks % 20 === 0) peak = Math.max(peak, await residentBytes());
+        if (chunks-- > 0) controller.enqueue(chunk);
+        else controller.close();
+      },
+    });
+    const response = await fetch(node.url + path, {
+      method: 'POST',
+      body,
+      duplex: 'half',
+      headers: { 'x-github-event': 'release', 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` },
+    } as RequestInit);
+    return { status: response.status, peak };
+  }
+
+  it('a delivery just below 25 MB is understood, as JSON and as a form', async () => {
+    const assets = Array.from({ length: 1000 }, (_, index) =>
+      asset(`notes-${index}-linux-amd64`, { note: 'x'.repeat(24_000) }),
+    );
+    const event = releaseEvent('v1.0.0', { assets });
+    const bytes = Buffer.byteLength(JSON.stringify(event));
+    expect(bytes).toBeGreaterThan(LIMIT_BYTES * 0.9);
+    expect(bytes).toBeLessThan(LIMIT_BYTES);
+    const first = await deliver(node, hook, event);
+    expect([first.status, first.body?.outcome]).toEqual([200, 'created']);
+    const again = await deliver(node, hook, event, { form: true });
+    expect([again.status, again.body?.outcome]).toEqual([200, 'duplicate']);
+  }, 60_000);
+
+  it('one byte more is 413, as is a length that says so', async () => {
+    const body = ' '.repeat(LIMIT_BYTES + 1);
+    const digest = createHmac('sha256', hook.secret).update(body).digest('hex');
+    const headers = { 'x-hub-signature-256': `sha256=${digest}` };
+    const answer = await deliver(node, hook, body, { headers });
+    expect([answer.status, answer.body]).toEqual([413, { error: 'Request body too large' }]);
+  });
+
+  it('a length above the limit is refused before the first byte of the body', async () => {
+    const { port } = new URL(node.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    const head = [
+      `POST ${hook.path} HTTP/1.1`,
+      'Host: localhost',
+      `Content-Length: ${LIMIT_BYTES + 1}`,
+      `X-Hub-Signature-256: sha256=${'0'.repeat(64)}`,
+    ];
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    const text = await new Promise<string>((resolve, reject) => {
+      socket.once('data', (data) => resolve(data.toString()));
+      socket.once('error', reject);
+      socket.setTimeout(5000, () => reject(new Error('no answer')));
+    });
+    socket.destroy();
+    expect(text).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it('200 MB in chunks are 413, or 404 for an unknown app, and are not held', async () => {
+    await upload(hook.path, 30);
+    const before = await residentBytes();
+    const known = await upload(hook.path, 200);
+    expect(known.status).toBe(413);
+    expect(known.peak - before).toBeLessThan(GROWTH_BYTES_MAX);
+    const unknown = await upload('/wh/github/none', 200);
+    expect(unknown.status).toBe(404);
+    expect(unknown.peak - before).toBeLessThan(GROWTH_BYTES_MAX);
+  }, 60_000);
+});
