@@ -6,6 +6,7 @@ import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { ReleaseEvent } from '../../operations/receive-release.ts';
 import { textField, urlField } from '../shape/field.ts';
 import { parseShape, readJson } from '../shape/parse-shape.ts';
+import { formField } from './form-field.ts';
 
 const FORM_TYPE = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i;
 /** What GitHub lets a release have, with room to spare. */
@@ -62,7 +63,7 @@ function readPayload(body: Buffer, contentType: string | undefined): Outcome<unk
   if (!FORM_TYPE.test(contentType ?? '')) {
     return readJson(body) ?? fail('invalid', 'Invalid JSON body');
   }
-  const payload = new URLSearchParams(body.toString('utf8')).get('payload');
-  if (payload === null) return fail('invalid', 'payload: Required');
-  return readJson(Buffer.from(payload)) ?? fail('invalid', 'payload: Invalid JSON');
+  const payload = formField(body, 'payload');
+  if (payload === undefined) return fail('invalid', 'payload: Required');
+  return readJson(payload) ?? fail('invalid', 'payload: Invalid JSON');
 }
