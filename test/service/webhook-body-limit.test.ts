@@ -4,9 +4,10 @@ import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
 import type { ServingNode } from '../support/node.ts';
-import { createTenant, send } from '../support/tenant.ts';
+import { createTenant, publish, send, type Tenant } from '../support/tenant.ts';
 
 const MIB = 1024 * 1024;
 const LIMIT_BYTES = 25 * MIB;
@@ -15,10 +16,12 @@ const GROWTH_BYTES_MAX = 90 * MIB;
 
 describeOnBackends('webhook body limit', (backend) => {
   let node: ServingNode;
+  let tenant: Tenant;
   let hook: Hook;
   beforeAll(async () => {
     node = await backend.start({ SECRET_KEY: 'a key of the test' });
-    hook = await enableWebhook(node, await createTenant(node));
+    tenant = await createTenant(node);
+    hook = await enableWebhook(node, tenant);
   });
   afterAll(() => node?.dispose());
 
@@ -46,6 +49,18 @@ describeOnBackends('webhook body limit', (backend) => {
     } as RequestInit);
     return { status: response.status, peak };
   }
+
+  // First, while nothing else has made the process grow.
+  it('200 MB in chunks are 413, or 404 for an unknown app, and are not held', async () => {
+    await upload(hook.path, 30);
+    const before = await residentBytes();
+    const known = await upload(hook.path, 200);
+    expect(known.status).toBe(413);
+    expect(known.peak - before).toBeLessThan(GROWTH_BYTES_MAX);
+    const unknown = await upload('/wh/github/none', 200);
+    expect(unknown.status).toBe(404);
+    expect(unknown.peak - before).toBeLessThan(GROWTH_BYTES_MAX);
+  }, 60_000);
 
   it('a delivery just below 25 MB is understood, as JSON and as a form', async () => {
     const assets = Array.from({ length: 1000 }, (_, index) =>
@@ -88,14 +103,30 @@ describeOnBackends('webhook body limit', (backend) => {
     expect(text).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  it('200 MB in chunks are 413, or 404 for an unknown app, and are not held', async () => {
-    await upload(hook.path, 30);
-    const before = await residentBytes();
-    const known = await upload(hook.path, 200);
-    expect(known.status).toBe(413);
-    expect(known.peak - before).toBeLessThan(GROWTH_BYTES_MAX);
-    const unknown = await upload('/wh/github/none', 200);
-    expect(unknown.status).toBe(404);
-    expect(unknown.peak - before).toBeLessThan(GROWTH_BYTES_MAX);
-  }, 60_000);
+  it('large bodies that never end leave room for everybody else, and are refused beyond their share', async () => {
+    const { port } = new URL(node.url);
+    const answers: string[] = [];
+    const head = [
+      `POST ${hook.path} HTTP/1.1`,
+      'Host: localhost',
+      `Content-Length: ${LIMIT_BYTES}`,
+      `X-Hub-Signature-256: sha256=${'0'.repeat(64)}`,
+    ];
+    const sockets = Array.from({ length: 8 }, () => {
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.on('data', (data) => answers.push(data.toString().slice(0, 12)));
+      socket.on('error', () => undefined);
+      socket.write(`${head.join('\r\n')}\r\n\r\n`);
+      socket.write(Buffer.alloc(20 * MIB, ' '));
+      return socket;
+    });
+    try {
+      await eventually('somebody is refused', () => answers.length > 0, 9000);
+      expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 503']));
+      const notes = 'x'.repeat(200_000);
+      expect((await publish(node, tenant, '7.0.0', { notes })).status).toBe(201);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+    }
+  });
 });
