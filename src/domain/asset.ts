@@ -42,7 +42,9 @@ const METADATA_ANYWHERE = setOf(`
 /** Endings of installers, and whose: the first one's, unless the words name another of them. */
 const INSTALLERS: ReadonlyMap<string, readonly string[]> = new Map([
   ...entries('exe msi msix msixbundle appx appxbundle nsis', ['windows']),
-  ...entries('dmg mpkg app', ['darwin']),
+  ...entries('dmg mpkg', ['darwin']),
+  // A product may be called so, and GitHub makes a dot of the space before it.
+  ...entries('app', ['darwin', 'ios', 'linux', 'windows']),
   ...entries('deb rpm appimage snap flatpak pacman run ipk', ['linux']),
   ...entries('pkg', ['darwin', 'freebsd', 'netbsd']),
   ...entries('apk', ['android', 'linux']),
@@ -162,7 +164,7 @@ function platformOf(endings: readonly string[], words: readonly string[]): strin
   const named = lastOf(words, PLATFORMS);
   // Arch Linux packs `.pkg.tar.zst`; its inner ending is no macOS installer.
   if (endings.includes('pkg') && endings.includes('tar')) return 'linux';
-  if (endings.includes('nupkg')) return 'windows';
+  if (endings.includes('nupkg')) return named ?? 'windows';
   const possible = INSTALLERS.get(endings.at(-1) ?? '');
   if (possible === undefined) return named;
   return named !== undefined && possible.includes(named) ? named : possible[0];

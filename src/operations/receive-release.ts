@@ -1,7 +1,7 @@
 // A release as a code-hosting service announces it: published here the first time, however many events tell
 // of it (GitHub sends up to three for one click, at once and in any order).
 
-import { isFailure, type Outcome } from '../contract/failure.ts';
+import { type Failure, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { Artifact, Release } from '../contract/resource.ts';
 import { classifyAsset } from '../domain/asset.ts';
@@ -40,8 +40,7 @@ const EDITING = 'edited';
 const ACTOR: Actor = { kind: 'integration', name: 'github' };
 
 /**
- * Publishes the release on `stable`, a pre-release on `beta`, as one that holds for the channel's default
- * share of devices. One that is there already is a duplicate: it stays as it is, unless it came from a
+ * Publishes the release on `stable`, a pre-release on `beta`, for the channel's default share of devices. One that is there already is a duplicate: it stays as it is, unless it came from a
  * webhook without artifacts and the event has some. What is no release for devices is ignored, with a reason.
  */
 export async function receiveRelease(
@@ -123,12 +122,9 @@ async function complete(publishing: Publishing, isEdit: boolean): Promise<Outcom
   return withReason(duplicate(release), `Completed with ${artifacts.length} artifacts`);
 }
 
-function unlessUnknown(
-  failure: Extract<Outcome<never>, { failure: string }>,
-  { channel }: ReleaseName,
-): Outcome<Received> {
+function unlessUnknown(failure: Failure, { channel }: ReleaseName): Outcome<Received> {
   if (failure.failure === 'unknownChannel') return ignored(`The app has no channel ${channel}`);
-  if (failure.failure === 'unknownRelease') return ignored(`An edit publishes nothing`);
+  if (failure.failure === 'unknownRelease') return ignored('An edit publishes nothing');
   return failure;
 }
 

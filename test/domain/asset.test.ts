@@ -53,11 +53,13 @@ describe('classifyAsset', () => {
     ['Acme-Notes-2.0.0-armv7l.AppImage', 'linux/armv7'],
     ['acme-notes-2.0.0.pacman', 'linux'],
     ['Acme.Notes-2.0.0-mac.zip', 'darwin'],
+    ['Acme-linux-x64.App.tar.gz', 'linux/x86_64'],
     // Electron Forge and Squirrel
     ['acme-darwin-universal-2.0.0.zip', 'darwin/universal'],
     ['acme-linux-armv7l-2.0.0.zip', 'linux/armv7'],
     ['acme-win32-ia32-2.0.0.zip', 'windows/i686'],
     ['acme-2.0.0-full.nupkg', 'windows'],
+    ['acme-2.0.0-osx-full.nupkg', 'darwin'],
     // goreleaser
     ['acme_2.0.0_Windows_i386.zip', 'windows/i686'],
     ['acme_2.0.0_darwin_all.tar.gz', 'darwin'],
