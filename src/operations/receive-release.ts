@@ -40,8 +40,9 @@ const EDITING = 'edited';
 const ACTOR: Actor = { kind: 'integration', name: 'github' };
 
 /**
- * Publishes the release on `stable`, a pre-release on `beta`, for the channel's default share of devices. One that is there already is a duplicate: it stays as it is, unless it came from a
- * webhook without artifacts and the event has some. What is no release for devices is ignored, with a reason.
+ * Publishes the release on `stable`, a pre-release on `beta`, for the channel's default share of devices. One
+ * that is there already is a duplicate: it stays as it is, unless it came from a webhook without artifacts
+ * and the event has some. What is no release for devices is ignored, with a reason.
  */
 export async function receiveRelease(
   ledger: Ledger,
