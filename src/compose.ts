@@ -10,6 +10,7 @@ import { createMemoryEngine } from './engine/memory/memory-engine.ts';
 import { createRedisEngine } from './engine/redis/redis-engine.ts';
 import { consoleRoutes } from './http/console/console-routes.ts';
 import { CHECK_PLACEHOLDER, createCheckRoute } from './http/device/check-route.ts';
+import { feedRoutes } from './http/device/feed-routes.ts';
 import { createUpdateFileRoute, UPDATE_FILE_PLACEHOLDER } from './http/device/update-file-route.ts';
 import { healthRoutes } from './http/health-routes.ts';
 import { fleetRoutes } from './http/manage/fleet-routes.ts';
@@ -17,6 +18,7 @@ import { manageRoutes } from './http/manage/manage-routes.ts';
 import { createRouter } from './http/router.ts';
 import { startServer } from './http/server.ts';
 import { Traffic } from './http/traffic.ts';
+import { githubWebhookRoute } from './http/webhook/github-webhook-route.ts';
 import { openLedger } from './ledger/open-ledger.ts';
 import type { Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
@@ -32,19 +34,21 @@ import { ExplainDecision } from './operations/explain-decision.ts';
 import { FirstOffers } from './operations/first-offer.ts';
 import { KeyUses } from './operations/key-uses.ts';
 import { LiveFeed } from './operations/live-feed.ts';
-import { LoginThrottle } from './operations/login-throttle.ts';
+import { LoginThrottle, type ThrottleDependencies } from './operations/login-throttle.ts';
 import { Members } from './operations/members.ts';
 import { Passwords } from './operations/passwords.ts';
 import { PlanWave } from './operations/plan-wave.ts';
 import { Readiness } from './operations/readiness.ts';
+import { SecretBox } from './operations/secret-box.ts';
 import { createSpreadChange } from './operations/spread-change.ts';
 import { ViewConsole } from './operations/view-console.ts';
 import { ViewFleet } from './operations/view-fleet.ts';
+import { Webhooks } from './operations/webhooks.ts';
 import { argon2Hasher } from './password/argon2-hasher.ts';
 import type { Engine } from './ports/engine.ts';
 import type { Ledger } from './ports/ledger.ts';
 import { Unavailable } from './ports/unavailable.ts';
-import { readOrCreateToken } from './token-file.ts';
+import { readOrCreateToken, type TokenName } from './token-file.ts';
 
 export type Service = {
   /** Where it can be called, as printed and put into feeds. */
@@ -71,17 +75,20 @@ export async function composeService(config: Config, log: Log): Promise<Service>
     () => openStoredLedger(config, log),
   );
   const engine = await fromSetting('REDIS_URL', () => openEngine(config, log));
-  const parts = assemble(config, log, metrics, ledger, engine);
+  // Asked for by requests only, when it is known.
+  let address = config.publicUrl ?? '';
+  const parts = assemble(config, log, metrics, ledger, engine, () => address);
   // Before the first request: what is announced while a channel loads must be heard.
   parts.refresher.start(engine);
   const { host, port } = config;
   const server = await fromSetting('HOST, PORT', () =>
     startServer({ host, port, ...parts.handlers }),
   );
+  address = config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`;
   parts.fleet.start();
   parts.keyUses.start();
   return {
-    address: config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`,
+    address,
     port: server.port,
     awaitsSetUp: () => awaitsSetUp(parts.accounts),
     async stop() {
@@ -121,7 +128,14 @@ async function fromSetting<Value>(
   }
 }
 
-function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, engine: Engine) {
+function assemble(
+  config: Config,
+  log: Log,
+  metrics: Metrics,
+  ledger: Ledger,
+  engine: Engine,
+  address: () => string,
+) {
   const lastGood = new LastGoodFiles(config.dataDir, (error) => {
     metrics.faults.add('disk');
     log.warn({ err: error }, 'last known state could not be kept on disk');
@@ -148,11 +162,13 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
   const alone = createMemoryEngine();
   const keyUses = new KeyUses(ledger, rareLog);
   const keys = new AuthenticateKey(ledger, (keyId) => keyUses.note(keyId));
-  const people = assemblePeople(config, metrics, ledger, engine, alone);
   const guards = { keys, engine, alone, metrics };
+  const people = assemblePeople(config, { ...guards, ledger });
+  const webhooks = new Webhooks({ ledger, box: secretBox(config), address, log: rareLog });
   const routes = [
     CHECK_PLACEHOLDER,
     UPDATE_FILE_PLACEHOLDER,
+    ...feedRoutes(catalogs, address),
     ...healthRoutes(() => readiness.obstacle(), metrics.registry),
     ...manageRoutes({ ...guards, ledger, spread }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
@@ -162,9 +178,11 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
       view: new ViewConsole(ledger),
       fleet: new ViewFleet(ledger, live),
       explainer: new ExplainDecision({ ledger, catalogs, labels }),
+      webhooks,
       ledger,
       spread,
     }),
+    githubWebhookRoute({ webhooks, ledger, spread, metrics, log: rareLog }),
   ];
   return {
     handlers: {
@@ -184,18 +202,22 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
   };
 }
 
+/** Undefined without a key: then no secret can be kept. */
+function secretBox(config: Config): SecretBox | undefined {
+  const secretKey = generatedUnless(config, config.secretKey, 'secret-key');
+  return secretKey === undefined ? undefined : new SecretBox(secretKey);
+}
+
 /** What knows people: accounts, and who belongs to which organization. */
-function assemblePeople(
-  config: Config,
-  metrics: Metrics,
-  ledger: Ledger,
-  engine: Engine,
-  alone: Engine,
-) {
+function assemblePeople(config: Config, stores: ThrottleDependencies & { ledger: Ledger }) {
+  const { ledger } = stores;
   const passwords = new Passwords(argon2Hasher);
-  const throttle = new LoginThrottle({ engine, alone, metrics });
+  const throttle = new LoginThrottle(stores);
   const shared = { ledger, passwords, throttle, now: Date.now };
-  const accounts = new Accounts({ ...shared, adminToken: adminTokenOf(config) });
+  const accounts = new Accounts({
+    ...shared,
+    adminToken: generatedUnless(config, config.adminToken, 'admin-token'),
+  });
   const members = new Members({ ...shared, accounts });
   const { publicUrl, trustProxy } = config;
   return { accounts, members, publicUrl, trustProxy };
@@ -257,8 +279,12 @@ function openEngine(config: Config, log: Log): Engine {
   });
 }
 
-/** With an embedded ledger the service is somebody's own machine, so it makes its own token. */
-function adminTokenOf(config: Config): string | undefined {
-  if (config.adminToken !== undefined) return config.adminToken;
-  return config.databaseUrl === undefined ? readOrCreateToken(config.dataDir) : undefined;
+/** With an embedded ledger the service is somebody's own machine, so it makes its own tokens. */
+function generatedUnless(
+  config: Config,
+  setting: string | undefined,
+  name: TokenName,
+): string | undefined {
+  if (setting !== undefined) return setting;
+  return config.databaseUrl === undefined ? readOrCreateToken(config.dataDir, name) : undefined;
 }

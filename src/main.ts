@@ -95,7 +95,9 @@ async function tellFirstStep(service: Service, log: Log): Promise<void> {
 function welcome(config: Config, address: string): string {
   const dataDir = resolve(config.dataDir);
   const token =
-    config.adminToken === undefined ? tokenFilePath(dataDir) : 'the one you set in ADMIN_TOKEN';
+    config.adminToken === undefined
+      ? tokenFilePath(dataDir, 'admin-token')
+      : 'the one you set in ADMIN_TOKEN';
   return `
 Sluice is serving at ${address}
 

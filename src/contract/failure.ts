@@ -9,6 +9,7 @@ export const FAILURES = {
   wrongLogin: { status: 401, message: 'Wrong email or password' },
   forbidden: { status: 403, message: 'Your role may not do this' },
   originNotAllowed: { status: 403, message: 'Origin not allowed' },
+  badSignature: { status: 401, message: 'Missing or wrong X-Hub-Signature-256' },
   unknownApp: { status: 404, message: 'Unknown app' },
   unknownChannel: { status: 404, message: 'Unknown channel' },
   unknownRelease: { status: 404, message: 'Unknown release' },
@@ -29,10 +30,18 @@ export const FAILURES = {
   alreadyMember: { status: 409, message: 'Already a member of this organization' },
   lastOwner: { status: 409, message: 'An organization must keep an owner' },
   tooManyInvitations: { status: 409, message: 'Too many open invitations: revoke some' },
+  secretKeyMissing: {
+    status: 409,
+    message: 'Webhooks cannot be enabled: SECRET_KEY is not set',
+  },
   bodyTooLarge: { status: 413, message: 'Request body too large' },
   narrowing: { status: 422, message: 'Serving can only widen once a release was offered' },
   rateLimited: { status: 429, message: 'Rate limit exceeded' },
   internal: { status: 500, message: 'Internal error' },
+  webhookUnreadable: {
+    status: 503,
+    message: 'The webhook cannot be verified with the present SECRET_KEY: enable it again',
+  },
   unavailable: { status: 503, message: 'Temporarily unavailable, try again shortly' },
 } as const satisfies Record<string, { status: number; message: string }>;
 

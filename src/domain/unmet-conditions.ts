@@ -18,7 +18,9 @@ const WORDS: Readonly<Record<TargetExpression['operator'], string>> = {
   VersionLt: 'must be below',
 };
 
-/** One sentence without its full stop each; each condition is tested by the same code as a check tests all. */
+/**
+ * One sentence without its full stop each; each condition is tested by the same code as a check tests all.
+ */
 export function unmetConditions(
   targets: Targeting | null,
   fields: RequestFields,

@@ -50,7 +50,10 @@ export function runExchange(
   const headers = readHeaders(req);
   const remoteAddress = Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
   answerLater(res, { method, path }, traffic, (onOver) => {
-    const body = BODY_METHODS.has(method) ? receiveBody(res, route.bodyBytesMax, onOver) : NO_BODY;
+    const declaredBytes = Number(headers.get('content-length'));
+    const body = BODY_METHODS.has(method)
+      ? receiveBody(res, route.bodyBytesMax, declaredBytes, onOver)
+      : NO_BODY;
     const { params } = route;
     return route.handler({ method, path, queryText, headers, remoteAddress, params, body });
   });

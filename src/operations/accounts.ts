@@ -91,7 +91,9 @@ export class Accounts {
     return isFailure(account) ? account : this.begin({ ...account, passwordHash });
   }
 
-  /** Always a new session; the one that was presented ends. 401, which does not tell what was wrong, or 429. */
+  /**
+   * Always a new session; the one that was presented ends. 401, which does not tell what was wrong, or 429.
+   */
   async signIn(
     { email, password }: Credentials,
     address: string,

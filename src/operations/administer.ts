@@ -1,4 +1,5 @@
-// What is set up through the console API and the command line: organizations, apps, channels, keys. Each is a ledger call; what a channel serves is spread like any other change.
+// What is set up through the console API and the command line: organizations, apps, channels, keys. Each is
+// a ledger call; what a channel serves is spread like any other change.
 
 import { isFailure, type Outcome } from '../contract/failure.ts';
 import type { ApiKey, App, Channel, Organization } from '../contract/resource.ts';

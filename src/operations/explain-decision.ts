@@ -1,4 +1,5 @@
-// What a device would get if it asked now, and why, without it asking: nothing is offered, recorded or counted.
+// What a device would get if it asked now, and why, without it asking: nothing is offered, recorded or
+// counted.
 
 import { fail, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';

@@ -1,5 +1,5 @@
-// When API keys were last used: noted where they are checked, written a little later, off the request's path. Of each
-// key once a minute at most; when it is lost, the next use tells again.
+// When API keys were last used: noted where they are checked, written a little later, off the request's
+// path. Of each key once a minute at most; when it is lost, the next use tells again.
 
 import { LRUCache } from 'lru-cache';
 import type { RareLog } from '../observe/rare-log.ts';

@@ -1,9 +1,10 @@
 // Slows down who tries passwords, over all nodes.
 //
-// From one address an account can be tried ten times in a quarter of an hour, and an address can try fifty times
-// whatever the account. Who has many addresses is slowed per account: beyond thirty tries, one every five seconds. An
-// address from which somebody signed in to the account before does not take part in that, so that strangers
-// cannot keep its owner out: only the ten tries of the owner's own address count there, and a success clears them.
+// From one address an account can be tried ten times in a quarter of an hour, and an address can try fifty
+// times whatever the account. Who has many addresses is slowed per account: beyond thirty tries, one every
+// five seconds. An address from which somebody signed in to the account before does not take part in that,
+// so that strangers cannot keep its owner out: only the ten tries of the owner's own address count there,
+// and a success clears them.
 
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';

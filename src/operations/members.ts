@@ -90,8 +90,8 @@ export class Members {
   }
 
   /**
-   * Joins, with a new account or, where the email has one, with that account's password; signs in. 404 as above,
-   * 400 when the account's password is another, 429.
+   * Joins, with a new account or, where the email has one, with that account's password; signs in. 404 as
+   * above, 400 when the account's password is another, 429.
    */
   async accept(
     request: { readonly token: string; readonly name: string; readonly password: string },

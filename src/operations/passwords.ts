@@ -1,4 +1,5 @@
-// Passwords, hashed a few at a time: a hash takes tens of megabytes and milliseconds, and anybody can ask for one.
+// Passwords, hashed a few at a time: a hash takes tens of megabytes and milliseconds, and anybody can ask
+// for one.
 
 import { randomBytes } from 'node:crypto';
 import type { PasswordHasher } from '../ports/password-hasher.ts';

@@ -1,5 +1,5 @@
-// Tokens that stand for a person: of sessions and of invitations. 256 random bits, of which the ledger keeps the
-// hash alone.
+// Tokens that stand for a person: of sessions and of invitations. 256 random bits, of which the ledger
+// keeps the hash alone.
 
 import { randomBytes } from 'node:crypto';
 import { hashSecret } from './api-key.ts';

@@ -58,8 +58,8 @@ export class ViewFleet {
   }
 
   /**
-   * Devices by channel, version and platform now, and how many were seen in the last quarter of an hour, day and
-   * week; those are estimates where there are many. 404 unknown app.
+   * Devices by channel, version and platform now, and how many were seen in the last quarter of an hour,
+   * day and week; those are estimates where there are many. 404 unknown app.
    */
   async readFleet(appId: string, nowMs: number): Promise<Outcome<FleetView>> {
     const cells = await this.ledger.readFleet(appId);

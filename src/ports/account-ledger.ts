@@ -1,6 +1,7 @@
-// The part of the ledger that keeps people: accounts, their sessions, what they may do where, and invitations.
-// The same promises as everything else in the ledger: see `ledger.ts`. Times are RFC 3339; the caller's clock
-// decides what has expired. Tokens come here hashed (lower-case hex SHA-256), passwords as their hasher left them.
+// The part of the ledger that keeps people: accounts, their sessions, what they may do where, and
+// invitations. The same promises as everything else in the ledger: see `ledger.ts`. Times are RFC 3339; the
+// caller's clock decides what has expired. Tokens come here hashed (lower-case hex SHA-256), passwords as
+// their hasher left them.
 
 import type { Outcome } from '../contract/failure.ts';
 import type {
@@ -69,14 +70,14 @@ export interface AccountLedger {
   findAccount(email: string): Promise<StoredAccount | undefined>;
 
   /**
-   * Opens a session, if the account's password hash still is this one (false: it is not). The account's oldest
-   * sessions beyond the bound end.
+   * Opens a session, if the account's password hash still is this one (false: it is not). The account's
+   * oldest sessions beyond the bound end.
    */
   openSession(accountId: string, passwordHash: string, session: NewSession): Promise<boolean>;
 
   /**
-   * The account of a session that is neither expired at `now` nor unused since before `idleSince`; notes that it
-   * was used, once a minute.
+   * The account of a session that is neither expired at `now` nor unused since before `idleSince`; notes
+   * that it was used, once a minute.
    */
   findSession(
     tokenHash: string,
@@ -124,8 +125,8 @@ export interface AccountLedger {
   listInvitations(organizationId: string, now: string): Promise<readonly Invitation[]>;
 
   /**
-   * Invites; an open invitation of the same email ends. 409 when the email's account is a member already, or when too
-   * many are open.
+   * Invites; an open invitation of the same email ends. 409 when the email's account is a member already,
+   * or when too many are open.
    */
   createInvitation(invitation: NewInvitation, actor: Actor): Promise<Outcome<Invitation>>;
 
@@ -136,8 +137,8 @@ export interface AccountLedger {
 
   /**
    * Uses the invitation for its email's account: the one there is, if its password hash is
-   * `account.passwordHash`, else a new one. A member keeps the higher role. Of several at once one succeeds. 404
-   * when the invitation cannot be used (any more), or the account is another by now.
+   * `account.passwordHash`, else a new one. A member keeps the higher role. Of several at once one
+   * succeeds. 404 when the invitation cannot be used (any more), or the account is another by now.
    */
   acceptInvitation(
     tokenHash: string,

@@ -1,6 +1,6 @@
-// The part of the ledger that the console reads: keys, apps, channels and releases with where their devices are.
-// Same obligations as the rest of the ledger. Nothing here scans the devices: counts come from those that
-// check-ins maintain, and what nobody counts is estimated from a bounded sample.
+// The part of the ledger that the console reads: keys, apps, channels and releases with where their devices
+// are. Same obligations as the rest of the ledger. Nothing here scans the devices: counts come from those
+// that check-ins maintain, and what nobody counts is estimated from a bounded sample.
 
 import type { Outcome } from '../contract/failure.ts';
 import type {
@@ -91,6 +91,8 @@ export type ChannelReleases = {
 export type ReleaseDetail = {
   readonly release: Omit<ListedRelease, 'artifacts' | 'devices'> & {
     readonly notes: string;
+    /** How it came: published, or announced by a webhook. */
+    readonly source: 'api' | 'webhook';
     readonly artifacts: readonly Artifact[];
   };
   readonly devices: {

@@ -23,13 +23,15 @@ import type { ServingSnapshot } from '../domain/serving-snapshot.ts';
 import type { AccountLedger } from './account-ledger.ts';
 import type { AuditFilter, AuditPage, ConsoleLedger } from './console-ledger.ts';
 import type { FleetLedger } from './fleet-ledger.ts';
+import type { WebhookLedger } from './webhook-ledger.ts';
 
 /**
  * Who did it. The audit keeps `admin-token`, or the kind and the name: `key:` and the key's id and name,
- * `account:` and the email.
+ * `account:` and the email, `integration:github`. What an integration publishes may get its artifacts
+ * later: see `completeRelease`.
  */
 export type Actor = {
-  readonly kind: 'key' | 'admin-token' | 'account';
+  readonly kind: 'key' | 'admin-token' | 'account' | 'integration';
   readonly name: string;
 };
 
@@ -100,7 +102,7 @@ export type NewKey = {
 
 export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel';
 
-export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger {
+export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, WebhookLedger {
   /** With an account given, that becomes its owner. */
   createOrganization(name: string, actor: Actor, ownerAccountId?: string): Promise<Organization>;
 

@@ -52,8 +52,8 @@ export function unstored(reply: Reply): Reply {
 }
 
 /**
- * A token goes before a session, and a wrong one is not made good by it. With a session, a write must come from
- * a page of this service: 403.
+ * A token goes before a session, and a wrong one is not made good by it. With a session, a write must come
+ * from a page of this service: 403.
  */
 async function identify(
   accounts: Pick<Accounts, 'find' | 'isAdminToken'>,

@@ -4,6 +4,7 @@
 import { Access } from '../../operations/access.ts';
 import type { ExplainDecision } from '../../operations/explain-decision.ts';
 import type { ViewFleet } from '../../operations/view-fleet.ts';
+import type { Webhooks } from '../../operations/webhooks.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { Route } from '../router.ts';
 import { createAdmit } from './admit.ts';
@@ -12,6 +13,7 @@ import { ConsoleRoutes } from './console-route.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
 import { type OrganizationDependencies, organizationRoutes } from './organization-routes.ts';
 import { type SessionDependencies, sessionRoutes } from './session-routes.ts';
+import { webhookConsoleRoutes } from './webhook-console-routes.ts';
 
 export type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
   OrganizationDependencies &
@@ -19,11 +21,12 @@ export type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
     readonly ledger: Ledger;
     readonly fleet: ViewFleet;
     readonly explainer: ExplainDecision;
+    readonly webhooks: Webhooks;
   };
 
 /** The routes below `/console/api`. */
 export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route[] {
-  const { accounts, publicUrl, ledger, fleet, explainer } = dependencies;
+  const { accounts, publicUrl, ledger, fleet, explainer, webhooks } = dependencies;
   const admit = createAdmit(accounts, publicUrl);
   const access = new Access(ledger);
   const routes = new ConsoleRoutes(admit, access);
@@ -32,5 +35,6 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
     ...organizationRoutes(routes, dependencies),
     ...appRoutes(routes, dependencies),
     ...fleetConsoleRoutes(routes, { fleet, explainer, access }),
+    ...webhookConsoleRoutes(routes, webhooks),
   ];
 }

@@ -1,7 +1,7 @@
 // Coming and going: the first account, signing in and out, passwords, accepting an invitation.
 
 import { z } from 'zod';
-import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Accounts, Session, SignedIn } from '../../operations/accounts.ts';
 import type { Members } from '../../operations/members.ts';
@@ -102,12 +102,22 @@ function endRoutes(dependencies: SessionDependencies): readonly Route[] {
     {
       method: 'DELETE',
       path: '/console/api/session',
-      handler: end(ofSession(dependencies, (session) => accounts.signOut(session))),
+      handler: end(
+        ofSession(dependencies, async (session) => {
+          await accounts.signOut(session);
+          return undefined;
+        }),
+      ),
     },
     {
       method: 'DELETE',
       path: '/console/api/sessions',
-      handler: end(ofSession(dependencies, (session) => accounts.signOutEverywhere(session))),
+      handler: end(
+        ofSession(dependencies, async (session) => {
+          await accounts.signOutEverywhere(session);
+          return undefined;
+        }),
+      ),
     },
   ];
 }
@@ -115,7 +125,7 @@ function endRoutes(dependencies: SessionDependencies): readonly Route[] {
 /** Work of a person with a session; the admin token is nobody's session. It answers `{}`, or its refusal. */
 function ofSession(
   { admit }: SessionDependencies,
-  work: (session: Session, exchange: Exchange) => Promise<Outcome<undefined> | void>,
+  work: (session: Session, exchange: Exchange) => Promise<Failure | undefined>,
 ): Handler {
   return admit(async (exchange, { session }) => {
     if (session === undefined) return fail('signedOut');

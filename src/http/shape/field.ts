@@ -64,3 +64,13 @@ export const newPasswordField = z
 
 /** A name that people see. */
 export const titleField = textField(LIMIT.nameLengthMax);
+
+/** Where an artifact lies. */
+export const urlField = textField(LIMIT.artifactUrlLengthMax).refine(
+  isHttpUrl,
+  'Must be an absolute http(s) URL',
+);
+
+function isHttpUrl(text: string): boolean {
+  return /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text);
+}

@@ -7,16 +7,21 @@ import type { Artifact } from '../../contract/resource.ts';
 import type { ServingChange } from '../../domain/serving.ts';
 import { parseVersion } from '../../domain/version.ts';
 import type { NewRelease, ReleaseName } from '../../ports/ledger.ts';
-import { nameField, rolloutField, statusField, textField, versionField } from './field.ts';
+import {
+  nameField,
+  rolloutField,
+  statusField,
+  textField,
+  urlField,
+  versionField,
+} from './field.ts';
 import { targetingField } from './targeting.ts';
 
 const artifactField = z
   .strictObject({
     platform: textField(LIMIT.artifactNameLengthMax),
     arch: textField(LIMIT.artifactNameLengthMax).optional(),
-    url: textField(LIMIT.artifactUrlLengthMax)
-      .refine(isHttpUrl, 'Must be an absolute http(s) URL')
-      .optional(),
+    url: urlField.optional(),
     sha512: textField(LIMIT.artifactPassThroughLengthMax).optional(),
     size: z.int().min(0).optional(),
     signature: textField(LIMIT.artifactPassThroughLengthMax).optional(),
@@ -76,8 +81,4 @@ export function servingCallOf(body: z.output<typeof servingControlBody>): {
 /** The one spelling of a version that the shape has checked. */
 export function canonicalOf(version: string): string {
   return parseVersion(version)?.canonical ?? version;
-}
-
-function isHttpUrl(text: string): boolean {
-  return /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text);
 }

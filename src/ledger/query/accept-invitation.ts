@@ -19,9 +19,9 @@ type Used = {
 };
 
 /**
- * One transaction under the organization's lock, which whoever invites takes first, too. Using the invitation finds
- * nothing when another has used or revoked it. The caller has checked the password of an account there is; its
- * hash says whether it still is that one.
+ * One transaction under the organization's lock, which whoever invites takes first, too. Using the
+ * invitation finds nothing when another has used or revoked it. The caller has checked the password of an
+ * account there is; its hash says whether it still is that one.
  */
 export function acceptInvitation(
   database: Database,

@@ -4,8 +4,8 @@ import type { Database } from '../database.ts';
 import { endSessions } from './end-sessions.ts';
 
 /**
- * One transaction: the password and the end of the other sessions. The row's lock orders it against sessions that
- * are just opened with the old password.
+ * One transaction: the password and the end of the other sessions. The row's lock orders it against
+ * sessions that are just opened with the old password.
  */
 export function changePassword(
   database: Database,

@@ -13,8 +13,8 @@ export type AppTotal = { readonly id: string; readonly total: number };
 type Row = { readonly appId: string; readonly looked: number; readonly seen: number };
 
 /**
- * Two statements whatever the number of apps: small fleets are counted, as far as all of them together are small,
- * and one sample of the table speaks for the others.
+ * Two statements whatever the number of apps: small fleets are counted, as far as all of them together are
+ * small, and one sample of the table speaks for the others.
  */
 export async function countSeenByApp(
   sql: Sql,

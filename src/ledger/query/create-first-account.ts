@@ -12,7 +12,8 @@ import { insertOrganization } from './insert-organization.ts';
 
 /**
  * One transaction under a lock on the table: of several at once one finds it empty, whoever else wants to
- * write there. Whoever does this holds the admin token, which may do everything in every organization already.
+ * write there. Whoever does this holds the admin token, which may do everything in every organization
+ * already.
  */
 export function createFirstAccount(
   database: Database,

@@ -1,4 +1,5 @@
-// An invitation into an organization. Only the hash of its token is ever stored, and not even that is audited.
+// An invitation into an organization. Only the hash of its token is ever stored, and not even that is
+// audited.
 
 import { type Failure, fail, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';

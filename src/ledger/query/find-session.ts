@@ -4,8 +4,8 @@ import type { StoredAccount } from '../../ports/account-ledger.ts';
 import type { Sql } from '../database.ts';
 
 /**
- * One read; that the session was used is written once a minute at most. Whoever signs out meanwhile has ended the
- * session: the write finds nothing then.
+ * One read; that the session was used is written once a minute at most. Whoever signs out meanwhile has
+ * ended the session: the write finds nothing then.
  */
 export async function findSession(
   sql: Sql,

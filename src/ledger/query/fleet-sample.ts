@@ -1,5 +1,6 @@
-// A bounded part of an app's devices, for what nobody counts. There is no index on what is asked here (each would
-// cost every check-in), so of a large fleet some devices are looked at, and the rest is assumed to be like them.
+// A bounded part of an app's devices, for what nobody counts. There is no index on what is asked here (each
+// would cost every check-in), so of a large fleet some devices are looked at, and the rest is assumed to be
+// like them.
 
 import type { Sql } from '../database.ts';
 
@@ -16,9 +17,9 @@ export type FleetSample = {
 const SAMPLE_DEVICES_MIN = 2000;
 
 /**
- * All devices of a small fleet; of a large one those in a part of the table's pages, the same pages each time, so that
- * numbers do not flicker. Where these would hold too few of the app's, the first ones by id: a fleet that is large
- * itself, in a table that is far larger.
+ * All devices of a small fleet; of a large one those in a part of the table's pages, the same pages each
+ * time, so that numbers do not flicker. Where these would hold too few of the app's, the first ones by id:
+ * a fleet that is large itself, in a table that is far larger.
  */
 export async function fleetSample(sql: Sql, appId: string): Promise<FleetSample> {
   const [size] = await sql.query<{ total: number; pages: number }>(

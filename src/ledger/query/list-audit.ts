@@ -12,8 +12,8 @@ import { storableText } from './storable-text.ts';
 const CURSOR = /^(\d{1,16})-(\d{1,18})$/;
 
 /**
- * Newest first; entries of the same time in the reverse of the order they were written in. One entry more than
- * asked for tells whether there is another page. A cursor that is none begins at the newest.
+ * Newest first; entries of the same time in the reverse of the order they were written in. One entry more
+ * than asked for tells whether there is another page. A cursor that is none begins at the newest.
  */
 export async function listAudit(
   sql: Sql,
@@ -26,7 +26,8 @@ export async function listAudit(
     `SELECT ${AUDIT_COLUMNS}, (extract(epoch FROM entry.at) * 1000)::bigint || '-' || id AS cursor
      FROM audit_entries AS entry
      WHERE organization_id = $1
-       AND ($2::bigint IS NULL OR (entry.at, entry.id) < (to_timestamp($2 / 1000.0)::timestamptz(3), $3::bigint))
+       AND ($2::bigint IS NULL OR (entry.at, entry.id)
+         < (to_timestamp($2 / 1000.0)::timestamptz(3), $3::bigint))
        AND ($4::text IS NULL OR strpos(lower(actor), lower($4)) > 0)
        AND ($5::text IS NULL OR action = $5 OR starts_with(action, $5 || '.'))
        AND ($6::text IS NULL OR strpos(lower(subject), lower($6)) > 0)

@@ -18,8 +18,8 @@ const RELEASES = `
   FROM releases WHERE id = ANY ($3::text[])`;
 
 /**
- * The versions of all releases come first, to be sorted here, then the page's releases. One that is published in
- * between is on the next look; none ever goes.
+ * The versions of all releases come first, to be sorted here, then the page's releases. One that is
+ * published in between is on the next look; none ever goes.
  */
 export async function listChannelReleases(
   sql: Sql,

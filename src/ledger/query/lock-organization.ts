@@ -5,8 +5,8 @@ import type { Sql } from '../database.ts';
 import { isStorable } from './is-storable.ts';
 
 /**
- * Until the transaction ends; undefined when there is no such organization. A weaker lock than one for removal, so
- * that rows which refer to the organization are written meanwhile.
+ * Until the transaction ends; undefined when there is no such organization. A weaker lock than one for
+ * removal, so that rows which refer to the organization are written meanwhile.
  */
 export async function lockOrganization(sql: Sql, id: string): Promise<Organization | undefined> {
   if (!isStorable(id)) return undefined;

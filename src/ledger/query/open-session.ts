@@ -5,8 +5,9 @@ import type { NewSession } from '../../ports/account-ledger.ts';
 import type { Database } from '../database.ts';
 
 /**
- * One transaction. The account's row is locked and its password compared there: a session that a changed password
- * should have ended cannot begin after the change. Expired sessions go, then the oldest beyond the bound.
+ * One transaction. The account's row is locked and its password compared there: a session that a changed
+ * password should have ended cannot begin after the change. Expired sessions go, then the oldest beyond the
+ * bound.
  */
 export function openSession(
   database: Database,

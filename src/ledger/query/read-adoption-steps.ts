@@ -9,8 +9,8 @@ import { storableText } from './storable-text.ts';
 const VERSIONS_SHOWN_MAX = 20;
 
 /**
- * Hours cannot be added up: a device counts in each of its hours. The mean over a step's hours keeps the shares of
- * the versions right, and their sum is that of an hour.
+ * Hours cannot be added up: a device counts in each of its hours. The mean over a step's hours keeps the
+ * shares of the versions right, and their sum is that of an hour.
  */
 const POINTS = `
   WITH hourly AS MATERIALIZED (

@@ -50,7 +50,7 @@ async function readRow(
 ): Promise<ReleaseDetail['release'] | undefined> {
   if (!isStorable(canonicalVersion)) return undefined;
   const rows = await sql.query<ReleaseDetail['release']>(
-    `SELECT id, version, notes, status, rollout_pct AS "rolloutPct", targets,
+    `SELECT id, version, notes, source, status, rollout_pct AS "rolloutPct", targets,
        offered_at IS NOT NULL AS offered, ${isoText('releases.created_at')} AS "createdAt",
        ${ARTIFACTS_JSON} AS artifacts
      FROM releases WHERE channel_id = $1 AND canonical_version = $2`,

@@ -1,5 +1,5 @@
-// What somebody may do in the row of `organizations` at hand, as parts of a statement whose $1 is the account:
-// null is the operator, who is owner everywhere.
+// What somebody may do in the row of `organizations` at hand, as parts of a statement whose $1 is the
+// account: null is the operator, who is owner everywhere.
 
 /** An organization that is not visible must be answered as one that does not exist. */
 export const ROLE_OF = {
