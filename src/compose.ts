@@ -9,11 +9,10 @@ import { type Config, ConfigError, reachableHost } from './config.ts';
 import { LastGoodFiles } from './engine/disk/last-good-files.ts';
 import { createMemoryEngine } from './engine/memory/memory-engine.ts';
 import { createRedisEngine } from './engine/redis/redis-engine.ts';
-import { createAdmit } from './http/console/admit.ts';
 import { consoleFiles } from './http/console/console-files.ts';
 import { consoleRoutes } from './http/console/console-routes.ts';
-import { fleetConsoleRoutes } from './http/console/fleet-console-routes.ts';
 import { CHECK_PLACEHOLDER, createCheckRoute } from './http/device/check-route.ts';
+import { feedRoutes } from './http/device/feed-routes.ts';
 import { createUpdateFileRoute, UPDATE_FILE_PLACEHOLDER } from './http/device/update-file-route.ts';
 import { healthRoutes } from './http/health-routes.ts';
 import { fleetRoutes } from './http/manage/fleet-routes.ts';
@@ -21,30 +20,44 @@ import { manageRoutes } from './http/manage/manage-routes.ts';
 import { createRouter } from './http/router.ts';
 import { startServer } from './http/server.ts';
 import { Traffic } from './http/traffic.ts';
+import { githubWebhookRoute } from './http/webhook/github-webhook-route.ts';
 import { openLedger } from './ledger/open-ledger.ts';
 import type { Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
 import { RareLog } from './observe/rare-log.ts';
+import { Accounts } from './operations/accounts.ts';
 import { Administer } from './operations/administer.ts';
 import { AuthenticateKey } from './operations/authenticate-key.ts';
 import { Catalogs } from './operations/catalogs.ts';
 import { CheckIns } from './operations/check-ins.ts';
 import { CheckUpdate } from './operations/check-update.ts';
 import { DeviceLabels } from './operations/device-labels.ts';
+import { ExplainDecision } from './operations/explain-decision.ts';
 import { FirstOffers } from './operations/first-offer.ts';
+import { KeyUses } from './operations/key-uses.ts';
 import { LiveFeed } from './operations/live-feed.ts';
+import { LoginThrottle, type ThrottleDependencies } from './operations/login-throttle.ts';
+import { Members } from './operations/members.ts';
+import { Passwords } from './operations/passwords.ts';
 import { PlanWave } from './operations/plan-wave.ts';
 import { Readiness } from './operations/readiness.ts';
+import { SecretBox } from './operations/secret-box.ts';
 import { createSpreadChange } from './operations/spread-change.ts';
+import { ViewConsole } from './operations/view-console.ts';
 import { ViewFleet } from './operations/view-fleet.ts';
+import { Webhooks } from './operations/webhooks.ts';
+import { argon2Hasher } from './password/argon2-hasher.ts';
 import type { Engine } from './ports/engine.ts';
 import type { Ledger } from './ports/ledger.ts';
-import { readOrCreateToken } from './token-file.ts';
+import { Unavailable } from './ports/unavailable.ts';
+import { readOrCreateToken, type TokenName } from './token-file.ts';
 
 export type Service = {
   /** Where it can be called, as printed and put into feeds. */
   readonly address: string;
   readonly port: number;
+  /** Whether nobody has an account yet; false while the ledger cannot say. */
+  awaitsSetUp(): Promise<boolean>;
   /** Stops accepting, finishes what is in flight, closes the stores. */
   stop(): Promise<void>;
 };
@@ -67,17 +80,22 @@ export async function composeService(config: Config, log: Log): Promise<Service>
     () => openStoredLedger(config, log),
   );
   const engine = await fromSetting('REDIS_URL', () => openEngine(config, log));
-  const parts = assemble(config, log, metrics, ledger, engine);
+  // Asked for by requests only, when it is known.
+  let address = config.publicUrl ?? '';
+  const parts = assemble(config, log, metrics, ledger, engine, () => address);
   // Before the first request: what is announced while a channel loads must be heard.
   parts.refresher.start(engine);
   const { host, port } = config;
   const server = await fromSetting('HOST, PORT', () =>
     startServer({ host, port, ...parts.handlers }),
   );
+  address = config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`;
   parts.fleet.start();
+  parts.keyUses.start();
   return {
-    address: config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`,
+    address,
     port: server.port,
+    awaitsSetUp: () => awaitsSetUp(parts.accounts),
     async stop() {
       parts.readiness.drain();
       server.stopAccepting();
@@ -85,11 +103,21 @@ export async function composeService(config: Config, log: Log): Promise<Service>
       server.close();
       await parts.refresher.stop();
       await parts.fleet.stop();
+      await parts.keyUses.stop();
       await parts.lastGood.flush();
       await engine.close();
       await ledger.close();
     },
   };
+}
+
+async function awaitsSetUp(accounts: Accounts): Promise<boolean> {
+  try {
+    return await accounts.awaitSetUp();
+  } catch (error) {
+    if (error instanceof Unavailable) return false;
+    throw error;
+  }
 }
 
 /** What can only be found wrong by using it is a wrong setting all the same: the error names the variable. */
@@ -105,7 +133,14 @@ async function fromSetting<Value>(
   }
 }
 
-function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, engine: Engine) {
+function assemble(
+  config: Config,
+  log: Log,
+  metrics: Metrics,
+  ledger: Ledger,
+  engine: Engine,
+  address: () => string,
+) {
   const lastGood = new LastGoodFiles(config.dataDir, (error) => {
     metrics.faults.add('disk');
     log.warn({ err: error }, 'last known state could not be kept on disk');
@@ -129,18 +164,31 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
   );
   const traffic = new Traffic(log, metrics.requests);
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
-  const admit = createAdmit(adminTokenOf(config));
-  const keys = new AuthenticateKey(ledger);
-  const guards = { keys, engine, alone: createMemoryEngine(), metrics };
+  const alone = createMemoryEngine();
+  const keyUses = new KeyUses(ledger, rareLog);
+  const keys = new AuthenticateKey(ledger, (keyId) => keyUses.note(keyId));
+  const guards = { keys, engine, alone, metrics };
+  const people = assemblePeople(config, { ...guards, ledger });
+  const webhooks = new Webhooks({ ledger, box: secretBox(config), address, log: rareLog });
   const routes = [
     CHECK_PLACEHOLDER,
     UPDATE_FILE_PLACEHOLDER,
+    ...feedRoutes(catalogs, address),
     ...healthRoutes(() => readiness.obstacle(), metrics.registry),
     ...manageRoutes({ ...guards, ledger, spread }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
-    ...consoleRoutes(new Administer(ledger, spread), admit),
-    ...fleetConsoleRoutes(new ViewFleet(ledger, live), admit),
     ...consoleFiles(CONSOLE_FOLDER),
+    ...consoleRoutes({
+      ...people,
+      administer: new Administer(ledger, spread),
+      view: new ViewConsole(ledger),
+      fleet: new ViewFleet(ledger, live),
+      explainer: new ExplainDecision({ ledger, catalogs, labels }),
+      webhooks,
+      ledger,
+      spread,
+    }),
+    githubWebhookRoute({ webhooks, ledger, spread, metrics, log: rareLog }),
   ];
   return {
     handlers: {
@@ -155,7 +203,30 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
     readiness,
     traffic,
     fleet,
+    keyUses,
+    accounts: people.accounts,
   };
+}
+
+/** Undefined without a key: then no secret can be kept. */
+function secretBox(config: Config): SecretBox | undefined {
+  const secretKey = generatedUnless(config, config.secretKey, 'secret-key');
+  return secretKey === undefined ? undefined : new SecretBox(secretKey);
+}
+
+/** What knows people: accounts, and who belongs to which organization. */
+function assemblePeople(config: Config, stores: ThrottleDependencies & { ledger: Ledger }) {
+  const { ledger } = stores;
+  const passwords = new Passwords(argon2Hasher);
+  const throttle = new LoginThrottle(stores);
+  const shared = { ledger, passwords, throttle, now: Date.now };
+  const accounts = new Accounts({
+    ...shared,
+    adminToken: generatedUnless(config, config.adminToken, 'admin-token'),
+  });
+  const members = new Members({ ...shared, accounts });
+  const { publicUrl, trustProxy } = config;
+  return { accounts, members, publicUrl, trustProxy };
 }
 
 /** What records the fleet: from the check to the engine, from the engine to the ledger. */
@@ -214,8 +285,12 @@ function openEngine(config: Config, log: Log): Engine {
   });
 }
 
-/** With an embedded ledger the service is somebody's own machine, so it makes its own token. */
-function adminTokenOf(config: Config): string | undefined {
-  if (config.adminToken !== undefined) return config.adminToken;
-  return config.databaseUrl === undefined ? readOrCreateToken(config.dataDir) : undefined;
+/** With an embedded ledger the service is somebody's own machine, so it makes its own tokens. */
+function generatedUnless(
+  config: Config,
+  setting: string | undefined,
+  name: TokenName,
+): string | undefined {
+  if (setting !== undefined) return setting;
+  return config.databaseUrl === undefined ? readOrCreateToken(config.dataDir, name) : undefined;
 }

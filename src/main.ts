@@ -18,6 +18,7 @@ async function main(): Promise<void> {
   const service = await start(config, log);
   running(service);
   log.info({ address: service.address, port: service.port }, 'listening');
+  await tellFirstStep(service, log);
   if (config.databaseUrl === undefined) process.stderr.write(welcome(config, service.address));
 }
 
@@ -84,16 +85,26 @@ function exitOnBug(log: Log): void {
   process.on('unhandledRejection', exit);
 }
 
+/** Until there is an account, the start says where its owner is made. */
+async function tellFirstStep(service: Service, log: Log): Promise<void> {
+  if (!(await service.awaitsSetUp())) return;
+  const address = `${service.address}/console`;
+  log.info({ address }, 'nobody has an account yet: create the owner there with the admin token');
+}
+
 function welcome(config: Config, address: string): string {
   const dataDir = resolve(config.dataDir);
   const token =
-    config.adminToken === undefined ? tokenFilePath(dataDir) : 'the one you set in ADMIN_TOKEN';
+    config.adminToken === undefined
+      ? tokenFilePath(dataDir, 'admin-token')
+      : 'the one you set in ADMIN_TOKEN';
   return `
 Sluice is serving at ${address}
 
   State         ${dataDir} (embedded PostgreSQL; keep this directory, back it up)
   Hot state     ${config.redisUrl === undefined ? 'in this process' : 'Redis'}
   Admin token   ${token}
+  Console       ${address}/console (the first visit creates the owner, with the admin token)
 
 Next, in another terminal:
 

@@ -17,6 +17,7 @@ export type ServingSnapshot = {
   readonly revision: number;
   readonly updateMode: ChannelUpdateMode;
   readonly minimumSupportedVersion: string | null;
+  /** Oldest first: by creation, then by id. */
   readonly releases: readonly SnapshotRelease[];
 };
 

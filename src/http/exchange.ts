@@ -19,6 +19,8 @@ export type Exchange = {
   /** As sent, without `?`. Parsed where it is needed: a long one takes milliseconds. */
   readonly queryText: string;
   readonly headers: ReadonlyMap<string, string>;
+  /** The peer's address as text: a client's, or that of the last proxy. */
+  readonly remoteAddress: string;
   /** Decoded `:name` segments of the route. */
   readonly params: ReadonlyMap<string, string>;
   /** The body, or why it cannot be had. */
@@ -46,9 +48,14 @@ export function runExchange(
   const path = req.getUrl();
   const queryText = req.getQuery() ?? '';
   const headers = readHeaders(req);
+  const remoteAddress = Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
   answerLater(res, { method, path }, traffic, (onOver) => {
-    const body = BODY_METHODS.has(method) ? receiveBody(res, route.bodyBytesMax, onOver) : NO_BODY;
-    return route.handler({ method, path, queryText, headers, params: route.params, body });
+    const declaredBytes = Number(headers.get('content-length'));
+    const body = BODY_METHODS.has(method)
+      ? receiveBody(res, route.bodyBytesMax, declaredBytes, onOver)
+      : NO_BODY;
+    const { params } = route;
+    return route.handler({ method, path, queryText, headers, remoteAddress, params, body });
   });
 }
 

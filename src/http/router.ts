@@ -9,7 +9,7 @@ import { failureReply } from './reply.ts';
 import type { Traffic } from './traffic.ts';
 
 export type Route = {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'OPTIONS';
   /**
    * Segments that begin with `:` are parameters: `/console/api/keys/:id/revoke`. A last segment `*` stands
    * for everything below, and only where no other route is: of several, the longest.

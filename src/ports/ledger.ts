@@ -10,7 +10,6 @@ import type {
   ApiKey,
   App,
   Artifact,
-  AuditEntry,
   Channel,
   ChannelUpdateMode,
   Organization,
@@ -21,10 +20,20 @@ import type {
 } from '../contract/resource.ts';
 import type { Serving } from '../domain/serving.ts';
 import type { ServingSnapshot } from '../domain/serving-snapshot.ts';
+import type { AccountLedger } from './account-ledger.ts';
+import type { AuditFilter, AuditPage, ConsoleLedger } from './console-ledger.ts';
 import type { FleetLedger } from './fleet-ledger.ts';
+import type { WebhookLedger } from './webhook-ledger.ts';
 
-/** Who did it. The audit keeps `admin-token`, or `key:` and the name, which says the key's id and name. */
-export type Actor = { readonly kind: 'key' | 'admin-token'; readonly name: string };
+/**
+ * Who did it. The audit keeps `admin-token`, or the kind and the name: `key:` and the key's id and name,
+ * `account:` and the email, `integration:github`. What an integration publishes may get its artifacts
+ * later: see `completeRelease`.
+ */
+export type Actor = {
+  readonly kind: 'key' | 'admin-token' | 'account' | 'integration';
+  readonly name: string;
+};
 
 /** The channel whose served state a change has moved, for propagation. */
 export type ChannelRevision = {
@@ -93,8 +102,9 @@ export type NewKey = {
 
 export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel';
 
-export interface Ledger extends FleetLedger {
-  createOrganization(name: string, actor: Actor): Promise<Organization>;
+export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, WebhookLedger {
+  /** With an account given, that becomes its owner. */
+  createOrganization(name: string, actor: Actor, ownerAccountId?: string): Promise<Organization>;
 
   /** 404 unknown organization, 409 when the ref is taken (refs are unique across organizations). */
   createApp(
@@ -123,7 +133,7 @@ export interface Ledger extends FleetLedger {
   findKey(prefix: string): Promise<StoredKey | undefined>;
 
   /** Newest first. 404 unknown organization. */
-  listAudit(organizationId: string, limit: number): Promise<Outcome<readonly AuditEntry[]>>;
+  listAudit(organizationId: string, filter: AuditFilter): Promise<Outcome<AuditPage>>;
 
   /** The organization's app with this ref or id. 404 unknown app. */
   findApp(

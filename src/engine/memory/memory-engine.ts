@@ -22,7 +22,7 @@ type MemoryEngineOptions = {
 export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   const now = options.now ?? (() => performance.now());
   const snapshots = new LRUCache<string, ServingSnapshot>({ max: SNAPSHOT_COUNT_MAX });
-  const windows = new LRUCache<string, number[]>({ max: RATE_WINDOW_COUNT_MAX });
+  const rates = createRateWindows(now);
   const announcements = createListeners<Announcement>();
   const activities = createListeners<readonly Activity[]>();
   let isClosed = false;
@@ -68,10 +68,12 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
 
     async countRequest(key, limit, windowMs) {
       assertOpen();
-      const allowedAt = windows.get(key) ?? [];
-      const decision = countIn(allowedAt, limit, windowMs, now());
-      windows.set(key, allowedAt);
-      return decision;
+      return rates.count(key, limit, windowMs);
+    },
+
+    async forgetRequests(key) {
+      assertOpen();
+      rates.forget(key);
     },
 
     async isReachable() {
@@ -83,9 +85,24 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       announcements.close();
       activities.close();
       snapshots.clear();
-      windows.clear();
+      rates.clear();
       checkIns.close();
     },
+  };
+}
+
+/** Sliding windows by key. */
+function createRateWindows(now: () => number) {
+  const windows = new LRUCache<string, number[]>({ max: RATE_WINDOW_COUNT_MAX });
+  return {
+    count(key: string, limit: number, windowMs: number): RateDecision {
+      const allowedAt = windows.get(key) ?? [];
+      const decision = countIn(allowedAt, limit, windowMs, now());
+      windows.set(key, allowedAt);
+      return decision;
+    },
+    forget: (key: string) => windows.delete(key),
+    clear: () => windows.clear(),
   };
 }
 

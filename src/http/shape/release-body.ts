@@ -4,16 +4,24 @@
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Artifact } from '../../contract/resource.ts';
-import { nameField, rolloutField, statusField, textField, versionField } from './field.ts';
+import type { ServingChange } from '../../domain/serving.ts';
+import { parseVersion } from '../../domain/version.ts';
+import type { NewRelease, ReleaseName } from '../../ports/ledger.ts';
+import {
+  nameField,
+  rolloutField,
+  statusField,
+  textField,
+  urlField,
+  versionField,
+} from './field.ts';
 import { targetingField } from './targeting.ts';
 
 const artifactField = z
   .strictObject({
     platform: textField(LIMIT.artifactNameLengthMax),
     arch: textField(LIMIT.artifactNameLengthMax).optional(),
-    url: textField(LIMIT.artifactUrlLengthMax)
-      .refine(isHttpUrl, 'Must be an absolute http(s) URL')
-      .optional(),
+    url: urlField.optional(),
     sha512: textField(LIMIT.artifactPassThroughLengthMax).optional(),
     size: z.int().min(0).optional(),
     signature: textField(LIMIT.artifactPassThroughLengthMax).optional(),
@@ -48,6 +56,29 @@ export const servingControlBody = z
     'One of rollout, status or targets is required',
   );
 
-function isHttpUrl(text: string): boolean {
-  return /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text);
+/** A checked body as the release to be published. */
+export function newReleaseOf(body: z.output<typeof publishReleaseBody>): NewRelease {
+  const { rollout, ...release } = body;
+  return { ...release, rolloutPct: rollout, canonicalVersion: canonicalOf(body.version) };
+}
+
+/** A checked body as the call it is: which release, and what of it changes. */
+export function servingCallOf(body: z.output<typeof servingControlBody>): {
+  readonly name: ReleaseName;
+  readonly change: ServingChange;
+} {
+  const { app, channel, version, rollout, status, targets } = body;
+  return {
+    name: { app, channel, canonicalVersion: canonicalOf(version) },
+    change: {
+      ...(targets === undefined ? {} : { targets }),
+      ...(rollout === undefined ? {} : { rollout }),
+      ...(status === undefined ? {} : { status }),
+    },
+  };
+}
+
+/** The one spelling of a version that the shape has checked. */
+export function canonicalOf(version: string): string {
+  return parseVersion(version)?.canonical ?? version;
 }

@@ -6,13 +6,22 @@ import type { Sql } from '../database.ts';
 
 export type AuditAction =
   | 'organization.create'
+  | 'organization.update'
+  | 'member.join'
+  | 'member.update'
+  | 'member.remove'
+  | 'invitation.create'
+  | 'invitation.revoke'
   | 'app.create'
   | 'channel.create'
   | 'channel.update'
   | 'key.create'
   | 'key.revoke'
   | 'release.publish'
-  | 'release.serve';
+  | 'release.complete'
+  | 'release.serve'
+  | 'webhook.enable'
+  | 'webhook.disable';
 
 export type NewAuditEntry = {
   readonly organizationId: string;
@@ -22,7 +31,8 @@ export type NewAuditEntry = {
   readonly subject: string;
   /** Null when it did not exist. */
   readonly before: object | null;
-  readonly after: object;
+  /** Null when it exists no longer. */
+  readonly after: object | null;
 };
 
 /** In the transaction of the change, so that neither is ever without the other. */

@@ -1,0 +1,117 @@
+// Notes as HTML: what Markdown means is kept, nothing in it can act, and it takes bounded time and room.
+
+import { describe, expect, it } from 'vitest';
+import { notesHtml } from '../../src/http/format/notes-html.ts';
+import { htmlBreaches } from '../support/feed-rules.ts';
+
+const KIB = 1024;
+const MARKDOWN_LENGTH_MAX = 32 * KIB;
+/** Far above what is measured (150 ms), far below what quadratic time would take. */
+const RENDER_MS_MAX = 1500;
+const GROWTH_MAX = 40;
+const REL = 'rel="noopener noreferrer nofollow"';
+
+describe('notes as HTML', () => {
+  it.each([
+    ['# Title', '<h1>Title</h1>'],
+    ['a **b** *c* ~~d~~ `e`', '<p>a <strong>b</strong> <em>c</em> <s>d</s> <code>e</code></p>'],
+    ['- a\n- b', '<ul>\n<li>a</li>\n<li>b</li>\n</ul>'],
+    ['3. a', '<ol start="3">\n<li>a</li>\n</ol>'],
+    ['[a](https://b.c/)', `<p><a href="https://b.c/" ${REL}>a</a></p>`],
+    ['[a](mailto:b@c.d)', `<p><a href="mailto:b@c.d" ${REL}>a</a></p>`],
+    ['https://b.c/d', `<p><a href="https://b.c/d" ${REL}>https://b.c/d</a></p>`],
+    ['[1.0]\n\n[1.0]: https://b.c/', `<p><a href="https://b.c/" ${REL}>1.0</a></p>`],
+    ['```js\na < b\n```', '<pre><code>a &lt; b\n</code></pre>'],
+    ['a <b>c</b> & d', '<p>a &lt;b&gt;c&lt;/b&gt; &amp; d</p>'],
+    ['', ''],
+  ])('%j becomes %j', (notes, html) => {
+    expect(notesHtml(notes)).toBe(html);
+  });
+
+  it('an image is a link to it, and its text where it stands in a link: nothing is fetched unasked', () => {
+    expect(notesHtml('![shot](https://b.c/d.png)')).toBe(
+      `<p><a href="https://b.c/d.png" ${REL}>shot</a></p>`,
+    );
+    expect(notesHtml('[![badge](https://b.c/d.svg)](https://e.f/)')).toBe(
+      `<p><a href="https://e.f/" ${REL}>badge</a></p>`,
+    );
+  });
+
+  it.each([
+    '<script>alert(1)</script>',
+    '<img src=x onerror=alert(1)>',
+    '<a href="https://a.b" onclick="alert(1)">a</a>',
+    '[a](javascript:alert(1))',
+    '[a](JaVaScRiPt:alert(1))',
+    '[a](java\tscript:alert(1))',
+    '[a](&#106;avascript:alert(1))',
+    '[a](data:text/html;base64,PHNjcmlwdD4=)',
+    '[a](vbscript:x)',
+    '[a](//evil.example/)',
+    '[a](/relative)',
+    '![a](javascript:alert(1))',
+    '![a](https://b.c/" onerror="alert(1))',
+    '[a](https://b.c/ "x\\" onmouseover=\\"alert(1)")',
+    '<javascript:alert(1)>',
+    '<https://a.b/"onclick="alert(1)>',
+    '```"><script>alert(1)</script>\nx\n```',
+    '|<script>|\n|-|\n|<iframe src=x>|',
+    '</pre><script>alert(1)</script>',
+    '<style>*{display:none}</style><svg onload=alert(1)>',
+    '[a]: javascript:alert(1)\n\n[a]',
+    '\u202e[a](https://b.c/)\u202c \u0000 \u0007 \ufffe \ud800 ]]>',
+  ])('nothing acts in %j', (notes) => {
+    expect(htmlBreaches(notesHtml(notes))).toEqual([]);
+    const long = `${notes}\n\n${'x'.repeat(MARKDOWN_LENGTH_MAX)}`;
+    expect(htmlBreaches(notesHtml(long))).toEqual([]);
+  });
+
+  it('notes over 32 Ki characters are shown as they were written, whole', () => {
+    const notes = `# a <b>\n${'x'.repeat(256 * KIB)}`;
+    expect(notesHtml(notes)).toBe(`<pre>${notes.replace('<b>', '&lt;b&gt;')}</pre>`);
+  });
+
+  it.each(Object.entries(hostile()))('%s take bounded time and room', (_name, notes) => {
+    // Something of its own at the end, so that it was never rendered before.
+    const text = `${notes.slice(0, MARKDOWN_LENGTH_MAX - 20)}\n${Math.random()}`;
+    const start = performance.now();
+    const html = notesHtml(text);
+    expect(performance.now() - start).toBeLessThan(RENDER_MS_MAX);
+    expect(html.length).toBeLessThan(GROWTH_MAX * MARKDOWN_LENGTH_MAX);
+    expect(htmlBreaches(html)).toEqual([]);
+  });
+});
+
+/** What makes Markdown parsers take quadratic time, or their output grow. */
+function hostile(): Record<string, string> {
+  const fill = (part: string) => part.repeat(Math.ceil(MARKDOWN_LENGTH_MAX / part.length));
+  const nest = (open: string, close: string) => {
+    const count = Math.floor((MARKDOWN_LENGTH_MAX - 30) / (open.length + close.length));
+    return open.repeat(count) + close.repeat(count);
+  };
+  const wide = `|${fill('a|').slice(0, 10 * KIB)}\n|${fill('-|').slice(0, 10 * KIB)}\n`;
+  return {
+    'opening brackets': fill('['),
+    'nested links': nest('[', '](http://a)'),
+    'nested images': nest('![', '](http://a)'),
+    'unfinished images': fill('![a]('),
+    'unfinished titles': fill('[a](http://b "'),
+    'nested emphasis': nest('*a **b ', '** c*'),
+    'runs of backticks': Array.from({ length: 250 }, (_, i) => `${'`'.repeat(i)} `).join(''),
+    'nested quotes': fill(`${'>'.repeat(15)}a\n\n`),
+    'lazy lines below nested quotes': `${'> '.repeat(90)}\n${fill('a\n')}`,
+    'nested lists': fill('- - - - - - a\n\n'),
+    'wide tables of short rows': wide + fill('a\n'),
+    'many tables': fill('a|b\n-|-\n'),
+    'long references': `[x]: http://a/${'b'.repeat(16 * KIB)}\n\n${fill('[x]')}`,
+    'long reference titles': `[x]: http://a '${'b'.repeat(16 * KIB)}'\n\n${fill('[x]')}`,
+    'addresses within addresses': fill('http://a.b/'),
+    'unfinished addresses': fill('http://'),
+    'guesses at addresses': fill('//a.b/'),
+    'quoted addresses': fill(`https://a.b/?"'`),
+    'mail addresses': fill('mailto:a@b.c '),
+    'angle brackets': fill('<a@b'),
+    'percent signs': `[a](http://b/${fill('%')}`,
+    entities: fill('&amp;"'),
+  };
+}

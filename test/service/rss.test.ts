@@ -1,0 +1,171 @@
+// The release-notes feed as RSS 2.0 (contract 4.10): the rules of feedvalidator, what a reader makes of it,
+// and notes that mean harm.
+
+import Parser from 'rss-parser';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeOnBackends } from '../support/backend.ts';
+import { feedBreaches } from '../support/feed-rules.ts';
+import type { ServingNode } from '../support/node.ts';
+import {
+  type Answer,
+  ARTIFACT,
+  createTenant,
+  publish,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
+
+type Release = { readonly version: string; readonly createdAt: string };
+
+const KIB = 1024;
+
+describeOnBackends('the RSS feed', (backend) => {
+  let node: ServingNode;
+  beforeAll(async () => {
+    node = await backend.start();
+  });
+  afterAll(() => node?.dispose());
+
+  /** The feed as a reader has it, once it keeps every rule. */
+  async function read({ app }: Tenant) {
+    const path = `/feed/${app}/stable/rss.xml`;
+    const { status, text, headers } = await send(node, 'GET', path);
+    expect([status, headers.get('content-type')]).toEqual([
+      200,
+      'application/rss+xml; charset=utf-8',
+    ]);
+    expect(await feedBreaches(text, node.url + path)).toEqual([]);
+    const parser = new Parser<{ lastBuildDate?: string }, object>();
+    return { ...(await parser.parseString(text)), text };
+  }
+
+  /** The feed's one item after this was published. */
+  async function itemOf(more: Record<string, unknown>) {
+    const tenant = await createTenant(node);
+    const published = await publish(node, tenant, '1.0.0', more);
+    expect(published.status).toBe(201);
+    const { items, text } = await read(tenant);
+    expect(items).toHaveLength(1);
+    return { item: items[0], text, tenant };
+  }
+
+  it('has title, link, description, a link to itself, and the date of the newest (§4.10)', async () => {
+    const tenant = await createTenant(node);
+    const published = await publish(node, tenant, '1.0.0');
+    const feed = await read(tenant);
+    const { createdAt } = releaseOf(published);
+    expect(feed).toMatchObject({
+      title: `${tenant.app} stable`,
+      link: `${node.url}/feed/${tenant.app}/stable`,
+      description: `Releases of ${tenant.app} on the channel stable`,
+      feedUrl: `${node.url}/feed/${tenant.app}/stable/rss.xml`,
+      lastBuildDate: new Date(createdAt).toUTCString(),
+    });
+  });
+
+  it('keeps every rule without releases', async () => {
+    const { items, lastBuildDate } = await read(await createTenant(node));
+    expect([items, lastBuildDate]).toEqual([[], undefined]);
+  });
+
+  it('has the same releases in the same order as the JSON feed (§4.10)', async () => {
+    const tenant = await createTenant(node);
+    for (const version of ['2.0', '1.0.0-beta.1+build.5', 'v3']) {
+      await publish(node, tenant, version, { notes: `Notes of ${version}` });
+    }
+    const json = await send(node, 'GET', `/feed/${tenant.app}/stable`);
+    const releases = json.body?.releases as Release[];
+    const { items } = await read(tenant);
+    expect(items.map(({ guid }) => guid)).toEqual(
+      releases.map(({ version }) => `${tenant.app}:stable:${version}`),
+    );
+    expect(items.map(({ title }) => title)).toEqual(
+      releases.map(({ version }) => `${tenant.app} ${version}`),
+    );
+    expect(items.map(({ pubDate }) => pubDate)).toEqual(
+      releases.map(({ createdAt }) => new Date(createdAt).toUTCString()),
+    );
+    expect(items[0]?.content).toContain('<p>Notes of v3</p>');
+  });
+
+  it('notes are HTML made from their Markdown', async () => {
+    const { item } = await itemOf({ notes: '# News\n\n- **a** & `<b>`\n- [c](https://d.e/)' });
+    expect(item?.content).toContain('<h1>News</h1>');
+    expect(item?.content).toContain('<li><strong>a</strong> &amp; <code>&lt;b&gt;</code></li>');
+    expect(item?.content).toContain(
+      '<a href="https://d.e/" rel="noopener noreferrer nofollow">c</a>',
+    );
+  });
+
+  it('every artifact is a link below the notes', async () => {
+    const artifacts = [
+      { platform: 'darwin', arch: 'aarch64', url: 'https://a.b/mac.dmg?x=1&y=2' },
+      { platform: 'windows', url: 'https://a.b/setup.exe' },
+      { platform: '<b>odd</b>' },
+    ];
+    const { item } = await itemOf({ artifacts });
+    expect(item?.content).toContain('href="https://a.b/mac.dmg?x=1&amp;y=2"');
+    expect(item?.content).toContain('>darwin aarch64</a>');
+    expect(item?.content).toContain('href="https://a.b/setup.exe"');
+    expect(item?.content).toContain('&lt;b&gt;odd&lt;/b&gt;');
+  });
+
+  it.each([
+    ['https://a.b/x.tar.gz', 12, 'application/gzip', '12'],
+    ['https://a.b/x.DMG', undefined, 'application/x-apple-diskimage', '0'],
+    ['https://a.b/X%20Setup.exe?t=.zip', 0, 'application/vnd.microsoft.portable-executable', '0'],
+    [
+      'http://a.b/noextension',
+      Number.MAX_SAFE_INTEGER,
+      'application/octet-stream',
+      '9007199254740991',
+    ],
+    ['https://a.b', 1, 'application/octet-stream', '1'],
+  ])('the only artifact is the enclosure: %s', async (url, size, type, length) => {
+    const { item } = await itemOf({ artifacts: [{ ...ARTIFACT, url, size }] });
+    expect(item?.enclosure).toMatchObject({ url: new URL(url).href, type, length });
+  });
+
+  it('an address that feeds do not allow is written so that they do', async () => {
+    const url = 'https://exämple.com/ü/"<>{}|^`\\?q=ä{|}"#é';
+    const { item } = await itemOf({ artifacts: [{ platform: 'linux', url }] });
+    expect(new URL(item?.enclosure?.url ?? '').hostname).toBe('xn--exmple-cua.com');
+  });
+
+  it('of several artifacts none is the enclosure: RSS has one per item, readers download it', async () => {
+    const artifacts = [ARTIFACT, { ...ARTIFACT, arch: 'aarch64' }];
+    expect((await itemOf({ artifacts })).item?.enclosure).toBeUndefined();
+    expect((await itemOf({ artifacts: [] })).item?.enclosure).toBeUndefined();
+    expect((await itemOf({ artifacts: [{ platform: 'linux' }] })).item?.enclosure).toBeUndefined();
+    const oneAddress = [ARTIFACT, { platform: 'windows' }];
+    expect((await itemOf({ artifacts: oneAddress })).item?.enclosure?.url).toBe(ARTIFACT.url);
+  });
+
+  it.each([
+    '<script>alert(1)</script>',
+    '<img src=x onerror=alert(1)>',
+    '[a](javascript:alert(1)) ![b](data:text/html,x)',
+    ']]> ]]&gt; <![CDATA[ x ]]>',
+    '<!-- --> <?xml version="1.0"?> <!DOCTYPE a [<!ENTITY b "c">]> &b; &#7; &#xd800; &#xffff;',
+    '\u0001\u0008\u000b\u000c\u000e\u001f\ufffe\uffff\u0085\u2028\u2029',
+    '\u202eright to left\u202c \u200f\u200e\u2066',
+    '</description></item></channel></rss>',
+    '😀 \u{10ffff} é \r\n\t',
+    '`<script>` &amp;lt;script&amp;gt; &lt;script&gt;',
+  ])('is well-formed and harmless with the notes %j', async (notes) => {
+    await itemOf({ notes });
+    await itemOf({ notes: `${notes}\n${'x'.repeat(40 * KIB)}` });
+  });
+
+  it('is well-formed and harmless with 256 KiB of Markdown, which is shown as it was written', async () => {
+    const part = '# Title\n\n- **item** <script>alert(1)</script> ]]> \u0007\n';
+    const notes = part.repeat(Math.floor((256 * KIB) / Buffer.byteLength(part)));
+    const { item } = await itemOf({ notes });
+    expect(item?.content).toMatch(/^<pre># Title/);
+    expect(item?.content?.length).toBeGreaterThan(notes.length);
+  });
+});
+
+function releaseOf({ body = {} }: Answer): Release {
+  return body.release as Release;
+}
