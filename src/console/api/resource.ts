@@ -1,18 +1,22 @@
 // What the console API answers, in the order of its endpoints.
 
 import type {
+  Account,
   Artifact,
+  AuditEntry,
   ChannelUpdateMode,
+  Invitation,
+  Member,
+  Membership,
   Organization,
   Release,
   ReleaseStatus,
+  Role,
   Targeting,
   UpdateManifest,
+  WebhookDelivery,
 } from '../../contract/resource.ts';
 
-export type Role = 'owner' | 'publisher' | 'viewer';
-export type Account = { readonly id: string; readonly email: string; readonly name: string };
-export type Membership = { readonly organization: Organization; readonly role: Role };
 export type Session = {
   /** `setup` until the first account exists. */
   readonly state: 'setup' | 'signedOut' | 'signedIn';
@@ -26,58 +30,21 @@ export type InvitationOffer = {
   readonly email: string;
 };
 
-export type Member = { readonly account: Account; readonly role: Role; readonly since: string };
-export type Invitation = {
-  readonly id: string;
-  readonly email: string;
-  readonly role: Role;
-  readonly expiresAt: string;
-  readonly createdBy: string;
-};
 export type Members = {
   readonly members: readonly Member[];
   readonly invitations: readonly Invitation[];
 };
 
-export type Key = {
-  readonly id: string;
-  readonly name: string;
-  readonly prefix: string;
-  readonly createdAt: string;
-  readonly createdBy: string;
-  readonly lastUsedAt: string | null;
-  readonly revokedAt: string | null;
-};
-
-export type AuditRecord = {
-  readonly id: string;
-  readonly at: string;
-  readonly actor: string;
-  readonly action: string;
-  readonly subject: string;
-  readonly before: unknown;
-  readonly after: unknown;
-};
 export type AuditPage = {
-  readonly entries: readonly AuditRecord[];
+  readonly entries: readonly AuditEntry[];
   readonly next: string | null;
 };
 
-export type Delivery = {
-  readonly at: string;
-  readonly event: string;
-  readonly action: string | null;
-  readonly guid: string;
-  readonly outcome: string;
-  readonly reason: string | null;
-  readonly version: string | null;
-};
-export type Webhook = {
+export type WebhookDetails = {
   readonly enabled: boolean;
-  readonly provider?: string;
   readonly url?: string;
   readonly createdAt?: string;
-  readonly deliveries?: readonly Delivery[];
+  readonly deliveries?: readonly WebhookDelivery[];
 };
 
 export type ChannelSummary = {
@@ -134,15 +101,16 @@ export type ReleaseDetails = {
     /** Rendered and sanitised by the service. */
     readonly notesHtml: string;
     readonly artifacts: readonly Artifact[];
-    readonly source?: string | null;
+    readonly source: 'api' | 'webhook';
   };
   readonly devices: {
     readonly on: number;
     readonly offered: number;
+    readonly offeredIsEstimate: boolean;
     readonly below: number;
     readonly fleet: number;
   };
-  readonly history: readonly AuditRecord[];
+  readonly history: readonly AuditEntry[];
   readonly rollback: { readonly devices: number; readonly to: string | null };
 };
 
@@ -160,16 +128,18 @@ export type FleetCell = {
 };
 export type FleetNow = {
   readonly cells: readonly FleetCell[];
+  readonly total: number;
   readonly now: number;
   readonly day: number;
   readonly week: number;
+  /** Whether the last three are estimates. */
+  readonly isEstimate: boolean;
 };
 
-export type AdoptionStep = 'hour' | 'day' | 'month';
 export type AdoptionPoint = {
   readonly at: string;
-  /** Empty where it is not known. */
-  readonly version: string;
+  /** Null for all those that are not told apart, empty where it is not known. */
+  readonly version: string | null;
   readonly devices: number;
 };
 
@@ -204,7 +174,10 @@ export type Candidate = {
 export type DecisionDetails = {
   readonly offer: UpdateManifest | null;
   readonly reason: string;
+  /** From the first that was looked at on; of many, only some and the last. */
   readonly candidates: readonly Candidate[];
+  /** How many there were. */
+  readonly considered: number;
   readonly current: { readonly version: string | null; readonly status: ReleaseStatus | null };
 };
 

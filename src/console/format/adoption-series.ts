@@ -1,6 +1,7 @@
 // The adoption series as a chart wants it: one row of numbers for each version, over the same times.
 
-import type { AdoptionPoint, AdoptionStep } from '../api/resource.ts';
+import type { AdoptionStep } from '../../contract/resource.ts';
+import type { AdoptionPoint } from '../api/resource.ts';
 import { compareVersions } from './compare-versions.ts';
 
 export type AdoptionSeries = {
@@ -32,7 +33,7 @@ export function adoptionSeries(points: readonly AdoptionPoint[]): AdoptionSeries
   const column = new Map(times.map((time, index) => [time, index]));
   const rows = new Map<string, number[]>();
   for (const { at, version, devices } of points) {
-    const name = shown.has(version) ? nameOf(version) : OTHERS;
+    const name = version !== null && shown.has(version) ? nameOf(version) : OTHERS;
     const row = rows.get(name) ?? times.map(() => 0);
     const index = column.get(Date.parse(at) / 1000) ?? 0;
     row[index] = (row[index] ?? 0) + devices;
@@ -63,6 +64,7 @@ export function stackedRows(
 function mainVersions(points: readonly AdoptionPoint[]): ReadonlySet<string> {
   const sums = new Map<string, number>();
   for (const { version, devices } of points) {
+    if (version === null) continue;
     sums.set(version, (sums.get(version) ?? 0) + devices);
   }
   const most = [...sums].sort(([, left], [, right]) => right - left);

@@ -11,7 +11,8 @@ const REASONS: Readonly<Record<string, string>> = {
     'Its release was rolled back, and there is no older one to send it down to.',
   'first-offer-unavailable':
     'The newest release was never offered yet, and that cannot be recorded right now.',
-  'invalid-version': 'The version it runs cannot be compared with any release.',
+  'unknown-version':
+    'Its updater does not tell which version it runs, and compares by itself (electron-updater).',
 };
 
 /** For an offer: up or down, and why that one. Without: what kept the best candidate away. */

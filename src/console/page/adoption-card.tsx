@@ -2,7 +2,8 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { AdoptionPoint, AdoptionStep } from '../api/resource.ts';
+import type { AdoptionStep } from '../../contract/resource.ts';
+import type { AdoptionPoint } from '../api/resource.ts';
 import { type AdoptionSeries, adoptionSeries, STEP_SPAN_MS } from '../format/adoption-series.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';

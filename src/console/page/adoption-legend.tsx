@@ -1,6 +1,6 @@
 // The legend of the adoption chart: each version with its color and its number, to be shown or hidden.
 
-import type { AdoptionStep } from '../api/resource.ts';
+import type { AdoptionStep } from '../../contract/resource.ts';
 import type { AdoptionSeries } from '../format/adoption-series.ts';
 import { numberText, shareText } from '../format/number-text.ts';
 import { VERSION_COLORS } from './version-colors.ts';

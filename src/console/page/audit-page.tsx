@@ -7,7 +7,7 @@ import { consolePath } from '../format/console-path.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
-import { AuditEntry } from '../part/audit-entry.tsx';
+import { AuditEntryView } from '../part/audit-entry.tsx';
 import { Empty } from '../part/empty.tsx';
 import { Field } from '../part/field.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
@@ -17,15 +17,11 @@ import { useOrganization } from '../session/use-session.ts';
 const PAGE_SIZE = 50;
 const REFRESH_MS = 10_000;
 
+/** Suggestions; a part before the dot filters for all of its kind. */
 const ACTIONS = [
-  'release.publish',
-  'release.serve',
-  'app.create',
-  'channel.create',
-  'channel.update',
-  'key.create',
-  'key.revoke',
-  'organization.create',
+  ...['release', 'release.publish', 'release.serve', 'release.complete', 'app.create'],
+  ...['channel', 'channel.create', 'channel.update', 'key', 'key.create', 'key.revoke'],
+  ...['member', 'invitation', 'organization', 'webhook'],
 ];
 
 /** Filters and page stand in the address. */
@@ -55,7 +51,7 @@ export function AuditPage() {
               ) : (
                 <ol class="audit padded">
                   {page.entries.map((entry) => (
-                    <AuditEntry key={entry.id} entry={entry} />
+                    <AuditEntryView key={entry.id} entry={entry} />
                   ))}
                 </ol>
               )}

@@ -2,6 +2,7 @@
 
 import type { Candidate, DecisionDetails } from '../api/resource.ts';
 import { consolePath } from '../format/console-path.ts';
+import { numberText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
 import { reasonText } from '../format/reason-text.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -36,6 +37,12 @@ export function DecisionCard(props: { app: string; deviceId: string; channel: st
                   />
                 ))}
               </ol>
+            )}
+            {found.considered > found.candidates.length && (
+              <p class="hint">
+                {numberText(found.considered - found.candidates.length)} more were passed over
+                before the last one.
+              </p>
             )}
           </>
         )}

@@ -36,16 +36,24 @@ export function FleetPage({ app }: { app: AppSummary }) {
       <LoadedView of={fleet}>
         {(found) => (
           <dl class="figures">
-            <FigureTile label="Now" value={numberText(found.now)} note="in the last 15 minutes" />
-            <FigureTile label="Today" value={numberText(found.day)} note="in the last 24 hours" />
+            <FigureTile
+              label="Now"
+              value={seenText(found.now, found.isEstimate)}
+              note="in the last 15 minutes"
+            />
+            <FigureTile
+              label="Today"
+              value={seenText(found.day, found.isEstimate)}
+              note="in the last 24 hours"
+            />
             <FigureTile
               label="This week"
-              value={numberText(found.week)}
+              value={seenText(found.week, found.isEstimate)}
               note="in the last 7 days"
             />
             <FigureTile
               label="On record"
-              value={numberText(total(found.cells))}
+              value={numberText(found.total)}
               note="ever seen and kept"
             />
           </dl>
@@ -134,6 +142,11 @@ function FindDevice({ app }: { app: string }) {
       </form>
     </search>
   );
+}
+
+/** Says of an estimate that it is one. */
+function seenText(devices: number, isEstimate: boolean): string {
+  return isEstimate ? `≈ ${numberText(devices)}` : numberText(devices);
 }
 
 function total(cells: readonly FleetCell[]): number {

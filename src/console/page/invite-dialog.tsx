@@ -1,8 +1,8 @@
 // Invites somebody, and shows the link to send them, this once.
 
 import { useState } from 'preact/hooks';
+import type { Role } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import type { Role } from '../api/resource.ts';
 import { Choice } from '../part/choice.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';

@@ -1,8 +1,8 @@
 // API keys: what publishes from a build, and asks for a fleet.
 
 import { useState } from 'preact/hooks';
+import type { ListedKey } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import type { Key } from '../api/resource.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge } from '../part/badge.tsx';
@@ -21,9 +21,12 @@ const REFRESH_MS = 10_000;
 export function KeySettings() {
   const { id: org } = useOrganization();
   const mayChange = useMay('owner');
-  const keys = useLoad<{ readonly keys: readonly Key[] }>(`keys${queryText({ org })}`, REFRESH_MS);
+  const keys = useLoad<{ readonly keys: readonly ListedKey[] }>(
+    `keys${queryText({ org })}`,
+    REFRESH_MS,
+  );
   const [isMinting, setMinting] = useState(false);
-  const [revoked, setRevoked] = useState<Key>();
+  const [revoked, setRevoked] = useState<ListedKey>();
   const mint = mayChange ? (
     <button type="button" class="button primary small" onClick={() => setMinting(true)}>
       Mint key
@@ -76,7 +79,7 @@ export function KeySettings() {
   );
 }
 
-const COLUMNS: readonly Column<Key>[] = [
+const COLUMNS: readonly Column<ListedKey>[] = [
   { label: 'Name', render: ({ name }) => <Name text={name} /> },
   { label: 'Begins with', render: ({ prefix }) => <span class="code">{prefix}…</span> },
   {
@@ -84,9 +87,11 @@ const COLUMNS: readonly Column<Key>[] = [
     render: ({ createdAt, createdBy }) => (
       <>
         <Time at={createdAt} />{' '}
-        <span class="muted">
-          by <Name text={createdBy} />
-        </span>
+        {createdBy !== null && (
+          <span class="muted">
+            by <Name text={createdBy} />
+          </span>
+        )}
       </>
     ),
   },
@@ -104,7 +109,7 @@ const COLUMNS: readonly Column<Key>[] = [
   },
 ];
 
-function revokeColumn(onRevoke: (key: Key) => void): Column<Key> {
+function revokeColumn(onRevoke: (key: ListedKey) => void): Column<ListedKey> {
   return {
     label: 'Revoke',
     isAction: true,

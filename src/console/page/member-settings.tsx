@@ -1,8 +1,9 @@
 // Who belongs to the organization, in which role, and who was invited.
 
 import { useState } from 'preact/hooks';
+import type { Invitation, Member, Role } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import type { Invitation, Member, Members, Role } from '../api/resource.ts';
+import type { Members } from '../api/resource.ts';
 import { queryText } from '../format/query-text.ts';
 import { useAction } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';

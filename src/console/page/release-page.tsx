@@ -6,7 +6,7 @@ import { numberText, shareText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
-import { AuditEntry } from '../part/audit-entry.tsx';
+import { AuditEntryView } from '../part/audit-entry.tsx';
 import { Card } from '../part/card.tsx';
 import { FigureTile } from '../part/figure-tile.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
@@ -61,7 +61,7 @@ function ReleaseView(props: {
           <>
             <a href={consolePath.channel(name.app, name.channel)}>{name.channel}</a> · published{' '}
             <Time at={release.createdAt} />
-            {release.source ? ` · from ${release.source}` : ''}
+            {release.source === 'webhook' ? ' · by webhook' : ''}
           </>
         }
         actions={<ReleaseControls name={name} details={details} onDone={reload} />}
@@ -83,7 +83,7 @@ function ReleaseView(props: {
 }
 
 function DeviceFigures({ details: { devices } }: { details: ReleaseDetails }) {
-  const { on, offered, below, fleet } = devices;
+  const { on, offered, offeredIsEstimate, below, fleet } = devices;
   return (
     <dl class="figures">
       <FigureTile
@@ -91,7 +91,11 @@ function DeviceFigures({ details: { devices } }: { details: ReleaseDetails }) {
         value={numberText(on)}
         note={`${shareText(on, fleet)} of the fleet`}
       />
-      <FigureTile label="Offered" value={numberText(offered)} note="last offered this release" />
+      <FigureTile
+        label="Offered"
+        value={`${offeredIsEstimate ? '≈ ' : ''}${numberText(offered)}`}
+        note="last offered this release"
+      />
       <FigureTile label="Still below" value={numberText(below)} note="on an older version" />
       <FigureTile label="Fleet" value={numberText(fleet)} note="devices on the channel" />
     </dl>
@@ -119,7 +123,7 @@ function HistoryCard({ history }: Pick<ReleaseDetails, 'history'>) {
       ) : (
         <ol class="audit">
           {history.map((entry) => (
-            <AuditEntry key={entry.id} entry={entry} hasSubject={false} />
+            <AuditEntryView key={entry.id} entry={entry} hasSubject={false} />
           ))}
         </ol>
       )}

@@ -1,6 +1,6 @@
 // Asks before a key is revoked.
 
-import type { Key } from '../api/resource.ts';
+import type { ListedKey } from '../../contract/resource.ts';
 import { Dialog } from '../part/dialog.tsx';
 import { Form } from '../part/form.tsx';
 import { Name } from '../part/name.tsx';
@@ -8,7 +8,7 @@ import { Time } from '../part/time.tsx';
 
 /** `onRevoke` does it. */
 export function RevokeKeyDialog(props: {
-  apiKey: Key;
+  apiKey: ListedKey;
   onRevoke: () => Promise<void>;
   onClose: () => void;
 }) {

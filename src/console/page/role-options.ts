@@ -1,6 +1,6 @@
 // The roles, as they are offered for choice.
 
-import type { Role } from '../api/resource.ts';
+import type { Role } from '../../contract/resource.ts';
 
 export const ROLE_OPTIONS: readonly { readonly value: Role; readonly label: string }[] = [
   { value: 'viewer', label: 'Viewer: sees everything' },

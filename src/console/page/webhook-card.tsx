@@ -1,8 +1,9 @@
 // The webhook of one app: enable it, see its address and secret once, and what came through it.
 
 import { useState } from 'preact/hooks';
+import type { WebhookDelivery } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import type { AppSummary, Delivery, Webhook } from '../api/resource.ts';
+import type { AppSummary, WebhookDetails } from '../api/resource.ts';
 import { queryText } from '../format/query-text.ts';
 import { useAction } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -21,7 +22,7 @@ const REFRESH_MS = 10_000;
 type Enabled = { readonly url: string; readonly secret: string };
 
 export function WebhookCard({ app }: { app: AppSummary }) {
-  const webhook = useLoad<Webhook>(`webhooks${queryText({ app: app.ref })}`, REFRESH_MS);
+  const webhook = useLoad<WebhookDetails>(`webhooks${queryText({ app: app.ref })}`, REFRESH_MS);
   const mayChange = useMay('owner');
   const action = useAction();
   const [enabled, setEnabled] = useState<Enabled>();
@@ -73,7 +74,7 @@ function Enablement({ url, secret }: Enabled) {
   );
 }
 
-function WebhookState({ webhook }: { webhook: Webhook }) {
+function WebhookState({ webhook }: { webhook: WebhookDetails }) {
   if (!webhook.enabled) {
     return <p class="hint padded">Off. Releases come from the console and from keys only.</p>;
   }
@@ -95,7 +96,7 @@ function WebhookState({ webhook }: { webhook: Webhook }) {
           caption="Last deliveries"
           columns={COLUMNS}
           rows={deliveries}
-          keyOf={({ guid, at }) => `${guid} ${at}`}
+          keyOf={({ id }) => id}
         />
       )}
     </>
@@ -103,14 +104,13 @@ function WebhookState({ webhook }: { webhook: Webhook }) {
 }
 
 const OUTCOME_TONES: Readonly<Record<string, Tone>> = {
-  published: 'good',
+  created: 'good',
   ignored: 'quiet',
   duplicate: 'quiet',
   refused: 'bad',
-  failed: 'bad',
 };
 
-const COLUMNS: readonly Column<Delivery>[] = [
+const COLUMNS: readonly Column<WebhookDelivery>[] = [
   { label: 'At', render: ({ at }) => <Time at={at} /> },
   {
     label: 'Event',

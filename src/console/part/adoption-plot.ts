@@ -2,7 +2,7 @@
 
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import type { AdoptionStep } from '../api/resource.ts';
+import type { AdoptionStep } from '../../contract/resource.ts';
 import { type AdoptionSeries, stackedRows } from '../format/adoption-series.ts';
 
 export type PlotOptions = {

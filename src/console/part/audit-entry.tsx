@@ -1,12 +1,12 @@
 // One audited change: who, what, when, and which values it changed.
 
-import type { AuditRecord } from '../api/resource.ts';
+import type { AuditEntry } from '../../contract/resource.ts';
 import { auditDifference, type Difference } from '../format/audit-difference.ts';
 import { Name } from './name.tsx';
 import { Time } from './time.tsx';
 
 /** `hasSubject` is false where the page is about one subject anyway. */
-export function AuditEntry(props: { entry: AuditRecord; hasSubject?: boolean }) {
+export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean }) {
   const { entry, hasSubject = true } = props;
   const differences = auditDifference(entry.before, entry.after);
   return (

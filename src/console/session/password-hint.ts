@@ -1,3 +1,5 @@
 // What is said beside every new password.
 
-export const PASSWORD_HINT = 'A few words that only you would put together are best.';
+import { LIMIT } from '../../contract/limit.ts';
+
+export const PASSWORD_HINT = `At least ${LIMIT.passwordLengthMin} characters; a few words that only you would put together are best.`;

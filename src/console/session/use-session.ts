@@ -2,7 +2,8 @@
 
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Account, Membership, Role, Session } from '../api/resource.ts';
+import type { Account, Membership, Role } from '../../contract/resource.ts';
+import type { Session } from '../api/resource.ts';
 
 export type SignedIn = {
   readonly account: Account;
