@@ -1,5 +1,8 @@
 // What an audited change changed, value by value, instead of two documents side by side.
 
+import { TARGET_OPERATORS, type TargetExpression } from '../../contract/resource.ts';
+import { expressionText } from './targeting-text.ts';
+
 export type Difference = {
   /** Where the value stands, such as `targets › matchLabels › ring`; empty when there is but one value. */
   readonly path: string;
@@ -56,11 +59,25 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Conditions of a targeting are told as they are on its own page. */
+function isExpression(value: unknown): value is TargetExpression {
+  return (
+    isRecord(value) &&
+    typeof value.key === 'string' &&
+    TARGET_OPERATORS.some((operator) => operator === value.operator) &&
+    Array.isArray(value.values) &&
+    value.values.every((each) => typeof each === 'string')
+  );
+}
+
 function shown(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'string') return value;
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) {
     return value.length === 0 ? 'none' : value.join(', ');
+  }
+  if (Array.isArray(value) && value.every(isExpression)) {
+    return value.length === 0 ? 'none' : value.map(expressionText).join('; ');
   }
   return JSON.stringify(value);
 }

@@ -91,6 +91,8 @@ const VERDICTS: Readonly<Record<string, readonly [label: string, tone: Tone]>> =
 
 function CandidateRow({ candidate, href }: { candidate: Candidate; href: string }) {
   const { version, verdict, detail, bucket, threshold } = candidate;
+  // For everybody, or not for this device in any case: then its place in the roll-out says nothing.
+  const isPartial = threshold !== BUCKETS && /^(?:offered|outside-cohort)$/.test(verdict);
   const known = Object.hasOwn(VERDICTS, verdict) ? VERDICTS[verdict] : undefined;
   const [label, tone] = known ?? [verdict.replaceAll('-', ' '), 'quiet' as const];
   return (
@@ -102,7 +104,7 @@ function CandidateRow({ candidate, href }: { candidate: Candidate; href: string 
       <span class="candidate-detail" dir="auto">
         {detail}
       </span>
-      {bucket !== undefined && threshold !== undefined && (
+      {isPartial && bucket !== undefined && threshold !== undefined && (
         <Cohort bucket={bucket} threshold={threshold} />
       )}
     </li>

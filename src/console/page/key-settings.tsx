@@ -5,8 +5,10 @@ import type { ListedKey } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
+import { Actor } from '../part/actor.tsx';
 import { Badge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
+import { ConfirmDialog } from '../part/confirm-dialog.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { Empty } from '../part/empty.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
@@ -14,7 +16,6 @@ import { Name } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
 import { useMay, useOrganization } from '../session/use-session.ts';
 import { MintKeyDialog } from './mint-key-dialog.tsx';
-import { RevokeKeyDialog } from './revoke-key-dialog.tsx';
 
 const REFRESH_MS = 10_000;
 
@@ -66,14 +67,24 @@ export function KeySettings() {
         />
       )}
       {revoked !== undefined && (
-        <RevokeKeyDialog
-          apiKey={revoked}
-          onRevoke={async () => {
+        <ConfirmDialog
+          title="Revoke key"
+          verb="Revoke key"
+          onConfirm={async () => {
             await call('POST', `keys/${encodeURIComponent(revoked.id)}/revoke`);
             await keys.reload();
           }}
           onClose={() => setRevoked(undefined)}
-        />
+        >
+          <p>
+            Calls with{' '}
+            <strong>
+              <Name text={revoked.name} />
+            </strong>{' '}
+            are refused from now on, for good. It was last used:{' '}
+            <Time at={revoked.lastUsedAt} never="never" />.
+          </p>
+        </ConfirmDialog>
       )}
     </Card>
   );
@@ -89,7 +100,7 @@ const COLUMNS: readonly Column<ListedKey>[] = [
         <Time at={createdAt} />{' '}
         {createdBy !== null && (
           <span class="muted">
-            by <Name text={createdBy} />
+            by <Actor text={createdBy} />
           </span>
         )}
       </>

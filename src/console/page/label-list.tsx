@@ -8,7 +8,8 @@ export function LabelList({ labels }: { labels: Readonly<Record<string, string>>
     <ul class="labels" aria-label="Labels">
       {entries.map(([key, value]) => (
         <li key={key}>
-          <bdi class="label-key">{key}</bdi>
+          <bdi class="muted">{key}</bdi>
+          <span class="muted">&nbsp;=&nbsp;</span>
           <bdi>{value}</bdi>
         </li>
       ))}

@@ -7,8 +7,10 @@ import type { Members } from '../api/resource.ts';
 import { queryText } from '../format/query-text.ts';
 import { useAction } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';
+import { Actor } from '../part/actor.tsx';
 import { Card } from '../part/card.tsx';
 import { Choice } from '../part/choice.tsx';
+import { ConfirmDialog } from '../part/confirm-dialog.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
 import { Name } from '../part/name.tsx';
@@ -27,13 +29,13 @@ export function MemberSettings() {
   const action = useAction();
   const members = useLoad<Members>(`members${queryText({ org })}`, REFRESH_MS);
   const [isInviting, setInviting] = useState(false);
-  const change = (method: 'PATCH' | 'DELETE', member: Member, role?: Role) =>
-    void action.run(async () => {
-      await call(method, 'members', { org, account: member.account.id, ...(role && { role }) });
-      await members.reload();
-      // What one may do oneself has changed.
-      if (member.account.id === account.id) await refresh();
-    });
+  const [removed, setRemoved] = useState<Member>();
+  const change = async (method: 'PATCH' | 'DELETE', member: Member, role?: Role) => {
+    await call(method, 'members', { org, account: member.account.id, ...(role && { role }) });
+    // What one may do oneself has changed.
+    if (member.account.id === account.id) await refresh();
+    else await members.reload();
+  };
   const revoke = ({ id }: Invitation) =>
     void action.run(async () => {
       await call('POST', `invitations/${encodeURIComponent(id)}/revoke`);
@@ -53,7 +55,11 @@ export function MemberSettings() {
             <Card title="Members" aside={invite} isFlush>
               <DataTable
                 caption="Members"
-                columns={memberColumns(mayChange, change)}
+                columns={memberColumns(
+                  mayChange,
+                  (member, role) => void action.run(() => change('PATCH', member, role)),
+                  setRemoved,
+                )}
                 rows={found.members}
                 keyOf={(member) => member.account.id}
               />
@@ -65,6 +71,21 @@ export function MemberSettings() {
           </>
         )}
       </LoadedView>
+      {removed !== undefined && (
+        <ConfirmDialog
+          title="Remove member"
+          verb="Remove member"
+          onConfirm={() => change('DELETE', removed)}
+          onClose={() => setRemoved(undefined)}
+        >
+          <p>
+            <strong>
+              <Name text={removed.account.name} />
+            </strong>{' '}
+            no longer sees anything of this organization, from now on.
+          </p>
+        </ConfirmDialog>
+      )}
       {isInviting && (
         <InviteDialog org={org} onInvited={members.reload} onClose={() => setInviting(false)} />
       )}
@@ -74,7 +95,8 @@ export function MemberSettings() {
 
 function memberColumns(
   mayChange: boolean,
-  change: (method: 'PATCH' | 'DELETE', member: Member, role?: Role) => void,
+  onRole: (member: Member, role: Role) => void,
+  onRemove: (member: Member) => void,
 ): readonly Column<Member>[] {
   const columns: Column<Member>[] = [
     {
@@ -94,7 +116,7 @@ function memberColumns(
             isLabelHidden
             value={member.role}
             options={ROLE_OPTIONS}
-            onChoose={(role) => change('PATCH', member, role)}
+            onChoose={(role) => onRole(member, role)}
           />
         ) : (
           member.role
@@ -109,7 +131,7 @@ function memberColumns(
       label: 'Remove',
       isAction: true,
       render: (member) => (
-        <button type="button" class="button plain small" onClick={() => change('DELETE', member)}>
+        <button type="button" class="button plain small" onClick={() => onRemove(member)}>
           Remove<span class="unseen"> {member.account.name}</span>
         </button>
       ),
@@ -127,7 +149,7 @@ function Invitations(props: {
     { label: 'Email', render: ({ email }) => <Name text={email} /> },
     { label: 'Role', render: ({ role }) => role },
     { label: 'Expires', render: ({ expiresAt }) => <Time at={expiresAt} /> },
-    { label: 'Invited by', render: ({ createdBy }) => <Name text={createdBy} /> },
+    { label: 'Invited by', render: ({ createdBy }) => <Actor text={createdBy} /> },
   ];
   if (onRevoke !== undefined) {
     columns.push({

@@ -4,10 +4,11 @@ import { useState } from 'preact/hooks';
 import type { ReleaseStatus } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import type { ReleaseDetails } from '../api/resource.ts';
+import { countText } from '../format/number-text.ts';
 import { useAction } from '../hook/use-action.ts';
+import { ConfirmDialog } from '../part/confirm-dialog.tsx';
 import { Notice } from '../part/notice.tsx';
 import { useMay } from '../session/use-session.ts';
-import { DeprecateDialog } from './deprecate-dialog.tsx';
 import type { ReleaseName } from './release-page.tsx';
 import { RollbackDialog } from './rollback-dialog.tsx';
 
@@ -57,12 +58,19 @@ export function ReleaseControls(props: {
         />
       )}
       {asking === 'deprecate' && (
-        <DeprecateDialog
-          version={name.version}
-          devices={details.devices.on}
-          onDeprecate={() => become('deprecated')}
+        <ConfirmDialog
+          title={`Deprecate ${name.version}`}
+          verb={`Deprecate ${name.version}`}
+          tone="primary"
+          onConfirm={() => become('deprecated')}
           onClose={close}
-        />
+        >
+          <p>
+            Nobody is offered it any more.{' '}
+            {countText(details.devices.on, 'device runs', 'devices run')} it: their next update will
+            be marked as required. It can be published again later.
+          </p>
+        </ConfirmDialog>
       )}
     </>
   );

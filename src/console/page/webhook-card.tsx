@@ -9,6 +9,7 @@ import { useAction } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge, type Tone } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
+import { ConfirmDialog } from '../part/confirm-dialog.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
 import { Name } from '../part/name.tsx';
@@ -27,14 +28,14 @@ export function WebhookCard({ app }: { app: AppSummary }) {
   const action = useAction();
   const [enabled, setEnabled] = useState<Enabled>();
   const isOn = webhook.data?.enabled === true;
-  const change = async () => {
-    if (isOn) {
-      await call('POST', 'webhooks/disable', { app: app.ref });
-      setEnabled(undefined);
-    } else {
-      const body = { app: app.ref, provider: 'github' };
-      setEnabled(await call<Enabled>('POST', 'webhooks', body));
-    }
+  const [isDisabling, setDisabling] = useState(false);
+  const enable = async () => {
+    setEnabled(await call<Enabled>('POST', 'webhooks', { app: app.ref, provider: 'github' }));
+    await webhook.reload();
+  };
+  const disable = async () => {
+    await call('POST', 'webhooks/disable', { app: app.ref });
+    setEnabled(undefined);
     await webhook.reload();
   };
   return (
@@ -47,7 +48,7 @@ export function WebhookCard({ app }: { app: AppSummary }) {
             type="button"
             class="button plain small"
             disabled={action.isBusy}
-            onClick={() => void action.run(change)}
+            onClick={() => (isOn ? setDisabling(true) : void action.run(enable))}
           >
             {isOn ? 'Disable' : 'Enable for GitHub'}
           </button>
@@ -56,6 +57,16 @@ export function WebhookCard({ app }: { app: AppSummary }) {
     >
       {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
       {enabled !== undefined && <Enablement {...enabled} />}
+      {isDisabling && (
+        <ConfirmDialog
+          title="Disable webhook"
+          verb="Disable webhook"
+          onConfirm={disable}
+          onClose={() => setDisabling(false)}
+        >
+          <p>Deliveries are refused from now on. To enable it again makes a new secret.</p>
+        </ConfirmDialog>
+      )}
       <LoadedView of={webhook}>{(found) => <WebhookState webhook={found} />}</LoadedView>
     </Card>
   );

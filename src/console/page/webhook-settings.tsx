@@ -20,11 +20,7 @@ export function WebhookSettings() {
             <p class="hint">Create an app first: a webhook publishes the releases of one.</p>
           </Empty>
         ) : (
-          <>
-            {found.apps.map((app) => (
-              <WebhookCard key={app.id} app={app} />
-            ))}
-          </>
+          found.apps.map((app) => <WebhookCard key={app.id} app={app} />)
         )
       }
     </LoadedView>

@@ -59,7 +59,7 @@ function settings(
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: {
-      x: { time: true, range: (_plot, min, max) => paddedRange(min, max, step) },
+      x: { time: true, range: () => paddedRange(series.times, step) },
       y: { range: (_plot, _min, max) => [0, Math.max(4, (max ?? 0) * 1.08)] },
     },
     // Days and months are counted in UTC, hours are the reader's own.
@@ -108,8 +108,10 @@ const STEP_SECONDS: Readonly<Record<AdoptionStep, number>> = {
 };
 
 /** Room for half a bar at both ends, and for a few bars where there are fewer. */
-function paddedRange(min: number, max: number, step: AdoptionStep): [number, number] {
+function paddedRange(times: readonly number[], step: AdoptionStep): [number, number] {
   const seconds = STEP_SECONDS[step];
+  const [min = 0] = times;
+  const max = times.at(-1) ?? 0;
   const missing = Math.max(0, 12 * seconds - (max - min));
   return [min - missing - seconds * 0.6, max + seconds * 0.6];
 }

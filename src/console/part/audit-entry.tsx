@@ -1,7 +1,9 @@
 // One audited change: who, what, when, and which values it changed.
 
 import type { AuditEntry } from '../../contract/resource.ts';
+import { actionText } from '../format/action-text.ts';
 import { auditDifference, type Difference } from '../format/audit-difference.ts';
+import { Actor } from './actor.tsx';
 import { Name } from './name.tsx';
 import { Time } from './time.tsx';
 
@@ -9,17 +11,23 @@ import { Time } from './time.tsx';
 export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean }) {
   const { entry, hasSubject = true } = props;
   const differences = auditDifference(entry.before, entry.after);
+  // Of something new, or gone, there is nothing to compare: its values are told in a line.
+  const isBrief = !differences.some(
+    ({ before, after }) => before !== undefined && after !== undefined,
+  );
   return (
     <li class="audit-entry">
       <div class="audit-head">
-        <strong class="audit-action">{entry.action}</strong>
+        <strong class="audit-action" title={entry.action}>
+          {actionText(entry.action)}
+        </strong>
         {hasSubject && <Name text={entry.subject} isCode />}
         <span class="audit-by">
-          <Name text={entry.actor} /> · <Time at={entry.at} />
+          <Actor text={entry.actor} /> · <Time at={entry.at} />
         </span>
       </div>
       {differences.length > 0 && (
-        <dl class="differences">
+        <dl class={isBrief ? 'differences brief' : 'differences'}>
           {differences.map((difference) => (
             <DifferenceRow key={difference.path} difference={difference} />
           ))}

@@ -1,0 +1,26 @@
+// What was done, in words, for the actions the audit knows.
+
+const ACTIONS: Readonly<Record<string, string>> = {
+  'app.create': 'Created app',
+  'channel.create': 'Added channel',
+  'channel.update': 'Changed channel',
+  'invitation.create': 'Invited',
+  'invitation.revoke': 'Revoked invitation',
+  'key.create': 'Minted key',
+  'key.revoke': 'Revoked key',
+  'member.join': 'Joined',
+  'member.update': 'Changed role',
+  'member.remove': 'Removed member',
+  'organization.create': 'Created organization',
+  'organization.update': 'Renamed organization',
+  'release.complete': 'Completed release',
+  'release.publish': 'Published release',
+  'release.serve': 'Steered release',
+  'webhook.disable': 'Disabled webhook',
+  'webhook.enable': 'Enabled webhook',
+};
+
+/** One that is not known here keeps its name. */
+export function actionText(action: string): string {
+  return Object.hasOwn(ACTIONS, action) ? (ACTIONS[action] ?? action) : action;
+}
