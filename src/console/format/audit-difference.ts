@@ -14,6 +14,8 @@ export type Difference = {
 
 /** Deeper than anything that is audited; what lies below is shown as JSON. */
 const DEPTH_MAX = 4;
+/** A value beyond this is cut: which it was can be told from its beginning. */
+const TEXT_LENGTH_MAX = 600;
 /** More than anybody reads; the rest is counted. */
 const DIFFERENCES_MAX = 60;
 
@@ -47,12 +49,17 @@ function compare(
     }
     return;
   }
-  const [was, is] = [shown(before), shown(after)];
-  if (was !== is) found.push({ path: path.join(' › '), before: was, after: is });
+  const [was, is] = [spell(before), spell(after)];
+  if (was !== is) found.push({ path: path.join(' › '), before: cut(was), after: cut(is) });
 }
 
 function valueAt(record: Readonly<Record<string, unknown>> | undefined, key: string): unknown {
   return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+function cut(text: string | undefined): string | undefined {
+  if (text === undefined || text.length <= TEXT_LENGTH_MAX) return text;
+  return `${text.slice(0, TEXT_LENGTH_MAX)}…`;
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -70,7 +77,7 @@ function isExpression(value: unknown): value is TargetExpression {
   );
 }
 
-function shown(value: unknown): string | undefined {
+function spell(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'string') return value;
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) {

@@ -53,7 +53,13 @@ export function PublishDialog(props: {
   };
   return (
     <Dialog title={`Publish to ${channel}`} isWide onClose={onClose}>
-      <Form send="Publish" onSend={publish} onCancel={onClose} obstacle={draftObstacle(draft)}>
+      <Form
+        send="Publish"
+        onSend={publish}
+        onCancel={onClose}
+        isDeliberate
+        obstacle={draftObstacle(draft)}
+      >
         <div class="columns">
           <Field
             label="Version"

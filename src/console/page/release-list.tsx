@@ -64,8 +64,12 @@ function columnsFor(
     },
     {
       label: 'Roll-out',
-      render: ({ version, rolloutPct }) => (
-        <ShareBar percent={rolloutPct} label={`Roll-out of ${version}`} />
+      render: ({ version, status, rolloutPct }) => (
+        <ShareBar
+          percent={rolloutPct}
+          label={`Roll-out of ${version}`}
+          tone={status === 'published' ? 'accent' : 'quiet'}
+        />
       ),
     },
     {

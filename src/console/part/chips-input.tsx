@@ -49,7 +49,8 @@ export function ChipsInput(props: {
           }}
           onKeyDown={(event) => {
             if (event.key !== 'Enter' && event.key !== ',') return;
-            if (event.key === ',' || text.trim() !== '') event.preventDefault();
+            // Never sends the form: who adds values has not finished.
+            event.preventDefault();
             add(text);
           }}
           onBlur={() => add(text)}

@@ -13,19 +13,32 @@ export function Form(props: {
   send: string;
   onSend: () => Promise<unknown>;
   tone?: 'primary' | 'danger' | 'plain';
-  isInline?: boolean;
+  /** Sent with its button only: for what is long, and cannot be taken back. */
+  isDeliberate?: boolean;
   obstacle?: string | undefined;
   action?: Action;
   onCancel?: () => void;
   children?: ComponentChildren;
 }) {
-  const { send, onSend, tone = 'primary', isInline = false, obstacle, onCancel, children } = props;
+  const {
+    send,
+    onSend,
+    tone = 'primary',
+    isDeliberate = false,
+    obstacle,
+    onCancel,
+    children,
+  } = props;
   const own = useAction();
   const action = props.action ?? own;
   return (
     <form
-      class={isInline ? 'form inline' : 'form'}
+      class="form"
       aria-label={props.label}
+      onKeyDown={(event) => {
+        const isField = event.target instanceof HTMLInputElement;
+        if (isDeliberate && isField && event.key === 'Enter') event.preventDefault();
+      }}
       onSubmit={(event) => {
         event.preventDefault();
         if (obstacle === undefined) void action.run(onSend);
