@@ -56,6 +56,8 @@ describe('imports run one way', () => {
     ['src/http/a.ts', "import { Unavailable } from '../ports/unavailable.ts';"],
     ['src/http/a.ts', "import { App } from 'uWebSockets.js';"],
     ['src/background/a.ts', "import { x } from '../ports/x.ts';"],
+    ['src/console/a.tsx', "import { x } from '../contract/x.ts';"],
+    ['src/console/page/a.tsx', "import { useState } from 'preact/hooks';"],
     ['src/cli/a.ts', "import { x } from '../config.ts';"],
     ['src/cli/serve.ts', "import '../main.ts';"],
     ['src/cli/sluice.ts', "await import('../main.ts');"],
@@ -132,6 +134,10 @@ describe('imports run one way', () => {
       "import '../main.ts';",
       'only the serve command imports main.ts, or the import is a dynamic one',
     ],
+    ['src/console/a.tsx', "import '../http/x.ts';", 'console must not import src/http/x.ts'],
+    ['src/console/a.ts', "import '../domain/x.ts';", 'console must not import src/domain/x.ts'],
+    ['src/console/a.tsx', "import { z } from 'zod';", 'console must not import zod'],
+    ['src/console/a.ts', "import { x } from 'node:fs';", 'console must not import node:fs'],
     ['src/main.ts', "import './ledger/x.ts';", 'main.ts must not import src/ledger/x.ts'],
     ['src/compose.ts', "import './main.ts';", 'compose.ts must not import src/main.ts'],
     ['src/shed/a.ts', 'export const a = 1;', 'lies in no room that the import rules know'],
@@ -146,6 +152,8 @@ describe('imports run one way', () => {
     ['ioredis', 'engine/redis', 'src/engine/memory/a.ts'],
     ['pg', 'ledger', 'src/operations/a.ts'],
     ['@electric-sql/pglite', 'ledger', 'src/compose.ts'],
+    ['preact', 'console', 'src/http/a.ts'],
+    ['uplot', 'console', 'src/operations/a.ts'],
     ['@electric-sql/pglite/worker', 'ledger', 'src/compose.ts'],
   ])('%s belongs to %s', (name, room, path) => {
     const owned = name.replace('/worker', '');
@@ -294,16 +302,19 @@ describe('exports', () => {
 });
 
 describe('texts', () => {
-  it.each(['src/domain/a.ts', 'test/a.test.ts', 'src/ledger/a.sql', 'src/engine/redis/a.lua'])(
-    '%s opens with a comment',
-    (path) => {
-      const mark = path.endsWith('.ts') ? '//' : '--';
-      expect(complaintsAboutFile(path, 'raw:select 1;\n')).toEqual([
-        `${path}: does not open with a comment on what it is for`,
-      ]);
-      expect(complaintsAboutFile(path, `${mark} What it is for.\nselect;\n`)).toEqual([]);
-    },
-  );
+  it.each([
+    'src/domain/a.ts',
+    'src/console/a.tsx',
+    'test/a.test.ts',
+    'src/ledger/a.sql',
+    'src/engine/redis/a.lua',
+  ])('%s opens with a comment', (path) => {
+    const mark = /\.tsx?$/.test(path) ? '//' : '--';
+    expect(complaintsAboutFile(path, 'raw:select 1;\n')).toEqual([
+      `${path}: does not open with a comment on what it is for`,
+    ]);
+    expect(complaintsAboutFile(path, `${mark} What it is for.\nselect;\n`)).toEqual([]);
+  });
 
   it('a shebang may stand before it', () => {
     expect(complaintsAboutFile('src/cli/a.ts', '#!/usr/bin/env node\n// For.\n')).toEqual([]);
@@ -397,6 +408,12 @@ describe('the scanner', () => {
       "const a = ` ${f({ b: ` ${' '}` })} `; \n \n e = / /g;\n",
     );
     expect(comments.replace(/ +/g, ' ').trim()).toBe('// c \' "\n/* d\n` */');
+  });
+
+  it('takes the end of an element for no pattern, so that what follows it is still read', () => {
+    const text = "const a = <b c={d} /><p>{e}</p></b>;\nimport { f } from 'f';";
+    expect(scanSource(text).code).toContain('</b>;');
+    expect(importsOf(text, scanSource(text)).map(({ from }) => from)).toEqual(['f']);
   });
 
   it('ends at the end of a text that stops in the middle', () => {

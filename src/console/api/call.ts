@@ -19,8 +19,9 @@ export async function callForText(method: Method, path: string, body?: unknown):
   const response = await reach(method, path, body);
   const text = await response.text();
   if (response.ok) return text === '' ? '{}' : text;
-  // A wrong password is a 401 as well, but that of a call that needs no session.
-  if (response.status === 401 && !/^(?:session|setup|invitation)\b/.test(path)) onSignedOut();
+  // A wrong password is a 401 as well, but that of a call that makes a session and needs none.
+  const needsNone = method === 'POST' && /^(?:session|setup|invitation)$/.test(path);
+  if (response.status === 401 && !needsNone) onSignedOut();
   throw new ApiError(response.status, readError(text) ?? `The service answered ${response.status}`);
 }
 

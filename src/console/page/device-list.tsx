@@ -1,6 +1,6 @@
 // The devices of an app, filtered as the address says.
 
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppSummary, Device, DevicePage } from '../api/resource.ts';
 import { consolePath } from '../format/console-path.ts';
@@ -16,10 +16,11 @@ import { DeviceFilters, seenSince } from './device-filters.tsx';
 import { LabelList } from './label-list.tsx';
 
 const REFRESH_MS = 5000;
+const PLACE = 'devices';
 const PAGE_SIZE = 25;
 
 export function DeviceList({ app }: { app: AppSummary }) {
-  const { query } = useLocation();
+  const { query, url } = useLocation();
   const { version, channel, platform, label, seen, after } = query;
   const since = useMemo(() => seenSince(seen), [seen]);
   const filter = { version, channel, platform, label, seenSince: since };
@@ -27,9 +28,14 @@ export function DeviceList({ app }: { app: AppSummary }) {
     `devices${queryText({ app: app.ref, ...filter, after, limit: PAGE_SIZE })}`,
     REFRESH_MS,
   );
+  const place = useRef<HTMLDivElement>(null);
+  // A link that filters or turns the page leads to the list, which may lie below.
+  useEffect(() => {
+    if (url.endsWith(`#${PLACE}`)) place.current?.scrollIntoView();
+  }, [url]);
   const isFiltered = Object.values(filter).some((value) => value !== undefined && value !== '');
   return (
-    <div id="devices">
+    <div id={PLACE} ref={place} class="anchor">
       <Card title="Devices" isFlush>
         <DeviceFilters app={app} query={query} />
         <LoadedView of={devices}>

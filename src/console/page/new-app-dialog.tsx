@@ -50,6 +50,7 @@ export function NewAppDialog(props: { organizationId: string; onClose: () => voi
 function refFrom(name: string): string {
   return name
     .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-+|-+$/g, '')

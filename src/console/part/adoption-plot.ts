@@ -67,7 +67,11 @@ function settings(
       ? {}
       : { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') }),
     axes: [
-      axis,
+      {
+        ...axis,
+        space: 72,
+        values: (_plot, ticks) => ticks.map((tick) => tickText(new Date(tick * 1000), step)),
+      },
       {
         ...axis,
         size: AXIS_WIDTH_PX,
@@ -78,6 +82,22 @@ function settings(
     series: [{}, ...drawn],
     hooks: { setCursor: [({ cursor }) => onHover(cursor.idx ?? undefined)] },
   };
+}
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+const LOCAL_DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
+const MONTH = new Intl.DateTimeFormat(undefined, {
+  year: 'numeric',
+  month: 'short',
+  timeZone: 'UTC',
+});
+
+/** Hours tell the time of day, and the day where one begins. */
+function tickText(at: Date, step: AdoptionStep): string {
+  if (step === 'month') return MONTH.format(at);
+  if (step === 'day') return DAY.format(at);
+  return at.getHours() === 0 && at.getMinutes() === 0 ? LOCAL_DAY.format(at) : CLOCK.format(at);
 }
 
 /** Colors of the page as the canvas needs them: resolved. */
