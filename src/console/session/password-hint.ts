@@ -2,4 +2,8 @@
 
 import { LIMIT } from '../../contract/limit.ts';
 
-export const PASSWORD_HINT = `At least ${LIMIT.passwordLengthMin} characters; a few words that only you would put together are best.`;
+/** The bound is the service's own. */
+export const PASSWORD_HINT = [
+  `At least ${LIMIT.passwordLengthMin} characters;`,
+  'a few words that only you would put together are best.',
+].join(' ');
