@@ -136,10 +136,7 @@ function assemble(
   engine: Engine,
   address: () => string,
 ) {
-  const lastGood = new LastGoodFiles(config.dataDir, (error) => {
-    metrics.faults.add('disk');
-    log.warn({ err: error }, 'last known state could not be kept on disk');
-  });
+  const lastGood = openLastGood(config, log, metrics);
   const rareLog = new RareLog(log);
   const catalogs = new Catalogs({ ledger, engine, lastGood, log: rareLog, metrics });
   const spread = createSpreadChange(catalogs, engine, metrics, rareLog);
@@ -150,13 +147,8 @@ function assemble(
   const { labels, checkIns, live } = fleet;
   const check = new CheckUpdate({ catalogs, firstOffers, labels, checkIns, metrics });
   const planWave = new PlanWave({ ledger, catalogs, check, labels, live });
-  const readiness = new Readiness(
-    ledger,
-    engine,
-    config.redisUrl !== undefined,
-    catalogs,
-    lastGood,
-  );
+  const isShared = config.redisUrl !== undefined;
+  const readiness = new Readiness(ledger, engine, isShared, catalogs, lastGood);
   const traffic = new Traffic(log, metrics.requests);
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
   const alone = createMemoryEngine();
@@ -200,6 +192,13 @@ function assemble(
     keyUses,
     accounts: people.accounts,
   };
+}
+
+function openLastGood(config: Config, log: Log, metrics: Metrics): LastGoodFiles {
+  return new LastGoodFiles(config.dataDir, (error) => {
+    metrics.faults.add('disk');
+    log.warn({ err: error }, 'last known state could not be kept on disk');
+  });
 }
 
 /** Undefined without a key: then no secret can be kept. */
