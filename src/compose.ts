@@ -1,6 +1,7 @@
 // Puts the rooms together. The only file that knows which implementation stands behind a port.
 
 import { mkdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CatalogRefresher } from './background/catalog-refresher.ts';
 import { CheckInDrain } from './background/check-in-drain.ts';
 import { FleetSweeper } from './background/fleet-sweeper.ts';
@@ -54,7 +55,7 @@ export type Service = {
   /** Where it can be called, as printed and put into feeds. */
   readonly address: string;
   readonly port: number;
-  /** Whether nobody has an account yet; false while the ledger cannot say. */
+  /** Whether nobody has an account yet, once the ledger can say; false when it cannot for minutes. */
   awaitsSetUp(): Promise<boolean>;
   /** Stops accepting, finishes what is in flight, closes the stores. */
   stop(): Promise<void>;
@@ -65,6 +66,8 @@ const DRAIN_WAIT_MS_MAX = 1500;
 /** How long a check-in waits for company before it is sent. */
 const CHECK_IN_INTERVAL_MS = 50;
 const IN_FLIGHT_WAIT_MS_MAX = 7000;
+const SET_UP_LOOKS_MAX = 300;
+const SET_UP_LOOK_INTERVAL_MS = 1000;
 
 /** Starts everything; rejects when the port is taken, the data directory is in use, or the schema unknown. */
 export async function composeService(config: Config, log: Log): Promise<Service> {
@@ -107,12 +110,15 @@ export async function composeService(config: Config, log: Log): Promise<Service>
 }
 
 async function awaitsSetUp(accounts: Accounts): Promise<boolean> {
-  try {
-    return await accounts.awaitSetUp();
-  } catch (error) {
-    if (error instanceof Unavailable) return false;
-    throw error;
+  for (let attempt = 0; attempt < SET_UP_LOOKS_MAX; attempt++) {
+    try {
+      return await accounts.awaitSetUp();
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      await sleep(SET_UP_LOOK_INTERVAL_MS, undefined, { ref: false });
+    }
   }
+  return false;
 }
 
 /** What can only be found wrong by using it is a wrong setting all the same: the error names the variable. */
