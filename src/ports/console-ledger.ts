@@ -170,8 +170,8 @@ export interface ConsoleLedger {
   countLabels(appId: string): Promise<LabelCounts>;
 
   /**
-   * Oldest first; of one channel, or of all. Of a fleet with thousands of versions not every hour is read, but
-   * hours at equal distances.
+   * Oldest first; of one channel, or of all. Of a fleet with thousands of versions not every hour is read,
+   * but hours at equal distances.
    */
   readAdoptionSteps(
     appId: string,
