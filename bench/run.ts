@@ -3,11 +3,12 @@
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { consoleData } from './console.ts';
 import { drain } from './drain.ts';
 import { type Benchmark, printTable } from './report.ts';
 import { wave } from './wave.ts';
 
-const BENCHMARKS: readonly Benchmark[] = [drain, wave];
+const BENCHMARKS: readonly Benchmark[] = [drain, wave, consoleData];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

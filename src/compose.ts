@@ -1,6 +1,7 @@
 // Puts the rooms together. The only file that knows which implementation stands behind a port.
 
 import { mkdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { CatalogRefresher } from './background/catalog-refresher.ts';
 import { CheckInDrain } from './background/check-in-drain.ts';
@@ -56,7 +57,7 @@ export type Service = {
   /** Where it can be called, as printed and put into feeds. */
   readonly address: string;
   readonly port: number;
-  /** Whether nobody has an account yet; false while the ledger cannot say. */
+  /** Whether nobody has an account yet, once the ledger can say; false when it cannot for minutes. */
   awaitsSetUp(): Promise<boolean>;
   /** Stops accepting, finishes what is in flight, closes the stores. */
   stop(): Promise<void>;
@@ -67,6 +68,8 @@ const DRAIN_WAIT_MS_MAX = 1500;
 /** How long a check-in waits for company before it is sent. */
 const CHECK_IN_INTERVAL_MS = 50;
 const IN_FLIGHT_WAIT_MS_MAX = 7000;
+const SET_UP_LOOKS_MAX = 300;
+const SET_UP_LOOK_INTERVAL_MS = 1000;
 
 /** Where the build puts the console: beside this file. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('./console', import.meta.url));
@@ -112,12 +115,15 @@ export async function composeService(config: Config, log: Log): Promise<Service>
 }
 
 async function awaitsSetUp(accounts: Accounts): Promise<boolean> {
-  try {
-    return await accounts.awaitSetUp();
-  } catch (error) {
-    if (error instanceof Unavailable) return false;
-    throw error;
+  for (let attempt = 0; attempt < SET_UP_LOOKS_MAX; attempt++) {
+    try {
+      return await accounts.awaitSetUp();
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      await sleep(SET_UP_LOOK_INTERVAL_MS, undefined, { ref: false });
+    }
   }
+  return false;
 }
 
 /** What can only be found wrong by using it is a wrong setting all the same: the error names the variable. */
@@ -141,10 +147,7 @@ function assemble(
   engine: Engine,
   address: () => string,
 ) {
-  const lastGood = new LastGoodFiles(config.dataDir, (error) => {
-    metrics.faults.add('disk');
-    log.warn({ err: error }, 'last known state could not be kept on disk');
-  });
+  const lastGood = openLastGood(config, log, metrics);
   const rareLog = new RareLog(log);
   const catalogs = new Catalogs({ ledger, engine, lastGood, log: rareLog, metrics });
   const spread = createSpreadChange(catalogs, engine, metrics, rareLog);
@@ -155,13 +158,8 @@ function assemble(
   const { labels, checkIns, live } = fleet;
   const check = new CheckUpdate({ catalogs, firstOffers, labels, checkIns, metrics });
   const planWave = new PlanWave({ ledger, catalogs, check, labels, live });
-  const readiness = new Readiness(
-    ledger,
-    engine,
-    config.redisUrl !== undefined,
-    catalogs,
-    lastGood,
-  );
+  const isShared = config.redisUrl !== undefined;
+  const readiness = new Readiness(ledger, engine, isShared, catalogs, lastGood);
   const traffic = new Traffic(log, metrics.requests);
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
   const alone = createMemoryEngine();
@@ -206,6 +204,13 @@ function assemble(
     keyUses,
     accounts: people.accounts,
   };
+}
+
+function openLastGood(config: Config, log: Log, metrics: Metrics): LastGoodFiles {
+  return new LastGoodFiles(config.dataDir, (error) => {
+    metrics.faults.add('disk');
+    log.warn({ err: error }, 'last known state could not be kept on disk');
+  });
 }
 
 /** Undefined without a key: then no secret can be kept. */

@@ -18,8 +18,8 @@ async function main(): Promise<void> {
   const service = await start(config, log);
   running(service);
   log.info({ address: service.address, port: service.port }, 'listening');
-  await tellFirstStep(service, log);
   if (config.databaseUrl === undefined) process.stderr.write(welcome(config, service.address));
+  await tellFirstStep(service, log);
 }
 
 function readSettings(): Config {

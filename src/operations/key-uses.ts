@@ -12,8 +12,8 @@ const KEYS_MAX = 10_000;
 export class KeyUses {
   private readonly ledger: Pick<Ledger, 'recordKeyUses'>;
   private readonly log: RareLog;
-  /** Keys whose last use was noted within a minute. */
-  private readonly recent = new LRUCache<string, true>({ max: KEYS_MAX, ttl: QUIET_MS });
+  /** When a key's use was noted last, in milliseconds since 1970. */
+  private readonly notedAt = new LRUCache<string, number>({ max: KEYS_MAX });
   private pending = new Map<string, string>();
   private writing: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -25,9 +25,11 @@ export class KeyUses {
 
   /** Notes that a key was used just now. */
   note(keyId: string): void {
-    if (this.recent.has(keyId) || this.pending.size >= KEYS_MAX) return;
-    this.recent.set(keyId, true);
-    this.pending.set(keyId, new Date().toISOString());
+    const now = Date.now();
+    const isRecent = now - (this.notedAt.get(keyId) ?? 0) < QUIET_MS;
+    if (isRecent || this.pending.size >= KEYS_MAX) return;
+    this.notedAt.set(keyId, now);
+    this.pending.set(keyId, new Date(now).toISOString());
   }
 
   start(): void {
@@ -52,7 +54,7 @@ export class KeyUses {
     try {
       await this.ledger.recordKeyUses(uses);
     } catch (error) {
-      for (const { id } of uses) this.recent.delete(id);
+      for (const { id } of uses) this.notedAt.delete(id);
       this.log.warn({ err: error }, 'last uses of keys could not be recorded');
     }
   }

@@ -169,7 +169,10 @@ export interface ConsoleLedger {
   /** The labels of the app's devices, those of the most devices first. */
   countLabels(appId: string): Promise<LabelCounts>;
 
-  /** Oldest first; of one channel, or of all. */
+  /**
+   * Oldest first; of one channel, or of all. Of a fleet with thousands of versions not every hour is read,
+   * but hours at equal distances.
+   */
   readAdoptionSteps(
     appId: string,
     filter: {

@@ -22,7 +22,7 @@ type MemoryEngineOptions = {
 export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   const now = options.now ?? (() => performance.now());
   const snapshots = new LRUCache<string, ServingSnapshot>({ max: SNAPSHOT_COUNT_MAX });
-  const rates = createRateWindows(now);
+  const rates = createRateWindows(now, assertOpen);
   const announcements = createListeners<Announcement>();
   const activities = createListeners<readonly Activity[]>();
   let isClosed = false;
@@ -36,6 +36,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   return {
     ...checkIns.queue,
     ...createMemoryLabels(now, assertOpen),
+    ...rates.counter,
 
     async putSnapshot(snapshot) {
       assertOpen();
@@ -66,16 +67,6 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
     // Nothing is ever missed within one process, so `onResumed` has no occasion.
     subscribe: announcements.add,
 
-    async countRequest(key, limit, windowMs) {
-      assertOpen();
-      return rates.count(key, limit, windowMs);
-    },
-
-    async forgetRequests(key) {
-      assertOpen();
-      rates.forget(key);
-    },
-
     async isReachable() {
       return !isClosed;
     },
@@ -92,18 +83,23 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
 }
 
 /** Sliding windows by key. */
-function createRateWindows(now: () => number) {
+function createRateWindows(now: () => number, assertOpen: () => void) {
   const windows = new LRUCache<string, number[]>({ max: RATE_WINDOW_COUNT_MAX });
-  return {
-    count(key: string, limit: number, windowMs: number): RateDecision {
+  const counter: Pick<Engine, 'countRequest' | 'forgetRequests'> = {
+    async countRequest(key, limit, windowMs) {
+      assertOpen();
       const allowedAt = windows.get(key) ?? [];
       const decision = countIn(allowedAt, limit, windowMs, now());
       windows.set(key, allowedAt);
       return decision;
     },
-    forget: (key: string) => windows.delete(key),
-    clear: () => windows.clear(),
+
+    async forgetRequests(key) {
+      assertOpen();
+      windows.delete(key);
+    },
   };
+  return { counter, clear: () => windows.clear() };
 }
 
 /** Who hears one kind of message. */

@@ -6,7 +6,16 @@ import type { Sql } from '../database.ts';
 import { isoText } from './iso-text.ts';
 import { storableText } from './storable-text.ts';
 
+type Filter = {
+  readonly since: string;
+  readonly step: AdoptionStep;
+  readonly channel: string | undefined;
+};
+
 const VERSIONS_SHOWN_MAX = 20;
+/** How much of the series is read: a fleet with thousands of versions has that in some hours. */
+const CELLS_MAX = 60_000;
+const HOUR_MS = 3_600_000;
 
 /**
  * Hours cannot be added up: a device counts in each of its hours. The mean over a step's hours keeps the
@@ -17,6 +26,7 @@ const POINTS = `
     SELECT hour, version, sum(devices) AS devices FROM fleet_hours
     WHERE app_id = $1 AND hour >= $2::timestamptz AND devices > 0
       AND ($4::text IS NULL OR channel = $4)
+      AND ($5::timestamptz[] IS NULL OR hour = ANY ($5))
     GROUP BY hour, version
   ), shown AS MATERIALIZED (
     SELECT version FROM hourly GROUP BY version
@@ -32,17 +42,48 @@ const POINTS = `
     ceil(stepped.devices / hours.hours)::float8 AS devices
   FROM stepped JOIN hours USING (step) ORDER BY stepped.step, stepped.version`;
 
-/** One consistent read of the hours that begin at `since` or later. */
-export function readAdoptionSteps(
+/** How far the part of the series that may be read goes, and how far all of it. */
+const REACH = `
+  SELECT count(*)::int AS cells,
+    (extract(epoch FROM min(hour)) * 1000)::float8 AS first,
+    (extract(epoch FROM max(hour)) * 1000)::float8 AS reached,
+    (
+      SELECT (extract(epoch FROM max(hour)) * 1000)::float8 FROM fleet_hours WHERE app_id = $1
+    ) AS last
+  FROM (
+    SELECT hour FROM fleet_hours WHERE app_id = $1 AND hour >= $2::timestamptz
+    ORDER BY hour LIMIT ${CELLS_MAX}
+  ) AS part`;
+
+/** The hours that begin at `since` or later; where these are too many cells, hours at equal distances. */
+export async function readAdoptionSteps(
   sql: Sql,
   appId: string,
-  filter: {
-    readonly since: string;
-    readonly step: AdoptionStep;
-    readonly channel: string | undefined;
-  },
+  { since, step, channel }: Filter,
 ): Promise<readonly AdoptionStepPoint[]> {
-  const { since, step, channel } = filter;
+  const hours = await chooseHours(sql, appId, since);
   const only = channel === undefined ? null : storableText(channel);
-  return sql.query<AdoptionStepPoint>(POINTS, [appId, since, step, only]);
+  return sql.query<AdoptionStepPoint>(POINTS, [appId, since, step, only, hours]);
+}
+
+/** Null for all. The last one that is over is among those chosen. */
+async function chooseHours(
+  sql: Sql,
+  appId: string,
+  since: string,
+): Promise<readonly string[] | null> {
+  const [reach] = await sql.query<{
+    cells: number;
+    first: number;
+    reached: number;
+    last: number;
+  }>(REACH, [appId, since]);
+  if (reach === undefined || reach.cells < CELLS_MAX) return null;
+  const { first, reached, last } = reach;
+  const distance = Math.ceil((last - first + HOUR_MS) / (reached - first + HOUR_MS)) * HOUR_MS;
+  const hours: string[] = [];
+  for (let hour = last - HOUR_MS; hour >= first; hour -= distance) {
+    hours.push(new Date(hour).toISOString());
+  }
+  return hours;
 }
