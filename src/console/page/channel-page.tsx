@@ -47,7 +47,7 @@ export function ChannelPage({ app, channel }: { app: AppSummary; channel: string
                 Channel settings
               </button>
             )}
-            {publish}
+            {releases.data?.total === 0 ? undefined : publish}
           </>
         }
       />

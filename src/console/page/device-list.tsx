@@ -42,7 +42,7 @@ export function DeviceList({ app }: { app: AppSummary }) {
           {(page) => (
             <>
               {page.devices.length === 0 ? (
-                <NoDevices isFiltered={isFiltered || after !== undefined} />
+                <NoDevices app={app.ref} isFiltered={isFiltered || after !== undefined} />
               ) : (
                 <DataTable
                   caption="Devices, by id"
@@ -60,7 +60,7 @@ export function DeviceList({ app }: { app: AppSummary }) {
   );
 }
 
-function NoDevices({ isFiltered }: { isFiltered: boolean }) {
+function NoDevices({ app, isFiltered }: { app: string; isFiltered: boolean }) {
   if (isFiltered) {
     return (
       <Empty title="No device fits">
@@ -73,8 +73,8 @@ function NoDevices({ isFiltered }: { isFiltered: boolean }) {
   return (
     <Empty title="No device yet">
       <p class="hint">
-        A device is recorded when it asks <code>GET /u/APP/CHANNEL/PLATFORM/ARCH/VERSION</code> with
-        an <code>X-Service-Device</code> header, or when a fleet report names it.
+        A device is recorded when it asks <code>GET /u/{app}/CHANNEL/PLATFORM/ARCH/VERSION</code>{' '}
+        with an <code>X-Service-Device</code> header, or when a fleet report names it.
       </p>
     </Empty>
   );

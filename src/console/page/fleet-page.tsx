@@ -10,6 +10,7 @@ import { sumBy } from '../format/sum-by.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
 import { Card } from '../part/card.tsx';
+import { Empty } from '../part/empty.tsx';
 import { FigureTile } from '../part/figure-tile.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
 import { Name } from '../part/name.tsx';
@@ -61,11 +62,7 @@ export function FleetPage({ app }: { app: AppSummary }) {
       </LoadedView>
       <AdoptionCard app={app.ref} />
       <div class="split">
-        <div>
-          {fleet.data !== undefined && fleet.data.cells.length > 0 && (
-            <NowCard app={app.ref} cells={fleet.data.cells} />
-          )}
-        </div>
+        <div>{fleet.data !== undefined && <NowCard app={app.ref} cells={fleet.data.cells} />}</div>
         <div>
           <LiveCard app={app.ref} />
         </div>
@@ -78,8 +75,16 @@ export function FleetPage({ app }: { app: AppSummary }) {
 function NowCard({ app, cells }: { app: string; cells: readonly FleetCell[] }) {
   return (
     <Card title="What they run">
-      <Bars app={app} field="version" cells={cells} label="Version" />
-      <Bars app={app} field="platform" cells={cells} label="Platform" />
+      {cells.length === 0 ? (
+        <Empty title="No device yet">
+          <p class="hint">Versions and platforms appear here with the first device that asks.</p>
+        </Empty>
+      ) : (
+        <>
+          <Bars app={app} field="version" cells={cells} label="Version" />
+          <Bars app={app} field="platform" cells={cells} label="Platform" />
+        </>
+      )}
     </Card>
   );
 }
