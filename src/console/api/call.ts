@@ -6,8 +6,8 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 const BASE = '/console/api/';
 
-/** Told when the service no longer knows the session; set once, by who shows the sign-in. */
-let onSignedOut: () => void = () => undefined;
+/** Told when the session, or what it may do, is no longer what the page thinks; set once. */
+let onRefused: (isSignedOut: boolean) => void = () => undefined;
 
 /** The answer's JSON. Rejects with an `ApiError` for every refusal and fault, and when nobody answers. */
 export async function call<Value>(method: Method, path: string, body?: unknown): Promise<Value> {
@@ -21,13 +21,14 @@ export async function callForText(method: Method, path: string, body?: unknown):
   if (response.ok) return text === '' ? '{}' : text;
   // A wrong password is a 401 as well, but that of a call that makes a session and needs none.
   const needsNone = method === 'POST' && /^(?:session|setup|invitation)$/.test(path);
-  if (response.status === 401 && !needsNone) onSignedOut();
+  if (response.status === 401 && !needsNone) onRefused(true);
+  if (response.status === 403) onRefused(false);
   throw new ApiError(response.status, readError(text) ?? `The service answered ${response.status}`);
 }
 
-/** Whom to tell that the session is over. */
-export function whenSignedOut(listener: () => void): void {
-  onSignedOut = listener;
+/** Whom to tell that the session is over, or that its role no longer suffices. */
+export function whenRefused(listener: (isSignedOut: boolean) => void): void {
+  onRefused = listener;
 }
 
 async function reach(method: Method, path: string, body: unknown): Promise<Response> {

@@ -25,7 +25,12 @@ export function Choice<Value extends string>(props: {
         id={id}
         value={value}
         aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        onChange={(event) => onChoose(event.currentTarget.value as Value)}
+        onChange={(event) => {
+          const chosen = event.currentTarget.value as Value;
+          // Shows what is so; what was chosen may be refused.
+          event.currentTarget.value = value;
+          onChoose(chosen);
+        }}
       >
         {options.map((option) => (
           <option key={option.value} value={option.value}>

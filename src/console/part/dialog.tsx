@@ -14,7 +14,12 @@ export function Dialog(props: {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
-    dialog.current?.showModal();
+    const shown = dialog.current;
+    shown?.showModal();
+    // The browser would begin with the button that closes it.
+    shown?.querySelector<HTMLElement>('[data-first]')?.focus();
+    // Closed before it goes: that is what brings the focus back to where it was.
+    return () => shown?.close();
   }, []);
   return (
     <dialog

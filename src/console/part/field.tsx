@@ -1,7 +1,7 @@
 // One labelled control of a form.
 
 import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 
 type TextFieldProps = {
   label: string;
@@ -25,6 +25,11 @@ type TextFieldProps = {
 export function Field(props: TextFieldProps) {
   const { label, value, onInput, type = 'text', hint, options } = props;
   const id = useId();
+  const input = useRef<HTMLInputElement>(null);
+  const begins = useRef(props.isFocused === true);
+  useEffect(() => {
+    if (begins.current) input.current?.focus();
+  }, []);
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -43,10 +48,8 @@ export function Field(props: TextFieldProps) {
         step={type === 'number' ? 1 : undefined}
         list={options === undefined ? undefined : `${id}-options`}
         aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        ref={(input) => {
-          if (props.isFocused && input !== null && input.dataset.met === undefined) input.focus();
-          if (input !== null) input.dataset.met = '';
-        }}
+        data-first={props.isFocused ? '' : undefined}
+        ref={input}
         onInput={(event) => onInput(event.currentTarget.value)}
       />
       {options !== undefined && (

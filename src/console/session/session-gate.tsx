@@ -4,7 +4,7 @@
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { ApiError } from '../api/api-error.ts';
-import { call, whenSignedOut } from '../api/call.ts';
+import { call, whenRefused } from '../api/call.ts';
 import type { Session } from '../api/resource.ts';
 import { forgetLoaded } from '../hook/use-load.ts';
 import { Notice } from '../part/notice.tsx';
@@ -13,6 +13,7 @@ import { SignInPage } from './sign-in-page.tsx';
 import { SessionContext, type SignedIn } from './use-session.ts';
 
 const STORED = 'sluice-organization';
+const REFRESH_MS = 60_000;
 const SIGNED_OUT: Session = { state: 'signedOut' };
 
 /** Renders `children` for who is signed in. */
@@ -30,11 +31,16 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
     }
   }, []);
   useEffect(() => {
-    whenSignedOut(() => {
-      forgetLoaded();
-      setSession(SIGNED_OUT);
+    whenRefused((isSignedOut) => {
+      if (isSignedOut) forgetLoaded();
+      void refresh(isSignedOut ? SIGNED_OUT : undefined);
     });
     void refresh();
+    // Somebody may have given, or taken, a role meanwhile.
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') void refresh();
+    }, REFRESH_MS);
+    return () => clearInterval(timer);
   }, [refresh]);
   const signedIn = useMemo(
     () =>
