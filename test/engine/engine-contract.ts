@@ -6,6 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { packCheckIns } from '../../src/domain/check-in-pack.ts';
 import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
 import type { Announcement, Engine } from '../../src/ports/engine.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
@@ -365,7 +366,7 @@ function closingRules(make: () => Promise<EnginesUnderTest>): void {
         engine.getSnapshot(app, 'stable'),
         engine.announce(announcementOf(app, 1)),
         engine.countRequest(app, 1, 1000),
-        engine.appendCheckIns([checkInOf('device')]),
+        engine.appendCheckIns(packCheckIns([checkInOf('device')])),
         engine.takeCheckIns('taker', 1, 1000, 1000),
         engine.acknowledgeCheckIns(['1-1']),
         engine.countCheckIns(),

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
+import { packCheckIns } from '../../src/domain/check-in-pack.ts';
 import { keys } from '../../src/engine/redis/keys.ts';
 import { createRedisEngine } from '../../src/engine/redis/redis-engine.ts';
 import type { Engine } from '../../src/ports/engine.ts';
@@ -30,7 +31,7 @@ function everyCall(engine: Engine): Promise<unknown>[] {
     engine.getSnapshot('app', 'stable'),
     engine.announce(announcementOf('app', 1)),
     engine.countRequest('key', 1, 1000),
-    engine.appendCheckIns([checkInOf('device')]),
+    engine.appendCheckIns(packCheckIns([checkInOf('device')])),
     engine.takeCheckIns('taker', 1, 500, 600_000),
     engine.acknowledgeCheckIns(['1-1']),
     engine.countCheckIns(),
