@@ -22,6 +22,9 @@ export const LIMIT = {
   bodyBytesMax: 1024 * 1024,
   /** 500 devices with 16 labels of 128 + 256 characters, each up to 4 bytes, and what stands around them. */
   reportBodyBytesMax: 16 * 1024 * 1024,
+  webhookBodyBytesMax: 25 * 1024 * 1024,
+  /** Per app. */
+  webhookDeliveriesKeptMax: 50,
 
   devicesPerCallMax: 500,
   devicePageMax: 1000,

@@ -47,7 +47,10 @@ export function runExchange(
   const queryText = req.getQuery() ?? '';
   const headers = readHeaders(req);
   answerLater(res, { method, path }, traffic, (onOver) => {
-    const body = BODY_METHODS.has(method) ? receiveBody(res, route.bodyBytesMax, onOver) : NO_BODY;
+    const declaredBytes = Number(headers.get('content-length'));
+    const body = BODY_METHODS.has(method)
+      ? receiveBody(res, route.bodyBytesMax, declaredBytes, onOver)
+      : NO_BODY;
     return route.handler({ method, path, queryText, headers, params: route.params, body });
   });
 }

@@ -22,9 +22,16 @@ import type {
 import type { Serving } from '../domain/serving.ts';
 import type { ServingSnapshot } from '../domain/serving-snapshot.ts';
 import type { FleetLedger } from './fleet-ledger.ts';
+import type { WebhookLedger } from './webhook-ledger.ts';
 
-/** Who did it. The audit keeps `admin-token`, or `key:` and the name, which says the key's id and name. */
-export type Actor = { readonly kind: 'key' | 'admin-token'; readonly name: string };
+/**
+ * Who did it. The audit keeps `admin-token`, or the kind and the name: `key:` and the key's id and name,
+ * `integration:github`. What an integration publishes may get its artifacts later: see `completeRelease`.
+ */
+export type Actor = {
+  readonly kind: 'key' | 'admin-token' | 'integration';
+  readonly name: string;
+};
 
 /** The channel whose served state a change has moved, for propagation. */
 export type ChannelRevision = {
@@ -93,7 +100,7 @@ export type NewKey = {
 
 export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel';
 
-export interface Ledger extends FleetLedger {
+export interface Ledger extends FleetLedger, WebhookLedger {
   createOrganization(name: string, actor: Actor): Promise<Organization>;
 
   /** 404 unknown organization, 409 when the ref is taken (refs are unique across organizations). */
