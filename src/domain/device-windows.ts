@@ -30,7 +30,7 @@
 // counts alone.
 
 import { LIMIT } from '../contract/limit.ts';
-import { KNOWN, OWED, PENDING, RequestRings, RING_BYTES } from './request-rings.ts';
+import { KNOWN, OWED, PENDING, PLACES, RequestRings, RING_BYTES } from './request-rings.ts';
 
 /** `admit`: go ahead. */
 export const ADMITTED = 0;
@@ -68,6 +68,9 @@ const IN_RING = 0xf;
 
 /** Bytes per device in the table of all. */
 export const SLOT_BYTES = HEAD_WORDS * 4 + BODY_WORDS * 2;
+
+/** How late the store's answer may be; the engine promises less. */
+const ANSWER_MS_MAX = 1000;
 
 const BUSY_RANK = 1000;
 const RING_SAMPLE = 16;
@@ -153,12 +156,25 @@ export class DeviceWindows {
     if (index !== NONE) this.rings.remove(ring, index);
   }
 
-  /** The store did not answer: the request is let through, as it is within the limit here, and owed. */
-  unanswered(hash: number, tag: number, claim: Claim): void {
+  /**
+   * The store did not answer, so this process decides: `ADMITTED`, and it is owed, or the milliseconds until
+   * a place is free.
+   */
+  unanswered(hash: number, tag: number, claim: Claim, nowMs: number): number {
     const ring = this.findRing(hash, tag);
-    if (ring === NONE) return;
+    if (ring === NONE) return ADMITTED;
+    const now = nowMs >>> 0;
+    const count = this.rings.expire(ring, now);
     const index = this.rings.findNewest(ring, claim.time, PENDING);
-    if (index !== NONE) this.rings.setState(ring, index, OWED);
+    if (index === NONE) return ADMITTED;
+    if (count <= LIMIT_COUNT) {
+      this.rings.setState(ring, index, OWED);
+      return ADMITTED;
+    }
+    this.rings.remove(ring, index);
+    const waitMs = this.waitFor(ring, now);
+    this.rings.refusedUntilMs[ring] = nowMs + waitMs;
+    return waitMs;
   }
 
   private acknowledge(ring: number, claim: Claim, nowMs: number): void {
@@ -257,11 +273,23 @@ export class DeviceWindows {
       this.setNewest(slot, now);
       return ADMITTED;
     }
-    if (count >= LIMIT_COUNT) return WINDOW_MS - ((now - this.rings.time(ring, 0)) >>> 0);
-    this.rings.push(ring, now, this.isShared ? PENDING : KNOWN);
-    if (!this.isShared) return ADMITTED;
+    if (!this.isShared) {
+      if (count >= LIMIT_COUNT) return this.waitFor(ring, now);
+      this.rings.push(ring, now, KNOWN);
+      return ADMITTED;
+    }
+    // Also when the limit is reached here: only a wait that the store has told is kept by all processes.
+    // With too many undecided none is asked about more; by their own times they may be early by a delay.
+    if (count === PLACES) return this.waitFor(ring, now) + ANSWER_MS_MAX;
+    this.rings.push(ring, now, PENDING);
     this.rings.settlesUntilMs[ring] = nowMs + 2 * WINDOW_MS;
     return MUST_SETTLE;
+  }
+
+  /** Milliseconds until fewer than the limit remain of what is in a ring now. */
+  private waitFor(ring: number, now: number): number {
+    const index = this.rings.count(ring) - LIMIT_COUNT;
+    return WINDOW_MS - ((now - this.rings.time(ring, index)) >>> 0);
   }
 
   /** Of an empty ring: whether its device may be quiet again. */

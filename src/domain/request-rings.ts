@@ -1,13 +1,16 @@
-// The exact times of the requests of busy devices: a pool of rings with as many places as the device limit
-// has, allocated once. Which device a ring belongs to is `DeviceWindows`' business.
+// The exact times of the requests of busy devices: a pool of rings with places for what the device limit
+// allows and a few more that are not decided yet, allocated once. Which device a ring belongs to is
+// `DeviceWindows`' business.
 //
 // Times are milliseconds modulo 2^32; no two times in a ring are further apart than a window.
 
 import { LIMIT } from '../contract/limit.ts';
 
-const PLACES = LIMIT.deviceRequestsPerMinute;
 const WINDOW_MS = LIMIT.rateWindowMs;
 const NONE = -1;
+
+/** Of one ring. */
+export const PLACES = 128;
 
 /** What the shared store knows of a request that this process has let through. */
 export const KNOWN = 0;

@@ -72,18 +72,18 @@ export class LimitDevices {
   async later(hash: number, tag: number): Promise<number> {
     const claim = this.windows.claim(hash, tag, this.nowMs);
     const decision = await this.settle(hash, tag, claim);
-    if (decision === undefined) {
-      this.windows.unanswered(hash, tag, claim);
-      return ADMITTED;
-    }
     const nowMs = Math.floor(this.clock());
+    if (decision === undefined) {
+      const waitMs = this.windows.unanswered(hash, tag, claim, nowMs);
+      return waitMs === ADMITTED ? ADMITTED : this.refuse(waitMs);
+    }
     if (decision.isAllowed) {
       this.windows.allowed(hash, tag, claim, nowMs);
       return ADMITTED;
     }
-    // One more, because the clock's fraction is cut off.
-    this.windows.refused(hash, tag, claim, decision.waitMs + 1, nowMs);
-    return this.refuse(decision.waitMs + 1);
+    // Rounded up: whoever comes when the wait is over must not be early by the engine's clock.
+    this.windows.refused(hash, tag, claim, decision.waitMs, nowMs + 1);
+    return this.refuse(decision.waitMs);
   }
 
   /** Both of the above, for callers that need not answer at once: the 429, or undefined to go ahead. */
@@ -102,7 +102,7 @@ export class LimitDevices {
       return await this.settling.ask({ device, process: this.name, requestId, owed });
     } catch (error) {
       if (!(error instanceof Unavailable)) {
-        this.windows.unanswered(hash, tag, claim);
+        this.windows.unanswered(hash, tag, claim, this.nowMs);
         throw error;
       }
       this.options.metrics.faults.add('device-rate');

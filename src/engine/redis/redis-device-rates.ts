@@ -10,7 +10,10 @@ import { SCRIPTS } from './script.ts';
 export function createRedisDeviceRates(connection: RedisConnection): DeviceRates {
   return {
     async settleDevices(debts) {
-      const calls = debts.map((debt) => ({ key: keys.deviceRate(debt.device), args: argsOf(debt) }));
+      const calls = debts.map((debt) => ({
+        key: keys.deviceRate(debt.device),
+        args: argsOf(debt),
+      }));
       const waits = await connection.runEach(SCRIPTS.settleDevices, calls);
       return (waits as readonly number[]).map((waitMs) => ({ isAllowed: waitMs === 0, waitMs }));
     },

@@ -57,17 +57,19 @@ function parseIpv6(address: string): number[] | undefined {
   if (address.length > IPV6_LENGTH_MAX || !IPV6_CHARS.test(address)) return undefined;
   const sides = address.split('::');
   if (sides.length > 2) return undefined;
-  const [left, right] = sides.map((side) => (side === '' ? [] : groupsOf(side)));
+  const [left, right] = sides.map((side, index) => {
+    return side === '' ? [] : groupsOf(side, index === sides.length - 1);
+  });
   if (left === undefined) return undefined;
   if (sides.length === 1) return left.length === GROUPS ? left : undefined;
   if (right === undefined || left.length + right.length >= GROUPS) return undefined;
   return [...left, ...new Array(GROUPS - left.length - right.length).fill(0), ...right];
 }
 
-function groupsOf(side: string): number[] | undefined {
+function groupsOf(side: string, isLast: boolean): number[] | undefined {
   const parts = side.split(':');
   const last = parts.at(-1) ?? '';
-  if (IPV4.test(last)) {
+  if (isLast && IPV4.test(last)) {
     const [a = 0, b = 0, c = 0, d = 0] = last.split('.').map(Number);
     parts.splice(-1, 1, ((a << 8) | b).toString(16), ((c << 8) | d).toString(16));
   }
