@@ -57,6 +57,7 @@ export function settleDebt(
     return Math.max(1, Math.ceil((times[times.length - limit] as number) + windowMs - now));
   }
   window.refusedAtMs = undefined;
-  allowedAt.set(`${debt.process}:${debt.requestId}`, now);
+  const name = `${debt.process}:${debt.requestId}`;
+  if (!allowedAt.has(name)) allowedAt.set(name, now);
   return 0;
 }
