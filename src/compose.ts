@@ -12,6 +12,7 @@ import { createAdmit } from './http/console/admit.ts';
 import { consoleRoutes } from './http/console/console-routes.ts';
 import { fleetConsoleRoutes } from './http/console/fleet-console-routes.ts';
 import { CHECK_PLACEHOLDER, createCheckRoute } from './http/device/check-route.ts';
+import { DeviceGate } from './http/device/device-gate.ts';
 import { healthRoutes } from './http/health-routes.ts';
 import { fleetRoutes } from './http/manage/fleet-routes.ts';
 import { manageRoutes } from './http/manage/manage-routes.ts';
@@ -29,6 +30,7 @@ import { CheckIns } from './operations/check-ins.ts';
 import { CheckUpdate } from './operations/check-update.ts';
 import { DeviceLabels } from './operations/device-labels.ts';
 import { FirstOffers } from './operations/first-offer.ts';
+import { LimitDevices } from './operations/limit-devices.ts';
 import { LiveFeed } from './operations/live-feed.ts';
 import { PlanWave } from './operations/plan-wave.ts';
 import { Readiness } from './operations/readiness.ts';
@@ -123,6 +125,7 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
   );
   const traffic = new Traffic(log, metrics.requests);
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
+  const gate = assembleGate(config, metrics, engine);
   const admit = createAdmit(adminTokenOf(config));
   const keys = new AuthenticateKey(ledger);
   const guards = { keys, engine, alone: createMemoryEngine(), metrics };
@@ -139,12 +142,25 @@ function assemble(config: Config, log: Log, metrics: Metrics, ledger: Ledger, en
       check: createCheckRoute(check, traffic),
       router: createRouter(routes, traffic),
     },
+    gate,
     refresher: new CatalogRefresher(catalogs, ledger, metrics, log),
     lastGood,
     readiness,
     traffic,
     fleet,
   };
+}
+
+/** What every request of a device passes; without Redis there is no other process to settle with. */
+function assembleGate(config: Config, metrics: Metrics, engine: Engine): DeviceGate {
+  const isShared = config.redisUrl !== undefined;
+  const limit = new LimitDevices({ engine, isShared, metrics });
+  metrics.gauge(
+    'sluice_devices_busy',
+    'Devices that call too often to be counted in passing',
+    () => limit.windows.busyCount,
+  );
+  return new DeviceGate(limit, config.trustProxy);
 }
 
 /** What records the fleet: from the check to the engine, from the engine to the ledger. */

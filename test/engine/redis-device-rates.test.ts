@@ -38,7 +38,7 @@ describe.skipIf(!hasRedis)('a device window in Redis', () => {
     const debt = { device: 'd', process: 'p', owed: [] };
     await engine.settleDevices([{ ...debt, requestId: '1' }]);
     await engine.settleDevices([{ ...debt, requestId: '2' }]);
-    const [, first, , second] = await admin.zrange(keys.deviceRate('d'), 0, -1, 'WITHSCORES');
+    const [, first, , second] = await admin.zrange(keys.deviceRate('d'), '0', '-1', 'WITHSCORES');
     expect(Number(second)).toBeGreaterThan(Number(first));
     expect(first).toMatch(/^\d{16}$/);
   });
