@@ -17,25 +17,11 @@
 // the limit or more, and it keeps its newest 12. So a flood of new devices passes, and forgets its own,
 // while a hard poller stays counted.
 //
-// Guarantee, shared by n processes that settle with each other (`settleDebt`): any 60 seconds hold at most
-// 120 + (n - 1) x 12 allowed requests of a device, however late the store answers. Proof: a process lets a
-// request through on its own ("free") only while quiet, so at most 12 in a window; busy, it asks about every
-// request, and stays busy for two windows after the last answer. Look at the last request r in the window
-// that the store allowed. No process that asked for it has free ones in the window beside those it told
-// with r or before: it became busy before r and stays so until after the window. The store knew of at most
-// 120 at r, itself included, and each of the n - 1 others has at most 12 free ones that it was not
-// told of. When r used a promise (see `settleDebt`) the store may have known of 12 more, told with r; but then
-// the process that was refused has been busy ever since and owes nothing, so one of the n - 1 is out. With
-// no r there are only free ones: n x 12. The bound holds while the store answers; without it each process
-// counts alone.
+// Shared by n processes, any 60 seconds hold at most 120 + (n - 1) x 12 requests of a device, and a wait that
+// one of them tells is kept by all: `shared-window.ts` has the rule and the proof.
 
 import { LIMIT } from '../contract/limit.ts';
 import { KNOWN, OWED, PENDING, PLACES, RequestRings, RING_BYTES } from './request-rings.ts';
-
-/** `admit`: go ahead. */
-export const ADMITTED = 0;
-/** `admit`: the other processes must be asked; `claim`, and then one of its three ends, must follow. */
-export const MUST_SETTLE = -1;
 
 export type DeviceWindowsOptions = {
   /** Devices; a power of two, at least 8. */
@@ -52,6 +38,11 @@ export type Claim = {
   readonly requestId: string;
   readonly owed: readonly { readonly time: number; readonly id: string; readonly ageMs: number }[];
 };
+
+/** `admit`: go ahead. */
+export const ADMITTED = 0;
+/** `admit`: the other processes must be asked; `claim`, and then one of its three ends, must follow. */
+export const MUST_SETTLE = -1;
 
 const LIMIT_COUNT = LIMIT.deviceRequestsPerMinute;
 const WINDOW_MS = LIMIT.rateWindowMs;

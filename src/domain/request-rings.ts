@@ -9,21 +9,6 @@ import { LIMIT } from '../contract/limit.ts';
 const WINDOW_MS = LIMIT.rateWindowMs;
 const NONE = -1;
 
-/** Of one ring. */
-export const PLACES = 128;
-
-/** What the shared store knows of a request that this process has let through. */
-export const KNOWN = 0;
-/** Let through, but the store has not been told. */
-export const OWED = 1;
-/** The store is being asked; the request is not let through yet. */
-export const PENDING = 2;
-
-export type RequestState = typeof KNOWN | typeof OWED | typeof PENDING;
-
-/** Bytes of one ring with everything kept beside it. */
-export const RING_BYTES = PLACES * (4 + 1) + 2 + 4 + 4 + 8 + 8;
-
 export class RequestRings {
   readonly capacity: number;
   /** The owner's number of each ring. */
@@ -147,3 +132,18 @@ export class RequestRings {
     return ring * PLACES + (place >= PLACES ? place - PLACES : place);
   }
 }
+
+/** Requests that a ring has places for. */
+export const PLACES = 128;
+
+/** What the shared store knows of a request that this process has let through. */
+export const KNOWN = 0;
+/** Let through, but the store has not been told. */
+export const OWED = 1;
+/** The store is being asked; the request is not let through yet. */
+export const PENDING = 2;
+
+export type RequestState = typeof KNOWN | typeof OWED | typeof PENDING;
+
+/** Bytes of one ring with everything kept beside it. */
+export const RING_BYTES = PLACES * (4 + 1) + 2 + 4 + 4 + 8 + 8;

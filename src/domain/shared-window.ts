@@ -1,6 +1,26 @@
 // What processes agree on about one busy device: the rule by which a request is decided that a process may
-// not decide alone. Engines keep such a window for each device and follow this rule; `DeviceWindows` says
-// what follows from it.
+// not decide alone. Engines keep such a window for each device and follow this rule.
+//
+// Guarantee: any 60 seconds hold at most 120 + (n - 1) x 12 allowed requests of a device over n processes,
+// however late the store answers. Proof: a process lets a request through on its own ("free") only while the
+// device is quiet there, so at most 12 in a window. Once it asks, the device is busy there, and every
+// request is asked about until two windows after the last answer. Look at the last request r in the window
+// that the store allowed. The process that asked for r has told all its free ones with r or before, and has
+// no new ones until after the window. The store knew of at most 120 at r, itself included; each of the
+// n - 1 others has at most 12 that it was not told of. When r used a promise (see `settleDebt`) the store may
+// know of 12 more, told with r; but then the process that was refused, another one, has told everything at
+// the refusal and has had no free ones since, so it drops out of the n - 1. With no such r all are free: n x 12.
+//
+// And a device that waits as long as told is served, by whichever process. Both hold while the store answers
+// and the tables have room; a process without an answer counts alone, exactly, and tells afterwards.
+
+/** One device's window. Times are milliseconds of one clock that never goes back. */
+export type SharedWindow = {
+  /** When each request that counts was let through; a name counts once, however often it is told. */
+  readonly allowedAt: Map<string, number>;
+  /** When a request was last refused, while that still promises something. */
+  refusedAtMs: number | undefined;
+};
 
 /** What a process owes for a device, and the request it asks about. */
 export type DeviceDebt = {
@@ -12,14 +32,6 @@ export type DeviceDebt = {
   readonly requestId: string;
   /** Requests that were let through without asking: names like `requestId`, and their ages. */
   readonly owed: readonly { readonly id: string; readonly ageMs: number }[];
-};
-
-/** One device's window. Times are milliseconds of one clock that never goes back. */
-export type SharedWindow = {
-  /** When each request that counts was let through; a name counts once, however often it is told. */
-  readonly allowedAt: Map<string, number>;
-  /** When a request was last refused, while that still promises something. */
-  refusedAtMs: number | undefined;
 };
 
 /** Milliseconds until a request would be allowed; 0 when this one was. */

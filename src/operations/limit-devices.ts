@@ -27,7 +27,7 @@ export type LimitDevicesOptions = {
 
 /** 32 MiB: a fleet of a million that calls within a minute, or ten million within ten. */
 const CAPACITY_DEFAULT = 2 ** 20;
-/** 20 MiB when all of them are in use: devices that call more often than every five seconds. */
+/** 21 MiB when all of them are in use: devices that call more often than every five seconds. */
 const BUSY_CAPACITY_DEFAULT = 2 ** 15;
 /** A script holds up the engine while it runs: this many devices take it about a millisecond. */
 const BATCH_SIZE_MAX = 100;

@@ -14,7 +14,8 @@ function idsOf(count: number): string[] {
 }
 
 it('is the same in every process and version: these values are never to change', () => {
-  expect(['', 'a', 'device-1', 'ππ'].map((text) => tagText(text))).toMatchSnapshot();
+  const tags = ['', 'a', 'device-1', 'ππ'].map((text) => tagText(text));
+  expect(tags).toEqual([0, 1416963827, 919191337, 2988887097]);
   expect(tagText('a', 1)).not.toBe(tagText('a'));
 });
 

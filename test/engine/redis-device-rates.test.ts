@@ -1,4 +1,4 @@
-// Device windows as Redis keeps them: what they cost, and how long they stay. The rules: device-rate-contract.
+// Device windows as Redis keeps them: what they cost, how long they stay. The rules: device-rate-contract.
 
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';

@@ -100,8 +100,9 @@ export function openConnection(
 }
 
 /**
- * The answers of: one command on a single server. In a cluster, where one command cannot span slots, one for each key, all
- * under way at once: the time of one round trip, and a key that has just moved holds up no other.
+ * One command on a single server. In a cluster, where one command cannot span slots, one for each key, all
+ * under way at once: the time of one round trip, and a key that has just moved holds up no other. The
+ * answer of each command, in order.
  */
 async function runForAll(
   client: Redis | Cluster,

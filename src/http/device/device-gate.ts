@@ -14,7 +14,7 @@ const FORWARDED_FOR = 'x-forwarded-for';
 export class DeviceGate {
   private readonly limit: LimitDevices;
   private readonly trustedProxies: number;
-  // Of the request that came last: kept here, because an object for each request would cost more than the rest.
+  // Of the request that came last: an object for each request would cost more than the rest.
   private hash = 0;
   private tag = 0;
 
