@@ -169,7 +169,8 @@ export class DeviceWindows {
   }
 
   private acknowledge(ring: number, claim: Claim, nowMs: number): void {
-    this.rings.settlesUntilMs[ring] = nowMs + 2 * WINDOW_MS;
+    // Counted from the answer: the store may have allowed it much later than it was asked.
+    this.rings.settlesUntilMs[ring] = nowMs + WINDOW_MS;
     for (const { time } of claim.owed) {
       const index = this.rings.findNewest(ring, time, OWED);
       if (index !== NONE) this.rings.setState(ring, index, KNOWN);
@@ -269,11 +270,10 @@ export class DeviceWindows {
       this.rings.push(ring, now, KNOWN);
       return ADMITTED;
     }
-    // Also when the limit is reached here: only a wait that the store has told is kept by all processes.
+    // Also when the limit is reached here: only a wait that the store tells is kept by all processes.
     // With too many undecided none is asked about more; by their own times they may be early by a delay.
     if (count === PLACES) return this.waitFor(ring, now) + ANSWER_MS_MAX;
     this.rings.push(ring, now, PENDING);
-    this.rings.settlesUntilMs[ring] = nowMs + 2 * WINDOW_MS;
     return MUST_SETTLE;
   }
 

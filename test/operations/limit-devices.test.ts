@@ -125,10 +125,11 @@ describe('beside other processes', () => {
     const [left, right] = [node(), node()];
     store.fault = engineAway();
     await left.allow(60);
-    await right.allow(59);
+    await right.allow(70);
     store.fault = undefined;
     clock.now += 1;
     await left.allow(1);
+    await right.allow(1);
     expect(await right.ask()).toMatchObject({ status: 429 });
     expect(await left.ask()).toMatchObject({ status: 429 });
   });

@@ -3,7 +3,7 @@
 
 import { LRUCache } from 'lru-cache';
 import { LIMIT } from '../../contract/limit.ts';
-import { emptyWindow, type SharedWindow, settleDebt } from '../../domain/shared-window.ts';
+import { type SharedWindow, settleDebt } from '../../domain/shared-window.ts';
 import type { DeviceRates } from '../../ports/device-rates.ts';
 
 // What falls out starts anew.
@@ -17,7 +17,7 @@ export function createMemoryDeviceRates(now: () => number, assertOpen: () => voi
       assertOpen();
       windows ??= new LRUCache({ max: WINDOW_COUNT_MAX });
       return debts.map((debt) => {
-        const window = windows?.get(debt.device) ?? emptyWindow();
+        const window = windows?.get(debt.device) ?? new Map<string, number>();
         windows?.set(debt.device, window);
         const { deviceRequestsPerMinute, rateWindowMs } = LIMIT;
         const waitMs = settleDebt(window, debt, deviceRequestsPerMinute, rateWindowMs, now());
