@@ -13,6 +13,7 @@ import { consoleRoutes } from './http/console/console-routes.ts';
 import { fleetConsoleRoutes } from './http/console/fleet-console-routes.ts';
 import { webhookConsoleRoutes } from './http/console/webhook-console-routes.ts';
 import { CHECK_PLACEHOLDER, createCheckRoute } from './http/device/check-route.ts';
+import { DeviceGate } from './http/device/device-gate.ts';
 import { feedRoutes } from './http/device/feed-routes.ts';
 import { createUpdateFileRoute, UPDATE_FILE_PLACEHOLDER } from './http/device/update-file-route.ts';
 import { healthRoutes } from './http/health-routes.ts';
@@ -33,6 +34,7 @@ import { CheckIns } from './operations/check-ins.ts';
 import { CheckUpdate } from './operations/check-update.ts';
 import { DeviceLabels } from './operations/device-labels.ts';
 import { FirstOffers } from './operations/first-offer.ts';
+import { LimitDevices } from './operations/limit-devices.ts';
 import { LiveFeed } from './operations/live-feed.ts';
 import { PlanWave } from './operations/plan-wave.ts';
 import { Readiness } from './operations/readiness.ts';
@@ -139,6 +141,7 @@ function assemble(
   );
   const traffic = new Traffic(log, metrics.requests);
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
+  const gate = assembleGate(config, metrics, engine);
   const admit = createAdmit(generatedUnless(config, config.adminToken, 'admin-token'));
   const keys = new AuthenticateKey(ledger);
   const guards = { keys, engine, alone: createMemoryEngine(), metrics };
@@ -148,7 +151,7 @@ function assemble(
   const routes = [
     CHECK_PLACEHOLDER,
     UPDATE_FILE_PLACEHOLDER,
-    ...feedRoutes(catalogs, address),
+    ...feedRoutes(catalogs, gate, address),
     ...healthRoutes(() => readiness.obstacle(), metrics.registry),
     ...manageRoutes({ ...guards, ledger, spread }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
@@ -160,17 +163,30 @@ function assemble(
   return {
     handlers: {
       direct: {
-        '/u': createCheckRoute(check, traffic),
-        '/e': createUpdateFileRoute(check, traffic),
+        '/u': createCheckRoute({ check, gate, traffic }),
+        '/e': createUpdateFileRoute({ check, gate, traffic }),
       },
       router: createRouter(routes, traffic),
     },
+    gate,
     refresher: new CatalogRefresher(catalogs, ledger, metrics, log),
     lastGood,
     readiness,
     traffic,
     fleet,
   };
+}
+
+/** What every request of a device passes; without Redis there is no other process to settle with. */
+function assembleGate(config: Config, metrics: Metrics, engine: Engine): DeviceGate {
+  const isShared = config.redisUrl !== undefined;
+  const limit = new LimitDevices({ engine, isShared, metrics });
+  metrics.gauge(
+    'sluice_devices_busy',
+    'Devices that call too often to be counted in passing',
+    () => limit.windows.busyCount,
+  );
+  return new DeviceGate(limit, config.trustProxy);
 }
 
 /** What records the fleet: from the check to the engine, from the engine to the ledger. */

@@ -24,6 +24,8 @@ const hasRedis = findRedis() !== undefined;
 const hasCluster = hasRedis && findRedisCli() !== undefined;
 if (!hasCluster) console.log('Skipped: faults of Redis (no redis-server or redis-cli in PATH)');
 
+const DEBT = { device: 'device', process: 'process', requestId: '1', owed: [] };
+
 /** One call of every kind. */
 function everyCall(engine: Engine): Promise<unknown>[] {
   return [
@@ -37,6 +39,7 @@ function everyCall(engine: Engine): Promise<unknown>[] {
     engine.countCheckIns(),
     engine.getLabels([deviceLabelsOf('device', 1)]),
     engine.putLabels([deviceLabelsOf('device', 1)]),
+    engine.settleDevices([DEBT]),
   ];
 }
 

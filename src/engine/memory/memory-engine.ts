@@ -7,6 +7,7 @@ import type { Activity } from '../../ports/activity-feed.ts';
 import type { Announcement, Engine, RateDecision } from '../../ports/engine.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { createMemoryCheckIns } from './memory-check-ins.ts';
+import { createMemoryDeviceRates } from './memory-device-rates.ts';
 import { createMemoryLabels } from './memory-labels.ts';
 
 // Both bounds hold against strangers who invent names. What falls out is read again from the ledger
@@ -36,6 +37,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   return {
     ...checkIns.queue,
     ...createMemoryLabels(now, assertOpen),
+    ...createMemoryDeviceRates(now, assertOpen),
 
     async putSnapshot(snapshot) {
       assertOpen();

@@ -8,6 +8,7 @@ import { createFeeds } from './feeds.ts';
 import { keys } from './keys.ts';
 import { parseSnapshotPayload } from './payload.ts';
 import { createRedisCheckIns } from './redis-check-ins.ts';
+import { createRedisDeviceRates } from './redis-device-rates.ts';
 import { createRedisLabels } from './redis-labels.ts';
 import { SCRIPTS } from './script.ts';
 import { parseTarget } from './target.ts';
@@ -29,6 +30,7 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
   return {
     ...createRedisCheckIns(connection, onFault),
     ...createRedisLabels(connection, onFault),
+    ...createRedisDeviceRates(connection),
 
     async putSnapshot(snapshot) {
       const key = keys.snapshot(snapshot.appRef, snapshot.channel);

@@ -6,13 +6,12 @@ import type { FeedCandidate } from '../../domain/catalog.ts';
 import { FEED_KINDS, feedKindOf } from '../../domain/feed-kind.ts';
 import { type FeedPlan, planFeed } from '../../domain/plan.ts';
 import { type CheckSubject, checkSubject } from '../../operations/check-subject.ts';
-import type { CheckUpdate, Settled } from '../../operations/check-update.ts';
+import type { Settled } from '../../operations/check-update.ts';
 import { conditionalReply, type TaggedBody, tagBody } from '../conditional.ts';
 import { electronFeed } from '../format/electron-feed.ts';
 import { failureReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
-import type { Traffic } from '../traffic.ts';
-import { createDeviceRoute, type DeviceHandlers, refusalReply } from './device-route.ts';
+import { DeviceRoute, type DeviceRouteDependencies, refusalReply } from './device-route.ts';
 import { pathSegments } from './path-segments.ts';
 
 /** The second is what every electron-updater sends by itself. */
@@ -22,7 +21,9 @@ const CONTENT_TYPE = 'text/yaml; charset=utf-8';
 const CACHING = [['Cache-Control', 'private, no-cache']] as const;
 
 /** Builds the handlers for GET and HEAD below `/e/`. */
-export function createUpdateFileRoute(check: CheckUpdate, traffic: Traffic): DeviceHandlers {
+export function createUpdateFileRoute(
+  dependencies: DeviceRouteDependencies,
+): DeviceRoute<FeedPlan> {
   const files = new WeakMap<FeedCandidate, TaggedBody>();
   const reply = (settled: Settled<FeedPlan>, ifNoneMatch: string): Reply => {
     const { candidate } = settled.decision;
@@ -33,7 +34,7 @@ export function createUpdateFileRoute(check: CheckUpdate, traffic: Traffic): Dev
   };
   const parse = parseUpdateFilePath;
   const question = { parse, deviceHeaders: DEVICE_HEADERS, isConditional: true, reply };
-  return createDeviceRoute(question, check, traffic);
+  return new DeviceRoute(question, dependencies);
 }
 
 /** Stands in the router for the path, whose GET and HEAD never get there: any other method is 405. */
