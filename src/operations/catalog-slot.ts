@@ -44,8 +44,9 @@ export class CatalogSlot {
       return this.plans[subject.place] as PreparedPlan<Planned>;
     }
     if (this.present === undefined) return undefined;
-    this.budget.take(this);
     const prepared = { plan: subject.plan(this.present), kinds: new Map() };
+    if (!subject.isKept) return prepared;
+    this.budget.take(this);
     subject.place = this.plans.push(prepared) - 1;
     subject.generation = this.generation;
     return prepared;

@@ -15,6 +15,8 @@ export type CheckSubject<Planned extends Plan = Plan> = {
   readonly fields: RequestFields;
   /** The plan for this address on a catalog. */
   readonly plan: (catalog: Catalog) => Planned;
+  /** Whether it will be asked again, so that its plan is worth keeping. */
+  isKept: boolean;
   slot: CatalogSlot | undefined;
   /** Of the slot's plans when its own was put there; 0 is never one. */
   generation: number;
@@ -28,5 +30,5 @@ export function checkSubject<Planned extends Plan>(
   fields: RequestFields,
   plan: (catalog: Catalog) => Planned,
 ): CheckSubject<Planned> {
-  return { app, channel, fields, plan, slot: undefined, generation: 0, place: 0 };
+  return { app, channel, fields, plan, isKept: true, slot: undefined, generation: 0, place: 0 };
 }

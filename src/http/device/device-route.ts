@@ -100,9 +100,8 @@ export class DeviceRoute<Planned extends Plan> {
     const known = this.subjects.get(path);
     if (known !== undefined) return known;
     const subject = this.question.parse(path);
-    if (!isFailure(subject) && path.length <= REMEMBERED_PATH_LENGTH_MAX) {
-      this.subjects.set(path, subject);
-    }
+    if (isFailure(subject)) return subject;
+    subject.isKept = path.length <= REMEMBERED_PATH_LENGTH_MAX && this.subjects.keep(path, subject);
     return subject;
   }
 
