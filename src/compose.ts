@@ -206,6 +206,7 @@ function assembleFleet(config: Config, log: Log, metrics: Metrics, ledger: Ledge
     checkIns,
     live,
     start() {
+      labels.start();
       live.start();
       checkIns.start(CHECK_IN_INTERVAL_MS);
       drain.start();

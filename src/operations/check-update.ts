@@ -65,7 +65,8 @@ export class CheckUpdate {
     if (this.mustWaitForLabels(prepared.plan, device)) return undefined;
     const decision = decide(prepared.plan, device);
     if (decision.candidate !== undefined && !decision.candidate.release.offered) return undefined;
-    return this.conclude(device, { prepared, decision });
+    // Whatever labels there are, the record has them: else they would have been waited for.
+    return this.conclude(device, { prepared, decision }, undefined);
   }
 
   /** The decision, after whatever it has to wait for. 404 unknown, 503 cannot be told. */
@@ -81,7 +82,8 @@ export class CheckUpdate {
     const labels = await this.labelsFor(prepared, device);
     const known = { hash: device.hash, labels };
     const settled = await this.settle(subject, slot, prepared.plan.labelKeys, known);
-    return settled === undefined ? this.later(subject, device) : this.conclude(device, settled);
+    if (settled === undefined) return this.later(subject, device);
+    return this.conclude(device, settled, device.labels);
   }
 
   /**
@@ -113,8 +115,10 @@ export class CheckUpdate {
   /** Whether the labels that decide, or that are to be stored, are not all in this process. */
   private mustWaitForLabels(plan: Plan, { id, labels }: CheckDevice): boolean {
     if (id === undefined) return false;
-    // Those of the request are looked at every time: another node may have stored others since.
-    return labels.size > 0 || !hasKeys(labels, plan.labelKeys);
+    if (!hasKeys(labels, plan.labelKeys)) return true;
+    if (labels.size === 0) return false;
+    const { appId } = plan.catalog.snapshot;
+    return !this.dependencies.labels.areStored({ appId, deviceId: id }, labels);
   }
 
   /** The labels to decide by: the request's over the stored ones. Stores the request's where they are new. */
@@ -155,16 +159,17 @@ export class CheckUpdate {
     }
   }
 
-  /** Hands the check-in over. */
+  /** Hands the check-in over, with the labels that may not be in the record yet. */
   private conclude<Planned extends Plan>(
-    { id, labels }: CheckDevice,
+    { id }: CheckDevice,
     settled: Settled<Planned>,
+    labels: Labels | undefined,
   ): Settled<Planned> {
     const { prepared, decision } = settled;
     this.dependencies.metrics.checks.add(decision.reason);
     if (id !== undefined) {
       const kind = kindOf(prepared, decision.candidate);
-      const carried = labels.size === 0 ? undefined : labels;
+      const carried = labels?.size === 0 ? undefined : labels;
       this.dependencies.checkIns.add(kind, id, Date.now(), carried);
     }
     return settled;

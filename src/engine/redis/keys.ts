@@ -43,6 +43,9 @@ export const keys = {
   /** Pub/sub channel, not a key: JSON announcements of all apps. */
   announcements: 'sluice:announcements',
 
+  /** Pub/sub channel, not a key: JSON news of devices whose labels changed. */
+  labelNews: 'sluice:label-news',
+
   /** Pub/sub channel, not a key: JSON activity for the live feed. */
   activity: 'sluice:activity',
 } as const;
