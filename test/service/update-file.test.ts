@@ -208,6 +208,22 @@ describeOnBackends('update files', (backend) => {
       ]);
     });
 
+    it('lists an installer before a portable build of the same arch, and no arch before another', async () => {
+      const artifacts = [
+        artifact('windows', undefined, 'App.1.0.0.exe'),
+        artifact('windows', 'x64', 'App.1.0.0-x64.exe'),
+        artifact('windows', 'x64', 'App_1.0.0_x64-setup.exe'),
+        artifact('windows', undefined, 'App%20Setup%201.0.0.exe'),
+      ];
+      const tenant = await tenantWith(['1.0.0', { artifacts }]);
+      expect(await names(tenant, 'latest.yml')).toEqual([
+        'App%20Setup%201.0.0.exe',
+        'App.1.0.0.exe',
+        'App_1.0.0_x64-setup.exe',
+        'App.1.0.0-x64.exe',
+      ]);
+    });
+
     it('a Linux file has its own arch, then what runs on several, and no other', async () => {
       const artifacts = [
         artifact('linux', undefined, 'all.AppImage'),
