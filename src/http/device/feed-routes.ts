@@ -19,7 +19,12 @@ const OPEN_TO_ALL: Headers = [
   ['Access-Control-Expose-Headers', 'ETag, Retry-After'],
 ];
 /** The 60 s are the reader's; this node has every change at once. */
-const FEED_HEADERS: Headers = [...OPEN_TO_ALL, ['Cache-Control', 'public, max-age=60']];
+const FEED_HEADERS: Headers = [
+  ...OPEN_TO_ALL,
+  ['Cache-Control', 'public, max-age=60'],
+  // Notes are a publisher's: no browser shall take them for a page, whatever they look like.
+  ['X-Content-Type-Options', 'nosniff'],
+];
 /** What a 404 says is unknown may be there a second later. */
 const REFUSAL_HEADERS: Headers = [...OPEN_TO_ALL, ['Cache-Control', 'no-store']];
 /** For scripts that send `If-None-Match` themselves, or a device id with everything. */

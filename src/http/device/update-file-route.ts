@@ -18,7 +18,10 @@ import { pathSegments } from './path-segments.ts';
 const DEVICE_HEADERS = ['x-service-device', 'x-user-staging-id'];
 const CONTENT_TYPE = 'text/yaml; charset=utf-8';
 /** The answer is this device's: it may keep it, but has to ask whether it still holds. */
-const CACHING = [['Cache-Control', 'private, no-cache']] as const;
+const HEADERS = [
+  ['Cache-Control', 'private, no-cache'],
+  ['X-Content-Type-Options', 'nosniff'],
+] as const;
 
 /** Builds the handlers for GET and HEAD below `/e/`. */
 export function createUpdateFileRoute(
@@ -30,7 +33,7 @@ export function createUpdateFileRoute(
     if (candidate === undefined) return refusalReply(fail('noReleaseOffered'));
     const file = files.get(candidate) ?? tagBody(Buffer.from(electronFeed(candidate), 'utf8'));
     files.set(candidate, file);
-    return conditionalReply(ifNoneMatch, file, CONTENT_TYPE, CACHING);
+    return conditionalReply(ifNoneMatch, file, CONTENT_TYPE, HEADERS);
   };
   const parse = parseUpdateFilePath;
   const question = { parse, deviceHeaders: DEVICE_HEADERS, isConditional: true, reply };
