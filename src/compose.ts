@@ -13,6 +13,7 @@ import { createRedisEngine } from './engine/redis/redis-engine.ts';
 import { consoleFiles } from './http/console/console-files.ts';
 import { consoleRoutes } from './http/console/console-routes.ts';
 import { CHECK_PLACEHOLDER, createCheckRoute } from './http/device/check-route.ts';
+import { DeviceGate } from './http/device/device-gate.ts';
 import { feedRoutes } from './http/device/feed-routes.ts';
 import { createUpdateFileRoute, UPDATE_FILE_PLACEHOLDER } from './http/device/update-file-route.ts';
 import { healthRoutes } from './http/health-routes.ts';
@@ -36,6 +37,7 @@ import { DeviceLabels } from './operations/device-labels.ts';
 import { ExplainDecision } from './operations/explain-decision.ts';
 import { FirstOffers } from './operations/first-offer.ts';
 import { KeyUses } from './operations/key-uses.ts';
+import { LimitDevices } from './operations/limit-devices.ts';
 import { LiveFeed } from './operations/live-feed.ts';
 import { LoginThrottle, type ThrottleDependencies } from './operations/login-throttle.ts';
 import { Members } from './operations/members.ts';
@@ -162,6 +164,7 @@ function assemble(
   const readiness = new Readiness(ledger, engine, isShared, catalogs, lastGood);
   const traffic = new Traffic(log, metrics.requests);
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
+  const gate = assembleGate(config, metrics, engine);
   const alone = createMemoryEngine();
   const keyUses = new KeyUses(ledger, rareLog);
   const keys = new AuthenticateKey(ledger, (keyId) => keyUses.note(keyId));
@@ -171,7 +174,7 @@ function assemble(
   const routes = [
     CHECK_PLACEHOLDER,
     UPDATE_FILE_PLACEHOLDER,
-    ...feedRoutes(catalogs, address),
+    ...feedRoutes(catalogs, gate, address),
     ...healthRoutes(() => readiness.obstacle(), metrics.registry),
     ...manageRoutes({ ...guards, ledger, spread }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
@@ -191,11 +194,12 @@ function assemble(
   return {
     handlers: {
       direct: {
-        '/u': createCheckRoute(check, traffic),
-        '/e': createUpdateFileRoute(check, traffic),
+        '/u': createCheckRoute({ check, gate, traffic }),
+        '/e': createUpdateFileRoute({ check, gate, traffic }),
       },
       router: createRouter(routes, traffic),
     },
+    gate,
     refresher: new CatalogRefresher(catalogs, ledger, metrics, log),
     lastGood,
     readiness,
@@ -234,6 +238,18 @@ function assemblePeople(config: Config, stores: ThrottleDependencies & { ledger:
   return { accounts, members, publicUrl, trustProxy };
 }
 
+/** What every request of a device passes; without Redis there is no other process to settle with. */
+function assembleGate(config: Config, metrics: Metrics, engine: Engine): DeviceGate {
+  const isShared = config.redisUrl !== undefined;
+  const limit = new LimitDevices({ engine, isShared, metrics });
+  metrics.gauge(
+    'sluice_devices_busy',
+    'Devices that call too often to be counted in passing',
+    () => limit.windows.busyCount,
+  );
+  return new DeviceGate(limit, config.trustProxy);
+}
+
 /** What records the fleet: from the check to the engine, from the engine to the ledger. */
 function assembleFleet(config: Config, log: Log, metrics: Metrics, ledger: Ledger, engine: Engine) {
   const live = new LiveFeed(engine, metrics, log);
@@ -251,6 +267,7 @@ function assembleFleet(config: Config, log: Log, metrics: Metrics, ledger: Ledge
     checkIns,
     live,
     start() {
+      labels.start();
       live.start();
       checkIns.start(CHECK_IN_INTERVAL_MS);
       drain.start();

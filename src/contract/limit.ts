@@ -2,6 +2,9 @@
 
 export const LIMIT = {
   managementRequestsPerMinute: 300,
+  deviceRequestsPerMinute: 120,
+  /** What a process lets a device have in a minute before it asks what the other processes let it have. */
+  deviceAllowancePerMinute: 12,
   rateWindowMs: 60_000,
 
   labelCountMax: 16,

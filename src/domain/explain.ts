@@ -1,6 +1,7 @@
 // A decision with its reasons, release by release, for people: what `decide` would say, and why every release
 // above (or, on the way back, below) the one that runs is or is not the one. Pure, like the decision.
 
+import { NO_ARCH } from './artifact.ts';
 import type { CompiledRelease } from './catalog.ts';
 import { COHORT_BUCKETS, cohortBucket } from './cohort.ts';
 import { type Device, decide, obstacleFor } from './decide.ts';
@@ -107,7 +108,9 @@ function sentence(
         ? 'Offered: the version it runs was rolled back, and this is the highest below it that fits.'
         : 'Offered: the highest version that fits.';
     case 'no-artifact':
-      return `It has no artifact for ${fields.platform}${fields.arch === '' ? '' : `/${fields.arch}`}.`;
+      return fields.arch === NO_ARCH
+        ? `It has no artifact for ${fields.platform} devices that tell no architecture.`
+        : `It has no artifact for ${fields.platform}/${fields.arch}.`;
     case 'not-targeted':
       return `It is targeted, and this device does not match: ${unmetConditions(
         source.targets,

@@ -28,6 +28,12 @@ export class Metrics {
     'Webhook deliveries by outcome',
     'outcome',
   );
+  /** What the device limit did: requests refused, requests that the engine was asked about. */
+  readonly deviceLimit = this.tally(
+    'sluice_device_limit_total',
+    'Device requests refused, and settled with other processes',
+    'outcome',
+  );
   /** Faults of stores that were survived, by where they showed. */
   readonly faults = this.tally(
     'sluice_store_faults_total',

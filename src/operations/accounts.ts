@@ -63,14 +63,15 @@ export class Accounts {
   /** The session of a token that is neither expired nor idle for too long. */
   async find(token: string | undefined): Promise<Session | undefined> {
     const hash = tokenHash(token);
-    if (hash === undefined) return undefined;
-    const now = this.dependencies.now();
-    const found = await this.gate.pass(() =>
-      this.dependencies.ledger.findSession(hash, iso(now), iso(now - LIMIT.sessionIdleMs)),
-    );
-    if (found === undefined) return undefined;
+    const found = hash === undefined ? undefined : await this.lookUp(hash);
+    if (hash === undefined || found === undefined) return undefined;
     const { passwordHash, ...account } = found;
     return { account, passwordHash, tokenHash: hash };
+  }
+
+  /** Whether a session that was found once still is one. */
+  async isOpen({ tokenHash: hash }: Session): Promise<boolean> {
+    return (await this.lookUp(hash)) !== undefined;
   }
 
   /** Undefined is the operator. */
@@ -154,6 +155,12 @@ export class Accounts {
     };
     const isOpen = await this.dependencies.ledger.openSession(account.id, passwordHash, session);
     return isOpen ? { account, token } : fail('wrongLogin');
+  }
+
+  private lookUp(hash: string): Promise<StoredAccount | undefined> {
+    const now = this.dependencies.now();
+    const idleSince = iso(now - LIMIT.sessionIdleMs);
+    return this.gate.pass(() => this.dependencies.ledger.findSession(hash, iso(now), idleSince));
   }
 }
 

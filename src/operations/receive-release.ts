@@ -3,8 +3,9 @@
 
 import { type Failure, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
-import type { Artifact, Release } from '../contract/resource.ts';
+import type { Release } from '../contract/resource.ts';
 import { classifyAsset } from '../domain/asset.ts';
+import type { SnapshotArtifact } from '../domain/serving-snapshot.ts';
 import { parseVersion } from '../domain/version.ts';
 import type { Actor, Ledger, ReleaseName } from '../ports/ledger.ts';
 import type { SpreadChange } from './spread-change.ts';
@@ -15,6 +16,8 @@ export type AnnouncedAsset = {
   readonly url: string;
   /** Bytes. */
   readonly size: number | undefined;
+  /** Lower-case hex. */
+  readonly sha256: string | undefined;
   /** False while it is still being uploaded, or when that failed. */
   readonly isUploaded: boolean;
 };
@@ -78,7 +81,7 @@ type Publishing = {
   readonly spread: SpreadChange;
   readonly webhook: OpenWebhook;
   readonly name: ReleaseName;
-  readonly artifacts: readonly Artifact[];
+  readonly artifacts: readonly SnapshotArtifact[];
 };
 
 async function publish(
@@ -131,13 +134,14 @@ function unlessUnknown(failure: Failure, { channel }: ReleaseName): Outcome<Rece
 
 /** Those that devices can install, in the order they were announced, as many as a release may have. */
 function artifactsOf(assets: readonly AnnouncedAsset[]): {
-  readonly artifacts: readonly Artifact[];
+  readonly artifacts: readonly SnapshotArtifact[];
   readonly leftOut: number;
 } {
-  const all = assets.flatMap(({ name, url, size, isUploaded }): Artifact[] => {
+  const all = assets.flatMap(({ name, url, size, sha256, isUploaded }): SnapshotArtifact[] => {
     const target = isUploaded ? classifyAsset(name) : undefined;
     if (target === undefined) return [];
-    return [{ ...target, url, ...(size === undefined ? {} : { size }) }];
+    const sizePart = size === undefined ? {} : { size };
+    return [{ ...target, url, ...sizePart, ...(sha256 === undefined ? {} : { sha256 }) }];
   });
   const artifacts = all.slice(0, LIMIT.artifactCountMax);
   return { artifacts, leftOut: all.length - artifacts.length };

@@ -9,7 +9,6 @@ import type { Outcome } from '../contract/failure.ts';
 import type {
   ApiKey,
   App,
-  Artifact,
   Channel,
   ChannelUpdateMode,
   Organization,
@@ -19,7 +18,7 @@ import type {
   Targeting,
 } from '../contract/resource.ts';
 import type { Serving } from '../domain/serving.ts';
-import type { ServingSnapshot } from '../domain/serving-snapshot.ts';
+import type { ServingSnapshot, SnapshotArtifact } from '../domain/serving-snapshot.ts';
 import type { AccountLedger } from './account-ledger.ts';
 import type { AuditFilter, AuditPage, ConsoleLedger } from './console-ledger.ts';
 import type { FleetLedger } from './fleet-ledger.ts';
@@ -58,7 +57,7 @@ export type NewRelease = {
   /** Undefined takes the channel's default. */
   readonly rolloutPct: number | undefined;
   readonly targets: Targeting | null;
-  readonly artifacts: readonly Artifact[];
+  readonly artifacts: readonly SnapshotArtifact[];
 };
 
 export type ReleaseName = {

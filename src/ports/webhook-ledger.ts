@@ -2,7 +2,8 @@
 // same promises as everything else in the ledger: see `ledger.ts`.
 
 import type { Outcome } from '../contract/failure.ts';
-import type { Artifact, Release, Webhook, WebhookDelivery } from '../contract/resource.ts';
+import type { Release, Webhook, WebhookDelivery } from '../contract/resource.ts';
+import type { SnapshotArtifact } from '../domain/serving-snapshot.ts';
 import type { Actor, Changed, ReleaseName } from './ledger.ts';
 
 /** An app whose webhook is on. */
@@ -50,7 +51,7 @@ export interface WebhookLedger {
   completeRelease(
     organizationId: string,
     name: ReleaseName,
-    artifacts: readonly Artifact[],
+    artifacts: readonly SnapshotArtifact[],
     actor: Actor,
   ): Promise<Outcome<Changed<Release>>>;
 }

@@ -170,6 +170,36 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
         expect((await readStable(ledger, tenant)).revision).toBe(revision + 1);
       });
 
+      test('keep the sum they came with for the snapshot, and tell it nowhere else', async () => {
+        const sha256 = 'ab'.repeat(32);
+        const summed = { ...ARTIFACT, sha256 };
+        for (const artifacts of [[summed], []]) {
+          tenant = await createTenant(ledger);
+          const announced = await announce(INTEGRATION, { artifacts });
+          const name = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
+          const { organizationId } = tenant;
+          const completing = ledger.completeRelease(organizationId, name, [summed], INTEGRATION);
+          const { value } = expectValue(await completing);
+          expect(value.artifacts).toEqual([ARTIFACT]);
+          expect(announced.value.artifacts).toEqual(artifacts.map(() => ARTIFACT));
+          const filter = { app: tenant.app, channel: undefined, page: 1, perPage: 10 };
+          expect(await ledger.listReleases(organizationId, filter)).toMatchObject({
+            releases: [{ artifacts: [ARTIFACT] }],
+          });
+          expect((await readStable(ledger, tenant)).releases[0]?.artifacts).toEqual([summed]);
+        }
+      });
+
+      test.each(['AB'.repeat(32), 'ab'.repeat(31), 'sha256', ''])(
+        'have a sum of 64 lower-case hex digits or none: %j is refused',
+        async (sha256) => {
+          await expect(
+            announce(INTEGRATION, { artifacts: [{ ...ARTIFACT, sha256 }] }),
+          ).rejects.toThrow(/sha256/);
+          expect((await readStable(ledger, tenant)).releases).toEqual([]);
+        },
+      );
+
       test('never change a release of a key, of an operator, or with artifacts', async () => {
         for (const [actor, artifacts] of [
           [PUBLISHER, []],

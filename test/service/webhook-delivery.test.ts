@@ -221,6 +221,9 @@ describeOnBackends('GitHub webhook', (backend) => {
         const channel = payload.release.prerelease ? 'beta' : 'stable';
         const landed = (await releases()).map((each) => [each.channel, each.version, each.notes]);
         expect(landed).toEqual(isNews ? [[channel, '0.0.1', '']] : []);
+        // They name archives of the source (`zipball_url`), which are no assets.
+        expect(payload.release).toHaveProperty('zipball_url');
+        expect((await releases()).flatMap(({ artifacts }) => artifacts)).toEqual([]);
       },
     );
 

@@ -5,8 +5,10 @@ import { LRUCache } from 'lru-cache';
 import { countOffered, type ServingSnapshot } from '../../domain/serving-snapshot.ts';
 import type { Activity } from '../../ports/activity-feed.ts';
 import type { Announcement, Engine, RateDecision } from '../../ports/engine.ts';
+import type { LabelNews } from '../../ports/label-cache.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { createMemoryCheckIns } from './memory-check-ins.ts';
+import { createMemoryDeviceRates } from './memory-device-rates.ts';
 import { createMemoryLabels } from './memory-labels.ts';
 
 // Both bounds hold against strangers who invent names. What falls out is read again from the ledger
@@ -23,8 +25,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   const now = options.now ?? (() => performance.now());
   const snapshots = new LRUCache<string, ServingSnapshot>({ max: SNAPSHOT_COUNT_MAX });
   const rates = createRateWindows(now, assertOpen);
-  const announcements = createListeners<Announcement>();
-  const activities = createListeners<readonly Activity[]>();
+  const news = createNews(assertOpen);
   let isClosed = false;
 
   function assertOpen(): void {
@@ -37,6 +38,8 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
     ...checkIns.queue,
     ...createMemoryLabels(now, assertOpen),
     ...rates.counter,
+    ...createMemoryDeviceRates(now, assertOpen),
+    ...news.port,
 
     async putSnapshot(snapshot) {
       assertOpen();
@@ -52,29 +55,13 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       return snapshots.get(channelName(appRef, channel));
     },
 
-    async announce(announcement) {
-      assertOpen();
-      announcements.tell(announcement);
-    },
-
-    async shareActivity(shared) {
-      assertOpen();
-      activities.tell(shared);
-    },
-
-    onActivity: activities.add,
-
-    // Nothing is ever missed within one process, so `onResumed` has no occasion.
-    subscribe: announcements.add,
-
     async isReachable() {
       return !isClosed;
     },
 
     async close() {
       isClosed = true;
-      announcements.close();
-      activities.close();
+      news.close();
       snapshots.clear();
       rates.clear();
       checkIns.close();
@@ -100,6 +87,35 @@ function createRateWindows(now: () => number, assertOpen: () => void) {
     },
   };
   return { counter, clear: () => windows.clear() };
+}
+
+/** What travels by pub/sub where there are several nodes. */
+function createNews(assertOpen: () => void) {
+  const announcements = createListeners<Announcement>();
+  const activities = createListeners<readonly Activity[]>();
+  const labelNews = createListeners<readonly LabelNews[]>();
+  function teller<Message>(listeners: { tell(message: Message): void }) {
+    return async (message: Message): Promise<void> => {
+      assertOpen();
+      listeners.tell(message);
+    };
+  }
+  return {
+    // Nothing is ever missed within one process, so `onResumed` has no occasion.
+    port: {
+      announce: teller(announcements),
+      subscribe: announcements.add,
+      shareActivity: teller(activities),
+      onActivity: activities.add,
+      tellLabels: teller(labelNews),
+      onLabels: labelNews.add,
+    },
+    close(): void {
+      announcements.close();
+      activities.close();
+      labelNews.close();
+    },
+  };
 }
 
 /** Who hears one kind of message. */

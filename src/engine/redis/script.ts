@@ -11,6 +11,7 @@ export const SCRIPTS = {
   announce: load('announce'),
   countRequest: load('count-request'),
   forgetRequests: load('forget-requests'),
+  settleDevices: load('settle-devices'),
   putLabels: load('put-labels'),
   appendCheckIns: load('append-check-ins'),
   takeCheckIns: load('take-check-ins'),

@@ -34,7 +34,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
     ...sessionRoutes({ ...dependencies, admit }),
     ...organizationRoutes(routes, dependencies),
     ...appRoutes(routes, dependencies),
-    ...fleetConsoleRoutes(routes, { fleet, explainer, access }),
+    ...fleetConsoleRoutes(routes, { fleet, explainer, access, accounts }),
     ...webhookConsoleRoutes(routes, webhooks),
   ];
 }

@@ -7,6 +7,7 @@ import { ADOPTION_STEPS } from '../../contract/resource.ts';
 import { foldPlatform } from '../../domain/artifact.ts';
 import { parseVersion } from '../../domain/version.ts';
 import type { Access, Visitor } from '../../operations/access.ts';
+import type { Accounts } from '../../operations/accounts.ts';
 import type { ExplainDecision } from '../../operations/explain-decision.ts';
 import type { ViewFleet } from '../../operations/view-fleet.ts';
 import type { AppStanding } from '../../ports/account-ledger.ts';
@@ -15,6 +16,7 @@ import type { Route } from '../router.ts';
 import { nameField, textField } from '../shape/field.ts';
 import { streaming } from './admit.ts';
 import type { ConsoleRoutes } from './console-route.ts';
+import { whileAllowed } from './while-allowed.ts';
 
 const NOT_A_TIME = 'Must be an RFC 3339 time';
 /** In UTC, where PostgreSQL knows every time of the years 1 to 9999; of some offsets it would know none. */
@@ -56,15 +58,13 @@ export type FleetConsoleDependencies = {
   readonly fleet: ViewFleet;
   readonly explainer: ExplainDecision;
   readonly access: Access;
+  readonly accounts: Accounts;
 };
-
-/** How long somebody who may no longer see an app goes on hearing of it. */
-const RECHECK_MS = 10_000;
 
 /** The fleet's routes below `/console/api`. */
 export function fleetConsoleRoutes(
   routes: ConsoleRoutes,
-  { fleet, explainer, access }: FleetConsoleDependencies,
+  { fleet, explainer, access, accounts }: FleetConsoleDependencies,
 ): readonly Route[] {
   const get = <Shape extends z.ZodType<{ readonly app: string }>>(
     path: string,
@@ -91,30 +91,10 @@ export function fleetConsoleRoutes(
     get('live', appQuery, async ({ app, visitor }) => {
       const source: Outcome<EventSource> = await fleet.watch(app.id);
       if (isFailure(source)) return source;
-      const mayWatch = async () => !isFailure(await access.toApp(visitor, app.id, 'viewer'));
+      const mayWatch = async () =>
+        (visitor.session === undefined || (await accounts.isOpen(visitor.session))) &&
+        !isFailure(await access.toApp(visitor, app.id, 'viewer'));
       return streaming(whileAllowed(source, mayWatch));
     }),
   ];
-}
-
-/** The events, until the reader may no longer see them: an open stream outlives the request that began it. */
-function whileAllowed(source: EventSource, mayWatch: () => Promise<boolean>): EventSource {
-  return (sink) => {
-    let stop: (() => void) | undefined = source(sink);
-    const end = (): void => {
-      clearInterval(timer);
-      stop?.();
-      stop = undefined;
-    };
-    const timer = setInterval(() => {
-      mayWatch().then(
-        (isAllowed) => {
-          if (!isAllowed) end();
-        },
-        // The ledger is away: nothing was taken away either, as far as anybody knows.
-        () => undefined,
-      );
-    }, RECHECK_MS);
-    return end;
-  };
 }

@@ -9,7 +9,8 @@ const NETWORK_GROUPS = 4;
 
 /**
  * What to limit a client by: its IPv4 address, or the /64 of its IPv6 address, of which one household or
- * machine has all. `socketAddress` is the peer's, as text; `forwardedFor` the header, '' when absent;
+ * machine has all. `socketAddress` is the peer's, as text; `forwardedFor` the header, all of its lines with
+ * commas between them, '' when absent;
  * `trustedProxies` how many proxies to believe.
  *
  * Each proxy appends the address of its own peer, so with n proxies the client is the n-th entry from the

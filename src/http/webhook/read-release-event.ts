@@ -9,6 +9,7 @@ import { parseShape, readJson } from '../shape/parse-shape.ts';
 import { formField } from './form-field.ts';
 
 const FORM_TYPE = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i;
+const SHA256_DIGEST = /^sha256:([0-9a-f]{64})$/i;
 /** What GitHub lets a release have, with room to spare. */
 const ASSETS_MAX = 10_000;
 
@@ -16,6 +17,7 @@ const assetShape = z.object({
   name: z.string(),
   browser_download_url: urlField,
   size: z.int().min(0).nullish(),
+  digest: z.string().nullish(),
   state: z.string().nullish(),
 });
 
@@ -49,14 +51,20 @@ export function readReleaseEvent(
     isDraft: draft,
     isPrerelease: prerelease,
     notes: notes ?? '',
-    assets: assets.map(({ name, browser_download_url: url, size, state }) => ({
+    assets: assets.map(({ name, browser_download_url: url, size, digest, state }) => ({
       name,
       url,
       size: size ?? undefined,
+      sha256: sha256Of(digest ?? ''),
       // Payloads from before GitHub had this field have uploaded assets only.
       isUploaded: (state ?? 'uploaded') === 'uploaded',
     })),
   };
+}
+
+/** The sum in `sha256:<hex>`, lower-case. Any other digest is as good as none, and no reason to refuse. */
+function sha256Of(digest: string): string | undefined {
+  return SHA256_DIGEST.exec(digest)?.[1]?.toLowerCase();
 }
 
 function readPayload(body: Buffer, contentType: string | undefined): Outcome<unknown> {

@@ -28,6 +28,10 @@ CREATE TABLE webhook_deliveries (
 
 CREATE INDEX webhook_deliveries_newest_first ON webhook_deliveries (app_id, id DESC);
 
+-- Lower-case hex: what the code-hosting service says of an asset, which says no SHA-512. For update files only,
+-- never in an answer of its own.
+ALTER TABLE artifacts ADD COLUMN sha256 text COLLATE "C" CHECK (sha256 ~ '^[0-9a-f]{64}$');
+
 ALTER TABLE releases ADD COLUMN source text COLLATE "C" NOT NULL DEFAULT 'api'
   CHECK (source IN ('api', 'webhook'));
 

@@ -1,7 +1,8 @@
 // The artifacts of a release whose webhook event came before its assets were uploaded.
 
 import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
-import type { Artifact, Release } from '../../contract/resource.ts';
+import type { Release } from '../../contract/resource.ts';
+import type { SnapshotArtifact } from '../../domain/serving-snapshot.ts';
 import type { Actor, Changed, ReleaseName } from '../../ports/ledger.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
@@ -26,7 +27,7 @@ export function completeRelease(
   database: Database,
   organizationId: string,
   name: ReleaseName,
-  artifacts: readonly Artifact[],
+  artifacts: readonly SnapshotArtifact[],
   actor: Actor,
 ): Promise<Outcome<Changed<Release>>> {
   return atomically(database, async (sql) => {
