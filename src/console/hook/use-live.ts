@@ -1,7 +1,7 @@
 // The live feed of an app's check-ins. However many come, what is kept is bounded, and the page is told twice
 // a second at most.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { LiveActivity, LiveSample } from '../api/resource.ts';
 import { queryText } from '../format/query-text.ts';
 
@@ -22,18 +22,20 @@ const RATE_WINDOW_MS = 4000;
 /** Listens while the component is there; shows what it heard unless paused. */
 export function useLive(app: string, isPaused: boolean): Live {
   const [live, setLive] = useState<Live>({ state: 'connecting', rate: 0, rows: [] });
+  const feed = useRef<Feed>();
   useEffect(() => {
-    const feed = new Feed(app);
+    const opened = new Feed(app);
+    feed.current = opened;
+    return () => opened.close();
+  }, [app]);
+  useEffect(() => {
     const timer = setInterval(() => {
-      if (document.visibilityState === 'hidden') return;
-      const news = feed.take();
-      setLive((before) => (isPaused ? { ...before, state: news.state } : merged(before, news)));
+      if (document.visibilityState === 'hidden' || isPaused) return;
+      const news = feed.current?.take();
+      if (news !== undefined) setLive((before) => merged(before, news));
     }, RENDER_MS);
-    return () => {
-      clearInterval(timer);
-      feed.close();
-    };
-  }, [app, isPaused]);
+    return () => clearInterval(timer);
+  }, [isPaused]);
   return live;
 }
 

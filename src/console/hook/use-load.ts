@@ -45,7 +45,11 @@ export function useLoad<Value>(path: string | null, everyMs = 0): Loaded<Value> 
   }, [path]);
   useEffect(() => {
     const known = path === null ? undefined : recall<Value>(path);
-    if (known !== undefined) setState({ seen: known, error: undefined });
+    if (known !== undefined) {
+      setState((before) =>
+        before.seen?.path === path ? before : { seen: known, error: undefined },
+      );
+    }
     void load();
     return () => {
       turn.current += 1;
@@ -72,9 +76,13 @@ function useRepetition(load: () => Promise<void>, everyMs: number): void {
     if (everyMs === 0) return undefined;
     let timer: ReturnType<typeof setTimeout>;
     let isOver = false;
+    let isReading = false;
     const again = async () => {
+      if (isReading) return;
       clearTimeout(timer);
+      isReading = true;
       if (document.visibilityState === 'visible') await load();
+      isReading = false;
       if (!isOver) timer = setTimeout(again, everyMs);
     };
     const whenShown = () => {

@@ -66,7 +66,7 @@ function ReleaseView(props: {
         }
         actions={<ReleaseControls name={name} details={details} onDone={reload} />}
       />
-      <DeviceFigures details={details} />
+      <DeviceFigures name={name} details={details} />
       <div class="split">
         <div>
           <RolloutCard name={name} release={release} onDone={reload} />
@@ -82,13 +82,19 @@ function ReleaseView(props: {
   );
 }
 
-function DeviceFigures({ details: { devices } }: { details: ReleaseDetails }) {
-  const { on, offered, offeredIsEstimate, below, fleet } = devices;
+function DeviceFigures({ name, details }: { name: ReleaseName; details: ReleaseDetails }) {
+  const { on, offered, offeredIsEstimate, below, fleet } = details.devices;
+  const { app, channel, version } = name;
+  const devicesOn = `${consolePath.fleet(app)}${queryText({ version, channel })}#devices`;
   return (
     <dl class="figures">
       <FigureTile
         label="On it"
-        value={numberText(on)}
+        value={
+          <a href={devicesOn} title={`Show the devices on ${version}`}>
+            {numberText(on)}
+          </a>
+        }
         note={`${shareText(on, fleet)} of the fleet`}
       />
       <FigureTile
