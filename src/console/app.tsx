@@ -22,6 +22,7 @@ import { useSession } from './session/use-session.ts';
 
 const INVITATION = /^\/console\/invitation\/([^/]+)$/;
 
+/** Everything, from the theme down. */
 export function App() {
   return (
     <ThemeContext.Provider value={useThemeState()}>

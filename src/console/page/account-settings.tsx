@@ -10,6 +10,7 @@ import { Notice } from '../part/notice.tsx';
 import { PASSWORD_HINT } from '../session/password-hint.ts';
 import { useSession } from '../session/use-session.ts';
 
+/** What is about the person, whatever the organization. */
 export function AccountSettings() {
   const { account, refresh } = useSession();
   const signOutEverywhere = async () => {

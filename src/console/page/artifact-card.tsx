@@ -28,6 +28,7 @@ const COLUMNS: readonly Column<Artifact>[] = [
   { label: 'Address', render: ({ url }) => <Address url={url} /> },
 ];
 
+/** A row for each; an address is one to follow. */
 export function ArtifactCard({ artifacts }: { artifacts: readonly Artifact[] }) {
   return (
     <Card title="Artifacts" isFlush>

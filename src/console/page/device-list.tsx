@@ -19,6 +19,7 @@ const REFRESH_MS = 5000;
 const PLACE = 'devices';
 const PAGE_SIZE = 25;
 
+/** A page of the devices that fit the filters, with the filters. */
 export function DeviceList({ app }: { app: AppSummary }) {
   const { query, url } = useLocation();
   const { version, channel, platform, label, seen, after } = query;

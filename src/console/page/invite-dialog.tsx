@@ -14,6 +14,7 @@ import { ROLE_OPTIONS } from './role-options.ts';
 
 type Invited = { readonly url: string; readonly expiresAt: string };
 
+/** `onInvited` is told when there is an invitation more. */
 export function InviteDialog(props: {
   org: string;
   onInvited: () => Promise<void>;

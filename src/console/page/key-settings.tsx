@@ -19,6 +19,7 @@ import { MintKeyDialog } from './mint-key-dialog.tsx';
 
 const REFRESH_MS = 10_000;
 
+/** Owners mint and revoke; everybody sees which there are. */
 export function KeySettings() {
   const { id: org } = useOrganization();
   const mayChange = useMay('owner');
@@ -67,26 +68,36 @@ export function KeySettings() {
         />
       )}
       {revoked !== undefined && (
-        <ConfirmDialog
-          title="Revoke key"
-          verb="Revoke key"
-          onConfirm={async () => {
+        <RevokeKey
+          revoked={revoked}
+          onRevoke={async () => {
             await call('POST', `keys/${encodeURIComponent(revoked.id)}/revoke`);
             await keys.reload();
           }}
           onClose={() => setRevoked(undefined)}
-        >
-          <p>
-            Calls with{' '}
-            <strong>
-              <Name text={revoked.name} />
-            </strong>{' '}
-            are refused from now on, for good. It was last used:{' '}
-            <Time at={revoked.lastUsedAt} never="never" />.
-          </p>
-        </ConfirmDialog>
+        />
       )}
     </Card>
+  );
+}
+
+function RevokeKey(props: {
+  revoked: ListedKey;
+  onRevoke: () => Promise<void>;
+  onClose: () => void;
+}) {
+  const { revoked, onRevoke, onClose } = props;
+  return (
+    <ConfirmDialog title="Revoke key" verb="Revoke key" onConfirm={onRevoke} onClose={onClose}>
+      <p>
+        Calls with{' '}
+        <strong>
+          <Name text={revoked.name} />
+        </strong>{' '}
+        are refused from now on, for good. It was last used:{' '}
+        <Time at={revoked.lastUsedAt} never="never" />.
+      </p>
+    </ConfirmDialog>
   );
 }
 

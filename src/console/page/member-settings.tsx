@@ -22,6 +22,7 @@ import { ROLE_OPTIONS } from './role-options.ts';
 
 const REFRESH_MS = 15_000;
 
+/** Owners invite, give roles and remove; everybody sees who is there. */
 export function MemberSettings() {
   const { id: org } = useOrganization();
   const { account, refresh } = useSession();
@@ -72,24 +73,39 @@ export function MemberSettings() {
         )}
       </LoadedView>
       {removed !== undefined && (
-        <ConfirmDialog
-          title="Remove member"
-          verb="Remove member"
-          onConfirm={() => change('DELETE', removed)}
+        <RemoveMember
+          member={removed}
+          onRemove={() => change('DELETE', removed)}
           onClose={() => setRemoved(undefined)}
-        >
-          <p>
-            <strong>
-              <Name text={removed.account.name} />
-            </strong>{' '}
-            no longer sees anything of this organization, from now on.
-          </p>
-        </ConfirmDialog>
+        />
       )}
       {isInviting && (
         <InviteDialog org={org} onInvited={members.reload} onClose={() => setInviting(false)} />
       )}
     </>
+  );
+}
+
+function RemoveMember(props: {
+  member: Member;
+  onRemove: () => Promise<void>;
+  onClose: () => void;
+}) {
+  const { member, onRemove, onClose } = props;
+  return (
+    <ConfirmDialog
+      title="Remove member"
+      verb="Remove member"
+      onConfirm={onRemove}
+      onClose={onClose}
+    >
+      <p>
+        <strong>
+          <Name text={member.account.name} />
+        </strong>{' '}
+        no longer sees anything of this organization, from now on.
+      </p>
+    </ConfirmDialog>
   );
 }
 

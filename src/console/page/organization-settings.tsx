@@ -8,6 +8,7 @@ import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { useMay, useOrganization, useSession } from '../session/use-session.ts';
 
+/** Owners rename; everybody may make another one. */
 export function OrganizationSettings() {
   const organization = useOrganization();
   const { refresh } = useSession();

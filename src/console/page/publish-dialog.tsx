@@ -22,6 +22,13 @@ const STATES = [
   { value: 'paused', label: 'Hold it back (paused)' },
 ] as const;
 
+type Fields = {
+  readonly version: string;
+  readonly notes: string;
+  readonly rollout: string;
+  readonly status: 'published' | 'paused';
+};
+
 /** Leads to the new release. */
 export function PublishDialog(props: {
   app: AppSummary;
@@ -32,24 +39,24 @@ export function PublishDialog(props: {
   const { app, channel, defaultRollout, onClose } = props;
   const { route } = useLocation();
   const labels = useLoad<FleetLabels>(`labels${queryText({ app: app.ref })}`);
-  const [version, setVersion] = useState('');
-  const [notes, setNotes] = useState('');
-  const [rollout, setRollout] = useState(String(defaultRollout));
-  const [status, setStatus] = useState<'published' | 'paused'>('published');
+  const [fields, setFields] = useState<Fields>({
+    version: '',
+    notes: '',
+    rollout: String(defaultRollout),
+    status: 'published',
+  });
   const [artifacts, setArtifacts] = useState<readonly ArtifactDraft[]>([NEW_ARTIFACT]);
   const [draft, setDraft] = useState(targetingDraft(null));
   const publish = async () => {
     await call('POST', 'releases', {
       app: app.ref,
       channel,
-      version,
-      notes,
-      rollout: Number(rollout),
-      status,
+      ...fields,
+      rollout: Number(fields.rollout),
       targets: targetingOf(draft),
       artifacts: artifacts.map(artifactOf).filter((artifact) => artifact !== undefined),
     });
-    route(consolePath.release(app.ref, channel, version));
+    route(consolePath.release(app.ref, channel, fields.version));
   };
   return (
     <Dialog title={`Publish to ${channel}`} isWide onClose={onClose}>
@@ -60,28 +67,7 @@ export function PublishDialog(props: {
         isDeliberate
         obstacle={draftObstacle(draft)}
       >
-        <div class="columns">
-          <Field
-            label="Version"
-            value={version}
-            onInput={setVersion}
-            placeholder="1.4.0"
-            isRequired
-            isFocused
-            isCode
-          />
-          <Field
-            label="Roll-out (%)"
-            type="number"
-            min={0}
-            max={100}
-            value={rollout}
-            onInput={setRollout}
-            isRequired
-          />
-          <Choice label="Then" value={status} options={STATES} onChoose={setStatus} />
-        </div>
-        <TextArea label="Notes (Markdown)" value={notes} onInput={setNotes} />
+        <HeadFields fields={fields} onChange={setFields} />
         <ArtifactRows artifacts={artifacts} onChange={setArtifacts} />
         <details class="more" open={draft.labels.length + draft.expressions.length > 0}>
           <summary>Only for some devices</summary>
@@ -89,5 +75,36 @@ export function PublishDialog(props: {
         </details>
       </Form>
     </Dialog>
+  );
+}
+
+function HeadFields(props: { fields: Fields; onChange: (fields: Fields) => void }) {
+  const { fields, onChange } = props;
+  const set = (name: keyof Fields) => (value: string) => onChange({ ...fields, [name]: value });
+  return (
+    <>
+      <div class="columns">
+        <Field
+          label="Version"
+          value={fields.version}
+          onInput={set('version')}
+          placeholder="1.4.0"
+          isRequired
+          isFocused
+          isCode
+        />
+        <Field
+          label="Roll-out (%)"
+          type="number"
+          min={0}
+          max={100}
+          value={fields.rollout}
+          onInput={set('rollout')}
+          isRequired
+        />
+        <Choice label="Then" value={fields.status} options={STATES} onChoose={set('status')} />
+      </div>
+      <TextArea label="Notes (Markdown)" value={fields.notes} onInput={set('notes')} />
+    </>
   );
 }

@@ -8,6 +8,7 @@ import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Notice } from '../part/notice.tsx';
 
+/** `onRollBack` does it. */
 export function RollbackDialog(props: {
   version: string;
   rollback: ReleaseDetails['rollback'];

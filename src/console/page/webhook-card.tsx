@@ -22,6 +22,7 @@ const REFRESH_MS = 10_000;
 
 type Enabled = { readonly url: string; readonly secret: string };
 
+/** Owners enable and disable; everybody sees what was delivered. */
 export function WebhookCard({ app }: { app: AppSummary }) {
   const webhook = useLoad<WebhookDetails>(`webhooks${queryText({ app: app.ref })}`, REFRESH_MS);
   const mayChange = useMay('owner');

@@ -2,7 +2,7 @@
 
 import { useId, useState } from 'preact/hooks';
 
-/** `locked` values stay; `options` are suggested. A value is added with Enter, a comma, or on leaving. */
+/** `locked` values stay; `options` are suggested. */
 export function ChipsInput(props: {
   label: string;
   values: readonly string[];
@@ -12,13 +12,6 @@ export function ChipsInput(props: {
   isDisabled?: boolean;
 }) {
   const { label, values, onChange, options = [], locked = [], isDisabled = false } = props;
-  const [text, setText] = useState('');
-  const id = useId();
-  const add = (value: string) => {
-    const added = value.trim();
-    setText('');
-    if (added !== '' && !values.includes(added)) onChange([...values, added]);
-  };
   return (
     <div class="chips">
       {values.map((value) => (
@@ -36,33 +29,64 @@ export function ChipsInput(props: {
         </span>
       ))}
       {!isDisabled && (
-        <input
-          aria-label={label}
-          list={`${id}-options`}
-          value={text}
+        <ValueInput
+          label={label}
           placeholder={values.length === 0 ? 'Add a value' : 'or …'}
-          dir="auto"
-          onInput={(event) => {
-            const { value } = event.currentTarget;
-            if (options.includes(value)) add(value);
-            else setText(value);
+          options={options.filter((option) => !values.includes(option))}
+          onAdd={(value) => {
+            if (!values.includes(value)) onChange([...values, value]);
           }}
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter' && event.key !== ',') return;
-            // Never sends the form: who adds values has not finished.
-            event.preventDefault();
-            add(text);
-          }}
-          onBlur={() => add(text)}
         />
       )}
-      <datalist id={`${id}-options`}>
-        {options
-          .filter((option) => !values.includes(option))
-          .map((option) => (
-            <option key={option} value={option} />
-          ))}
-      </datalist>
     </div>
   );
+}
+
+/** A value is added with Enter, with a comma, on leaving, or at once when it is picked from the options. */
+function ValueInput(props: {
+  label: string;
+  placeholder: string;
+  options: readonly string[];
+  onAdd: (value: string) => void;
+}) {
+  const { label, placeholder, options, onAdd } = props;
+  const [text, setText] = useState('');
+  const id = useId();
+  const add = (value: string) => {
+    setText('');
+    if (value.trim() !== '') onAdd(value.trim());
+  };
+  return (
+    <>
+      <input
+        aria-label={label}
+        list={id}
+        value={text}
+        placeholder={placeholder}
+        dir="auto"
+        onInput={(event) => {
+          const { value } = event.currentTarget;
+          if (isPicked(event) && options.includes(value)) add(value);
+          else setText(value);
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' && event.key !== ',') return;
+          // Never sends the form: who adds values has not finished.
+          event.preventDefault();
+          add(text);
+        }}
+        onBlur={() => add(text)}
+      />
+      <datalist id={id}>
+        {options.map((option) => (
+          <option key={option} value={option} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+/** Whether a suggestion was taken; what is typed may only begin like one (`beta`, `beta-2`). */
+function isPicked(event: Event): boolean {
+  return !(event instanceof InputEvent) || event.inputType === 'insertReplacementText';
 }

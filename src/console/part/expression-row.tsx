@@ -25,7 +25,6 @@ export function ExpressionRow(props: {
 }) {
   const { row, labels, isFrozen, onChange, onRemove } = props;
   const id = useId();
-  const operators = operatorsFor(row.key);
   const changeKey = (key: string) => {
     const isKept = operatorsFor(key).includes(row.operator);
     onChange({ ...row, key, operator: isKept ? row.operator : 'In' });
@@ -45,19 +44,11 @@ export function ExpressionRow(props: {
           <option key={key} value={key} />
         ))}
       </datalist>
-      <select
-        aria-label="Comparison"
-        value={row.operator}
-        onChange={(event) =>
-          onChange({ ...row, operator: event.currentTarget.value as TargetOperator })
-        }
-      >
-        {operators.map((operator) => (
-          <option key={operator} value={operator}>
-            {OPERATOR_WORDS[operator]}
-          </option>
-        ))}
-      </select>
+      <OperatorChoice
+        operator={row.operator}
+        operators={operatorsFor(row.key)}
+        onChoose={(operator) => onChange({ ...row, operator })}
+      />
       {takesValues(row.operator) && (
         <ChipsInput
           label={`Values of ${row.key}`}
@@ -80,5 +71,26 @@ export function ExpressionRow(props: {
         </button>
       )}
     </div>
+  );
+}
+
+function OperatorChoice(props: {
+  operator: TargetOperator;
+  operators: readonly TargetOperator[];
+  onChoose: (operator: TargetOperator) => void;
+}) {
+  const { operator, operators, onChoose } = props;
+  return (
+    <select
+      aria-label="Comparison"
+      value={operator}
+      onChange={(event) => onChoose(event.currentTarget.value as TargetOperator)}
+    >
+      {operators.map((each) => (
+        <option key={each} value={each}>
+          {OPERATOR_WORDS[each]}
+        </option>
+      ))}
+    </select>
   );
 }
