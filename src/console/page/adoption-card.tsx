@@ -7,10 +7,12 @@ import type { AdoptionPoint } from '../api/resource.ts';
 import { type AdoptionSeries, adoptionSeries, STEP_SPAN_MS } from '../format/adoption-series.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
+import { useNow } from '../hook/use-now.ts';
 import { useTheme } from '../hook/use-theme.ts';
 import { Card } from '../part/card.tsx';
 import { Empty } from '../part/empty.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
+import { Notice } from '../part/notice.tsx';
 import { AdoptionLegend } from './adoption-legend.tsx';
 import { VERSION_COLORS } from './version-colors.ts';
 
@@ -21,7 +23,7 @@ const REFRESH_MS = 10_000;
 export function AdoptionCard({ app }: { app: string }) {
   const { query } = useLocation();
   const step = STEPS.find((known) => known === query.step) ?? 'hour';
-  const since = useMemo(() => sinceOf(step), [step]);
+  const since = sinceOf(step, useNow());
   const points = useLoad<{ readonly points: readonly AdoptionPoint[] }>(
     `adoption${queryText({ app, since, step })}`,
     REFRESH_MS,
@@ -68,14 +70,15 @@ function AdoptionChart({ points, step }: { points: readonly AdoptionPoint[]; ste
     if (!next.delete(name)) next.add(name);
     setHidden(next);
   };
-  const place = usePlot(series, hidden, step, setHovered);
+  const { place, isMissing } = usePlot(series, hidden, step, setHovered);
   return (
     <>
+      {isMissing && <ReloadNotice />}
       <div
         class="plot"
         ref={place}
         role="img"
-        aria-label="Devices over time, stacked by version; the table below has the numbers"
+        aria-label="Devices over time, stacked by version; the list below has the numbers"
       />
       <AdoptionLegend
         series={series}
@@ -88,6 +91,18 @@ function AdoptionChart({ points, step }: { points: readonly AdoptionPoint[]; ste
   );
 }
 
+/** The chart's code is loaded when it is needed; after an update of the service it has another name. */
+function ReloadNotice() {
+  return (
+    <Notice tone="warn">
+      The chart could not be loaded; the console may have been updated.{' '}
+      <button type="button" class="link" onClick={() => location.reload()}>
+        Reload the page
+      </button>
+    </Notice>
+  );
+}
+
 function usePlot(
   series: AdoptionSeries,
   hidden: ReadonlySet<string>,
@@ -95,15 +110,17 @@ function usePlot(
   onHover: (index: number | undefined) => void,
 ) {
   const place = useRef<HTMLDivElement>(null);
+  const [isMissing, setMissing] = useState(false);
   const { shown } = useTheme();
   // Again for another theme, which has other colors to draw with.
   useEffect(() => {
     let destroy: (() => void) | undefined;
     let isOver = false;
     const draw = async () => {
-      const { adoptionPlot } = await import('../part/adoption-plot.ts');
+      const loaded = await import('../part/adoption-plot.ts').catch(() => undefined);
       if (isOver || place.current === null) return;
-      destroy = adoptionPlot(place.current, {
+      setMissing(loaded === undefined);
+      destroy = loaded?.adoptionPlot(place.current, {
         series,
         hidden,
         step,
@@ -117,11 +134,11 @@ function usePlot(
       destroy?.();
     };
   }, [series, hidden, step, shown, onHover]);
-  return place;
+  return { place, isMissing };
 }
 
 /** Whole hours, so that the address asked for, and with it what is kept, stays the same for a while. */
-function sinceOf(step: AdoptionStep): string {
+function sinceOf(step: AdoptionStep, nowMs: number): string {
   const hour = 3_600_000;
-  return new Date(Math.floor(Date.now() / hour) * hour - STEP_SPAN_MS[step]).toISOString();
+  return new Date(Math.floor(nowMs / hour) * hour - STEP_SPAN_MS[step]).toISOString();
 }
