@@ -1,5 +1,6 @@
-// `npm run bench -- [NAME] [--smoke] [--json FILE]`: runs benchmarks and prints their tables. Each claims
-// nothing but ratios measured side by side in one run; --smoke runs each on a few items, to see it work.
+// `npm run bench -- [NAME] [--smoke] [--json FILE]`: runs benchmarks and prints their tables. Those that
+// compare claim nothing but ratios measured side by side in one run; `console` measures what people wait for.
+// --smoke runs each on a few items, to see it work.
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
