@@ -33,7 +33,8 @@ export function AdoptionLegend(props: {
     <div class="legend">
       <p class="muted">
         {time === undefined ? '\u00a0' : FORMATS[step].format(new Date(time * 1000))}
-        {step === 'hour' ? '' : ' (UTC)'} · {numberText(sum)} seen
+        {step === 'hour' ? ' · ' : ' (UTC) · '}
+        {numberText(sum)} {step === 'hour' ? 'seen' : 'seen in an hour, on average'}
       </p>
       <ul>
         {series.versions.map(({ name, devices }, row) => (

@@ -14,7 +14,7 @@ export function ShareBar(props: {
       <span class={`share-track ${tone}`} role="img" aria-label={`${label}: ${text}`}>
         <span style={{ width }} />
       </span>
-      <span class="share-text" aria-hidden="true">
+      <span class={props.text === undefined ? 'share-text' : 'share-text wide'} aria-hidden="true">
         {text}
       </span>
     </span>
