@@ -42,12 +42,18 @@ export function ChannelPage({ app, channel }: { app: AppSummary; channel: string
         lead={details.data === undefined ? '\u00a0' : <ChannelLead details={details.data} />}
         actions={
           <>
-            {maySet && details.data !== undefined && (
-              <button type="button" class="button plain" onClick={() => setOpen('settings')}>
+            {maySet && (
+              <button
+                type="button"
+                class="button plain"
+                disabled={details.data === undefined}
+                onClick={() => setOpen('settings')}
+              >
                 Channel settings
               </button>
             )}
-            {releases.data?.total === 0 ? undefined : publish}
+            {/* Of an empty list the button is in its middle. */}
+            {releases.data !== undefined && releases.data.total > 0 && publish}
           </>
         }
       />
