@@ -3,11 +3,12 @@
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { check } from './check.ts';
 import { drain } from './drain.ts';
-import { type Benchmark, printTable } from './report.ts';
+import { type Benchmark, printTable, type Report } from './report.ts';
 import { wave } from './wave.ts';
 
-const BENCHMARKS: readonly Benchmark[] = [drain, wave];
+const BENCHMARKS: readonly Benchmark[] = [check, drain, wave];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -26,11 +27,24 @@ if (chosen.length === 0) {
   process.exit(2);
 }
 const results: Record<string, unknown> = {};
+const failures: string[] = [];
 for (const benchmark of chosen) {
   console.log(`\n${benchmark.name}: ${benchmark.title}`);
-  const rows = await benchmark.run({ isSmoke: values.smoke });
-  printTable(rows);
-  for (const line of benchmark.explanation) console.log(line);
-  results[benchmark.name] = rows;
+  const report = await reportOf(benchmark);
+  for (const { title, rows } of report.tables) {
+    if (rows.length === 0) continue;
+    if (title !== undefined) console.log(` ${title}`);
+    printTable(rows);
+  }
+  for (const line of [...benchmark.explanation, ...(report.remarks ?? [])]) console.log(line);
+  Object.assign(results, report.json ?? { [benchmark.name]: report.tables[0]?.rows });
+  if (report.failure !== undefined) failures.push(`${benchmark.name}: ${report.failure}`);
 }
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`);
+for (const failure of failures) console.error(`failed: ${failure}`);
+if (failures.length > 0) process.exitCode = 1;
+
+async function reportOf(benchmark: Benchmark): Promise<Report> {
+  const result = await benchmark.run({ isSmoke: values.smoke });
+  return 'tables' in result ? result : { tables: [{ rows: result }] };
+}

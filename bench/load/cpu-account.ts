@@ -53,7 +53,9 @@ export function processTree(root: number): number[] {
   for (const name of entriesOf('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     // The command's name comes in parentheses and may hold anything; the parent is the second field after.
-    const fields = read(`/proc/${name}/stat`)?.replace(/^.*\) /s, '').split(' ');
+    const fields = read(`/proc/${name}/stat`)
+      ?.replace(/^.*\) /s, '')
+      .split(' ');
     if (fields !== undefined) parents.set(Number(name), Number(fields[1]));
   }
   const tree = [root];
@@ -119,7 +121,9 @@ function machineCpuMs(): number {
 
 /** The two times of waited-for children, among the fields after the command's name. */
 function endedChildrenMs(pid: number): number {
-  const fields = read(`/proc/${pid}/stat`)?.replace(/^.*\) /s, '').split(' ');
+  const fields = read(`/proc/${pid}/stat`)
+    ?.replace(/^.*\) /s, '')
+    .split(' ');
   return fields === undefined ? 0 : (Number(fields[13]) + Number(fields[14])) * MS_PER_TICK;
 }
 

@@ -20,7 +20,9 @@ export function keepGcPauses(): GcPauses {
   return {
     environment: { BENCH_GC_FOLDER: folder, NODE_OPTIONS: `--import=${GC_WATCH}` },
     longestSince(pid, time) {
-      const pauses = readLines(join(folder, String(pid))).map((line) => line.split(' ').map(Number));
+      const pauses = readLines(join(folder, String(pid))).map((line) =>
+        line.split(' ').map(Number),
+      );
       return pauses.reduce(
         (longest, [at = 0, ms = 0]) => (at >= time ? Math.max(longest, ms) : longest),
         0,
@@ -32,7 +34,9 @@ export function keepGcPauses(): GcPauses {
 
 function readLines(file: string): string[] {
   try {
-    return readFileSync(file, 'utf8').split('\n').filter((line) => line !== '');
+    return readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '');
   } catch {
     // Written with the first long pause.
     return [];
