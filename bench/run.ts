@@ -3,46 +3,78 @@
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { catalog } from './catalog.ts';
+import { loadTarget } from './check/load-target.ts';
+import { readTargetSettings } from './check/target-settings.ts';
 import { check } from './check.ts';
 import { drain } from './drain.ts';
+import { propagation } from './propagation.ts';
 import { type Benchmark, printTable, type Report } from './report.ts';
 import { wave } from './wave.ts';
 
-const BENCHMARKS: readonly Benchmark[] = [check, drain, wave];
+const BENCHMARKS: readonly Benchmark[] = [check, catalog, propagation, drain, wave];
+
+const TARGET_EXPLANATION = [
+  'answered/s: answers a second; p50 to p99.9: from when a request was meant to leave until its answer, so a',
+  'stall counts for every request it kept waiting. "not sent in time": all connections were waiting for answers.',
+  'A device gets 429 above 120 requests a minute: raise --devices with --rate.',
+];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     smoke: { type: 'boolean', default: false },
     json: { type: 'string' },
+    target: { type: 'string' },
+    rate: { type: 'string', default: '100' },
+    duration: { type: 'string', default: '10' },
+    devices: { type: 'string', default: '1000' },
+    label: { type: 'string', multiple: true, default: [] },
+    'yes-i-own-this': { type: 'boolean', default: false },
   },
 });
 
 const wanted = positionals[0];
 const chosen = BENCHMARKS.filter(({ name }) => wanted === undefined || name === wanted);
 if (chosen.length === 0) {
-  console.error(
-    `no benchmark ${wanted}: there are ${BENCHMARKS.map(({ name }) => name).join(', ')}`,
-  );
-  process.exit(2);
+  refuse(`no benchmark ${wanted}: there are ${BENCHMARKS.map(({ name }) => name).join(', ')}`);
 }
 const results: Record<string, unknown> = {};
 const failures: string[] = [];
+if (values.target !== undefined) {
+  if (wanted !== 'check') refuse('--target belongs to check');
+  const settings = readTargetSettings({
+    ...values,
+    target: values.target,
+    isOwned: values['yes-i-own-this'],
+  });
+  if (typeof settings === 'string') refuse(settings);
+  show('target', TARGET_EXPLANATION, await loadTarget(settings));
+  chosen.length = 0;
+}
 for (const benchmark of chosen) {
   console.log(`\n${benchmark.name}: ${benchmark.title}`);
-  const report = await reportOf(benchmark);
+  show(benchmark.name, benchmark.explanation, await reportOf(benchmark));
+}
+if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`);
+for (const failure of failures) console.error(`failed: ${failure}`);
+if (failures.length > 0) process.exitCode = 1;
+
+function show(name: string, explanation: readonly string[], report: Report): void {
   for (const { title, rows } of report.tables) {
     if (rows.length === 0) continue;
     if (title !== undefined) console.log(` ${title}`);
     printTable(rows);
   }
-  for (const line of [...benchmark.explanation, ...(report.remarks ?? [])]) console.log(line);
-  Object.assign(results, report.json ?? { [benchmark.name]: report.tables[0]?.rows });
-  if (report.failure !== undefined) failures.push(`${benchmark.name}: ${report.failure}`);
+  for (const line of [...explanation, ...(report.remarks ?? [])]) console.log(line);
+  Object.assign(results, report.json ?? { [name]: report.tables[0]?.rows });
+  if (report.failure !== undefined) failures.push(`${name}: ${report.failure}`);
 }
-if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`);
-for (const failure of failures) console.error(`failed: ${failure}`);
-if (failures.length > 0) process.exitCode = 1;
+
+function refuse(reason: string): never {
+  console.error(reason);
+  process.exit(2);
+}
 
 async function reportOf(benchmark: Benchmark): Promise<Report> {
   const result = await benchmark.run({ isSmoke: values.smoke });

@@ -1,6 +1,5 @@
 // The load generator, seen from the process that conducts a benchmark.
 
-import { once } from 'node:events';
 import { startChild } from './child-server.ts';
 import type { LoadOptions, LoadResult } from './load-run.ts';
 
@@ -16,13 +15,17 @@ export function startGenerator(): Generator {
   return {
     pid: child.pid,
     end: () => child.end(),
-    async run(options) {
-      const exited = once(child.process, 'exit').then(() => undefined);
-      child.process.send({ ...options, watchedRoot: process.pid });
-      const answer = once(child.process, 'message').then(([result]) => result as LoadResult);
-      const result = await Promise.race([answer, exited]);
-      if (result === undefined) throw new Error('the load generator ended');
-      return result;
+    run(options) {
+      return new Promise((resolve, reject) => {
+        const { process: generator } = child;
+        const onExit = () => reject(new Error('the load generator ended'));
+        generator.once('exit', onExit);
+        generator.once('message', (result) => {
+          generator.off('exit', onExit);
+          resolve(result as LoadResult);
+        });
+        generator.send({ ...options, watchedRoot: process.pid });
+      });
     },
   };
 }

@@ -1,6 +1,6 @@
 // One connection of a load run: sends, reads, reconnects. Nothing is allocated per request.
 
-import type { OnReadOpts, Socket } from 'node:net';
+import type { Dialled, Read } from './dial.ts';
 import type { LoadRun } from './load-run.ts';
 import { type Place, RequestWriter } from './question.ts';
 import { MalformedResponse, ResponseReader } from './response-reader.ts';
@@ -11,7 +11,7 @@ export type ReadyQueue = {
   shift(): LoadConnection | undefined;
 };
 
-export type Connect = (onread: OnReadOpts) => Socket;
+export type Connect = (read: Read) => Dialled;
 
 const RECONNECT_MS = 100;
 
@@ -24,7 +24,7 @@ export class LoadConnection {
   /** Where pipelined requests are gathered. */
   private readonly batch: Buffer;
   private reader: ResponseReader;
-  private socket: Socket | undefined;
+  private socket: Dialled['socket'] | undefined;
   /** Requests that are not answered yet. */
   private unanswered = 0;
   /** When they left, or should have. */
@@ -47,12 +47,12 @@ export class LoadConnection {
     this.reader = this.newReader();
     this.unanswered = 0;
     return new Promise((resolve) => {
-      const socket = this.connect({
+      const { socket, readyEvent } = this.connect({
         buffer: this.run.readBuffer,
-        callback: (length, chunk) => this.take(chunk as Buffer, length),
+        callback: (length, chunk) => this.take(chunk, length),
       });
       this.socket = socket;
-      socket.once('connect', () => {
+      socket.once(readyEvent, () => {
         this.ready?.push(this);
         resolve();
       });

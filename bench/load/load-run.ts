@@ -2,8 +2,8 @@
 // at fixed times whatever the answers do (open loop). In the open loop a latency counts from when the request
 // was meant to leave, so a server that stalls cannot hide the requests it kept waiting.
 
-import { connect } from 'node:net';
 import { type CpuSample, sampleCpu } from './cpu-account.ts';
+import { dial } from './dial.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 import { LoadConnection, type ReadyQueue } from './load-connection.ts';
 import type { Question } from './question.ts';
@@ -12,6 +12,7 @@ import { ResponseShapes } from './response-reader.ts';
 export type LoadOptions = {
   readonly host: string;
   readonly port: number;
+  readonly isTls?: boolean;
   readonly question: Question;
   readonly connections: number;
   /** Requests sent at once on a connection; 1 is one at a time. */
@@ -91,8 +92,12 @@ export class LoadRun {
 }
 
 /** Runs a load and reports it. Never rejects for what the server does: that is counted. */
-export async function runLoad(options: LoadOptions): Promise<LoadResult> {
+export async function runLoad(
+  options: LoadOptions,
+  onStart: (run: LoadRun) => void = () => undefined,
+): Promise<LoadResult> {
   const run = new LoadRun(options);
+  onStart(run);
   const ready = options.rate === undefined ? undefined : createReadyQueue(options.connections);
   const connections = await openAll(run, ready);
   const pacer = ready === undefined ? undefined : startPacing(ready, options.rate ?? 0);
@@ -141,12 +146,12 @@ async function forSeconds(run: LoadRun, seconds: number): Promise<void> {
 }
 
 async function openAll(run: LoadRun, ready: ReadyQueue | undefined): Promise<LoadConnection[]> {
-  const { connections, host, port } = run.options;
+  const { connections } = run.options;
   const all = Array.from(
     { length: connections },
     (_, connection) =>
       new LoadConnection(run, { connection, connections }, ready, (onread) =>
-        connect({ host, port, noDelay: true, onread }),
+        dial(run.options, onread),
       ),
   );
   const timeout = new Promise((resolve) => setTimeout(resolve, CONNECT_TIMEOUT_MS).unref());
