@@ -8,11 +8,13 @@ import { loadTarget } from './check/load-target.ts';
 import { readTargetSettings } from './check/target-settings.ts';
 import { check } from './check.ts';
 import { drain } from './drain.ts';
+import { peers } from './peers.ts';
 import { propagation } from './propagation.ts';
 import { type Benchmark, printTable, type Report } from './report.ts';
+import { scale } from './scale.ts';
 import { wave } from './wave.ts';
 
-const BENCHMARKS: readonly Benchmark[] = [check, catalog, propagation, drain, wave];
+const BENCHMARKS: readonly Benchmark[] = [check, peers, catalog, propagation, scale, drain, wave];
 
 const TARGET_EXPLANATION = [
   'answered/s: answers a second; p50 to p99.9: from when a request was meant to leave until its answer, so a',

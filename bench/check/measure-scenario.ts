@@ -116,14 +116,14 @@ function sidesOf(
     {
       name: 'floor',
       load: { ...load, port: floor.port },
-      serverPid: floor.pid,
+      serverPids: [floor.pid],
       backgroundPids: [],
       expected,
     },
     {
       name: 'service',
       load: { ...load, port: service.port },
-      serverPid: service.pid,
+      serverPids: [service.pid],
       backgroundPids: service.backgroundPids,
       expected,
     },

@@ -41,11 +41,18 @@ export async function startBenchService(
   letStoresYield();
   const database = await freshDatabase(postgres.url);
   const gc = keepGcPauses();
+  const endStores = async () => {
+    gc.dispose();
+    await Promise.all([postgres.stop(), redis.stop()]);
+  };
   const node = await startNode({
     DATABASE_URL: database.url,
     REDIS_URL: redis.url,
     ...gc.environment,
     ...settings,
+  }).catch(async (error: unknown) => {
+    await endStores();
+    throw error;
   });
   const { pid } = node.process;
   await withClient(database.url, fill);
@@ -67,8 +74,7 @@ export async function startBenchService(
     isPinned,
     async dispose() {
       await node.dispose();
-      gc.dispose();
-      await Promise.all([postgres.stop(), redis.stop()]);
+      await endStores();
     },
   };
 }

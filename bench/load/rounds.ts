@@ -13,7 +13,8 @@ import type { LoadOptions, LoadResult } from './load-run.ts';
 export type Side = {
   readonly name: string;
   readonly load: LoadOptions;
-  readonly serverPid: number;
+  /** The processes that answer. */
+  readonly serverPids: readonly number[];
   /** Processes that the server started, on the other processor. */
   readonly backgroundPids: readonly number[];
   /** Answers with any other status are errors. */
@@ -105,9 +106,9 @@ function judge(generator: Generator, side: Side, result: LoadResult): Round {
   const used = (pids: readonly number[]) => usedMs(begin, end, pids);
   const others = Object.keys(end.processesMs)
     .map(Number)
-    .filter((pid) => pid !== side.serverPid);
+    .filter((pid) => !side.serverPids.includes(pid));
   const shares = {
-    server: used([side.serverPid]) / wallMs,
+    server: used(side.serverPids) / wallMs,
     generatorSide: used(others) / wallMs,
     foreign: foreignMs(begin, end) / wallMs,
   };
@@ -116,7 +117,7 @@ function judge(generator: Generator, side: Side, result: LoadResult): Round {
     verdict: side.load.rate === undefined ? judgeRound(shares) : judgePacedRound(shares),
     shares,
     rps: result.responses / result.seconds,
-    cpuUs: perResponseUs([side.serverPid]),
+    cpuUs: perResponseUs(side.serverPids),
     backgroundUs: perResponseUs(side.backgroundPids),
     generatorUs: perResponseUs([generator.pid]),
     generatorShare: used([generator.pid]) / wallMs,
