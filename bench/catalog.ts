@@ -1,5 +1,5 @@
-// What a decision costs on channels of one release to ten thousand, and what it costs to compile them. In this
-// process, on the domain's own functions: no network, no store.
+// What a decision costs on channels of one release to ten thousand, and what it costs to compile them. In
+// this process, on the domain's own functions: no network, no store.
 
 import { createHash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';

@@ -1,5 +1,5 @@
-// How much of what uWebSockets.js can do is left once every rule is on: the service beside the floor, a server of
-// the same route and the same bytes that decides nothing, in one run and in turns.
+// How much of what uWebSockets.js can do is left once every rule is on: the service beside the floor, a
+// server of the same route and the same bytes that decides nothing, in one run and in turns.
 
 import { measureScenario, type Pace, type ScenarioReport } from './check/measure-scenario.ts';
 import { insertScenarios, scenarios } from './check/scenarios.ts';

@@ -1,5 +1,5 @@
-// What an operator would get from other servers that decide nothing: node:http and fastify with one comparison,
-// and uWebSockets.js without even that, beside the service with every rule on.
+// What an operator would get from other servers that decide nothing: node:http and fastify with one
+// comparison, and uWebSockets.js without even that, beside the service with every rule on.
 
 import autocannon from 'autocannon';
 import { probe } from './check/probe.ts';

@@ -8,17 +8,27 @@ import { loadTarget } from './check/load-target.ts';
 import { readTargetSettings } from './check/target-settings.ts';
 import { check } from './check.ts';
 import { drain } from './drain.ts';
+import { limiter } from './limiter.ts';
 import { peers } from './peers.ts';
 import { propagation } from './propagation.ts';
 import { type Benchmark, printTable, type Report } from './report.ts';
 import { scale } from './scale.ts';
 import { wave } from './wave.ts';
 
-const BENCHMARKS: readonly Benchmark[] = [check, peers, catalog, propagation, scale, drain, wave];
+const BENCHMARKS: readonly Benchmark[] = [
+  check,
+  peers,
+  limiter,
+  catalog,
+  propagation,
+  scale,
+  drain,
+  wave,
+];
 
 const TARGET_EXPLANATION = [
   'answered/s: answers a second; p50 to p99.9: from when a request was meant to leave until its answer, so a',
-  'stall counts for every request it kept waiting. "not sent in time": all connections were waiting for answers.',
+  'stall counts for every request it kept waiting. "not sent in time": all connections waited for answers.',
   'A device gets 429 above 120 requests a minute: raise --devices with --rate.',
 ];
 

@@ -18,9 +18,9 @@ export const scale: Benchmark = {
   title:
     'one and two worker processes on one port (64 connections, nothing pinned but the generator)',
   explanation: [
-    'cores: processors that the service used, all of its processes together; us: their CPU per request, all that',
-    'is done behind the answers with it. The generator and the stores need processors, too: on a machine with two,',
-    'two workers have to share theirs, and what can be seen is that they do so at the same cost.',
+    'cores: processors that the service used, all of its processes together; us: their CPU per request.',
+    'The generator and the stores need processors, too: on a machine with two, two workers have to share',
+    'theirs with them, and what can be seen there is that they do so at the same cost.',
   ],
   async run({ isSmoke }) {
     const rows: Row[] = [];

@@ -1,5 +1,5 @@
-// `check --target URL`: load on a running deployment, in the open loop, with a line of progress each second and
-// a summary. Makes no claim of its own: what it shows is that deployment, on that network.
+// `check --target URL`: load on a running deployment, in the open loop, with a line of progress each second
+// and a summary. Makes no claim of its own: what it shows is that deployment, on that network.
 
 import { LatencyHistogram } from '../load/latency-histogram.ts';
 import { type LoadResult, type LoadRun, runLoad } from '../load/load-run.ts';
@@ -11,7 +11,6 @@ const CONNECTIONS_MAX = 64;
 const REQUESTS_PER_CONNECTION = 10;
 /** What the service allows one device. */
 const DEVICE_RATE_MAX = 120;
-const PERCENTILES = { p50: 0.5, p90: 0.9, p99: 0.99, 'p99.9': 0.999 } as const;
 
 /** Runs the load and reports it; progress goes to standard error. */
 export async function loadTarget(settings: TargetSettings): Promise<Report> {
@@ -50,10 +49,9 @@ function showProgress(run: LoadRun, seconds: number): () => void {
   const timer = setInterval(() => {
     const elapsed = Math.round((performance.now() - begin) / 1000);
     const errors = [...run.errors.values()].reduce((sum, count) => sum + count, 0);
-    const latency = Math.round(run.latency.percentileUs(0.99));
-    console.error(
-      `${elapsed}/${seconds} s  ${run.responses - before}/s  p99 ${latency} us  errors ${errors}`,
-    );
+    const answers = run.responses - before;
+    const p99 = run.responses === 0 ? '-' : Math.round(run.latency.percentileUs(0.99));
+    console.error(`${elapsed}/${seconds} s  ${answers}/s  p99 ${p99} us  errors ${errors}`);
     before = run.responses;
   }, 1000);
   return () => clearInterval(timer);
@@ -61,24 +59,30 @@ function showProgress(run: LoadRun, seconds: number): () => void {
 
 function reportOf({ rate }: TargetSettings, result: LoadResult): Report {
   const latency = new LatencyHistogram(result.latency);
-  const percentiles = Object.fromEntries(
-    Object.entries(PERCENTILES).map(([name, share]) => [
-      `${name} us`,
-      Math.round(latency.percentileUs(share)),
-    ]),
-  );
-  const rps = result.responses / result.seconds;
-  const total = Math.max(1, result.responses);
+  const us = (share: number) => Math.round(latency.percentileUs(share));
+  const rps = Math.round(result.responses / result.seconds);
+  const [p50Us, p90Us, p99Us, p999Us] = [us(0.5), us(0.9), us(0.99), us(0.999)];
   const { statuses, errors } = result;
   return {
     tables: [
-      { rows: [{ 'wanted/s': rate, 'answered/s': Math.round(rps), ...percentiles }] },
+      {
+        rows: [
+          {
+            'wanted/s': rate,
+            'answered/s': rps,
+            'p50 us': p50Us,
+            'p90 us': p90Us,
+            'p99 us': p99Us,
+            'p99.9 us': p999Us,
+          },
+        ],
+      },
       {
         title: 'answers by status',
         rows: Object.entries(statuses).map(([status, count]) => ({
           status,
           count,
-          share: count / total,
+          share: count / Math.max(1, result.responses),
         })),
       },
       {
@@ -86,7 +90,7 @@ function reportOf({ rate }: TargetSettings, result: LoadResult): Report {
         rows: Object.entries(errors).map(([kind, count]) => ({ kind, count })),
       },
     ],
-    json: { target: { rate, rps, ...percentiles, statuses, errors } },
+    json: { target: { rate, rps, p50Us, p90Us, p99Us, p999Us, statuses, errors } },
     ...(result.responses === 0 ? { failure: 'no answer' } : {}),
   };
 }

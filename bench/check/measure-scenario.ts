@@ -1,4 +1,5 @@
-// One scenario: checksum, warm-up, alternated rounds of the floor and the service, and latencies at half the rate.
+// One scenario: checksum, warm-up, alternated rounds of the floor and the service, and latencies at half the
+// rate.
 
 import type { BenchService } from '../load/bench-service.ts';
 import { SERVER_PROCESSOR } from '../load/bench-service.ts';

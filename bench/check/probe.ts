@@ -1,5 +1,5 @@
-// A fixed sequence of checks, asked one after the other before anything is measured: its answers' checksum says
-// that two runs measured the same, and its first answer is what the floor server writes.
+// A fixed sequence of checks, asked one after the other before anything is measured: its answers' checksum
+// says that two runs measured the same, and its first answer is what the floor server writes.
 
 import { createHash } from 'node:crypto';
 import { Agent, type IncomingMessage, request } from 'node:http';

@@ -56,12 +56,7 @@ export async function startBenchService(
   });
   const { pid } = node.process;
   await withClient(database.url, fill);
-  pinProcess(pid, SERVER_PROCESSOR);
-  const backgroundPids = processTree(pid).slice(1);
-  for (const background of backgroundPids) {
-    pinProcess(background, otherProcessors());
-    yieldProcess(background);
-  }
+  const backgroundPids = placeNode(pid);
   return {
     node,
     host: '127.0.0.1',
@@ -79,8 +74,22 @@ export async function startBenchService(
   };
 }
 
+/**
+ * Puts a node on the measured processor, and what it started for work behind the answers on the others, where
+ * it yields as PostgreSQL does. Answers the latter's ids.
+ */
+export function placeNode(pid: number): number[] {
+  pinProcess(pid, SERVER_PROCESSOR);
+  const backgroundPids = processTree(pid).slice(1);
+  for (const background of backgroundPids) {
+    pinProcess(background, otherProcessors());
+    yieldProcess(background);
+  }
+  return backgroundPids;
+}
+
 /** Where whatever is not measured runs. */
-export function otherProcessors(): string {
+function otherProcessors(): string {
   const last = cpus().length - 1;
   return last <= 1 ? '1' : `1-${last}`;
 }

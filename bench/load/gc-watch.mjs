@@ -1,5 +1,6 @@
 // Loaded into a server under measurement (`--import`): keeps what its garbage collections cost in a file of
-// its own, since a server that must not be disturbed cannot be asked. One line per pause: `time milliseconds`.
+// its own, since a server that must not be disturbed cannot be asked. One line per pause: `time
+// milliseconds`.
 
 import { appendFileSync } from 'node:fs';
 import { PerformanceObserver } from 'node:perf_hooks';

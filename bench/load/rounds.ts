@@ -1,5 +1,5 @@
-// Alternated rounds of several servers under the same load: waits for a quiet machine before each, throws away
-// those that were disturbed and does them again, all within bounds.
+// Alternated rounds of several servers under the same load: waits for a quiet machine before each, throws
+// away those that were disturbed and does them again, all within bounds.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from '../report.ts';
