@@ -42,9 +42,9 @@ export const catalog: Benchmark = {
   name: 'catalog',
   title: 'cost of a decision by the number of releases and of targeting expressions (in process)',
   explanation: [
-    'warm ns: a decision on a plan that is there, as for nearly every check; cold ns: with a version nobody asked',
-    'about before, so plan and all. growth: against 10 releases without expressions, medians of rounds in turns.',
-    'build ms and MB: to compile the catalog from its snapshot, and what it keeps. expressions: of each release.',
+    'warm ns: a decision on a plan that is there, as for nearly every check; cold ns: for a version that',
+    'nobody asked about before, so plan and all. growth: against 10 releases without expressions.',
+    'build ms and MB: to compile the catalog, and what it keeps. expressions: of each release.',
   ],
   async run({ isSmoke }) {
     const shapes = isSmoke ? SHAPES.filter(({ releases }) => releases <= 1000) : SHAPES;
@@ -100,7 +100,7 @@ function prepare(shape: Shape, builds: number): Subject {
   };
 }
 
-/** The newest release is at 20 %, as while one is rolled out; all others fit everybody their targeting fits. */
+/** The newest release is at 20 %, as while one is rolled out; all others are at 100 %. */
 function snapshotOf({ releases, expressions }: Shape): ServingSnapshot {
   return {
     appId: 'app_bench',

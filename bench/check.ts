@@ -33,9 +33,9 @@ export const check: Benchmark = {
   title:
     'update checks on a warm node, beside the bare uWebSockets.js floor (PostgreSQL and Redis)',
   explanation: [
-    'ratio: service by floor, in requests/s; cpu: the same in CPU per request, which counts where the generator',
-    'was full first (server below 0.94 of its processor). us: CPU microseconds per request of the serving process,',
-    'behind: of its background processes; p50, p99: closed loop, 64 connections. Paced: at a fixed rate, open loop.',
+    'ratio: service by floor, in requests/s; cpu: the same in CPU per request, which counts where a server',
+    'was less than 0.94 busy. us: CPU microseconds per request of the serving process; behind: of those that',
+    'work behind it. p50 to p99.9: closed loop, 64 connections; below: open loop, from when each was due.',
   ],
   async run({ isSmoke }) {
     const service = await startBenchService(insertScenarios);

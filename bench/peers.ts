@@ -28,9 +28,9 @@ export const peers: Benchmark = {
   title:
     'the service beside servers that answer a constant (64 connections, server on one processor)',
   explanation: [
-    'requests/s: by our generator; by node:http: the same against node:http, and cpu the same in CPU per request.',
-    'autocannon: requests/s as autocannon counts them. It is full at about 86,000/s on one core, so whatever is',
-    'quicker than that looks alike to it: it is here because its figures are the ones that others publish.',
+    'requests/s: by our generator; by node:http: against node:http, and cpu the same in CPU per request.',
+    'autocannon: requests/s as autocannon counts them. It is full at about 86,000/s on one core, so what is',
+    'quicker than that looks alike to it: it is here because others publish its figures.',
   ],
   async run({ isSmoke }) {
     const service = await startBenchService(insertScenarios);

@@ -17,9 +17,9 @@ export const propagation: Benchmark = {
   name: 'propagation',
   title: 'milliseconds from a publish on one node until another serves it (PostgreSQL and Redis)',
   explanation: [
-    'from the call: since the publish was sent; from the answer: since the publisher was told that it is done.',
-    'own node: asked where it was published; other node: asked without pause on a node beside it. A value of 0',
-    'or less means that it was already served when the publisher heard. All on one machine: no network in it.',
+    'from the call: since the publish was sent; from the answer: since the publisher heard that it is done.',
+    'own node: asked where it was published; other node: asked without pause on a node beside it.',
+    '0 or less: it was served before the publisher heard. All on one machine: no network in it.',
   ],
   async run({ isSmoke }) {
     const [postgres, redis] = await Promise.all([startPostgres({ fsync: true }), startRedis()]);

@@ -20,7 +20,7 @@ export const PLATFORMS = ['linux', 'darwin', 'windows'] as const;
 export const ARCHES = ['x86_64', 'aarch64'] as const;
 export const CHANNEL = 'stable';
 
-/** Writes an app named `ref` with these releases on its channel, each with an artifact per platform and arch. */
+/** Writes an app named `ref` with these releases, each with an artifact per platform and arch. */
 export async function insertFixedChannel(
   sql: pg.Client,
   ref: string,
