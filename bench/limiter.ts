@@ -27,9 +27,9 @@ export const limiter: Benchmark = {
   name: 'limiter',
   title: 'counting devices in the process, beside one Redis script per request',
   explanation: [
-    'by script: requests/s against the same service made to wait for one Redis script per check; cpu: the same in',
-    'CPU per request of the serving process. "only the script" decides nothing and answers a constant. Redis shares',
-    'the generator\'s processor, so the rates with scripts may be limited there ("busy" low): compare cpu then.',
+    'by script: requests/s against the same service made to wait for a Redis script per check; cpu: the',
+    'same in CPU per request of the serving process. "only the script" decides nothing. Redis runs on the',
+    'processor of the generator: where a server is less than 0.94 busy, compare cpu.',
   ],
   async run({ isSmoke }) {
     const service = await startBenchService(insertScenarios);

@@ -5,8 +5,9 @@
 const CR = 13;
 const LF = 10;
 const ZERO = 48;
-const H = 72;
-const T = 84;
+const SIZE = /^content-length(:[ \t]*\d+[ \t]*\r\n)/im;
+/** Statuses without a body, whatever the head says. */
+const BODILESS: ReadonlySet<number> = new Set([204, 304]);
 /** `HTTP/1.1 ` comes before the status. */
 const STATUS_AT = 9;
 const HEAD_BYTES_MAX = 65_536;
@@ -14,43 +15,48 @@ const HEAD_BYTES_MAX = 65_536;
 const SHAPES_MAX = 64;
 
 /** What the answers of one status and one length have in common. */
-type Shape = { readonly status: number; readonly headLength: number; readonly length: number };
+type Shape = {
+  readonly status: number;
+  readonly headLength: number;
+  /** Where `: ` and the digits of Content-Length stand, up to the line's end; `to` is 0 when they do not. */
+  readonly from: number;
+  readonly to: number;
+  readonly sizeText: Uint8Array;
+  /** Head and body. */
+  readonly length: number;
+};
 
 export class MalformedResponse extends Error {}
 
 /** Shapes are shared by the connections of a run: each is learned once. */
 export class ResponseShapes {
-  private readonly byLength = new Map<number, Shape>();
+  private readonly shapes: Shape[] = [];
   private last: Shape | undefined;
 
   learn(shape: Shape): void {
-    if (this.byLength.size < SHAPES_MAX) this.byLength.set(shape.length, shape);
+    if (this.shapes.length < SHAPES_MAX) this.shapes.push(shape);
     this.last = shape;
   }
 
   /** The shape of the whole answer that begins here; undefined when that cannot be told at a glance. */
   recognise(chunk: Uint8Array, at: number, end: number): Shape | undefined {
-    let shape = this.last;
-    if (shape === undefined || !isAt(shape, chunk, at, end)) {
-      shape = this.byLength.get(end - at);
-      if (shape === undefined || !isAt(shape, chunk, at, end)) return undefined;
-      this.last = shape;
-    }
+    if (this.last === undefined || isAt(this.last, chunk, at, end)) return this.last;
+    const shape = this.shapes.find((known) => isAt(known, chunk, at, end));
+    if (shape !== undefined) this.last = shape;
     return shape;
   }
 }
 
-/** A head of the shape's length, and after the answer either nothing or the next one's begin. */
-function isAt({ status, headLength, length }: Shape, chunk: Uint8Array, at: number, end: number) {
-  const next = at + length;
-  const bodyAt = at + headLength;
-  return (
-    (next === end || (next < end && chunk[next] === H && chunk[next + 1] === T)) &&
-    chunk[bodyAt - 1] === LF &&
-    chunk[bodyAt - 2] === CR &&
-    chunk[bodyAt - 3] === LF &&
-    readStatus(chunk, at) === status
-  );
+/** The same status, a head that ends at the same place and names the same length at the same place. */
+function isAt(shape: Shape, chunk: Uint8Array, at: number, end: number): boolean {
+  const bodyAt = at + shape.headLength;
+  if (at + shape.length > end || readStatus(chunk, at) !== shape.status) return false;
+  if (chunk[bodyAt - 1] !== LF || chunk[bodyAt - 2] !== CR || chunk[bodyAt - 3] !== LF)
+    return false;
+  for (let place = shape.from, index = 0; place < shape.to; place++, index++) {
+    if (chunk[at + place] !== shape.sizeText[index]) return false;
+  }
+  return true;
 }
 
 export class ResponseReader {
@@ -116,8 +122,12 @@ export class ResponseReader {
     this.status = readStatus(bytes, 0);
     this.isClosing = /^connection:\s*close\s*$/im.test(head);
     this.bodyLeft = bodyLength(head, this.status);
-    const length = headLength + this.bodyLeft;
-    if (!this.isClosing) this.shapes.learn({ status: this.status, headLength, length });
+    if (!this.isClosing) {
+      const { from, to } = sizePlace(head, this.status);
+      const sizeText = Uint8Array.from(bytes.subarray(from, to));
+      const length = headLength + this.bodyLeft;
+      this.shapes.learn({ status: this.status, headLength, from, to, sizeText, length });
+    }
     if (this.bodyLeft === 0) this.onResponse(this.status);
     return bytes.subarray(headLength);
   }
@@ -129,9 +139,17 @@ function readStatus(chunk: Uint8Array, at: number): number {
   return hundreds * 100 + tens * 10 + ((chunk[at + STATUS_AT + 2] as number) - ZERO);
 }
 
+/** Where in the head the text of its length stands, with what ends it. */
+function sizePlace(head: string, status: number): { from: number; to: number } {
+  const found = BODILESS.has(status) ? null : SIZE.exec(head);
+  if (found === null) return { from: 0, to: 0 };
+  const to = found.index + found[0].length;
+  return { from: to - (found[1] ?? '').length, to };
+}
+
 function bodyLength(head: string, status: number): number {
-  if (status === 204 || status === 304) return 0;
-  const length = /^content-length:\s*(\d+)\s*$/im.exec(head)?.[1];
-  if (length === undefined) throw new MalformedResponse('an answer without a length');
-  return Number(length);
+  if (BODILESS.has(status)) return 0;
+  const size = SIZE.exec(head)?.[1];
+  if (size === undefined) throw new MalformedResponse('an answer without a length');
+  return Number.parseInt(size.slice(1), 10);
 }
