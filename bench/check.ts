@@ -10,7 +10,7 @@ import type { Benchmark, Report, Row } from './report.ts';
 
 const PACE: Pace = {
   rounds: 3,
-  retries: 3,
+  retries: 2,
   seconds: 2,
   warmupSeconds: 0.4,
   pacedSeconds: 3,
@@ -25,7 +25,7 @@ const SMOKE: Pace = {
   probes: 200,
 };
 /** Check-ins of a round are recorded for seconds after it, so waiting is part of the method. */
-const WAIT_MS = 180_000;
+const WAIT_MS = 150_000;
 const WAIT_PER_ROUND_MS = 15_000;
 
 export const check: Benchmark = {
