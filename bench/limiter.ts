@@ -61,7 +61,7 @@ async function measureLimiters(service: BenchService, isSmoke: boolean): Promise
       warmupSeconds: isSmoke ? 0.1 : 0.4,
     };
     const servers: [string, SideServer][] = [
-      ['the service', { ...service, pids: [service.pid] }],
+      ['the service', { port: service.port, pids: [service.pid], backgroundPids: service.place() }],
       ['the service, with a script each', { ...scripted, pids: [scripted.pid] }],
       ['only the script', { port: bare.port, pids: [bare.pid] }],
     ];

@@ -55,8 +55,8 @@ async function measurePeers(service: BenchService, isSmoke: boolean): Promise<Re
       started.push(server);
       servers.push({ name, pids: [server.pid], port: server.port });
     }
-    const { pid, port, backgroundPids } = service;
-    servers.push({ name: 'the service', pids: [pid], port, backgroundPids });
+    const { pid, port } = service;
+    servers.push({ name: 'the service', pids: [pid], port, backgroundPids: service.place() });
     const loop = {
       ...scenario,
       connections: CONNECTIONS,

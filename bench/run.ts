@@ -1,6 +1,6 @@
 // `npm run bench -- [NAME] [--smoke] [--json FILE]`: runs benchmarks and prints their tables. Each claims
 // nothing but ratios measured side by side in one run; --smoke runs each on a few items, to see it work.
-// `check --target URL [--rate N] [--duration S] [--devices N] [--label K=V]…` loads a running service instead.
+// `check --target URL [--rate N] [--duration S] [--devices N] [--label K=V]…` loads a running service.
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -125,7 +125,7 @@ function sidesOf(
       name: 'service',
       load: { ...load, port: service.port },
       serverPids: [service.pid],
-      backgroundPids: service.backgroundPids,
+      backgroundPids: service.place(),
       expected,
     },
   ];

@@ -17,8 +17,8 @@ export type BenchService = {
   readonly port: number;
   /** The process that serves. */
   readonly pid: number;
-  /** Those it started for work behind the answers. */
-  readonly backgroundPids: readonly number[];
+  /** Puts it and what it has started by now in their places; the latter's ids. */
+  place(): readonly number[];
   readonly gc: GcPauses;
   readonly redisUrl: string;
   readonly databaseUrl: string;
@@ -56,13 +56,13 @@ export async function startBenchService(
   });
   const { pid } = node.process;
   await withClient(database.url, fill);
-  const backgroundPids = placeNode(pid);
+  placeNode(pid);
   return {
     node,
     host: '127.0.0.1',
     port: Number(new URL(node.url).port),
     pid,
-    backgroundPids,
+    place: () => placeNode(pid),
     gc,
     redisUrl: redis.url,
     databaseUrl: database.url,
