@@ -1,10 +1,9 @@
 // What a second worker process brings: the same service with WORKERS=1 and 2, on all processors.
 
-import { cpus } from 'node:os';
 import { probe } from './check/probe.ts';
 import { CONNECTIONS, insertScenarios, scenarios } from './check/scenarios.ts';
 import { type BenchService, startBenchService } from './load/bench-service.ts';
-import { pinProcess, processTree } from './load/cpu-account.ts';
+import { processTree } from './load/cpu-account.ts';
 import { repetition, sideOf, warmSides } from './load/fixed-sides.ts';
 import { startGenerator } from './load/generator.ts';
 import { alternate, percentileUs, type SideSummary } from './load/rounds.ts';
@@ -51,7 +50,7 @@ export const scale: Benchmark = {
 /** The service, or why this version does not start so. */
 async function startWith(workers: number): Promise<BenchService | string> {
   try {
-    return await startBenchService(insertScenarios, { WORKERS: String(workers) });
+    return await startBenchService(insertScenarios, { WORKERS: String(workers) }, false);
   } catch (error) {
     const refusal = /sluice: (WORKERS: .*)/.exec(String(error))?.[1];
     if (refusal === undefined) throw error;
@@ -64,7 +63,6 @@ async function measureWorkers(service: BenchService, isSmoke: boolean) {
   if (scenario === undefined) throw new Error('no scenario');
   const { checksum } = await probe(service.node.url, scenario.question, 200);
   const processes = processTree(service.pid);
-  for (const pid of processes) pinProcess(pid, `0-${cpus().length - 1}`);
   const generator = startGenerator();
   try {
     const loop = {

@@ -30,10 +30,14 @@ export type BenchService = {
 /** The measured server has this processor to itself; everything else is on the others. */
 export const SERVER_PROCESSOR = '0';
 
-/** Starts stores and a node and fills the database; `settings` are the node's. */
+/**
+ * Starts stores and a node and fills the database; `settings` are the node's. Without `isPlaced` its processes
+ * stay where the system puts them.
+ */
 export async function startBenchService(
   fill: (sql: pg.Client) => Promise<void>,
   settings: NodeSettings = {},
+  isPlaced = true,
 ): Promise<BenchService> {
   // First of all this process: what it starts from now on inherits its place.
   const isPinned = pinProcess(process.pid, otherProcessors());
@@ -56,7 +60,8 @@ export async function startBenchService(
   });
   const { pid } = node.process;
   await withClient(database.url, fill);
-  placeNode(pid);
+  if (isPlaced) placeNode(pid);
+  else for (const each of processTree(pid)) pinProcess(each, `0-${cpus().length - 1}`);
   return {
     node,
     host: '127.0.0.1',

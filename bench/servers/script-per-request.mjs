@@ -66,5 +66,9 @@ function keep(req) {
     getCaseSensitiveMethod: () => method,
     getParameter: (/** @type {number} */ index) => parameters[index],
     getHeader: (/** @type {string} */ name) => headers.get(name) ?? '',
+    forEach: (/** @type {(name: string, value: string) => void} */ each) =>
+      headers.forEach((value, name) => {
+        if (value !== '') each(name, value);
+      }),
   };
 }
