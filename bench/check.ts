@@ -37,7 +37,7 @@ export const check: Benchmark = {
     'was less than 0.94 busy. us: CPU microseconds per request of the serving process; behind: of those that',
     'work behind it. p50 to p99.9: closed loop, 64 connections; below: open loop, from when each was due.',
   ],
-  async run({ isSmoke }) {
+  async run({ isSmoke, scenario: wanted }) {
     const service = await startBenchService(insertScenarios);
     const generator = startGenerator();
     const patience: Patience = {
@@ -47,7 +47,9 @@ export const check: Benchmark = {
     const reports: ScenarioReport[] = [];
     try {
       for (const scenario of scenarios(isSmoke)) {
+        if (!scenario.name.startsWith(wanted)) continue;
         const pace = isSmoke ? SMOKE : PACE;
+        console.error(`  ${scenario.name} …`);
         reports.push(await measureScenario(service, generator, scenario, pace, patience));
       }
     } finally {

@@ -14,12 +14,19 @@ export type Report = {
   readonly failure?: string;
 };
 
+export type RunOptions = {
+  /** For a moment only, to see that it works. */
+  readonly isSmoke: boolean;
+  /** Only the scenarios whose name begins so, where there are several. */
+  readonly scenario: string;
+};
+
 export type Benchmark = {
   readonly name: string;
   readonly title: string;
   /** How to read the table, in a few lines. */
   readonly explanation: readonly string[];
-  run(options: { readonly isSmoke: boolean }): Promise<readonly Row[] | Report>;
+  run(options: RunOptions): Promise<readonly Row[] | Report>;
 };
 
 /** Prints rows as aligned columns; numbers are grouped and right-aligned. */

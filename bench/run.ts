@@ -1,5 +1,6 @@
 // `npm run bench -- [NAME] [--smoke] [--json FILE]`: runs benchmarks and prints their tables. Each claims
 // nothing but ratios measured side by side in one run; --smoke runs each on a few items, to see it work.
+// `--scenario NAME` picks one of check's.
 // `check --target URL [--rate N] [--duration S] [--devices N] [--label K=V]…` loads a running service.
 
 import { writeFileSync } from 'node:fs';
@@ -38,6 +39,7 @@ const { values, positionals } = parseArgs({
   options: {
     smoke: { type: 'boolean', default: false },
     json: { type: 'string' },
+    scenario: { type: 'string', default: '' },
     target: { type: 'string' },
     rate: { type: 'string', default: '100' },
     duration: { type: 'string', default: '10' },
@@ -90,6 +92,6 @@ function refuse(reason: string): never {
 }
 
 async function reportOf(benchmark: Benchmark): Promise<Report> {
-  const result = await benchmark.run({ isSmoke: values.smoke });
+  const result = await benchmark.run({ isSmoke: values.smoke, scenario: values.scenario });
   return 'tables' in result ? result : { tables: [{ rows: result }] };
 }

@@ -23,9 +23,9 @@ const LATEST = '1.2.0';
 export const CONNECTIONS = 64;
 
 /**
- * The scenarios; with `isSmoke`, for fleets that fit a run of seconds. Fleets are so large that no device asks
- * more than about ten times a minute at any rate that is seen here: real ones ask less, and the limit of 120
- * would otherwise turn a quick server's answers into refusals.
+ * The scenarios; with `isSmoke`, for fleets that fit a run of seconds. Fleets are so large that no device
+ * asks more than about ten times a minute at any rate that is seen here: real ones ask less, and the limit
+ * of 120 would otherwise turn a quick server's answers into refusals.
  */
 export function scenarios(isSmoke: boolean): Scenario[] {
   const fleet = (devices: number) => (isSmoke ? CONNECTIONS * 200 : devices);

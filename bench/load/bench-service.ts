@@ -31,8 +31,8 @@ export type BenchService = {
 export const SERVER_PROCESSOR = '0';
 
 /**
- * Starts stores and a node and fills the database; `settings` are the node's. Without `isPlaced` its processes
- * stay where the system puts them.
+ * Starts stores and a node and fills the database; `settings` are the node's. Without `isPlaced` its
+ * processes stay where the system puts them.
  */
 export async function startBenchService(
   fill: (sql: pg.Client) => Promise<void>,
