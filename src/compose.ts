@@ -11,7 +11,9 @@ import { createRedisEngine } from './engine/redis/redis-engine.ts';
 import { createAdmit } from './http/console/admit.ts';
 import { consoleRoutes } from './http/console/console-routes.ts';
 import { fleetConsoleRoutes } from './http/console/fleet-console-routes.ts';
+import { webhookConsoleRoutes } from './http/console/webhook-console-routes.ts';
 import { CHECK_PLACEHOLDER, createCheckRoute } from './http/device/check-route.ts';
+import { DeviceGate } from './http/device/device-gate.ts';
 import { feedRoutes } from './http/device/feed-routes.ts';
 import { createUpdateFileRoute, UPDATE_FILE_PLACEHOLDER } from './http/device/update-file-route.ts';
 import { healthRoutes } from './http/health-routes.ts';
@@ -20,6 +22,7 @@ import { manageRoutes } from './http/manage/manage-routes.ts';
 import { createRouter } from './http/router.ts';
 import { startServer } from './http/server.ts';
 import { Traffic } from './http/traffic.ts';
+import { githubWebhookRoute } from './http/webhook/github-webhook-route.ts';
 import { openLedger } from './ledger/open-ledger.ts';
 import type { Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
@@ -31,14 +34,17 @@ import { CheckIns } from './operations/check-ins.ts';
 import { CheckUpdate } from './operations/check-update.ts';
 import { DeviceLabels } from './operations/device-labels.ts';
 import { FirstOffers } from './operations/first-offer.ts';
+import { LimitDevices } from './operations/limit-devices.ts';
 import { LiveFeed } from './operations/live-feed.ts';
 import { PlanWave } from './operations/plan-wave.ts';
 import { Readiness } from './operations/readiness.ts';
+import { SecretBox } from './operations/secret-box.ts';
 import { createSpreadChange } from './operations/spread-change.ts';
 import { ViewFleet } from './operations/view-fleet.ts';
+import { Webhooks } from './operations/webhooks.ts';
 import type { Engine } from './ports/engine.ts';
 import type { Ledger } from './ports/ledger.ts';
-import { readOrCreateToken } from './token-file.ts';
+import { readOrCreateToken, type TokenName } from './token-file.ts';
 
 export type Service = {
   /** Where it can be called, as printed and put into feeds. */
@@ -63,6 +69,7 @@ export async function composeService(config: Config, log: Log): Promise<Service>
     () => openStoredLedger(config, log),
   );
   const engine = await fromSetting('REDIS_URL', () => openEngine(config, log));
+  // Asked for by requests only, when it is known.
   let address = config.publicUrl ?? '';
   const parts = assemble(config, log, metrics, ledger, engine, () => address);
   // Before the first request: what is announced while a channel loads must be heard.
@@ -134,33 +141,52 @@ function assemble(
   );
   const traffic = new Traffic(log, metrics.requests);
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
-  const admit = createAdmit(adminTokenOf(config));
+  const gate = assembleGate(config, metrics, engine);
+  const admit = createAdmit(generatedUnless(config, config.adminToken, 'admin-token'));
   const keys = new AuthenticateKey(ledger);
   const guards = { keys, engine, alone: createMemoryEngine(), metrics };
+  const secretKey = generatedUnless(config, config.secretKey, 'secret-key');
+  const box = secretKey === undefined ? undefined : new SecretBox(secretKey);
+  const webhooks = new Webhooks({ ledger, box, address, log: rareLog });
   const routes = [
     CHECK_PLACEHOLDER,
     UPDATE_FILE_PLACEHOLDER,
-    ...feedRoutes(catalogs, address),
+    ...feedRoutes(catalogs, gate, address),
     ...healthRoutes(() => readiness.obstacle(), metrics.registry),
     ...manageRoutes({ ...guards, ledger, spread }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
     ...consoleRoutes(new Administer(ledger, spread), admit),
     ...fleetConsoleRoutes(new ViewFleet(ledger, live), admit),
+    ...webhookConsoleRoutes(webhooks, admit),
+    githubWebhookRoute({ webhooks, ledger, spread, metrics, log: rareLog }),
   ];
   return {
     handlers: {
       direct: {
-        '/u': createCheckRoute(check, traffic),
-        '/e': createUpdateFileRoute(check, traffic),
+        '/u': createCheckRoute({ check, gate, traffic }),
+        '/e': createUpdateFileRoute({ check, gate, traffic }),
       },
       router: createRouter(routes, traffic),
     },
+    gate,
     refresher: new CatalogRefresher(catalogs, ledger, metrics, log),
     lastGood,
     readiness,
     traffic,
     fleet,
   };
+}
+
+/** What every request of a device passes; without Redis there is no other process to settle with. */
+function assembleGate(config: Config, metrics: Metrics, engine: Engine): DeviceGate {
+  const isShared = config.redisUrl !== undefined;
+  const limit = new LimitDevices({ engine, isShared, metrics });
+  metrics.gauge(
+    'sluice_devices_busy',
+    'Devices that call too often to be counted in passing',
+    () => limit.windows.busyCount,
+  );
+  return new DeviceGate(limit, config.trustProxy);
 }
 
 /** What records the fleet: from the check to the engine, from the engine to the ledger. */
@@ -180,6 +206,7 @@ function assembleFleet(config: Config, log: Log, metrics: Metrics, ledger: Ledge
     checkIns,
     live,
     start() {
+      labels.start();
       live.start();
       checkIns.start(CHECK_IN_INTERVAL_MS);
       drain.start();
@@ -219,8 +246,12 @@ function openEngine(config: Config, log: Log): Engine {
   });
 }
 
-/** With an embedded ledger the service is somebody's own machine, so it makes its own token. */
-function adminTokenOf(config: Config): string | undefined {
-  if (config.adminToken !== undefined) return config.adminToken;
-  return config.databaseUrl === undefined ? readOrCreateToken(config.dataDir) : undefined;
+/** With an embedded ledger the service is somebody's own machine, so it makes its own tokens. */
+function generatedUnless(
+  config: Config,
+  setting: string | undefined,
+  name: TokenName,
+): string | undefined {
+  if (setting !== undefined) return setting;
+  return config.databaseUrl === undefined ? readOrCreateToken(config.dataDir, name) : undefined;
 }

@@ -87,7 +87,9 @@ function exitOnBug(log: Log): void {
 function welcome(config: Config, address: string): string {
   const dataDir = resolve(config.dataDir);
   const token =
-    config.adminToken === undefined ? tokenFilePath(dataDir) : 'the one you set in ADMIN_TOKEN';
+    config.adminToken === undefined
+      ? tokenFilePath(dataDir, 'admin-token')
+      : 'the one you set in ADMIN_TOKEN';
   return `
 Sluice is serving at ${address}
 

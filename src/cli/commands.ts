@@ -1,4 +1,4 @@
-// The commands that set up organizations, apps, channels and keys, and that read the audit.
+// The commands that set up organizations, apps, channels, keys and webhooks, and that read the audit.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UPDATE_MODES } from '../contract/resource.ts';
@@ -15,6 +15,7 @@ export function addCommands(program: Command, connect: Connect): void {
   addAppCommands(program, connect);
   addChannelCommands(program, connect);
   addKeyCommands(program, connect);
+  addWebhookCommands(program, connect);
   asking(
     program
       .command('devices')
@@ -115,6 +116,35 @@ function addKeyCommands(program: Command, connect: Connect): void {
     key.command('revoke <key-id>').description('revoke a key, at once'),
     connect,
     (_options, [id = '']) => ({ method: 'POST', path: `keys/${encodeURIComponent(id)}/revoke` }),
+  );
+}
+
+function addWebhookCommands(program: Command, connect: Connect): void {
+  const webhook = program.command('webhook').description("releases from an app's code host");
+  asking(
+    webhook
+      .command('enable')
+      .description('let a code host announce releases; the secret is shown this once')
+      .requiredOption('--app <ref>', 'app')
+      .requiredOption('--provider <name>', 'code host (github)'),
+    connect,
+    ({ app, provider }) => ({ method: 'POST', path: 'webhooks', body: { app, provider } }),
+  );
+  asking(
+    webhook
+      .command('disable')
+      .description('refuse what the code host sends, and forget the secret')
+      .requiredOption('--app <ref>', 'app'),
+    connect,
+    ({ app }) => ({ method: 'POST', path: 'webhooks/disable', body: { app } }),
+  );
+  asking(
+    webhook
+      .command('show')
+      .description('show whether it is on, and its last deliveries')
+      .requiredOption('--app <ref>', 'app'),
+    connect,
+    ({ app }) => ({ method: 'GET', path: `webhooks?${query({ app })}` }),
   );
 }
 

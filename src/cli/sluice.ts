@@ -44,7 +44,10 @@ function usageError(text: string): string {
 
 function connect(): ServiceClient {
   const config = readClientConfig();
-  return new ServiceClient(config.url, config.adminToken ?? readToken(config.dataDir));
+  return new ServiceClient(
+    config.url,
+    config.adminToken ?? readToken(config.dataDir, 'admin-token'),
+  );
 }
 
 function report(error: unknown): number {

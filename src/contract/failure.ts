@@ -5,6 +5,7 @@ export const FAILURES = {
   invalid: { status: 400, message: 'Invalid request' },
   unauthorized: { status: 401, message: 'Invalid or revoked API key' },
   adminUnauthorized: { status: 401, message: 'Invalid admin token' },
+  badSignature: { status: 401, message: 'Missing or wrong X-Hub-Signature-256' },
   unknownApp: { status: 404, message: 'Unknown app' },
   unknownChannel: { status: 404, message: 'Unknown channel' },
   unknownRelease: { status: 404, message: 'Unknown release' },
@@ -19,10 +20,18 @@ export const FAILURES = {
   rolledBack: { status: 409, message: 'A rolled-back release cannot be re-served' },
   refTaken: { status: 409, message: 'An app with this ref already exists' },
   channelExists: { status: 409, message: 'A channel with this name already exists on this app' },
+  secretKeyMissing: {
+    status: 409,
+    message: 'Webhooks cannot be enabled: SECRET_KEY is not set',
+  },
   bodyTooLarge: { status: 413, message: 'Request body too large' },
   narrowing: { status: 422, message: 'Serving can only widen once a release was offered' },
   rateLimited: { status: 429, message: 'Rate limit exceeded' },
   internal: { status: 500, message: 'Internal error' },
+  webhookUnreadable: {
+    status: 503,
+    message: 'The webhook cannot be verified with the present SECRET_KEY: enable it again',
+  },
   unavailable: { status: 503, message: 'Temporarily unavailable, try again shortly' },
 } as const satisfies Record<string, { status: number; message: string }>;
 

@@ -2,6 +2,9 @@
 
 export const LIMIT = {
   managementRequestsPerMinute: 300,
+  deviceRequestsPerMinute: 120,
+  /** What a process lets a device have in a minute before it asks what the other processes let it have. */
+  deviceAllowancePerMinute: 12,
   rateWindowMs: 60_000,
 
   labelCountMax: 16,
@@ -22,6 +25,9 @@ export const LIMIT = {
   bodyBytesMax: 1024 * 1024,
   /** 500 devices with 16 labels of 128 + 256 characters, each up to 4 bytes, and what stands around them. */
   reportBodyBytesMax: 16 * 1024 * 1024,
+  webhookBodyBytesMax: 25 * 1024 * 1024,
+  /** Per app. */
+  webhookDeliveriesKeptMax: 50,
 
   devicesPerCallMax: 500,
   devicePageMax: 1000,

@@ -103,3 +103,24 @@ export type AuditEntry = {
   readonly before: unknown;
   readonly after: unknown;
 };
+
+/** An app's release webhook as it may be shown at any time; its secret is shown once, when it is enabled. */
+export type Webhook = {
+  readonly provider: 'github';
+  readonly enabled: boolean;
+  readonly createdAt: string;
+};
+
+/** What became of one verified delivery of a webhook. */
+export type WebhookDelivery = {
+  readonly id: string;
+  readonly at: string;
+  /** As the provider names it, e.g. `release`. */
+  readonly event: string;
+  readonly action: string | null;
+  /** The provider's id of the delivery; a redelivery has the same. */
+  readonly guid: string | null;
+  readonly outcome: 'created' | 'duplicate' | 'ignored' | 'refused';
+  readonly reason: string | null;
+  readonly version: string | null;
+};

@@ -2,11 +2,15 @@
 // them by extension and by whether the address contains `process.arch`, and takes the first where none does:
 // so what it cannot install must not be listed, and the order decides for addresses that name no arch.
 
-import type { Artifact } from '../contract/resource.ts';
 import { foldArch, foldPlatform, NO_ARCH } from './artifact.ts';
 import { FEED_KINDS, type FeedKind } from './feed-kind.ts';
+import type { SnapshotArtifact } from './serving-snapshot.ts';
 
-export type FeedArtifact = Artifact & { readonly url: string; readonly sha512: string };
+/** With an address, and a checksum of which at least one is known. */
+export type FeedArtifact = SnapshotArtifact & { readonly url: string } & (
+    | { readonly sha512: string }
+    | { readonly sha256: string }
+  );
 
 /** What the updater of each platform installs; macOS never takes a .dmg or .pkg. */
 const INSTALLABLE: Readonly<Record<string, ReadonlySet<string>>> = {
@@ -36,6 +40,7 @@ const OTHER_FORMATS: ReadonlySet<string> = new Set([
   ],
 ]);
 
+const SETUP = /(?:^|[^a-z])(?:setup|installer)(?:[^a-z]|$)/i;
 const UNIVERSAL = 'universal';
 const UNUSABLE = -1;
 
@@ -44,7 +49,10 @@ const UNUSABLE = -1;
  * One checksum missing makes electron-updater refuse the whole file, so those without are left out. An
  * address whose end tells no format is taken for installable when nothing else is.
  */
-export function feedArtifacts(artifacts: readonly Artifact[], kind: FeedKind): FeedArtifact[] {
+export function feedArtifacts(
+  artifacts: readonly SnapshotArtifact[],
+  kind: FeedKind,
+): FeedArtifact[] {
   const { platform } = FEED_KINDS[kind];
   const usable = artifacts
     .filter((artifact) => foldPlatform(artifact.platform) === platform)
@@ -55,7 +63,10 @@ export function feedArtifacts(artifacts: readonly Artifact[], kind: FeedKind): F
     installable.length > 0
       ? installable
       : usable.filter(({ url }) => !OTHER_FORMATS.has(formatOf(url)));
-  return listed.sort((left, right) => archRank(left, kind) - archRank(right, kind));
+  return listed.sort(
+    (left, right) =>
+      archRank(left, kind) - archRank(right, kind) || setupRank(left) - setupRank(right),
+  );
 }
 
 /** `process.arch` of the arches that Electron runs on. */
@@ -83,8 +94,9 @@ function needsHint([first]: readonly FeedArtifact[], { platform, arch }: FeedArt
   return foldArch(first?.arch) !== foldArch(arch);
 }
 
-function isVerifiable(artifact: Artifact): artifact is FeedArtifact {
-  return artifact.url !== undefined && artifact.sha512 !== undefined && artifact.sha512 !== '';
+function isVerifiable(artifact: SnapshotArtifact): artifact is FeedArtifact {
+  const { url, sha512 = '', sha256 = '' } = artifact;
+  return url !== undefined && (sha512 !== '' || sha256 !== '');
 }
 
 /**
@@ -92,7 +104,7 @@ function isVerifiable(artifact: Artifact): artifact is FeedArtifact {
  * for all: what runs on every arch first, x64 before the rest, arm64 last, because a client that finds its
  * arch in no address takes the first.
  */
-function archRank(artifact: Artifact, kind: FeedKind): number {
+function archRank(artifact: SnapshotArtifact, kind: FeedKind): number {
   const arch = foldArch(artifact.arch);
   const wanted = FEED_KINDS[kind].arch;
   if (wanted !== NO_ARCH) return [wanted, UNIVERSAL, NO_ARCH].indexOf(arch);
@@ -101,9 +113,17 @@ function archRank(artifact: Artifact, kind: FeedKind): number {
   return arch === 'aarch64' ? 3 : 2;
 }
 
+/** Portable builds are `.exe` as well: beside one that calls itself an installer they must not come first. */
+function setupRank({ url }: FeedArtifact): number {
+  return SETUP.test(nameOf(url)) ? 0 : 1;
+}
+
 /** The extension of an address's path in lower case, or the empty text. */
 function formatOf(url: string): string {
-  if (!URL.canParse(url)) return '';
-  const name = new URL(url).pathname.split('/').at(-1) ?? '';
+  const name = nameOf(url);
   return name.includes('.') ? name.slice(name.lastIndexOf('.') + 1).toLowerCase() : '';
+}
+
+function nameOf(url: string): string {
+  return URL.canParse(url) ? (new URL(url).pathname.split('/').at(-1) ?? '') : '';
 }

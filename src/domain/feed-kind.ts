@@ -30,11 +30,13 @@ const KINDS = Object.keys(FEED_KINDS) as FeedKind[];
 
 /**
  * Which kind of file a name asks for on a channel, or undefined when it asks for none. Beside `latest` it may
- * begin with the channel's own name: that is what a build asks for whose version is a prerelease.
+ * begin with the channel's own name: that is what a build asks for whose version is a prerelease. The
+ * contract's names mean the same on every channel, also on one called `latest-mac`.
  */
 export function feedKindOf(file: string, channel: string): FeedKind | undefined {
-  return KINDS.find((kind) => {
-    const { suffix } = FEED_KINDS[kind];
-    return file === `${DEFAULT_CHANNEL}${suffix}.yml` || file === `${channel}${suffix}.yml`;
-  });
+  return kindBeginningWith(DEFAULT_CHANNEL, file) ?? kindBeginningWith(channel, file);
+}
+
+function kindBeginningWith(name: string, file: string): FeedKind | undefined {
+  return KINDS.find((kind) => file === `${name}${FEED_KINDS[kind].suffix}.yml`);
 }

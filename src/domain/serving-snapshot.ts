@@ -31,7 +31,13 @@ export type SnapshotRelease = {
   readonly offered: boolean;
   /** RFC 3339, UTC, milliseconds. */
   readonly createdAt: string;
-  readonly artifacts: readonly Artifact[];
+  readonly artifacts: readonly SnapshotArtifact[];
+};
+
+/** An artifact with what no answer of the contract has: only the files of electron-updater tell it. */
+export type SnapshotArtifact = Artifact & {
+  /** Lower-case hex. From a code-hosting service; absent in snapshots of older nodes. */
+  readonly sha256?: string;
 };
 
 /** How many of its releases were offered: within one revision this only grows. */

@@ -3,15 +3,19 @@
 
 import type { HttpResponse } from 'uWebSockets.js';
 import { fail, failUntil, type Outcome } from '../contract/failure.ts';
+import { LIMIT } from '../contract/limit.ts';
 
 const HELD_BYTES_MAX = 256 * 1024 * 1024;
+/** What of it bodies of unusual size may take, so that those who send them leave room for everybody else. */
+const LARGE_HELD_BYTES_MAX = HELD_BYTES_MAX / 2;
 const HELD_RETRY_MS = 1000;
 
 let heldBytes = 0;
 
 /**
  * Collects a body of at most `bytesMax`; must be called before the handler returns. Resolves with 413 when
- * it is larger and 503 when all bodies together are; with an empty body when the request is over before.
+ * it is larger, at once when its `declaredBytes` (Content-Length, NaN without one) say so, and with 503 when
+ * all bodies together are; with an empty body when the request is over before.
  *
  * A refusal does not wait for the rest, which uWebSockets.js reads and throws away once there is an answer.
  * Closing on a client that still writes would reset the connection, often before it has seen why.
@@ -19,6 +23,7 @@ let heldBytes = 0;
 export function receiveBody(
   res: HttpResponse,
   bytesMax: number,
+  declaredBytes: number,
   onOver: (listener: () => void) => void,
 ): Promise<Outcome<Buffer>> {
   return new Promise((resolve) => {
@@ -33,6 +38,10 @@ export function receiveBody(
       resolve(outcome);
     };
     onOver(() => settle(Buffer.alloc(0)));
+    if (declaredBytes > bytesMax) {
+      refusal = fail('bodyTooLarge');
+      settle(refusal);
+    }
     res.onData((chunk, isLast) => {
       received += chunk.byteLength;
       refusal ??= refuse(received, chunk.byteLength, bytesMax);
@@ -54,6 +63,7 @@ function refuse(
   bytesMax: number,
 ): ReturnType<typeof fail> | undefined {
   if (received > bytesMax) return fail('bodyTooLarge');
-  if (heldBytes + chunkBytes > HELD_BYTES_MAX) return failUntil('unavailable', HELD_RETRY_MS);
+  const budget = received > LIMIT.bodyBytesMax ? LARGE_HELD_BYTES_MAX : HELD_BYTES_MAX;
+  if (heldBytes + chunkBytes > budget) return failUntil('unavailable', HELD_RETRY_MS);
   return undefined;
 }

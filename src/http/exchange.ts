@@ -18,7 +18,10 @@ export type Exchange = {
   readonly path: string;
   /** As sent, without `?`. Parsed where it is needed: a long one takes milliseconds. */
   readonly queryText: string;
+  /** A header sent several times has its values joined by commas (RFC 9110, section 5.3). */
   readonly headers: ReadonlyMap<string, string>;
+  /** The peer's, as text: a proxy's where there is one. */
+  readonly remoteAddress: string;
   /** Decoded `:name` segments of the route. */
   readonly params: ReadonlyMap<string, string>;
   /** The body, or why it cannot be had. */
@@ -46,9 +49,14 @@ export function runExchange(
   const path = req.getUrl();
   const queryText = req.getQuery() ?? '';
   const headers = readHeaders(req);
+  const remoteAddress = remoteAddressOf(res);
   answerLater(res, { method, path }, traffic, (onOver) => {
-    const body = BODY_METHODS.has(method) ? receiveBody(res, route.bodyBytesMax, onOver) : NO_BODY;
-    return route.handler({ method, path, queryText, headers, params: route.params, body });
+    const declaredBytes = Number(headers.get('content-length'));
+    const body = BODY_METHODS.has(method)
+      ? receiveBody(res, route.bodyBytesMax, declaredBytes, onOver)
+      : NO_BODY;
+    const { params, handler } = route;
+    return handler({ method, path, queryText, headers, remoteAddress, params, body });
   });
 }
 
@@ -106,7 +114,13 @@ export function faultReply(error: unknown, method: string, path: string, traffic
 function readHeaders(req: HttpRequest): Map<string, string> {
   const headers = new Map<string, string>();
   req.forEach((name, value) => {
-    headers.set(name, value);
+    const known = headers.get(name);
+    headers.set(name, known === undefined ? value : `${known}, ${value}`);
   });
   return headers;
+}
+
+/** The address of the socket's other end, as text. */
+export function remoteAddressOf(res: HttpResponse): string {
+  return Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
 }

@@ -8,7 +8,7 @@ export type ServerOptions = {
   readonly host: string;
   readonly port: number;
   /** What serves GET and HEAD below a path's first segment, such as `/u`, past the router. */
-  readonly direct: Readonly<Record<string, RequestHandler>>;
+  readonly direct: Readonly<Record<string, { get: RequestHandler; head: RequestHandler }>>;
   /** Serves everything else. */
   readonly router: RequestHandler;
 };
@@ -33,8 +33,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = HEADER_BYTES_MAX;
   const uws = await import('uWebSockets.js');
   const app = uws.App();
-  for (const [prefix, handler] of Object.entries(options.direct)) {
-    app.get(`${prefix}/*`, handler).head(`${prefix}/*`, handler);
+  for (const [prefix, { get, head }] of Object.entries(options.direct)) {
+    app.get(`${prefix}/*`, get).head(`${prefix}/*`, head);
   }
   app.any('/*', options.router);
   const socket = await listen(app, options);

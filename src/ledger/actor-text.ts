@@ -2,7 +2,7 @@
 
 import type { Actor } from '../ports/ledger.ts';
 
-/** `admin-token`, or `key:` and the name the key was given to the ledger under. */
+/** `admin-token`, or the kind and the name it was given to the ledger under: `key:…`, `integration:…`. */
 export function actorText(actor: Actor): string {
-  return actor.kind === 'admin-token' ? 'admin-token' : `key:${actor.name}`;
+  return actor.kind === 'admin-token' ? 'admin-token' : `${actor.kind}:${actor.name}`;
 }

@@ -2,12 +2,16 @@
 
 import type { Ledger } from '../ports/ledger.ts';
 import type { Database } from './database.ts';
+import { completeRelease } from './query/complete-release.ts';
 import { controlServing } from './query/control-serving.ts';
 import { createApp } from './query/create-app.ts';
 import { createChannel } from './query/create-channel.ts';
 import { createKey } from './query/create-key.ts';
 import { createOrganization } from './query/create-organization.ts';
+import { disableWebhook } from './query/disable-webhook.ts';
+import { enableWebhook } from './query/enable-webhook.ts';
 import { findApp } from './query/find-app.ts';
+import { findEnabledWebhook } from './query/find-enabled-webhook.ts';
 import { findKey } from './query/find-key.ts';
 import { listApps } from './query/list-apps.ts';
 import { listAudit } from './query/list-audit.ts';
@@ -20,7 +24,9 @@ import { readFleet } from './query/read-fleet.ts';
 import { readLabels } from './query/read-labels.ts';
 import { readRevisions } from './query/read-revisions.ts';
 import { readSnapshot } from './query/read-snapshot.ts';
+import { readWebhook } from './query/read-webhook.ts';
 import { recordCheckIns } from './query/record-check-ins.ts';
+import { recordDelivery } from './query/record-delivery.ts';
 import { recordFirstOffer } from './query/record-first-offer.ts';
 import { revokeKey } from './query/revoke-key.ts';
 import { sweepFleet } from './query/sweep-fleet.ts';
@@ -57,6 +63,13 @@ export function createSqlLedger(database: Database): Ledger {
     readAdoption: (app, since) => readAdoption(database, app, since),
     sweepFleet: (devicesBefore, hoursBefore, rowsMax) =>
       sweepFleet(database, devicesBefore, hoursBefore, rowsMax),
+    enableWebhook: (appId, webhook, actor) => enableWebhook(database, appId, webhook, actor),
+    disableWebhook: (appId, actor) => disableWebhook(database, appId, actor),
+    findEnabledWebhook: (app, provider) => findEnabledWebhook(database, app, provider),
+    readWebhook: (appId) => readWebhook(database, appId),
+    recordDelivery: (appId, delivery) => recordDelivery(database, appId, delivery),
+    completeRelease: (organizationId, name, artifacts, actor) =>
+      completeRelease(database, organizationId, name, artifacts, actor),
     isReachable: () => isReachable(database),
     close: () => database.close(),
   };

@@ -22,6 +22,18 @@ export class Metrics {
   );
   /** Check-ins by what became of them: accepted by the engine, stored in the ledger, dropped at a bound. */
   readonly checkIns = this.tally('sluice_check_ins_total', 'Check-ins by outcome', 'outcome');
+  /** Deliveries of release webhooks by what became of them. */
+  readonly deliveries = this.tally(
+    'sluice_webhook_deliveries_total',
+    'Webhook deliveries by outcome',
+    'outcome',
+  );
+  /** What the device limit did: requests refused, requests that the engine was asked about. */
+  readonly deviceLimit = this.tally(
+    'sluice_device_limit_total',
+    'Device requests refused, and settled with other processes',
+    'outcome',
+  );
   /** Faults of stores that were survived, by where they showed. */
   readonly faults = this.tally(
     'sluice_store_faults_total',

@@ -9,7 +9,6 @@ import { LRUCache } from 'lru-cache';
 import { type Failure, fail, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
 import { isRef } from '../contract/ref.ts';
 import { type Catalog, type CompiledRelease, compileCatalog } from '../domain/catalog.ts';
-import type { Plan } from '../domain/plan.ts';
 import type { ServingSnapshot } from '../domain/serving-snapshot.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
@@ -17,14 +16,8 @@ import type { Announcement, Engine } from '../ports/engine.ts';
 import type { LastGood } from '../ports/last-good.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
+import { CatalogSlot, PlanBudget } from './catalog-slot.ts';
 import { Turnstile } from './turnstile.ts';
-
-/**
- * Where one channel's present catalog lies; undefined once the channel was evicted. Plans made from it are
- * kept here by what asked for them, and go with it: whoever remembers a subject must not keep an old
- * catalog alive.
- */
-export type CatalogSlot = { catalog: Catalog | undefined; plans: WeakMap<object, Plan> };
 
 export type CatalogDependencies = {
   readonly ledger: Ledger;
@@ -47,12 +40,12 @@ const COLD_RETRY_MS = 1000;
 
 export class Catalogs {
   private readonly dependencies: CatalogDependencies;
+  private readonly plans = new PlanBudget();
   private readonly slots = new LRUCache<string, CatalogSlot>({
     max: CHANNELS_MAX,
     dispose: (slot) => {
-      // Callers may still hold the slot: what is no longer kept up to date must not be served from.
-      slot.catalog = undefined;
-      slot.plans = new WeakMap();
+      // Callers may still hold the slot.
+      slot.replace(undefined);
     },
   });
   private readonly names = new LRUCache<string, CatalogSlot>({ max: NAMES_MAX });
@@ -304,14 +297,10 @@ export class Catalogs {
 
   /** Serves a snapshot from now on, unless a newer one already is. */
   private install(snapshot: ServingSnapshot): CatalogSlot {
-    const slot = this.slots.get(snapshot.channelId) ?? {
-      catalog: undefined,
-      plans: new WeakMap(),
-    };
+    const slot = this.slots.get(snapshot.channelId) ?? new CatalogSlot(this.plans);
     const held = slot.catalog?.snapshot.revision ?? -1;
     if (held < snapshot.revision) {
-      slot.catalog = compileCatalog(snapshot);
-      slot.plans = new WeakMap();
+      slot.replace(compileCatalog(snapshot));
       this.dependencies.lastGood.keep(snapshot);
     }
     this.slots.set(snapshot.channelId, slot);

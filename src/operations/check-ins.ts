@@ -1,14 +1,23 @@
 // Where check-ins go on their way out of a request: into a buffer, and from there in batches to the engine.
 // A check never waits for any of it. Every bound has a counter: what is dropped is known to be dropped.
+//
+// Batches are closed as they fill and never looked into again. Devices are not merged here: a device asks
+// far too seldom to be in one turn twice, and whoever records the batches merges them anyway.
 
-import { type CheckIn, coalesceCheckIns } from '../domain/check-in.ts';
+import {
+  type CheckInKind,
+  type CheckInPack,
+  CheckInPacker,
+  countPacked,
+} from '../domain/check-in-pack.ts';
+import type { Labels } from '../domain/targeting.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { CheckInQueue } from '../ports/check-in-queue.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { LiveFeed } from './live-feed.ts';
 
-/** Check-ins this process holds before it drops new ones: half a minute of a busy node without engine. */
+/** Check-ins this process holds before it drops new ones: some seconds of a busy node without engine. */
 const HELD_MAX = 200_000;
 const BATCH_SIZE_MAX = 500;
 /** Batches under way to the engine at a time: enough to fill the pipe, few enough to keep the order near. */
@@ -17,36 +26,37 @@ const RETRY_MS = 250;
 
 export class CheckIns {
   private readonly queue: CheckInQueue;
-  private readonly live: Pick<LiveFeed, 'note'>;
+  private readonly live: Pick<LiveFeed, 'notePacked'>;
   private readonly metrics: Metrics;
   private readonly log: Log;
-  /** Added since the last turn. */
-  private held: CheckIn[] = [];
-  /** Not yet accepted, oldest first. */
-  private backlog: (readonly CheckIn[])[] = [];
-  /** Check-ins in the backlog. */
+  private readonly packer = new CheckInPacker();
+  /** Closed and not yet accepted, oldest first. */
+  private backlog: CheckInPack[] = [];
+  /** Check-ins in the backlog, those under way included. */
   private backlogSize = 0;
   private timer: NodeJS.Timeout | undefined;
   private sending: Promise<boolean> | undefined;
 
-  constructor(queue: CheckInQueue, live: Pick<LiveFeed, 'note'>, metrics: Metrics, log: Log) {
+  constructor(queue: CheckInQueue, live: Pick<LiveFeed, 'notePacked'>, metrics: Metrics, log: Log) {
     this.queue = queue;
     this.live = live;
     this.metrics = metrics;
     this.log = log;
   }
 
-  /** Takes a check-in over; never waits, never throws. */
-  add(checkIn: CheckIn): void {
-    this.live.note(checkIn);
-    // While a turn waits for a slow engine the backlog cannot be trimmed: then the newest goes.
-    if (this.held.length + this.backlogSize >= HELD_MAX) this.metrics.checkIns.add('dropped');
-    else this.held.push(checkIn);
+  /** Takes a check-in over; never waits, never throws. `at` in milliseconds since 1970. */
+  add(kind: CheckInKind, deviceId: string, at: number, labels: Labels | undefined): void {
+    if (this.backlogSize + this.packer.size >= HELD_MAX) {
+      this.metrics.checkIns.add('dropped');
+      return;
+    }
+    this.packer.add(kind, deviceId, at, labels);
+    if (this.packer.size === BATCH_SIZE_MAX) this.closeBatch();
   }
 
   /** How many are held here. */
   get size(): number {
-    return this.held.length + this.backlogSize;
+    return this.packer.size + this.backlogSize;
   }
 
   /** Sends what is held every `intervalMs`, until `stop`. */
@@ -76,36 +86,37 @@ export class CheckIns {
   }
 
   private async sendBacklog(): Promise<boolean> {
-    this.gather();
-    while (this.backlog.length > 0) {
-      const group = this.backlog.slice(0, BATCHES_IN_FLIGHT_MAX);
+    this.closeBatch();
+    let waiting = this.backlog;
+    this.backlog = [];
+    while (waiting.length > 0) {
+      const group = waiting.slice(0, BATCHES_IN_FLIGHT_MAX);
       const settled = await Promise.all(group.map((batch) => this.append(batch)));
       const refused = group.filter((_, index) => !settled[index]);
-      this.backlog = [...refused, ...this.backlog.slice(group.length)];
+      waiting = [...refused, ...waiting.slice(group.length)];
       this.backlogSize -= sizeOf(group) - sizeOf(refused);
-      if (refused.length > 0) return false;
+      if (refused.length > 0) {
+        // In front of what came meanwhile.
+        this.backlog = [...waiting, ...this.backlog];
+        return false;
+      }
     }
     return true;
   }
 
-  /**
-   * Puts what was added into batches, merged by device. They are never looked into again: with a backlog at
-   * its bound that would take a third of a core, turn after turn.
-   */
-  private gather(): void {
-    const distinct = coalesceCheckIns(this.held);
-    this.held = [];
-    for (let from = 0; from < distinct.length; from += BATCH_SIZE_MAX) {
-      this.backlog.push(distinct.slice(from, from + BATCH_SIZE_MAX));
-    }
-    this.backlogSize += distinct.length;
+  private closeBatch(): void {
+    if (this.packer.size === 0) return;
+    const batch = this.packer.take();
+    this.backlog.push(batch);
+    this.backlogSize += countPacked(batch);
+    this.live.notePacked(batch);
   }
 
   /** Whether a batch is settled: accepted, or beyond saving. */
-  private async append(batch: readonly CheckIn[]): Promise<boolean> {
+  private async append(batch: CheckInPack): Promise<boolean> {
     try {
       if ((await this.queue.appendCheckIns(batch)) === 'full') return false;
-      this.metrics.checkIns.add('accepted', batch.length);
+      this.metrics.checkIns.add('accepted', countPacked(batch));
       return true;
     } catch (error) {
       if (error instanceof Unavailable) {
@@ -114,12 +125,12 @@ export class CheckIns {
       }
       // A batch that cannot be packed will not be packable next time either.
       this.log.error({ err: error }, 'check-ins could not be sent');
-      this.metrics.checkIns.add('dropped', batch.length);
+      this.metrics.checkIns.add('dropped', countPacked(batch));
       return true;
     }
   }
 }
 
-function sizeOf(batches: readonly (readonly CheckIn[])[]): number {
-  return batches.reduce((size, batch) => size + batch.length, 0);
+function sizeOf(batches: readonly CheckInPack[]): number {
+  return batches.reduce((size, batch) => size + countPacked(batch), 0);
 }

@@ -4,30 +4,18 @@
 
 import { isFailure, type Outcome } from '../contract/failure.ts';
 import type { Catalog } from '../domain/catalog.ts';
-import type { CheckIn } from '../domain/check-in.ts';
 import { type Decision, decide } from '../domain/decide.ts';
 import { mergeLabels } from '../domain/merge-labels.ts';
 import type { Contender, Plan } from '../domain/plan.ts';
-import type { Labels, RequestFields } from '../domain/targeting.ts';
+import type { Labels } from '../domain/targeting.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import type { CatalogSlot, Catalogs } from './catalogs.ts';
+import { type CatalogSlot, kindOf, type PreparedPlan } from './catalog-slot.ts';
+import type { Catalogs } from './catalogs.ts';
 import type { CheckIns } from './check-ins.ts';
+import type { CheckSubject } from './check-subject.ts';
 import type { DeviceLabels } from './device-labels.ts';
 import type { FirstOffers } from './first-offer.ts';
-
-/**
- * What all checks of the same address have in common. The caller may keep it between checks: it remembers
- * where the catalog lies, and the plan made for it is kept there.
- */
-export type CheckSubject<Planned extends Plan = Plan> = {
-  readonly app: string;
-  readonly channel: string;
-  readonly fields: RequestFields;
-  /** The plan for this address on a catalog. */
-  readonly plan: (catalog: Catalog) => Planned;
-  slot: CatalogSlot | undefined;
-};
 
 /** Who asks. Without an id a device has no cohort, no stored labels, and leaves no trace. */
 export type CheckDevice = {
@@ -40,7 +28,7 @@ export type CheckDevice = {
 
 /** What was decided, and the plan that says what the decision means. */
 export type Settled<Planned extends Plan> = {
-  readonly plan: Planned;
+  readonly prepared: PreparedPlan<Planned>;
   readonly decision: Decision<Planned['list'][number]>;
 };
 
@@ -69,15 +57,16 @@ export class CheckUpdate {
   ): Settled<Planned> | undefined {
     subject.slot ??= this.dependencies.catalogs.peek(subject.app, subject.channel);
     const { slot } = subject;
-    const plan = slot === undefined ? undefined : planFor(subject, slot);
-    if (plan === undefined) {
+    const prepared = slot?.planFor(subject);
+    if (prepared === undefined) {
       subject.slot = undefined;
       return undefined;
     }
-    if (this.mustWaitForLabels(plan, device)) return undefined;
-    const decision = decide(plan, device);
+    if (this.mustWaitForLabels(prepared.plan, device)) return undefined;
+    const decision = decide(prepared.plan, device);
     if (decision.candidate !== undefined && !decision.candidate.release.offered) return undefined;
-    return this.conclude(subject, device, { plan, decision });
+    // Whatever labels there are, the record has them: else they would have been waited for.
+    return this.conclude(device, { prepared, decision }, undefined);
   }
 
   /** The decision, after whatever it has to wait for. 404 unknown, 503 cannot be told. */
@@ -88,13 +77,13 @@ export class CheckUpdate {
     const slot = await this.dependencies.catalogs.find(subject.app, subject.channel);
     if (isFailure(slot)) return slot;
     subject.slot = slot;
-    const plan = planFor(subject, slot);
-    if (plan === undefined) return this.later(subject, device);
-    const labels = await this.labelsFor(subject, plan, device);
-    const settled = await this.settle(subject, slot, plan.labelKeys, { hash: device.hash, labels });
-    return settled === undefined
-      ? this.later(subject, device)
-      : this.conclude(subject, device, settled);
+    const prepared = slot.planFor(subject);
+    if (prepared === undefined) return this.later(subject, device);
+    const labels = await this.labelsFor(prepared, device);
+    const known = { hash: device.hash, labels };
+    const settled = await this.settle(subject, slot, prepared.plan.labelKeys, known);
+    if (settled === undefined) return this.later(subject, device);
+    return this.conclude(device, settled, device.labels);
   }
 
   /**
@@ -109,13 +98,15 @@ export class CheckUpdate {
   ): Promise<Settled<Planned> | undefined> {
     const barred = new Set<string>();
     for (let stale = 0; ; ) {
-      const plan = planFor(subject, slot);
-      if (plan === undefined || !includesAll(labelKeys, plan.labelKeys)) return undefined;
+      const prepared = slot.planFor(subject);
+      if (prepared === undefined) return undefined;
+      const { plan } = prepared;
+      if (!includesAll(labelKeys, plan.labelKeys)) return undefined;
       const decision = decide(plan, device, barred);
       const { candidate } = decision;
-      if (candidate === undefined || candidate.release.offered) return { plan, decision };
+      if (candidate === undefined || candidate.release.offered) return { prepared, decision };
       const outcome = await this.recordOffer(plan.catalog, candidate, stale < DECISIONS_MAX);
-      if (outcome === 'recorded') return { plan, decision };
+      if (outcome === 'recorded') return { prepared, decision };
       if (outcome === 'stale') stale += 1;
       else barred.add(candidate.release.source.id);
     }
@@ -124,21 +115,23 @@ export class CheckUpdate {
   /** Whether the labels that decide, or that are to be stored, are not all in this process. */
   private mustWaitForLabels(plan: Plan, { id, labels }: CheckDevice): boolean {
     if (id === undefined) return false;
-    // Those of the request are looked at every time: another node may have stored others since.
-    return labels.size > 0 || !hasKeys(labels, plan.labelKeys);
+    if (!hasKeys(labels, plan.labelKeys)) return true;
+    if (labels.size === 0) return false;
+    const { appId } = plan.catalog.snapshot;
+    return !this.dependencies.labels.areStored({ appId, deviceId: id }, labels);
   }
 
   /** The labels to decide by: the request's over the stored ones. Stores the request's where they are new. */
-  private async labelsFor(subject: CheckSubject, plan: Plan, device: CheckDevice): Promise<Labels> {
+  private async labelsFor(prepared: PreparedPlan, device: CheckDevice): Promise<Labels> {
     const { id, labels } = device;
+    const { plan } = prepared;
     if (id === undefined || !this.mustWaitForLabels(plan, device)) return labels;
     const store = this.dependencies.labels;
+    const { appId } = plan.catalog.snapshot;
     try {
-      if (labels.size === 0) {
-        return await store.read({ appId: plan.catalog.snapshot.appId, deviceId: id });
-      }
-      const checkIn = describeCheckIn(subject, plan.catalog, { ...device, id }, undefined);
-      return mergeLabels(await store.store({ ...checkIn, labels }), labels);
+      if (labels.size === 0) return await store.read({ appId, deviceId: id });
+      const checkIn = { ...kindOf(prepared, undefined), deviceId: id, at: Date.now(), labels };
+      return mergeLabels(await store.store(checkIn), labels);
     } catch (error) {
       // Without any store the request's labels decide if they are enough: their check-in carries them on.
       if (error instanceof Unavailable && hasKeys(labels, plan.labelKeys)) return labels;
@@ -166,55 +159,21 @@ export class CheckUpdate {
     }
   }
 
-  /** Hands the check-in over. */
+  /** Hands the check-in over, with the labels that may not be in the record yet. */
   private conclude<Planned extends Plan>(
-    subject: CheckSubject<Planned>,
-    device: CheckDevice,
+    { id }: CheckDevice,
     settled: Settled<Planned>,
+    labels: Labels | undefined,
   ): Settled<Planned> {
-    const { metrics, checkIns } = this.dependencies;
-    const { plan, decision } = settled;
-    metrics.checks.add(decision.reason);
-    const { id } = device;
+    const { prepared, decision } = settled;
+    this.dependencies.metrics.checks.add(decision.reason);
     if (id !== undefined) {
-      const offered = decision.candidate?.release.source.id;
-      checkIns.add(describeCheckIn(subject, plan.catalog, { ...device, id }, offered));
+      const kind = kindOf(prepared, decision.candidate);
+      const carried = labels?.size === 0 ? undefined : labels;
+      this.dependencies.checkIns.add(kind, id, Date.now(), carried);
     }
     return settled;
   }
-}
-
-function describeCheckIn(
-  { fields }: CheckSubject,
-  { snapshot }: Catalog,
-  device: { readonly id: string; readonly labels: Labels },
-  offeredReleaseId: string | undefined,
-): CheckIn {
-  return {
-    appId: snapshot.appId,
-    deviceId: device.id,
-    channel: snapshot.channel,
-    version: fields.version?.canonical,
-    platform: fields.platform,
-    arch: fields.arch,
-    source: 'pull',
-    at: Date.now(),
-    labels: device.labels.size === 0 ? undefined : device.labels,
-    offeredReleaseId,
-  };
-}
-
-/** The plan for a subject on the slot's catalog, made once per catalog; undefined when it was evicted. */
-export function planFor<Planned extends Plan>(
-  subject: CheckSubject<Planned>,
-  slot: CatalogSlot,
-): Planned | undefined {
-  // Whatever stands there for a subject, its own `plan` has made.
-  const known = slot.plans.get(subject) as Planned | undefined;
-  if (known !== undefined || slot.catalog === undefined) return known;
-  const plan = subject.plan(slot.catalog);
-  slot.plans.set(subject, plan);
-  return plan;
 }
 
 function hasKeys(labels: Labels, keys: readonly string[]): boolean {

@@ -1,6 +1,7 @@
 // The labels of devices, for decisions and from requests. The ledger has the record, the engine remembers
-// for all nodes, and both are asked for many devices at a time. No node keeps labels for itself: a
-// label that a report has acknowledged must decide the very next check anywhere.
+// for all nodes, and both are asked for many devices at a time. No node keeps labels for itself, because a
+// label that a report has acknowledged must decide the very next check anywhere: only that some are in the
+// record already is remembered here, until somebody tells that they have changed.
 
 import type { CheckIn } from '../domain/check-in.ts';
 import { includesLabels, mergeLabels } from '../domain/merge-labels.ts';
@@ -12,6 +13,7 @@ import type { DeviceName, DeviceLabels as StoredLabels } from '../ports/label-ca
 import type { Ledger } from '../ports/ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { Batcher } from './batcher.ts';
+import { LabelMemory } from './label-memory.ts';
 
 export type DeviceLabelsDependencies = {
   readonly ledger: Ledger;
@@ -30,6 +32,7 @@ export class DeviceLabels {
   private readonly dependencies: DeviceLabelsDependencies;
   private readonly lookups: Batcher<DeviceName, StoredLabels>;
   private readonly writes: Batcher<CheckIn, StoredLabels | undefined>;
+  private readonly memory = new LabelMemory();
   private readonly untold = new Map<string, StoredLabels>();
   private retelling: NodeJS.Timeout | undefined;
 
@@ -45,6 +48,21 @@ export class DeviceLabels {
       batchSizeMax: BATCH_SIZE_MAX,
       pendingMax: PENDING_MAX,
     });
+  }
+
+  /** Begins to hear whose labels have changed, until the engine closes. */
+  start(): void {
+    this.dependencies.engine.onLabels(
+      (news) => {
+        for (const each of news) this.memory.forget(each, each.revision);
+      },
+      () => this.memory.clear(),
+    );
+  }
+
+  /** Whether a device's labels are known to be in the record as they are here, without asking. */
+  areStored(device: DeviceName, labels: Labels): boolean {
+    return this.memory.holds(device, labels);
   }
 
   /** The stored labels of a device. `Unavailable` when neither store can tell. */
@@ -63,15 +81,20 @@ export class DeviceLabels {
    * answered is what is known with the request's over it.
    */
   async store(checkIn: CheckIn & { readonly labels: Labels }): Promise<Labels> {
-    const before = await this.read(checkIn);
-    if (includesLabels(before, checkIn.labels)) return before;
+    const before = await this.lookups.ask(checkIn);
+    if (includesLabels(before.labels, checkIn.labels)) {
+      this.memory.note(checkIn, checkIn.labels, before.revision);
+      return before.labels;
+    }
     try {
       const after = await this.writes.ask(checkIn);
-      return after?.labels ?? mergeLabels(before, checkIn.labels);
+      if (after === undefined) return mergeLabels(before.labels, checkIn.labels);
+      this.memory.note(checkIn, checkIn.labels, after.revision);
+      return after.labels;
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       this.dependencies.metrics.faults.add('label-write');
-      return mergeLabels(before, checkIn.labels);
+      return mergeLabels(before.labels, checkIn.labels);
     }
   }
 
@@ -79,7 +102,7 @@ export class DeviceLabels {
   async remember(entries: readonly StoredLabels[]): Promise<void> {
     if (entries.length === 0) return;
     try {
-      await this.dependencies.engine.putLabels(entries);
+      await this.share(entries);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       this.dependencies.metrics.faults.add('label-share');
@@ -92,6 +115,11 @@ export class DeviceLabels {
     clearTimeout(this.retelling);
     this.retelling = undefined;
     this.untold.clear();
+  }
+
+  private async share(entries: readonly StoredLabels[]): Promise<void> {
+    const { engine } = this.dependencies;
+    await Promise.all([engine.putLabels(entries), engine.tellLabels(entries)]);
   }
 
   private async readMany(devices: readonly DeviceName[]): Promise<readonly StoredLabels[]> {
@@ -159,7 +187,7 @@ export class DeviceLabels {
   private async retell(): Promise<void> {
     const entries = [...this.untold.values()];
     try {
-      await this.dependencies.engine.putLabels(entries);
+      await this.share(entries);
     } catch (error) {
       if (error instanceof Unavailable) {
         this.dependencies.metrics.faults.add('label-share');

@@ -2,6 +2,7 @@
 // whoever watches an app hears the sum over all nodes.
 
 import type { CheckIn } from '../domain/check-in.ts';
+import { type CheckInPack, ROW_WIDTH, unpackCheckIns } from '../domain/check-in-pack.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Activity, ActivityFeed, ActivitySample } from '../ports/activity-feed.ts';
@@ -15,6 +16,8 @@ export type LiveEvent = {
 
 export type LiveWatcher = (event: LiveEvent) => void;
 
+type Interval = { count: number; samples: ActivitySample[] };
+
 const INTERVAL_MS = 1000;
 const SAMPLES_PER_APP_MAX = 20;
 const APPS_MAX = 1000;
@@ -26,7 +29,7 @@ export class LiveFeed {
   private readonly log: Log;
   private readonly watchers = new Map<string, Set<LiveWatcher>>();
   private watcherCount = 0;
-  private current = new Map<string, { count: number; samples: ActivitySample[] }>();
+  private current = new Map<string, Interval>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(feed: ActivityFeed, metrics: Metrics, log: Log) {
@@ -48,14 +51,29 @@ export class LiveFeed {
 
   /** Counts a check-in in; the first of an interval are the sample. */
   note(checkIn: CheckIn): void {
-    let activity = this.current.get(checkIn.appId);
-    if (activity === undefined) {
-      if (this.current.size >= APPS_MAX) return;
-      activity = { count: 0, samples: [] };
-      this.current.set(checkIn.appId, activity);
-    }
+    const activity = this.activityOf(checkIn.appId);
+    if (activity === undefined) return;
     activity.count += 1;
     if (activity.samples.length < SAMPLES_PER_APP_MAX) activity.samples.push(sampleOf(checkIn));
+  }
+
+  /** Counts a batch of check-ins in, as `note` would each of them. */
+  notePacked(batch: CheckInPack): void {
+    const activities = batch.kinds.map(({ appId }) => this.activityOf(appId));
+    const { rows } = batch;
+    let missing = 0;
+    for (let at = 0; at < rows.length; at += ROW_WIDTH) {
+      const activity = activities[rows[at] as number];
+      if (activity === undefined) continue;
+      activity.count += 1;
+      if (activity.samples.length < SAMPLES_PER_APP_MAX) missing += 1;
+    }
+    if (missing === 0) return;
+    for (const checkIn of unpackCheckIns(batch)) {
+      const samples = this.current.get(checkIn.appId)?.samples;
+      if (samples === undefined || samples.length >= SAMPLES_PER_APP_MAX) continue;
+      samples.push(sampleOf(checkIn));
+    }
   }
 
   /** Whether another watcher may come. */
@@ -73,6 +91,15 @@ export class LiveFeed {
       this.watcherCount -= 1;
       if (watchers.size === 0) this.watchers.delete(appId);
     };
+  }
+
+  /** The app's activity in this interval; undefined when there are too many apps to tell of. */
+  private activityOf(appId: string): Interval | undefined {
+    const known = this.current.get(appId);
+    if (known !== undefined || this.current.size >= APPS_MAX) return known;
+    const activity: Interval = { count: 0, samples: [] };
+    this.current.set(appId, activity);
+    return activity;
   }
 
   private async tell(): Promise<void> {

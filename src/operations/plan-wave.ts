@@ -10,8 +10,9 @@ import { parseVersion } from '../domain/version.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Caller } from './authenticate-key.ts';
-import type { CatalogSlot, Catalogs } from './catalogs.ts';
-import { type CheckUpdate, planFor } from './check-update.ts';
+import type { CatalogSlot } from './catalog-slot.ts';
+import type { Catalogs } from './catalogs.ts';
+import type { CheckUpdate } from './check-update.ts';
 import type { DeviceLabels } from './device-labels.ts';
 import type { LiveFeed } from './live-feed.ts';
 import {
@@ -125,10 +126,9 @@ export class PlanWave {
     isDryRun: boolean,
   ): Promise<UpdateAnswer | undefined> {
     if (isDryRun) {
-      const plan = planFor(subject, slot);
-      return plan === undefined
-        ? undefined
-        : updateAnswer({ plan, decision: decide(plan, device) });
+      const prepared = slot.planFor(subject);
+      if (prepared === undefined) return undefined;
+      return updateAnswer({ prepared, decision: decide(prepared.plan, device) });
     }
     const settled = await this.dependencies.check.settle(subject, slot, labelKeys, device);
     return settled === undefined ? undefined : updateAnswer(settled);
@@ -178,7 +178,7 @@ function collectLabelKeys(
 ): readonly string[] {
   const keys = new Set<string>();
   for (const subject of new Set(subjects)) {
-    for (const key of planFor(subject, slot)?.labelKeys ?? []) keys.add(key);
+    for (const key of slot.planFor(subject)?.plan.labelKeys ?? []) keys.add(key);
   }
   return [...keys];
 }

@@ -5,7 +5,8 @@ import type { Decision } from '../domain/decide.ts';
 import { planUpdate, type UpdatePlan } from '../domain/plan.ts';
 import type { RequestFields } from '../domain/targeting.ts';
 import type { Version } from '../domain/version.ts';
-import type { CheckSubject, Settled } from './check-update.ts';
+import { type CheckSubject, checkSubject } from './check-subject.ts';
+import type { Settled } from './check-update.ts';
 
 export type UpdateSubject = CheckSubject<UpdatePlan>;
 
@@ -18,10 +19,10 @@ export type UpdateAnswer = {
 };
 
 /** A decision as what is sent. */
-export function updateAnswer({ plan, decision }: Settled<UpdatePlan>): UpdateAnswer {
+export function updateAnswer({ prepared, decision }: Settled<UpdatePlan>): UpdateAnswer {
   const { candidate, reason } = decision;
   if (candidate === undefined) return { body: undefined, reason, releaseId: undefined };
-  const { catalog, isRequired, allowDowngrade } = plan;
+  const { catalog, isRequired, allowDowngrade } = prepared.plan;
   const body = candidateBytes(catalog, candidate, isRequired, allowDowngrade);
   return { body, reason, releaseId: candidate.release.source.id };
 }
@@ -32,5 +33,5 @@ export function updateSubject(
   channel: string,
   fields: RequestFields & { readonly version: Version },
 ): UpdateSubject {
-  return { app, channel, fields, plan: (catalog) => planUpdate(catalog, fields), slot: undefined };
+  return checkSubject(app, channel, fields, (catalog) => planUpdate(catalog, fields));
 }

@@ -2,6 +2,7 @@
 // method rejects with `Unavailable` when the engine does not answer.
 
 import type { CheckIn } from '../domain/check-in.ts';
+import type { CheckInPack } from '../domain/check-in-pack.ts';
 
 /** Check-ins that were appended together. `id` is what they are acknowledged by. */
 export type CheckInBatch = { readonly id: string; readonly checkIns: readonly CheckIn[] };
@@ -10,9 +11,9 @@ export interface CheckInQueue {
   /**
    * Accepts a batch: from then on it reaches whoever takes check-ins, at least once, whatever process dies.
    * `full` when the queue is at its bound: nothing of the batch was accepted. After a rejection it is
-   * unknown whether it was; appending it again does no harm.
+   * unknown whether it was; appending it again does no harm. The batch must not change afterwards.
    */
-  appendCheckIns(checkIns: readonly CheckIn[]): Promise<'accepted' | 'full'>;
+  appendCheckIns(checkIns: CheckInPack): Promise<'accepted' | 'full'>;
 
   /**
    * Takes up to `batchesMax` batches that nobody has taken, or that a taker left unacknowledged for longer

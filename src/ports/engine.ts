@@ -9,6 +9,7 @@
 import type { ServingSnapshot } from '../domain/serving-snapshot.ts';
 import type { ActivityFeed } from './activity-feed.ts';
 import type { CheckInQueue } from './check-in-queue.ts';
+import type { DeviceRates } from './device-rates.ts';
 import type { LabelCache } from './label-cache.ts';
 
 /** That a channel now serves another revision. `appRef` and `channel` name it, `revision` is the new one. */
@@ -25,7 +26,7 @@ export type RateDecision = {
   readonly waitMs: number;
 };
 
-export interface Engine extends CheckInQueue, LabelCache, ActivityFeed {
+export interface Engine extends CheckInQueue, LabelCache, ActivityFeed, DeviceRates {
   /**
    * Stores a snapshot for the other nodes, unless the stored one has a higher revision, or the same one and
    * at least as many offered releases: what is stored only moves forward, whatever the order in which

@@ -9,6 +9,9 @@ export type DeviceName = { readonly appId: string; readonly deviceId: string };
 /** A device's labels at a revision, which the ledger raises with every change of them; 0 is "none yet". */
 export type DeviceLabels = DeviceName & { readonly labels: Labels; readonly revision: number };
 
+/** The revision that a device's labels now are at. */
+export type LabelNews = DeviceName & { readonly revision: number };
+
 export interface LabelCache {
   /** What is remembered of each device, in the order asked; undefined where nothing is. One round trip. */
   getLabels(devices: readonly DeviceName[]): Promise<readonly (DeviceLabels | undefined)[]>;
@@ -18,4 +21,13 @@ export interface LabelCache {
    * (atomic per device). One round trip.
    */
   putLabels(entries: readonly DeviceLabels[]): Promise<void>;
+
+  /** Tells every node, this one included, that labels have changed. At most once. */
+  tellLabels(news: readonly LabelNews[]): Promise<void>;
+
+  /**
+   * Hears of changed labels until the engine closes. `onResumed` says that hearing has begun again and that
+   * some may have been missed. Neither must throw.
+   */
+  onLabels(listener: (news: readonly LabelNews[]) => void, onResumed: () => void): void;
 }

@@ -9,7 +9,6 @@ import type { Outcome } from '../contract/failure.ts';
 import type {
   ApiKey,
   App,
-  Artifact,
   AuditEntry,
   Channel,
   ChannelUpdateMode,
@@ -20,11 +19,18 @@ import type {
   Targeting,
 } from '../contract/resource.ts';
 import type { Serving } from '../domain/serving.ts';
-import type { ServingSnapshot } from '../domain/serving-snapshot.ts';
+import type { ServingSnapshot, SnapshotArtifact } from '../domain/serving-snapshot.ts';
 import type { FleetLedger } from './fleet-ledger.ts';
+import type { WebhookLedger } from './webhook-ledger.ts';
 
-/** Who did it. The audit keeps `admin-token`, or `key:` and the name, which says the key's id and name. */
-export type Actor = { readonly kind: 'key' | 'admin-token'; readonly name: string };
+/**
+ * Who did it. The audit keeps `admin-token`, or the kind and the name: `key:` and the key's id and name,
+ * `integration:github`. What an integration publishes may get its artifacts later: see `completeRelease`.
+ */
+export type Actor = {
+  readonly kind: 'key' | 'admin-token' | 'integration';
+  readonly name: string;
+};
 
 /** The channel whose served state a change has moved, for propagation. */
 export type ChannelRevision = {
@@ -49,7 +55,7 @@ export type NewRelease = {
   /** Undefined takes the channel's default. */
   readonly rolloutPct: number | undefined;
   readonly targets: Targeting | null;
-  readonly artifacts: readonly Artifact[];
+  readonly artifacts: readonly SnapshotArtifact[];
 };
 
 export type ReleaseName = {
@@ -93,7 +99,7 @@ export type NewKey = {
 
 export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel';
 
-export interface Ledger extends FleetLedger {
+export interface Ledger extends FleetLedger, WebhookLedger {
   createOrganization(name: string, actor: Actor): Promise<Organization>;
 
   /** 404 unknown organization, 409 when the ref is taken (refs are unique across organizations). */

@@ -1,9 +1,11 @@
 // Pins the update manifest: the contract's fields, and what Tauri's updater accepts (contract section 2,
 // UpdateManifest; resolutions: Decision 6).
 
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Artifact } from '../../src/contract/resource.ts';
 import { type ManifestTerms, manifest, manifestBytes } from '../../src/domain/manifest.ts';
+import { tauriRefusals } from '../support/tauri.ts';
 import { release } from './sample.ts';
 
 const TERMS: ManifestTerms = {
@@ -108,6 +110,34 @@ describe('what Tauri’s updater accepts', () => {
   it('pub_date is RFC 3339 with an offset', () => {
     expect(manifested.pub_date).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(Number.isNaN(Date.parse(String(manifested.pub_date)))).toBe(false);
+  });
+
+  it('whatever is published with an address and a signature, on whatever terms', () => {
+    const version = fc.constantFrom('2.0.0', 'v2.0.0', '2.0.0-rc.1', '2.0.0+5', '0.0.0-0+a.b-c');
+    const artifact = fc.record(
+      {
+        url: fc.webUrl({ withQueryParameters: true, withFragments: true }),
+        signature: fc.string({ minLength: 1, unit: 'binary' }),
+        platform: fc.string({ minLength: 1 }),
+        arch: fc.string({ minLength: 1 }),
+        sha512: fc.string({ minLength: 1 }),
+        size: fc.maxSafeNat(),
+      },
+      { requiredKeys: ['url', 'signature', 'platform'] },
+    );
+    const terms = fc.record({
+      updateMode: fc.constantFrom('optional', 'recommended', 'required'),
+      minimumSupportedVersion: fc.option(version),
+      allowDowngrade: fc.boolean(),
+    });
+    const notes = fc.string({ unit: 'binary', maxLength: 200 });
+    fc.assert(
+      fc.property(version, artifact, terms, notes, (text, each, on, said) => {
+        const bytes = manifestBytes(release(text, { notes: said }), each, on);
+        expect(tauriRefusals({ status: 200, text: bytes.toString('utf8') })).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
   });
 
   it('the bytes are JSON in UTF-8, without a byte order mark', () => {

@@ -2,6 +2,7 @@
 
 import { beforeEach, expect, it } from 'vitest';
 import type { CheckIn } from '../../src/domain/check-in.ts';
+import { packCheckIns } from '../../src/domain/check-in-pack.ts';
 import type { CheckInBatch, CheckInQueue } from '../../src/ports/check-in-queue.ts';
 import { sleep } from '../support/eventually.ts';
 import type { EnginesUnderTest } from './engine-contract.ts';
@@ -24,7 +25,7 @@ function acceptingRules(nodes: () => EnginesUnderTest): void {
   it('an accepted batch reaches whoever takes check-ins, on any node', async () => {
     const { engine, second } = nodes();
     const batch = ['a', 'b', 'c'].map((deviceId) => checkInOf(deviceId));
-    expect(await engine.appendCheckIns(batch)).toBe('accepted');
+    expect(await engine.appendCheckIns(packCheckIns(batch))).toBe('accepted');
     const taken = await second.takeCheckIns('taker', 10, 0, NEVER_MS);
     expect(taken).toEqual([{ id: expect.any(String), checkIns: batch }]);
   });
@@ -32,15 +33,15 @@ function acceptingRules(nodes: () => EnginesUnderTest): void {
   it('what its appender does to the batch afterwards does not change it', async () => {
     const { engine } = nodes();
     const buffer = [checkInOf('a')];
-    await engine.appendCheckIns(buffer);
+    await engine.appendCheckIns(packCheckIns(buffer));
     buffer.length = 0;
     expect(devicesIn(await engine.takeCheckIns('taker', 1, 0, NEVER_MS))).toEqual(['a']);
   });
 
   it('a batch that was appended again, because its fate was unknown, does no harm', async () => {
     const { engine, second } = nodes();
-    await engine.appendCheckIns(batchOf('a'));
-    await second.appendCheckIns(batchOf('a'));
+    await engine.appendCheckIns(packCheckIns(batchOf('a')));
+    await second.appendCheckIns(packCheckIns(batchOf('a')));
     const taken = await engine.takeCheckIns('taker', 10, 0, NEVER_MS);
     expect(devicesIn(taken)).toEqual(['a', 'a']);
     expect(new Set(idsOf(taken)).size).toBe(2);
@@ -51,14 +52,14 @@ function acceptingRules(nodes: () => EnginesUnderTest): void {
   it('at its bound it is full, for every node: nothing is accepted, and nothing accepted is lost', async () => {
     const { engine, second } = nodes();
     const accepted = await fill(engine);
-    expect(await second.appendCheckIns(batchOf('refused'))).toBe('full');
+    expect(await second.appendCheckIns(packCheckIns(batchOf('refused')))).toBe('full');
     expect(await engine.countCheckIns()).toBe(accepted);
     // Taken is not gone: it still counts.
     const [first] = await engine.takeCheckIns('taker', 1, 0, NEVER_MS);
-    expect(await engine.appendCheckIns(batchOf('refused'))).toBe('full');
+    expect(await engine.appendCheckIns(packCheckIns(batchOf('refused')))).toBe('full');
     await engine.acknowledgeCheckIns([first?.id ?? '']);
-    expect(await second.appendCheckIns(batchOf('last'))).toBe('accepted');
-    expect(await engine.appendCheckIns(batchOf('refused'))).toBe('full');
+    expect(await second.appendCheckIns(packCheckIns(batchOf('last')))).toBe('accepted');
+    expect(await engine.appendCheckIns(packCheckIns(batchOf('refused')))).toBe('full');
     const devices = ['0', ...(await emptyQueue(engine))].sort();
     const appended = Array.from({ length: accepted }, (_, index) => String(index));
     expect(devices).toEqual([...appended, 'last'].sort());
@@ -68,7 +69,8 @@ function acceptingRules(nodes: () => EnginesUnderTest): void {
 function takingRules(nodes: () => EnginesUnderTest): void {
   it('up to the number asked for is taken, oldest first', async () => {
     const { engine } = nodes();
-    for (const device of ['a', 'b', 'c', 'd']) await engine.appendCheckIns(batchOf(device));
+    for (const device of ['a', 'b', 'c', 'd'])
+      await engine.appendCheckIns(packCheckIns(batchOf(device)));
     expect(devicesIn(await engine.takeCheckIns('taker', 3, 0, NEVER_MS))).toEqual(['a', 'b', 'c']);
     expect(devicesIn(await engine.takeCheckIns('taker', 3, 0, NEVER_MS))).toEqual(['d']);
   });
@@ -76,7 +78,7 @@ function takingRules(nodes: () => EnginesUnderTest): void {
   it('takers share the work: each batch is taken by exactly one of them', async () => {
     const { engine, second } = nodes();
     const devices = Array.from({ length: 200 }, (_, index) => `device ${index}`);
-    for (const device of devices) await engine.appendCheckIns(batchOf(device));
+    for (const device of devices) await engine.appendCheckIns(packCheckIns(batchOf(device)));
     const takeAll = async (node: CheckInQueue, taker: string) => {
       const all: CheckInBatch[] = [];
       for (;;) {
@@ -99,7 +101,7 @@ function takingRules(nodes: () => EnginesUnderTest): void {
 
   it('an unacknowledged batch is taken over after it was abandoned, and not before', async () => {
     const { engine, second } = nodes();
-    await engine.appendCheckIns(batchOf('a'));
+    await engine.appendCheckIns(packCheckIns(batchOf('a')));
     const [batch] = await engine.takeCheckIns('dead', 1, 0, ABANDONED_MS);
     const takenAt = performance.now();
     for (;;) {
@@ -118,7 +120,7 @@ function takingRules(nodes: () => EnginesUnderTest): void {
 
   it('what was taken over belongs to the new taker for the same time', async () => {
     const { engine, second } = nodes();
-    await engine.appendCheckIns(batchOf('a'));
+    await engine.appendCheckIns(packCheckIns(batchOf('a')));
     await engine.takeCheckIns('dead', 1, 0, NEVER_MS);
     await sleep(20);
     expect(devicesIn(await second.takeCheckIns('heir', 1, 0, 10))).toEqual(['a']);
@@ -127,7 +129,7 @@ function takingRules(nodes: () => EnginesUnderTest): void {
 
   it('a taker gets what it has in hand again when it counts as abandoned, and not before', async () => {
     const { engine } = nodes();
-    await engine.appendCheckIns(batchOf('a'));
+    await engine.appendCheckIns(packCheckIns(batchOf('a')));
     const taken = await engine.takeCheckIns('taker', 1, 0, NEVER_MS);
     expect(await engine.takeCheckIns('taker', 1, 0, NEVER_MS)).toEqual([]);
     await sleep(20);
@@ -136,13 +138,14 @@ function takingRules(nodes: () => EnginesUnderTest): void {
 
   it('abandoned batches come before new ones, all of them oldest first', async () => {
     const { engine, second } = nodes();
-    for (const device of ['a', 'b', 'c']) await engine.appendCheckIns(batchOf(device));
+    for (const device of ['a', 'b', 'c'])
+      await engine.appendCheckIns(packCheckIns(batchOf(device)));
     // Taken in another order than appended: b and c by one, and a again by another.
     await engine.takeCheckIns('one', 1, 0, NEVER_MS);
     await engine.takeCheckIns('two', 2, 0, NEVER_MS);
     await sleep(20);
     await engine.takeCheckIns('three', 1, 0, 10);
-    for (const device of ['d', 'e']) await engine.appendCheckIns(batchOf(device));
+    for (const device of ['d', 'e']) await engine.appendCheckIns(packCheckIns(batchOf(device)));
     await sleep(20);
     const taken = await second.takeCheckIns('heir', 4, 0, 10);
     expect(devicesIn(taken)).toEqual(['a', 'b', 'c', 'd']);
@@ -150,7 +153,8 @@ function takingRules(nodes: () => EnginesUnderTest): void {
 
   it('one abandoned batch is found among many that are in good hands', async () => {
     const { engine, second } = nodes();
-    for (let index = 0; index < 100; index++) await engine.appendCheckIns(batchOf(String(index)));
+    for (let index = 0; index < 100; index++)
+      await engine.appendCheckIns(packCheckIns(batchOf(String(index))));
     await engine.takeCheckIns('busy', 99, 0, NEVER_MS);
     await engine.takeCheckIns('dead', 1, 0, NEVER_MS);
     await sleep(400);
@@ -161,7 +165,8 @@ function takingRules(nodes: () => EnginesUnderTest): void {
 
   it('an acknowledged batch is never seen again, whoever had it last', async () => {
     const { engine, second } = nodes();
-    for (const device of ['a', 'b', 'c']) await engine.appendCheckIns(batchOf(device));
+    for (const device of ['a', 'b', 'c'])
+      await engine.appendCheckIns(packCheckIns(batchOf(device)));
     const taken = await engine.takeCheckIns('slow', 2, 0, NEVER_MS);
     await sleep(20);
     const takenOver = await second.takeCheckIns('heir', 2, 0, 10);
@@ -177,7 +182,8 @@ function takingRules(nodes: () => EnginesUnderTest): void {
   it('what waits is counted, taken or not, until it is acknowledged', async () => {
     const { engine, second } = nodes();
     expect(await engine.countCheckIns()).toBe(0);
-    for (const device of ['a', 'b', 'c']) await engine.appendCheckIns(batchOf(device));
+    for (const device of ['a', 'b', 'c'])
+      await engine.appendCheckIns(packCheckIns(batchOf(device)));
     expect(await second.countCheckIns()).toBe(3);
     const taken = await engine.takeCheckIns('taker', 2, 0, NEVER_MS);
     expect(await second.countCheckIns()).toBe(3);
@@ -203,16 +209,16 @@ function waitingRules(nodes: () => EnginesUnderTest): void {
       second.takeCheckIns('two', 1, 20_000, NEVER_MS),
     ];
     await sleep(100);
-    await engine.appendCheckIns(batchOf('a'));
+    await engine.appendCheckIns(packCheckIns(batchOf('a')));
     expect(devicesIn(await Promise.race(waits))).toEqual(['a']);
-    await second.appendCheckIns(batchOf('b'));
+    await second.appendCheckIns(packCheckIns(batchOf('b')));
     expect(devicesIn((await Promise.all(waits)).flat()).sort()).toEqual(['a', 'b']);
     expect(performance.now() - start).toBeLessThan(100 + PROMPT_MS);
   });
 
   it('waiting ends with what is abandoned meanwhile', async () => {
     const { engine, second } = nodes();
-    await engine.appendCheckIns(batchOf('a'));
+    await engine.appendCheckIns(packCheckIns(batchOf('a')));
     await engine.takeCheckIns('dead', 1, 0, NEVER_MS);
     const start = performance.now();
     const taken = await second.takeCheckIns('heir', 1, 20_000, ABANDONED_MS);
@@ -244,7 +250,7 @@ function contentRules(nodes: () => EnginesUnderTest): void {
   /** What comes out of the queue when a batch goes in. */
   async function roundTrip(batch: readonly CheckIn[]): Promise<readonly CheckIn[]> {
     const { engine, second } = nodes();
-    expect(await engine.appendCheckIns(batch)).toBe('accepted');
+    expect(await engine.appendCheckIns(packCheckIns(batch))).toBe('accepted');
     const taken = await second.takeCheckIns('taker', 10, 0, NEVER_MS);
     expect(taken).toHaveLength(1);
     return taken[0]?.checkIns ?? [];
@@ -321,7 +327,9 @@ async function emptyQueue(queue: CheckInQueue): Promise<string[]> {
 async function fill(queue: CheckInQueue): Promise<number> {
   for (let accepted = 0; ; ) {
     const batches = Array.from({ length: 500 }, (_, index) => batchOf(String(accepted + index)));
-    const answers = await Promise.all(batches.map((batch) => queue.appendCheckIns(batch)));
+    const answers = await Promise.all(
+      batches.map((batch) => queue.appendCheckIns(packCheckIns(batch))),
+    );
     accepted += answers.filter((answer) => answer === 'accepted').length;
     if (answers.includes('full')) return accepted;
   }

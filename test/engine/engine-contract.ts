@@ -1,16 +1,18 @@
-// What every engine owes, whatever it is made of. Each implementation runs this suite unchanged. Check-ins
-// and labels have files of their own: check-in-contract, label-contract.
+// What every engine owes, whatever it is made of. Each implementation runs this suite unchanged. Check-ins,
+// labels and device windows have files of their own: check-in-, label- and device-rate-contract.
 //
 // Names are random in every test, so that the tests may share a store. The queue of check-ins has no name:
 // nobody else may use the store meanwhile.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { packCheckIns } from '../../src/domain/check-in-pack.ts';
 import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
 import type { Announcement, Engine } from '../../src/ports/engine.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { checkInRules } from './check-in-contract.ts';
+import { deviceRateRules } from './device-rate-contract.ts';
 import { checkInOf, deviceLabelsOf } from './fleet-sample.ts';
 import { labelRules } from './label-contract.ts';
 
@@ -36,6 +38,7 @@ export function engineContract(name: string, make: () => Promise<EnginesUnderTes
     describe('snapshots', () => snapshotRules(() => nodes));
     describe('announcements', () => announcementRules(() => nodes));
     describe('rate windows', () => rateRules(() => nodes));
+    describe('device windows', () => deviceRateRules(() => nodes));
     describe('check-ins', () => checkInRules(() => nodes));
     describe('labels', () => labelRules(() => nodes));
     describe('closing', () => closingRules(make));
@@ -365,7 +368,7 @@ function closingRules(make: () => Promise<EnginesUnderTest>): void {
         engine.getSnapshot(app, 'stable'),
         engine.announce(announcementOf(app, 1)),
         engine.countRequest(app, 1, 1000),
-        engine.appendCheckIns([checkInOf('device')]),
+        engine.appendCheckIns(packCheckIns([checkInOf('device')])),
         engine.takeCheckIns('taker', 1, 1000, 1000),
         engine.acknowledgeCheckIns(['1-1']),
         engine.countCheckIns(),

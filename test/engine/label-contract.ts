@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import type { EnginesUnderTest } from './engine-contract.ts';
 import { deviceLabelsOf, HOSTILE_TEXTS } from './fleet-sample.ts';
 
@@ -115,5 +116,26 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
     await engine.putLabels([entry]);
     labels.set('ring', 'b');
     expect((await engine.getLabels([entry]))[0]?.labels.get('ring')).toBe('a');
+  });
+
+  it('news of changed labels reach the listeners of every node, the one that tells included', async () => {
+    const { engine, second } = nodes();
+    const device = randomUUID();
+    const heard: number[] = [];
+    for (const node of [engine, second]) {
+      node.onLabels(
+        (news) => {
+          for (const each of news) if (each.deviceId === device) heard.push(each.revision);
+        },
+        () => undefined,
+      );
+    }
+    // A subscription begins in the background: what is told before is not promised to be heard.
+    await eventually('both hear', async () => {
+      await engine.tellLabels([{ appId: 'app_1', deviceId: device, revision: 1 }]);
+      return heard.length >= 2 * 2;
+    });
+    await second.tellLabels([{ appId: 'app_1', deviceId: device, revision: 7 }]);
+    await eventually('both heard', async () => heard.filter((each) => each === 7).length === 2);
   });
 }

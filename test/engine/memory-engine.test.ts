@@ -1,6 +1,7 @@
 // The memory engine at the edges that only a clock under control can reach.
 
 import { expect, it } from 'vitest';
+import { packCheckIns } from '../../src/domain/check-in-pack.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { announcementOf } from './engine-contract.ts';
 import { batchOf, deviceLabelsOf, devicesIn } from './fleet-sample.ts';
@@ -36,7 +37,7 @@ it('an announcement is never heard before the call that made it has returned', a
 it('a batch is abandoned after exactly the time that the one who asks allows', async () => {
   let now = 1000;
   const engine = createMemoryEngine({ now: () => now });
-  await engine.appendCheckIns(batchOf('a'));
+  await engine.appendCheckIns(packCheckIns(batchOf('a')));
   await engine.takeCheckIns('dead', 1, 0, 500);
   now = 1499;
   expect(await engine.takeCheckIns('heir', 1, 0, 500)).toEqual([]);

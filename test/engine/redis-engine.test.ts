@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
+import { packCheckIns } from '../../src/domain/check-in-pack.ts';
 import { keys } from '../../src/engine/redis/keys.ts';
 import { createRedisEngine } from '../../src/engine/redis/redis-engine.ts';
 import type { Engine } from '../../src/ports/engine.ts';
@@ -23,6 +24,8 @@ const hasRedis = findRedis() !== undefined;
 const hasCluster = hasRedis && findRedisCli() !== undefined;
 if (!hasCluster) console.log('Skipped: faults of Redis (no redis-server or redis-cli in PATH)');
 
+const DEBT = { device: 'device', process: 'process', requestId: '1', owed: [] };
+
 /** One call of every kind. */
 function everyCall(engine: Engine): Promise<unknown>[] {
   return [
@@ -30,12 +33,13 @@ function everyCall(engine: Engine): Promise<unknown>[] {
     engine.getSnapshot('app', 'stable'),
     engine.announce(announcementOf('app', 1)),
     engine.countRequest('key', 1, 1000),
-    engine.appendCheckIns([checkInOf('device')]),
+    engine.appendCheckIns(packCheckIns([checkInOf('device')])),
     engine.takeCheckIns('taker', 1, 500, 600_000),
     engine.acknowledgeCheckIns(['1-1']),
     engine.countCheckIns(),
     engine.getLabels([deviceLabelsOf('device', 1)]),
     engine.putLabels([deviceLabelsOf('device', 1)]),
+    engine.settleDevices([DEBT]),
   ];
 }
 

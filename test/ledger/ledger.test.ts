@@ -4,15 +4,18 @@ import { describe, inject } from 'vitest';
 import { describeFleet } from './fleet-contract.ts';
 import { describeLedger } from './ledger-contract.ts';
 import { openTestPglite, openTestPostgres } from './test-database.ts';
+import { describeWebhooks } from './webhook-contract.ts';
 
 const postgresUrl = inject('postgresUrl');
 
 describeLedger('PGlite', openTestPglite);
 describeFleet('PGlite', openTestPglite);
+describeWebhooks('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
   describe.skip('ledger on PostgreSQL (skipped: no PostgreSQL on this machine)', () => undefined);
 } else {
   describeLedger('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeFleet('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeWebhooks('PostgreSQL', () => openTestPostgres(postgresUrl));
 }

@@ -5,9 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { isFailure, type Outcome } from '../../src/contract/failure.ts';
 import type { CompiledRelease } from '../../src/domain/catalog.ts';
 import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
-import type { CatalogSlot } from '../../src/operations/catalogs.ts';
+import type { CatalogSlot } from '../../src/operations/catalog-slot.ts';
+import { updateSubject } from '../../src/operations/update-answer.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
-import { release } from '../domain/sample.ts';
+import { fields, release } from '../domain/sample.ts';
 import { eventually } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 import { channelAt, engineAway, servedRevision, servingNode, settle } from './serving-node.ts';
@@ -527,7 +528,8 @@ describe('an evicted channel', () => {
     const { catalogs, ledger } = node;
     ledger.commit(channelAt(1));
     const held = slotOf(await catalogs.find('acme', 'stable'));
-    const plans = held.plans;
+    const subject = updateSubject('acme', 'stable', fields('0.9.0'));
+    expect(held.planFor(subject)).toBeDefined();
     // Snapshots that nodes share are installed as those of the ledger are, only quicker.
     ledger.fault = ledgerAway();
     for (let index = 0; index < CHANNELS; index++) {
@@ -539,7 +541,7 @@ describe('an evicted channel', () => {
     }
     expect(catalogs.size).toBe(CHANNELS);
     expect(held.catalog).toBeUndefined();
-    expect(held.plans).not.toBe(plans);
+    expect(held.planFor(subject)).toBeUndefined();
     expect(catalogs.peek('acme', 'stable')).toBeUndefined();
     expect(catalogs.revisions().has('chn_stable')).toBe(false);
 

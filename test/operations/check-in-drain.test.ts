@@ -5,6 +5,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { CheckInDrain } from '../../src/background/check-in-drain.ts';
 import type { CheckIn } from '../../src/domain/check-in.ts';
+import { packCheckIns } from '../../src/domain/check-in-pack.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
@@ -88,9 +89,9 @@ function setUp() {
   running.push(() => engine.close());
   const count = (outcome: string) => metrics.checkIns.counts.get(outcome) ?? 0;
   const append = async (...devices: string[]) => {
-    expect(await engine.appendCheckIns(devices.map((device) => checkInOf(device)))).toBe(
-      'accepted',
-    );
+    expect(
+      await engine.appendCheckIns(packCheckIns(devices.map((device) => checkInOf(device)))),
+    ).toBe('accepted');
   };
   return { story, clock, engine, queue, ledger, metrics, remembered, drainOf, count, append };
 }
@@ -138,9 +139,11 @@ describe('what is taken', () => {
   it('is recorded with each device once, as it was last', async () => {
     const made = setUp();
     const { engine, ledger, drainOf, count } = made;
-    await engine.appendCheckIns([checkInOf('a', { at: 2, version: '1.1.0' })]);
-    await engine.appendCheckIns([checkInOf('a', { at: 1, version: '1.0.0' }), checkInOf('b')]);
-    await engine.appendCheckIns([checkInOf('a', { at: 3, version: undefined })]);
+    await engine.appendCheckIns(packCheckIns([checkInOf('a', { at: 2, version: '1.1.0' })]));
+    await engine.appendCheckIns(
+      packCheckIns([checkInOf('a', { at: 1, version: '1.0.0' }), checkInOf('b')]),
+    );
+    await engine.appendCheckIns(packCheckIns([checkInOf('a', { at: 3, version: undefined })]));
     drainOf().start();
     await untilEmpty(made);
     expect(ledger.recorded).toEqual([checkInOf('a', { at: 3, version: '1.1.0' }), checkInOf('b')]);
@@ -302,12 +305,15 @@ describe('at the end of a process whose engine ends with it', () => {
   it('also what came while the drain was waiting, whatever the moment', async () => {
     for (let round = 0; round < 20; round++) {
       const { engine, queue, metrics, ledger, drainOf } = setUp();
-      const live = { note: () => undefined };
+      const live = { notePacked: () => undefined };
       const checkIns = new CheckIns(queue, live, metrics, createLog('silent'));
       const drain = drainOf();
       drain.start();
       for (let turn = 0; turn < round; turn++) await Promise.resolve();
-      for (const device of names(0, 1200)) checkIns.add(checkInOf(device));
+      for (const device of names(0, 1200)) {
+        const { deviceId, at, labels, ...kind } = checkInOf(device);
+        checkIns.add(kind, deviceId, at, labels);
+      }
       await checkIns.stop();
       for (let turn = 0; turn < round; turn++) await Promise.resolve();
       await drain.finish(DEADLINE_MS);

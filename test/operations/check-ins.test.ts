@@ -1,8 +1,9 @@
-// The way of check-ins from a request to the engine: in batches, in order, each device once, within a bound
+// The way of check-ins from a request to the engine: in batches, in order, within a bound
 // whose every drop is counted, and without an end while the engine refuses them.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type CheckIn, coalesceCheckIns } from '../../src/domain/check-in.ts';
+import type { CheckIn } from '../../src/domain/check-in.ts';
+import { type CheckInPack, unpackCheckIns } from '../../src/domain/check-in-pack.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { CheckIns } from '../../src/operations/check-ins.ts';
@@ -28,7 +29,8 @@ class FakeQueue {
   gate: Promise<void> | undefined;
   private running = 0;
 
-  async appendCheckIns(batch: readonly CheckIn[]): Promise<'accepted' | 'full'> {
+  async appendCheckIns(packed: CheckInPack): Promise<'accepted' | 'full'> {
+    const batch = unpackCheckIns(packed);
     this.asked.push(batch);
     this.running += 1;
     this.runningMax = Math.max(this.runningMax, this.running);
@@ -49,14 +51,18 @@ function setUp() {
   const queue = new FakeQueue();
   const metrics = new Metrics();
   const noted: CheckIn[] = [];
-  const live = { note: (checkIn: CheckIn) => void noted.push(checkIn) };
+  const live = { notePacked: (batch: CheckInPack) => void noted.push(...unpackCheckIns(batch)) };
   const port = queue as unknown as CheckInQueue;
   const checkIns = new CheckIns(port, live, metrics, createLog('silent'));
   const count = (outcome: string) => metrics.checkIns.counts.get(outcome) ?? 0;
   const fill = (from: number, to: number) => {
-    for (let index = from; index < to; index++) checkIns.add(checkInOf(`${index}`));
+    for (let index = from; index < to; index++) add(checkIns, checkInOf(`${index}`));
   };
   return { queue, metrics, noted, checkIns, count, fill };
+}
+
+function add(checkIns: CheckIns, { deviceId, at, labels, ...kind }: CheckIn): void {
+  checkIns.add(kind, deviceId, at, labels);
 }
 
 function away(): Unavailable {
@@ -82,7 +88,7 @@ describe('a turn', () => {
     expect(count('dropped')).toBe(0);
   });
 
-  it('sends each device once, with the newest of what it said', async () => {
+  it('sends all that a device said, in the order in which it did', async () => {
     const { queue, noted, checkIns, count } = setUp();
     const said = [
       checkInOf('a', { at: 1, version: '1.0.0', labels: new Map([['ring', 'beta']]) }),
@@ -90,12 +96,11 @@ describe('a turn', () => {
       checkInOf('a', { at: 3, version: '1.2.0' }),
       checkInOf('a', { at: 2, version: '1.1.0', offeredReleaseId: 'rel_1' }),
     ];
-    for (const checkIn of said) checkIns.add(checkIn);
+    for (const checkIn of said) add(checkIns, checkIn);
     await checkIns.send();
-    expect(queue.accepted).toEqual(coalesceCheckIns(said));
-    expect(queue.accepted[0]).toMatchObject({ version: '1.2.0', offeredReleaseId: 'rel_1' });
-    expect(count('accepted')).toBe(2);
-    expect(noted.length).toBe(4);
+    expect(queue.accepted).toEqual(said);
+    expect(count('accepted')).toBe(4);
+    expect(noted).toEqual(said);
   });
 
   it('asks nothing of the engine when nothing is held', async () => {
@@ -181,9 +186,9 @@ describe.each([
     queue.answer = refuse;
     const [older, newer] = ['1.0.0', '1.1.0'].map((version, at) => checkInOf('a', { at, version }));
     if (older === undefined || newer === undefined) throw new Error('there are two');
-    checkIns.add(older);
+    add(checkIns, older);
     await checkIns.send();
-    checkIns.add(newer);
+    add(checkIns, newer);
     queue.answer = () => 'accepted';
     await checkIns.send();
     expect(queue.accepted).toEqual([older, newer]);

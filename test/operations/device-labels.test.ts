@@ -9,7 +9,11 @@ import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { DeviceLabels } from '../../src/operations/device-labels.ts';
 import type { Engine } from '../../src/ports/engine.ts';
-import type { DeviceName, DeviceLabels as StoredLabels } from '../../src/ports/label-cache.ts';
+import type {
+  DeviceName,
+  LabelNews,
+  DeviceLabels as StoredLabels,
+} from '../../src/ports/label-cache.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
@@ -50,6 +54,19 @@ class FakeCache {
       }
     }
   }
+
+  async tellLabels(news: readonly LabelNews[]): Promise<void> {
+    this.hear(news);
+  }
+
+  onLabels(listener: (news: readonly LabelNews[]) => void, onResumed: () => void): void {
+    this.hear = listener;
+    this.resume = onResumed;
+  }
+
+  /** What another node tells. */
+  hear: (news: readonly LabelNews[]) => void = () => {};
+  resume: () => void = () => {};
 }
 
 /** The labels of a ledger, which raises the revision with every change. */
@@ -317,5 +334,47 @@ describe('what the engine could not be told', () => {
     const told = cache.told.length;
     await vi.advanceTimersByTimeAsync(10 * RETELL_MS);
     expect(cache.told.length).toBe(told);
+  });
+});
+
+describe('labels known to be in the record', () => {
+  it('are known after they were stored, or found there, and asked about no more', async () => {
+    const { store, labels } = setUp();
+    labels.start();
+    expect(labels.areStored(device('a'), ring('early'))).toBe(false);
+    await labels.store(checkInWith('a', ring('early')));
+    expect(labels.areStored(device('a'), ring('early'))).toBe(true);
+    expect(labels.areStored(device('a'), ring('late'))).toBe(false);
+    store.change(device('b'), ring('early'));
+    await labels.store(checkInWith('b', ring('early')));
+    expect(labels.areStored(device('b'), ring('early'))).toBe(true);
+    expect(store.writes.length).toBe(1);
+  });
+
+  it('are no longer known when a report, or another node, has changed them', async () => {
+    const { cache, store, labels } = setUp();
+    labels.start();
+    await labels.store(checkInWith('a', ring('early')));
+    await labels.remember([store.change(device('a'), ring('late'))]);
+    expect(labels.areStored(device('a'), ring('early'))).toBe(false);
+    // So the next check that says the old ones writes them again.
+    expect(await labels.store(checkInWith('a', ring('early')))).toEqual(ring('early'));
+    expect(store.writes.length).toBe(2);
+    cache.hear([{ ...device('a'), revision: store.change(device('a'), ring('x')).revision }]);
+    expect(labels.areStored(device('a'), ring('early'))).toBe(false);
+  });
+
+  it('are not known when the ledger could not be told, or when news may have been missed', async () => {
+    const { cache, store, labels } = setUp();
+    labels.start();
+    store.fault = away();
+    cache.entries.set('a', { ...device('a'), labels: ring('old'), revision: 1 });
+    await labels.store(checkInWith('a', ring('early')));
+    expect(labels.areStored(device('a'), ring('early'))).toBe(false);
+    store.fault = undefined;
+    await labels.store(checkInWith('a', ring('early')));
+    expect(labels.areStored(device('a'), ring('early'))).toBe(true);
+    cache.resume();
+    expect(labels.areStored(device('a'), ring('early'))).toBe(false);
   });
 });

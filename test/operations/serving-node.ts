@@ -14,6 +14,7 @@ import { FirstOffers } from '../../src/operations/first-offer.ts';
 import { LiveFeed } from '../../src/operations/live-feed.ts';
 import type { ActivityFeed } from '../../src/ports/activity-feed.ts';
 import type { CheckInQueue } from '../../src/ports/check-in-queue.ts';
+import type { DeviceRates } from '../../src/ports/device-rates.ts';
 import type { Announcement, Engine, RateDecision } from '../../src/ports/engine.ts';
 import type { LabelCache } from '../../src/ports/label-cache.ts';
 import type { LastGood } from '../../src/ports/last-good.ts';
@@ -21,7 +22,10 @@ import { Unavailable } from '../../src/ports/unavailable.ts';
 import { release, snapshot } from '../domain/sample.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';
 
-type Served = Omit<Engine, keyof CheckInQueue | keyof LabelCache | keyof ActivityFeed>;
+type Served = Omit<
+  Engine,
+  keyof CheckInQueue | keyof LabelCache | keyof ActivityFeed | keyof DeviceRates
+>;
 
 /** A memory engine that tells what it was told, and that a test can take away; of it, what serving needs. */
 export class WatchedEngine implements Served {

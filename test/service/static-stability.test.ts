@@ -83,6 +83,19 @@ describe.skipIf(!available)(title, () => {
     },
   );
 
+  it('PostgreSQL gone: an update file shows what was offered before, never a first offer (4.8, Offered)', async () => {
+    const artifact = { platform: 'windows', url: 'https://a.example/a.exe', sha512: 'c3Vt' };
+    const file = `/e/${tenant.app}/stable/latest.yml`;
+    await publish(node, tenant, '1.1.0', { artifacts: [artifact] });
+    const before = await send(node, 'GET', file);
+    expect(before.text).toContain("version: '1.1.0'");
+    await publish(node, tenant, '1.2.0', { artifacts: [artifact] });
+    await cluster.postgres.kill();
+    const answer = await send(node, 'GET', file);
+    expect([answer.status, answer.text]).toEqual([200, before.text]);
+    expectUnavailable(await send(node, 'GET', '/e/never-heard-of/stable/latest.yml'));
+  });
+
   it('PostgreSQL back: publishing and first offers go on without a restart of the node', async () => {
     await publish(node, tenant, '1.1.0');
     await cluster.postgres.kill();

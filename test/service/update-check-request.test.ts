@@ -371,6 +371,45 @@ describeOnBackends('update check: request', (backend) => {
       },
     );
 
+    it('of what tauri build makes it is offered the signed file of its arch (clients: Tauri)', async () => {
+      const made = await createTenant(node);
+      const artifacts = [
+        tauriFile('macos', 'aarch64', 'Notes_1.0.0_aarch64.dmg', false),
+        tauriFile('macos', 'aarch64', 'Notes_aarch64.app.tar.gz'),
+        tauriFile('macos', 'x64', 'Notes_1.0.0_x64.dmg', false),
+        tauriFile('macos', 'x64', 'Notes_x64.app.tar.gz'),
+        tauriFile('windows', 'x64', 'Notes_1.0.0_x64_en-US.msi', false),
+        tauriFile('windows', 'x64', 'Notes_1.0.0_x64-setup.exe'),
+        tauriFile('windows', 'i686', 'Notes_1.0.0_x86-setup.exe'),
+        tauriFile('linux', 'amd64', 'notes_1.0.0_amd64.deb', false),
+        tauriFile('linux', 'amd64', 'Notes_1.0.0_amd64.AppImage'),
+        tauriFile('linux', 'armv7', 'Notes_1.0.0_armhf.AppImage'),
+        tauriFile('linux', 'riscv64', 'Notes_1.0.0_riscv64.AppImage'),
+        tauriFile('darwin-universal', undefined, 'Notes_universal.app.tar.gz'),
+      ];
+      await publish(node, made, '1.0.0', { artifacts });
+      for (const [target, arch, name] of [
+        ['darwin', 'aarch64', 'Notes_aarch64.app.tar.gz'],
+        ['darwin', 'x86_64', 'Notes_x64.app.tar.gz'],
+        ['windows', 'x86_64', 'Notes_1.0.0_x64-setup.exe'],
+        ['windows', 'i686', 'Notes_1.0.0_x86-setup.exe'],
+        ['linux', 'x86_64', 'Notes_1.0.0_amd64.AppImage'],
+        ['linux', 'armv7', 'Notes_1.0.0_armhf.AppImage'],
+        ['linux', 'riscv64', 'Notes_1.0.0_riscv64.AppImage'],
+        // A target the app made up: `{{arch}}` stays the machine's.
+        ['darwin-universal', 'aarch64', 'Notes_universal.app.tar.gz'],
+        ['darwin-universal', 'x86_64', 'Notes_universal.app.tar.gz'],
+      ] as const) {
+        const answer = await check(node, made, '0.9.0', { platform: target, arch });
+        expect(tauriRefusals(answer), name).toEqual([]);
+        expect(answer.body).toMatchObject({ url: `https://downloads.example.com/${name}` });
+      }
+      for (const arch of ['aarch64', 'riscv64']) {
+        const answer = await check(node, made, '0.9.0', { platform: 'windows', arch });
+        expect([answer.status, tauriRefusals(answer)]).toEqual([204, []]);
+      }
+    });
+
     it('"nothing for you" is 204, which it takes, for every reason there is (clients: Tauri)', async () => {
       const made = await serving('1.1.0', { rollout: 0 });
       const options = { device: randomUUID() };
@@ -400,6 +439,16 @@ describeOnBackends('update check: request', (backend) => {
     }
   });
 });
+
+/** A bundle; those that the updater installs are signed. */
+function tauriFile(platform: string, arch: string | undefined, name: string, isSigned = true) {
+  return {
+    platform,
+    ...(arch === undefined ? {} : { arch }),
+    url: `https://downloads.example.com/${name}`,
+    ...(isSigned ? { signature: 'dW50cnVzdGVkIGNvbW1lbnQ6' } : {}),
+  };
+}
 
 type RawAnswer = {
   readonly status: number;

@@ -13,6 +13,7 @@ import {
   check,
   control,
   createTenant,
+  devicesOf,
   publish,
   send,
   type Tenant,
@@ -106,6 +107,34 @@ describeOnBackends('update files', (backend) => {
         expect([answer.status, answer.body]).toEqual([404, { error: 'Unknown file' }]);
       },
     );
+
+    it('latest-mac.yml is for macOS even on a channel of that name', async () => {
+      const tenant = await tenantWith();
+      const channel = 'latest-mac';
+      await admin(node, 'POST', 'channels', { app: tenant.app, name: channel });
+      const artifacts = [WINDOWS, artifact('darwin', undefined, 'a.zip')];
+      await publish(node, tenant, '1.0.0', { artifacts, channel });
+      const { path } = await read(tenant, 'latest-mac.yml', { channel });
+      expect(path).toBe('https://downloads.example.com/a.zip');
+    });
+
+    it('the app is named by its ref or by its id', async () => {
+      const tenant = await tenantWith(['1.0.0', {}]);
+      const [byRef, byId] = [
+        await ask(tenant, 'latest.yml'),
+        await ask({ app: tenant.appId }, 'latest.yml'),
+      ];
+      expect([byId.status, byId.text]).toEqual([200, byRef.text]);
+    });
+
+    it('query parameters other than labels are ignored, as noCache, which every client sends', async () => {
+      const tenant = await tenantWith(['1.0.0', {}]);
+      const { text } = await ask(tenant, 'latest.yml');
+      for (const query of ['noCache=1j8u3k2', 'a&b=%ZZ&=&noCache=1&noCache=2', 'label.x=1', '']) {
+        const answer = await ask(tenant, 'latest.yml', { query });
+        expect([query, answer.status, answer.text]).toEqual([query, 200, text]);
+      }
+    });
 
     it('an unknown app or channel is 404 and says which', async () => {
       const tenant = await tenantWith(['1.0.0', {}]);
@@ -205,6 +234,22 @@ describeOnBackends('update files', (backend) => {
         'universal.zip',
         'x64.zip',
         'arm64.zip',
+      ]);
+    });
+
+    it('lists an installer before a portable build of the same arch, and no arch before another', async () => {
+      const artifacts = [
+        artifact('windows', undefined, 'App.1.0.0.exe'),
+        artifact('windows', 'x64', 'App.1.0.0-x64.exe'),
+        artifact('windows', 'x64', 'App_1.0.0_x64-setup.exe'),
+        artifact('windows', undefined, 'App%20Setup%201.0.0.exe'),
+      ];
+      const tenant = await tenantWith(['1.0.0', { artifacts }]);
+      expect(await names(tenant, 'latest.yml')).toEqual([
+        'App%20Setup%201.0.0.exe',
+        'App.1.0.0.exe',
+        'App_1.0.0_x64-setup.exe',
+        'App.1.0.0-x64.exe',
       ]);
     });
 
@@ -368,6 +413,19 @@ describeOnBackends('update files', (backend) => {
       expect((await read(tenant, 'latest.yml', { headers })).version).toBe('1.0.0');
       expect((await read(tenant, 'latest.yml', { headers, query })).version).toBe('2.0.0');
       expect((await read(tenant, 'latest.yml', { headers })).version).toBe('2.0.0');
+    });
+
+    it('labels without a device decide but are stored nowhere', async () => {
+      const tenant = await tenantWith(['1.0.0', {}]);
+      const headers = { 'x-user-staging-id': randomUUID() };
+      await ask(tenant, 'latest.yml', { query: 'l.ring=nobody' });
+      await ask(tenant, 'latest.yml', { query: 'l.ring=late', headers });
+      await eventually('the identified one is stored', async () => {
+        return (await devicesOf(node, tenant)).length > 0;
+      });
+      expect((await devicesOf(node, tenant)).map(({ deviceId }) => deviceId)).toEqual([
+        headers['x-user-staging-id'],
+      ]);
     });
 
     it('a label that could not be stored is 400 and names it', async () => {

@@ -7,7 +7,12 @@ import { type ClientRequest, type IncomingMessage, type RequestOptions, request 
 import Module, { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HttpExecutor } from 'builder-util-runtime';
+import {
+  CancellationToken,
+  configureRequestUrl,
+  type DownloadOptions,
+  HttpExecutor,
+} from 'builder-util-runtime';
 import type { AppUpdater } from 'electron-updater';
 
 export type ElectronClientOptions = {
@@ -28,11 +33,20 @@ export type ElectronAnswer = {
   readonly isUpdateAvailable: boolean;
   readonly version: string;
   /** The file it would fetch; undefined when there is no update. */
-  readonly file: { readonly url: string; readonly sha512: string | undefined } | undefined;
+  readonly file:
+    | {
+        readonly url: string;
+        readonly sha512: string | undefined;
+        readonly sha2: string | undefined;
+      }
+    | undefined;
 };
 
 type Updaters = Record<string, new (options: null, app: object) => AppUpdater>;
-type FileInfo = { readonly url: URL; readonly info: { readonly sha512?: string } };
+type FileInfo = {
+  readonly url: URL;
+  readonly info: { readonly sha512?: string; readonly sha2?: string };
+};
 
 /** Node's own loader, where `electron` is made known. */
 const loader = Module as unknown as { _load(name: string, ...rest: unknown[]): unknown };
@@ -52,6 +66,18 @@ class NodeExecutor extends HttpExecutor<ClientRequest> {
   ): ClientRequest {
     // A connection of its own, as every install of the app has one.
     return request({ ...options, agent: false }, callback);
+  }
+
+  /** As Electron's executor does, which exists only inside Electron. */
+  fetch(url: URL, destination: string, options: DownloadOptions): Promise<void> {
+    const requestOptions: RequestOptions = {};
+    configureRequestUrl(url, requestOptions);
+    return new Promise((resolve, reject) => {
+      // Told nothing when all went well, whatever its type says.
+      const callback = (error?: Error | null) => (error ? reject(error) : resolve());
+      const call = { destination, options, callback, onCancel: () => undefined };
+      this.doDownload(requestOptions, { ...call, responseHandler: null }, 0);
+    });
   }
 }
 
@@ -74,6 +100,18 @@ export async function runElectronClient(options: ElectronClientOptions): Promise
     Object.defineProperty(process, 'arch', present);
     delete process.env.APPIMAGE;
   }
+}
+
+/** Fetches a file with the client's own code, checksum and all; rejects with the client's own error. */
+export function fetchAsElectron(
+  { url, sha2, sha512 }: NonNullable<ElectronAnswer['file']>,
+  destination: string,
+): Promise<void> {
+  return new NodeExecutor().fetch(new URL(url), destination, {
+    cancellationToken: new CancellationToken(),
+    ...(sha2 === undefined ? {} : { sha2 }),
+    ...(sha512 === undefined ? {} : { sha512 }),
+  });
 }
 
 function createUpdater(options: ElectronClientOptions): AppUpdater {
@@ -130,5 +168,5 @@ async function chosenFile(updater: AppUpdater): Promise<ElectronAnswer['file']> 
   });
   await updater.downloadUpdate();
   if (chosen === undefined) throw new Error('the updater chose no file');
-  return { url: chosen.url.href, sha512: chosen.info.sha512 };
+  return { url: chosen.url.href, sha512: chosen.info.sha512, sha2: chosen.info.sha2 };
 }

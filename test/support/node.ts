@@ -28,10 +28,13 @@ export type ServingNode = {
   dispose(): Promise<void>;
 };
 
-/** Starts a node and waits until it listens. Settings are environment variables; PORT is always free. */
+/**
+ * Starts a node and waits until it listens. Settings are environment variables; PORT is always free. It
+ * believes one proxy, so that requests may come from as many addresses as a test likes.
+ */
 export async function startNode(settings: NodeSettings = {}): Promise<ServingNode> {
   const dataDir = settings.DATA_DIR ?? (await mkdtemp(join(tmpdir(), 'sluice-node-')));
-  return launch({ ADMIN_TOKEN, ...settings, DATA_DIR: dataDir }, dataDir);
+  return launch({ ADMIN_TOKEN, TRUST_PROXY: '1', ...settings, DATA_DIR: dataDir }, dataDir);
 }
 
 async function launch(settings: NodeSettings, dataDir: string): Promise<ServingNode> {

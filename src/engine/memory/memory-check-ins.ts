@@ -7,7 +7,7 @@
 // As with Redis, a taker never gets again what it has in hand, unless it has held it for so long that
 // anybody could take it.
 
-import type { CheckIn } from '../../domain/check-in.ts';
+import { type CheckInPack, unpackCheckIns } from '../../domain/check-in-pack.ts';
 import type { CheckInBatch, CheckInQueue } from '../../ports/check-in-queue.ts';
 
 const BATCHES_MAX = 20_000;
@@ -27,7 +27,7 @@ export function createMemoryCheckIns(now: () => number, assertOpen: () => void):
     async appendCheckIns(checkIns) {
       assertOpen();
       if (batches.size >= BATCHES_MAX) return 'full';
-      batches.append([...checkIns]);
+      batches.append(checkIns);
       sleepers.wakeAll();
       return 'accepted';
     },
@@ -67,7 +67,7 @@ type Taken = { readonly batch: CheckInBatch; readonly number: number; takenAt: n
 /** Who waits and who is in whose hands since when. Batches are numbered as they come. */
 class Batches {
   private readonly now: () => number;
-  private readonly waiting = new Map<number, readonly CheckIn[]>();
+  private readonly waiting = new Map<number, CheckInPack>();
   private readonly taken = new Map<string, Taken>();
   private lastNumber = 0;
 
@@ -79,7 +79,7 @@ class Batches {
     return this.waiting.size + this.taken.size;
   }
 
-  append(checkIns: readonly CheckIn[]): void {
+  append(checkIns: CheckInPack): void {
     this.lastNumber += 1;
     this.waiting.set(this.lastNumber, checkIns);
   }
@@ -95,7 +95,7 @@ class Batches {
     const batches = abandoned.map(({ batch }) => batch);
     for (const [number, checkIns] of this.waiting) {
       if (batches.length >= batchesMax) break;
-      const batch = { id: String(number), checkIns };
+      const batch = { id: String(number), checkIns: unpackCheckIns(checkIns) };
       this.waiting.delete(number);
       this.taken.set(batch.id, { batch, number, takenAt });
       batches.push(batch);

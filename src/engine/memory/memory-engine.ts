@@ -5,8 +5,10 @@ import { LRUCache } from 'lru-cache';
 import { countOffered, type ServingSnapshot } from '../../domain/serving-snapshot.ts';
 import type { Activity } from '../../ports/activity-feed.ts';
 import type { Announcement, Engine, RateDecision } from '../../ports/engine.ts';
+import type { LabelNews } from '../../ports/label-cache.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { createMemoryCheckIns } from './memory-check-ins.ts';
+import { createMemoryDeviceRates } from './memory-device-rates.ts';
 import { createMemoryLabels } from './memory-labels.ts';
 
 // Both bounds hold against strangers who invent names. What falls out is read again from the ledger
@@ -23,8 +25,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   const now = options.now ?? (() => performance.now());
   const snapshots = new LRUCache<string, ServingSnapshot>({ max: SNAPSHOT_COUNT_MAX });
   const windows = new LRUCache<string, number[]>({ max: RATE_WINDOW_COUNT_MAX });
-  const announcements = createListeners<Announcement>();
-  const activities = createListeners<readonly Activity[]>();
+  const news = createNews(assertOpen);
   let isClosed = false;
 
   function assertOpen(): void {
@@ -36,6 +37,8 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   return {
     ...checkIns.queue,
     ...createMemoryLabels(now, assertOpen),
+    ...createMemoryDeviceRates(now, assertOpen),
+    ...news.port,
 
     async putSnapshot(snapshot) {
       assertOpen();
@@ -51,21 +54,6 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       return snapshots.get(channelName(appRef, channel));
     },
 
-    async announce(announcement) {
-      assertOpen();
-      announcements.tell(announcement);
-    },
-
-    async shareActivity(shared) {
-      assertOpen();
-      activities.tell(shared);
-    },
-
-    onActivity: activities.add,
-
-    // Nothing is ever missed within one process, so `onResumed` has no occasion.
-    subscribe: announcements.add,
-
     async countRequest(key, limit, windowMs) {
       assertOpen();
       const allowedAt = windows.get(key) ?? [];
@@ -80,11 +68,39 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
 
     async close() {
       isClosed = true;
-      announcements.close();
-      activities.close();
+      news.close();
       snapshots.clear();
       windows.clear();
       checkIns.close();
+    },
+  };
+}
+
+/** What travels by pub/sub where there are several nodes. */
+function createNews(assertOpen: () => void) {
+  const announcements = createListeners<Announcement>();
+  const activities = createListeners<readonly Activity[]>();
+  const labelNews = createListeners<readonly LabelNews[]>();
+  function teller<Message>(listeners: { tell(message: Message): void }) {
+    return async (message: Message): Promise<void> => {
+      assertOpen();
+      listeners.tell(message);
+    };
+  }
+  return {
+    // Nothing is ever missed within one process, so `onResumed` has no occasion.
+    port: {
+      announce: teller(announcements),
+      subscribe: announcements.add,
+      shareActivity: teller(activities),
+      onActivity: activities.add,
+      tellLabels: teller(labelNews),
+      onLabels: labelNews.add,
+    },
+    close(): void {
+      announcements.close();
+      activities.close();
+      labelNews.close();
     },
   };
 }

@@ -7,10 +7,13 @@ import type { DeviceLabels, LabelCache } from '../../ports/label-cache.ts';
 const ENTRY_COUNT_MAX = 200_000;
 const TTL_MS = 3_600_000;
 
+/** The news travel with those of other kinds. */
+type LabelStore = Pick<LabelCache, 'getLabels' | 'putLabels'>;
+
 type Remembered = { readonly entry: DeviceLabels; readonly expiresAt: number };
 
 /** `now` in milliseconds that never go back; `assertOpen` throws when the engine is closed. */
-export function createMemoryLabels(now: () => number, assertOpen: () => void): LabelCache {
+export function createMemoryLabels(now: () => number, assertOpen: () => void): LabelStore {
   // The least recently used first. A plain map, because the cache package reserves its memory in advance:
   // megabytes in every process, also where no release asks for labels.
   const byDevice = new Map<string, Remembered>();

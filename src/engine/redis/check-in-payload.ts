@@ -9,28 +9,21 @@
 // `keys.checkIns`.
 
 import type { CheckIn, CheckInSource } from '../../domain/check-in.ts';
+import {
+  type CheckInKind,
+  type CheckInPack,
+  ROW_WIDTH,
+  unpackCheckIns,
+} from '../../domain/check-in-pack.ts';
 import type { Labels } from '../../domain/targeting.ts';
 import { isLabelPairs } from './label-payload.ts';
 import { parseJson } from './payload.ts';
 
-type Kind = Pick<
-  CheckIn,
-  'appId' | 'channel' | 'version' | 'platform' | 'arch' | 'source' | 'offeredReleaseId'
->;
-
-const ROW_WIDTH = 3;
 const LABELS_WIDTH = 2;
 
-export function packCheckInPayload(checkIns: readonly CheckIn[]): string {
-  const time = checkIns[0]?.at ?? 0;
-  const kinds = createKindIndex();
-  const rows: (string | number)[] = [];
-  const labels: unknown[] = [];
-  for (const [row, checkIn] of checkIns.entries()) {
-    rows.push(kinds.indexOf(checkIn), checkIn.deviceId, checkIn.at - time);
-    if (checkIn.labels !== undefined) labels.push(row, [...checkIn.labels]);
-  }
-  return JSON.stringify([time, kinds.all, rows, labels]);
+export function packCheckInPayload({ time, kinds, rows, labels }: CheckInPack): string {
+  const pairs = [...labels].flatMap(([row, each]) => [row, [...each]]);
+  return JSON.stringify([time, kinds.map(packKind), rows, pairs]);
 }
 
 /** The check-ins in a payload, in their order; undefined when it is none, or not wholly understood. */
@@ -40,62 +33,39 @@ export function parseCheckInPayload(payload: string): CheckIn[] | undefined {
     return undefined;
   const time: unknown = parts[0];
   const kinds = parts[1].map(parseKind);
-  const rows: readonly unknown[] = parts[2];
   const labels = parseLabels(parts[3]);
-  if (!isTime(time) || labels === undefined) return undefined;
-  const checkIns: CheckIn[] = [];
+  if (!isTime(time) || labels === undefined || !areKinds(kinds)) return undefined;
+  if (!areRows(parts[2], kinds.length)) return undefined;
+  return unpackCheckIns({ time, kinds, rows: parts[2], labels });
+}
+
+function areKinds(kinds: readonly (CheckInKind | undefined)[]): kinds is readonly CheckInKind[] {
+  return !kinds.includes(undefined);
+}
+
+function areRows(
+  rows: readonly unknown[],
+  kindCount: number,
+): rows is readonly (string | number)[] {
   for (let at = 0; at < rows.length; at += ROW_WIDTH) {
-    const [kindIndex, deviceId, elapsedMs] = [rows[at], rows[at + 1], rows[at + 2]];
-    const kind = typeof kindIndex === 'number' ? kinds[kindIndex] : undefined;
-    if (kind === undefined || typeof deviceId !== 'string' || !isTime(elapsedMs)) return undefined;
-    checkIns.push({
-      appId: kind.appId,
-      deviceId,
-      channel: kind.channel,
-      version: kind.version,
-      platform: kind.platform,
-      arch: kind.arch,
-      source: kind.source,
-      at: time + elapsedMs,
-      labels: labels.get(at / ROW_WIDTH),
-      offeredReleaseId: kind.offeredReleaseId,
-    });
+    const [kind, deviceId, elapsedMs] = [rows[at], rows[at + 1], rows[at + 2]];
+    if (!isTime(kind) || kind < 0 || kind >= kindCount) return false;
+    if (typeof deviceId !== 'string' || !isTime(elapsedMs)) return false;
   }
-  return checkIns;
+  return true;
 }
 
 function isTime(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value);
 }
 
-type KindNode = { index: number | undefined; readonly next: Map<string | undefined, KindNode> };
-
-/** Numbers kinds as they come. A tree of their fields: joined to one text they would need escaping. */
-function createKindIndex() {
-  const all: (string | undefined)[][] = [];
-  const root: KindNode = { index: undefined, next: new Map() };
-  return {
-    all,
-    indexOf(kind: Kind): number {
-      const { appId, channel, version, platform, arch, source, offeredReleaseId } = kind;
-      const fields = [appId, channel, version, platform, arch, source, offeredReleaseId];
-      let node = root;
-      for (const field of fields) {
-        let next = node.next.get(field);
-        if (next === undefined) {
-          next = { index: undefined, next: new Map() };
-          node.next.set(field, next);
-        }
-        node = next;
-      }
-      // In an array, JSON makes null of undefined.
-      node.index ??= all.push(fields) - 1;
-      return node.index;
-    },
-  };
+/** In an array, JSON makes null of undefined. */
+function packKind(kind: CheckInKind): readonly (string | undefined)[] {
+  const { appId, channel, version, platform, arch, source, offeredReleaseId } = kind;
+  return [appId, channel, version, platform, arch, source, offeredReleaseId];
 }
 
-function parseKind(packed: unknown): Kind | undefined {
+function parseKind(packed: unknown): CheckInKind | undefined {
   if (!Array.isArray(packed)) return undefined;
   const [appId, channel, version, platform, arch, source, offeredReleaseId] = packed as unknown[];
   const isKind =

@@ -18,6 +18,8 @@ export type RedisConnection = {
   run(script: Script, key: string, ...args: string[]): Promise<unknown>;
   /** Runs a script that treats any number of keys, each with as many arguments. */
   runAll(script: Script, calls: readonly ScriptCall[]): Promise<void>;
+  /** The same for a script that answers with a list, one answer for each key: all of them in order. */
+  runEach(script: Script, calls: readonly ScriptCall[]): Promise<readonly unknown[]>;
   readField(key: string, field: string): Promise<string | null>;
   /** The values of keys in their order; null where there is none. */
   readAll(keys: readonly string[]): Promise<readonly (string | null)[]>;
@@ -81,7 +83,8 @@ export function openConnection(
 
   return {
     run: (script, key, ...args) => ask(runScript(client, script, [key], args)),
-    runAll: (script, calls) => ask(runForAll(client, script, calls)),
+    runAll: async (script, calls) => void (await ask(runForAll(client, script, calls))),
+    runEach: async (script, calls) => (await ask(runForAll(client, script, calls))).flat(),
     readField: (key, field) => ask(client.hget(key, field)),
     readAll: (keys) => ask(readAll(client, keys)),
     readLength: (key) => ask(client.xlen(key)),
@@ -98,20 +101,21 @@ export function openConnection(
 
 /**
  * One command on a single server. In a cluster, where one command cannot span slots, one for each key, all
- * under way at once: the time of one round trip, and a key that has just moved holds up no other.
+ * under way at once: the time of one round trip, and a key that has just moved holds up no other. The
+ * answer of each command, in order.
  */
 async function runForAll(
   client: Redis | Cluster,
   script: Script,
   calls: readonly ScriptCall[],
-): Promise<void> {
+): Promise<unknown[]> {
   if (client instanceof Cluster) {
-    await Promise.all(calls.map(({ key, args }) => runScript(client, script, [key], args)));
-  } else if (calls.length > 0) {
-    const keys = calls.map(({ key }) => key);
-    const args = calls.flatMap((call) => call.args);
-    await runScript(client, script, keys, args);
+    return Promise.all(calls.map(({ key, args }) => runScript(client, script, [key], args)));
   }
+  if (calls.length === 0) return [];
+  const keys = calls.map(({ key }) => key);
+  const args = calls.flatMap((call) => call.args);
+  return [await runScript(client, script, keys, args)];
 }
 
 /** As `runForAll`. */

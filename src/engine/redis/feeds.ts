@@ -1,8 +1,11 @@
-// What this node hears over pub/sub: announcements, and activity for the live feed.
+// What this node hears over pub/sub: announcements, activity for the live feed,
+// and whose labels have changed.
 
 import type { Activity } from '../../ports/activity-feed.ts';
 import type { Announcement } from '../../ports/engine.ts';
+import type { LabelNews } from '../../ports/label-cache.ts';
 import { keys } from './keys.ts';
+import { parseLabelNews } from './label-payload.ts';
 import { parseActivityPayload, parseAnnouncementPayload } from './payload.ts';
 import { openSubscription } from './subscription.ts';
 import type { RedisTarget } from './target.ts';
@@ -31,7 +34,16 @@ export function createFeeds(target: RedisTarget, onFault: (error: unknown) => vo
       onFault,
     }),
   );
-  return { announcements, activities };
+  const labelNews = createSubscribers<readonly LabelNews[]>((subscribers) =>
+    openSubscription({
+      target,
+      channel: keys.labelNews,
+      onMessage: (message) => subscribers.tell(parseLabelNews(message)),
+      onResumed: () => subscribers.resume(),
+      onFault,
+    }),
+  );
+  return { announcements, activities, labelNews };
 }
 
 type Subscriber<Message> = {

@@ -20,6 +20,14 @@ export const keys = {
     return `sluice:rate:{${key}}`;
   },
 
+  /**
+   * Sorted set: requests of a busy device by the microsecond they were allowed at. The number is that of the
+   * rule: processes of two versions count apart rather than wrongly.
+   */
+  deviceRate(device: string): string {
+    return `sluice:device-rate:1:{${device}}`;
+  },
+
   /** String `<revision> <label pairs as JSON>`: what is remembered of one device. An app id has no slash. */
   labels({ appId, deviceId }: DeviceName): string {
     return `sluice:labels:{${appId}/${escapeId(deviceId)}}`;
@@ -34,6 +42,9 @@ export const keys = {
 
   /** Pub/sub channel, not a key: JSON announcements of all apps. */
   announcements: 'sluice:announcements',
+
+  /** Pub/sub channel, not a key: JSON news of devices whose labels changed. */
+  labelNews: 'sluice:label-news',
 
   /** Pub/sub channel, not a key: JSON activity for the live feed. */
   activity: 'sluice:activity',

@@ -3,7 +3,7 @@
 // a name that means something to an object.
 
 import type { Labels } from '../../domain/targeting.ts';
-import type { DeviceLabels } from '../../ports/label-cache.ts';
+import type { DeviceLabels, LabelNews } from '../../ports/label-cache.ts';
 import { parseJson } from './payload.ts';
 
 export function packLabelPayload({ labels, revision }: DeviceLabels): string {
@@ -26,5 +26,28 @@ export function isLabelPairs(value: unknown): value is [string, string][] {
     value.every(
       (pair) => Array.isArray(pair) && typeof pair[0] === 'string' && typeof pair[1] === 'string',
     )
+  );
+}
+
+/** News of changed labels as one message: `[[appId, deviceId, revision], …]`. */
+export function packLabelNews(news: readonly LabelNews[]): string {
+  return JSON.stringify(news.map(({ appId, deviceId, revision }) => [appId, deviceId, revision]));
+}
+
+/** The news in a message; what is not understood is left out. */
+export function parseLabelNews(message: string): readonly LabelNews[] {
+  const value = parseJson(message);
+  if (!Array.isArray(value)) return [];
+  return value.filter(isNewsEntry).map(([appId, deviceId, revision]) => {
+    return { appId, deviceId, revision };
+  });
+}
+
+function isNewsEntry(entry: unknown): entry is [string, string, number] {
+  return (
+    Array.isArray(entry) &&
+    typeof entry[0] === 'string' &&
+    typeof entry[1] === 'string' &&
+    Number.isSafeInteger(entry[2])
   );
 }

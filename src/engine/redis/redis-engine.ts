@@ -6,8 +6,10 @@ import { openConnection } from './connection.ts';
 import { faultOf } from './fault.ts';
 import { createFeeds } from './feeds.ts';
 import { keys } from './keys.ts';
+import { packLabelNews } from './label-payload.ts';
 import { parseSnapshotPayload } from './payload.ts';
 import { createRedisCheckIns } from './redis-check-ins.ts';
+import { createRedisDeviceRates } from './redis-device-rates.ts';
 import { createRedisLabels } from './redis-labels.ts';
 import { SCRIPTS } from './script.ts';
 import { parseTarget } from './target.ts';
@@ -24,11 +26,12 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
   const target = parseTarget(options.url);
   const onFault = (error: unknown) => options.onFault(faultOf(error, target));
   const connection = openConnection(target, onFault);
-  const { announcements, activities } = createFeeds(target, onFault);
+  const { announcements, activities, labelNews } = createFeeds(target, onFault);
 
   return {
     ...createRedisCheckIns(connection, onFault),
     ...createRedisLabels(connection, onFault),
+    ...createRedisDeviceRates(connection),
 
     async putSnapshot(snapshot) {
       const key = keys.snapshot(snapshot.appRef, snapshot.channel);
@@ -61,6 +64,13 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
 
     onActivity: (listener) => activities.add(listener, () => undefined),
 
+    async tellLabels(news) {
+      const message = packLabelNews(news);
+      await connection.run(SCRIPTS.announce, keys.labelNews, keys.labelNews, message);
+    },
+
+    onLabels: labelNews.add,
+
     async countRequest(key, limit, windowMs) {
       const args = [String(limit), String(windowMs)];
       const reply = await connection.run(SCRIPTS.countRequest, keys.rate(key), ...args);
@@ -73,6 +83,7 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
     async close() {
       announcements.close();
       activities.close();
+      labelNews.close();
       connection.close();
     },
   };

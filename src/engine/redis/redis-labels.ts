@@ -14,7 +14,7 @@ const TTL_SPREAD_MS = 600_000;
 export function createRedisLabels(
   connection: RedisConnection,
   onFault: (error: unknown) => void,
-): LabelCache {
+): Pick<LabelCache, 'getLabels' | 'putLabels'> {
   return {
     async getLabels(devices) {
       const payloads = await connection.readAll(devices.map(keys.labels));

@@ -2,23 +2,22 @@
 
 import { fail } from '../../contract/failure.ts';
 import type { UpdatePlan } from '../../domain/plan.ts';
-import type { CheckUpdate, Settled } from '../../operations/check-update.ts';
+import type { Settled } from '../../operations/check-update.ts';
 import { updateAnswer } from '../../operations/update-answer.ts';
 import { failureReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
-import type { RequestHandler } from '../server.ts';
-import type { Traffic } from '../traffic.ts';
 import { parseCheckPath } from './check-path.ts';
-import { createDeviceRoute } from './device-route.ts';
+import { DeviceRoute, type DeviceRouteDependencies } from './device-route.ts';
 
 /** The answer depends on a header and moves with every publish: no cache may keep it. */
 const NO_STORE = [['Cache-Control', 'no-store']] as const;
 const NOTHING: Reply = { status: 204, headers: NO_STORE };
 
-/** Builds the handler for GET and HEAD below `/u/`. */
-export function createCheckRoute(check: CheckUpdate, traffic: Traffic): RequestHandler {
-  const question = { parse: parseCheckPath, deviceHeaders: ['x-service-device'], reply };
-  return createDeviceRoute(question, check, traffic);
+/** Builds the handlers for GET and HEAD below `/u/`. */
+export function createCheckRoute(dependencies: DeviceRouteDependencies): DeviceRoute<UpdatePlan> {
+  const deviceHeaders = ['x-service-device'];
+  const question = { parse: parseCheckPath, deviceHeaders, isConditional: false, reply };
+  return new DeviceRoute(question, dependencies);
 }
 
 /**

@@ -2,21 +2,20 @@
 // this function: no promise, no I/O, nothing parsed that was parsed for the same address before.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { LRUCache } from 'lru-cache';
 import { type Failure, isFailure, type Outcome } from '../../contract/failure.ts';
 import { hashText } from '../../domain/cohort.ts';
+import { ADMITTED, MUST_SETTLE } from '../../domain/device-windows.ts';
 import type { Plan } from '../../domain/plan.ts';
-import type {
-  CheckDevice,
-  CheckSubject,
-  CheckUpdate,
-  Settled,
-} from '../../operations/check-update.ts';
+import type { CheckSubject } from '../../operations/check-subject.ts';
+import type { CheckUpdate, Settled } from '../../operations/check-update.ts';
+import { refusalOf } from '../../operations/limit-devices.ts';
 import { answerLater, faultReply } from '../exchange.ts';
 import { failureReply, type Reply, writeReply } from '../reply.ts';
 import type { RequestHandler } from '../server.ts';
 import type { Traffic } from '../traffic.ts';
+import type { DeviceGate } from './device-gate.ts';
 import { readDeviceIdentity, readLabels } from './device-identity.ts';
+import { RecentMap } from './recent-map.ts';
 
 /** One kind of address: what it asks, who asks there, and how the answer looks. */
 export type DeviceQuestion<Planned extends Plan> = {
@@ -24,8 +23,16 @@ export type DeviceQuestion<Planned extends Plan> = {
   readonly parse: (path: string) => Outcome<CheckSubject<Planned>>;
   /** The headers that may name the device, the one that counts most first. */
   readonly deviceHeaders: readonly string[];
-  /** `ifNoneMatch` is empty when the request has none. */
+  /** Whether the answer depends on `If-None-Match`. */
+  readonly isConditional: boolean;
+  /** `ifNoneMatch` is empty when the request has none, or the answer does not depend on it. */
   readonly reply: (settled: Settled<Planned>, ifNoneMatch: string) => Reply;
+};
+
+type DeviceRequest = {
+  readonly res: HttpResponse;
+  readonly isHead: boolean;
+  readonly path: string;
 };
 
 /** Addresses remembered with their parsed form; strangers choose them, so number and length are bounded. */
@@ -34,66 +41,110 @@ const REMEMBERED_PATH_LENGTH_MAX = 256;
 
 const NO_STORE = [['Cache-Control', 'no-store']] as const;
 
-/** Builds the handler for GET and HEAD of a question's addresses. */
-export function createDeviceRoute<Planned extends Plan>(
-  question: DeviceQuestion<Planned>,
-  check: CheckUpdate,
-  traffic: Traffic,
-): RequestHandler {
-  const subjects = new LRUCache<string, CheckSubject<Planned>>({ max: SUBJECTS_MAX });
+export type DeviceRouteDependencies = {
+  readonly check: CheckUpdate;
+  readonly gate: DeviceGate;
+  readonly traffic: Traffic;
+};
 
-  const subjectOf = (path: string): Outcome<CheckSubject<Planned>> => {
-    const known = subjects.get(path);
-    if (known !== undefined) return known;
-    const subject = question.parse(path);
-    if (!isFailure(subject) && path.length <= REMEMBERED_PATH_LENGTH_MAX) {
-      subjects.set(path, subject);
-    }
-    return subject;
-  };
+/** The handlers of a question's addresses. */
+export class DeviceRoute<Planned extends Plan> {
+  readonly get: RequestHandler = (res, req) => this.handle(res, req, false);
+  readonly head: RequestHandler = (res, req) => this.handle(res, req, true);
+  private readonly question: DeviceQuestion<Planned>;
+  private readonly check: CheckUpdate;
+  private readonly gate: DeviceGate;
+  private readonly traffic: Traffic;
+  private readonly subjects = new RecentMap<CheckSubject<Planned>>(SUBJECTS_MAX);
 
-  const serve = (res: HttpResponse, req: HttpRequest, method: string, path: string): void => {
-    const subject = subjectOf(path);
-    if (isFailure(subject)) return refuse(res, subject, method, traffic);
-    const device = readDevice(req, question.deviceHeaders);
-    if (isFailure(device)) return refuse(res, device, method, traffic);
-    const ifNoneMatch = req.getHeader('if-none-match');
-    const settled = check.now(subject, device);
-    if (settled !== undefined) {
-      const reply = question.reply(settled, ifNoneMatch);
-      return writeReply(res, reply, method === 'HEAD', traffic.endsConnection());
+  constructor(question: DeviceQuestion<Planned>, dependencies: DeviceRouteDependencies) {
+    this.question = question;
+    this.check = dependencies.check;
+    this.gate = dependencies.gate;
+    this.traffic = dependencies.traffic;
+  }
+
+  private handle(res: HttpResponse, req: HttpRequest, isHead: boolean): void {
+    const request = { res, isHead, path: req.getUrl() };
+    try {
+      this.serve(request, req);
+    } catch (error) {
+      // An exception that leaves a handler ends the process: this one answer is all that may fail.
+      const reply = faultReply(error, methodOf(request), request.path, this.traffic);
+      writeReply(res, reply, isHead, this.traffic.endsConnection());
+      this.traffic.count(500);
     }
-    answerLater(res, { method, path }, traffic, async () => {
+  }
+
+  private serve(request: DeviceRequest, req: HttpRequest): void {
+    const { question, check } = this;
+    const id = readDeviceId(req, question.deviceHeaders);
+    const hash = id === undefined ? undefined : hashText(id);
+    const wait = this.gate.now(request.res, req, id, hash);
+    if (wait > ADMITTED) return this.refuse(request, refusalOf(wait));
+    const subject = this.subjectOf(request.path);
+    if (isFailure(subject)) return this.refuseAfter(request, wait, subject);
+    const labels = readLabels(req.getQuery());
+    if (isFailure(labels)) return this.refuseAfter(request, wait, labels);
+    const device = { id, hash, labels };
+    const ifNoneMatch = question.isConditional ? req.getHeader('if-none-match') : '';
+    const settled = wait === ADMITTED ? check.now(subject, device) : undefined;
+    if (settled !== undefined) return this.write(request, question.reply(settled, ifNoneMatch));
+    this.answerAfter(request, wait, async () => {
       const outcome = await check.later(subject, device);
       return isFailure(outcome) ? refusalReply(outcome) : question.reply(outcome, ifNoneMatch);
     });
-  };
+  }
 
-  return (res, req) => {
-    const method = req.getMethod() === 'head' ? 'HEAD' : 'GET';
-    const path = req.getUrl();
-    try {
-      serve(res, req, method, path);
-    } catch (error) {
-      // An exception that leaves a handler ends the process: this one answer is all that may fail.
-      const reply = faultReply(error, method, path, traffic);
-      writeReply(res, reply, method === 'HEAD', traffic.endsConnection());
-      traffic.count(500);
-    }
-  };
+  private subjectOf(path: string): Outcome<CheckSubject<Planned>> {
+    const known = this.subjects.get(path);
+    if (known !== undefined) return known;
+    const subject = this.question.parse(path);
+    if (isFailure(subject)) return subject;
+    subject.isKept = path.length <= REMEMBERED_PATH_LENGTH_MAX && this.subjects.keep(path, subject);
+    return subject;
+  }
+
+  private refuseAfter(request: DeviceRequest, wait: number, failure: Failure): void {
+    if (wait === ADMITTED) this.refuse(request, failure);
+    else this.answerAfter(request, wait, () => refusalReply(failure));
+  }
+
+  /** Answers with what `work` comes to, if the gate lets the request in. */
+  private answerAfter(
+    request: DeviceRequest,
+    wait: number,
+    work: () => Reply | Promise<Reply>,
+  ): void {
+    const { res, path } = request;
+    // In this turn: the gate remembers the request that came last.
+    const admitted = wait === MUST_SETTLE ? this.gate.later() : undefined;
+    answerLater(res, { method: methodOf(request), path }, this.traffic, async () => {
+      const seconds = admitted === undefined ? ADMITTED : await admitted;
+      return seconds === ADMITTED ? work() : refusalReply(refusalOf(seconds));
+    });
+  }
+
+  private refuse(request: DeviceRequest, failure: Failure): void {
+    this.write(request, refusalReply(failure));
+    this.traffic.count(failure.status);
+  }
+
+  private write({ res, isHead }: DeviceRequest, reply: Reply): void {
+    writeReply(res, reply, isHead, this.traffic.endsConnection());
+  }
 }
 
-function readDevice(req: HttpRequest, headers: readonly string[]): Outcome<CheckDevice> {
-  const labels = readLabels(req.getQuery());
-  if (isFailure(labels)) return labels;
-  let id: string | undefined;
-  for (const header of headers) id ??= readDeviceIdentity(req.getHeader(header));
-  return { id, hash: id === undefined ? undefined : hashText(id), labels };
+function methodOf({ isHead }: DeviceRequest): string {
+  return isHead ? 'HEAD' : 'GET';
 }
 
-function refuse(res: HttpResponse, failure: Failure, method: string, traffic: Traffic): void {
-  writeReply(res, refusalReply(failure), method === 'HEAD', traffic.endsConnection());
-  traffic.count(failure.status);
+function readDeviceId(req: HttpRequest, headers: readonly string[]): string | undefined {
+  for (const header of headers) {
+    const id = readDeviceIdentity(req.getHeader(header));
+    if (id !== undefined) return id;
+  }
+  return undefined;
 }
 
 /** Not to be kept either: the app that a 404 says is unknown may be there a second later. */

@@ -1,6 +1,6 @@
 // The release-notes feeds of a channel, for anybody: `/feed/{appRef}/{channel}`, as JSON and as RSS.
 
-import { failUntil, isFailure } from '../../contract/failure.ts';
+import { type Failure, failUntil, isFailure } from '../../contract/failure.ts';
 import type { Catalogs } from '../../operations/catalogs.ts';
 import { conditionalReply } from '../conditional.ts';
 import type { Exchange, Handler } from '../exchange.ts';
@@ -9,6 +9,7 @@ import type { FeedFormat } from '../format/release-feed.ts';
 import { rssFeed } from '../format/rss-feed.ts';
 import { failureReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
+import type { DeviceGate } from './device-gate.ts';
 import { RenderedFeeds } from './rendered-feeds.ts';
 
 type Headers = NonNullable<Reply['headers']>;
@@ -18,7 +19,12 @@ const OPEN_TO_ALL: Headers = [
   ['Access-Control-Expose-Headers', 'ETag, Retry-After'],
 ];
 /** The 60 s are the reader's; this node has every change at once. */
-const FEED_HEADERS: Headers = [...OPEN_TO_ALL, ['Cache-Control', 'public, max-age=60']];
+const FEED_HEADERS: Headers = [
+  ...OPEN_TO_ALL,
+  ['Cache-Control', 'public, max-age=60'],
+  // Notes are a publisher's: no browser shall take them for a page, whatever they look like.
+  ['X-Content-Type-Options', 'nosniff'],
+];
 /** What a 404 says is unknown may be there a second later. */
 const REFUSAL_HEADERS: Headers = [...OPEN_TO_ALL, ['Cache-Control', 'no-store']];
 /** For scripts that send `If-None-Match` themselves, or a device id with everything. */
@@ -34,10 +40,18 @@ const PREFLIGHT: Reply = {
 const RETRY_MS = 1000;
 
 /** `address` is where the service can be called, without a slash at its end. */
-export function feedRoutes(catalogs: Catalogs, address: () => string): readonly Route[] {
+export function feedRoutes(
+  catalogs: Catalogs,
+  gate: Pick<DeviceGate, 'limitExchange'>,
+  address: () => string,
+): readonly Route[] {
   const feeds = new RenderedFeeds();
   const serving = (format: FeedFormat): Handler => {
-    return (exchange) => serveFeed(exchange, catalogs, feeds, format);
+    return async (exchange) => {
+      const refusal = await gate.limitExchange(exchange);
+      if (refusal !== undefined) return refusalReply(refusal);
+      return serveFeed(exchange, catalogs, feeds, format);
+    };
   };
   const path = '/feed/:appRef/:channel';
   return [
@@ -46,6 +60,11 @@ export function feedRoutes(catalogs: Catalogs, address: () => string): readonly 
     { method: 'GET', path: `${path}/rss.xml`, handler: serving(rssFeed(address)) },
     { method: 'OPTIONS', path: `${path}/rss.xml`, handler: () => PREFLIGHT },
   ];
+}
+
+function refusalReply(failure: Failure): Reply {
+  const refusal = failureReply(failure);
+  return { ...refusal, headers: [...(refusal.headers ?? []), ...REFUSAL_HEADERS] };
 }
 
 async function serveFeed(
@@ -59,8 +78,7 @@ async function serveFeed(
   // A slot is empty when its channel had to make room just now.
   const catalog = isFailure(slot) ? undefined : slot.catalog;
   if (catalog === undefined) {
-    const refusal = failureReply(isFailure(slot) ? slot : failUntil('unavailable', RETRY_MS));
-    return { ...refusal, headers: [...(refusal.headers ?? []), ...REFUSAL_HEADERS] };
+    return refusalReply(isFailure(slot) ? slot : failUntil('unavailable', RETRY_MS));
   }
   const body = await feeds.render(format, catalog.snapshot);
   return conditionalReply(

@@ -5,37 +5,39 @@ import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { FeedCandidate } from '../../domain/catalog.ts';
 import { FEED_KINDS, feedKindOf } from '../../domain/feed-kind.ts';
 import { type FeedPlan, planFeed } from '../../domain/plan.ts';
-import type { CheckSubject, CheckUpdate, Settled } from '../../operations/check-update.ts';
+import { type CheckSubject, checkSubject } from '../../operations/check-subject.ts';
+import type { Settled } from '../../operations/check-update.ts';
 import { conditionalReply, type TaggedBody, tagBody } from '../conditional.ts';
 import { electronFeed } from '../format/electron-feed.ts';
 import { failureReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
-import type { RequestHandler } from '../server.ts';
-import type { Traffic } from '../traffic.ts';
-import { createDeviceRoute, refusalReply } from './device-route.ts';
+import { DeviceRoute, type DeviceRouteDependencies, refusalReply } from './device-route.ts';
 import { pathSegments } from './path-segments.ts';
 
 /** The second is what every electron-updater sends by itself. */
 const DEVICE_HEADERS = ['x-service-device', 'x-user-staging-id'];
 const CONTENT_TYPE = 'text/yaml; charset=utf-8';
 /** The answer is this device's: it may keep it, but has to ask whether it still holds. */
-const CACHING = [['Cache-Control', 'private, no-cache']] as const;
+const HEADERS = [
+  ['Cache-Control', 'private, no-cache'],
+  ['X-Content-Type-Options', 'nosniff'],
+] as const;
 
-/** Builds the handler for GET and HEAD below `/e/`. */
-export function createUpdateFileRoute(check: CheckUpdate, traffic: Traffic): RequestHandler {
+/** Builds the handlers for GET and HEAD below `/e/`. */
+export function createUpdateFileRoute(
+  dependencies: DeviceRouteDependencies,
+): DeviceRoute<FeedPlan> {
   const files = new WeakMap<FeedCandidate, TaggedBody>();
   const reply = (settled: Settled<FeedPlan>, ifNoneMatch: string): Reply => {
     const { candidate } = settled.decision;
     if (candidate === undefined) return refusalReply(fail('noReleaseOffered'));
     const file = files.get(candidate) ?? tagBody(Buffer.from(electronFeed(candidate), 'utf8'));
     files.set(candidate, file);
-    return conditionalReply(ifNoneMatch, file, CONTENT_TYPE, CACHING);
+    return conditionalReply(ifNoneMatch, file, CONTENT_TYPE, HEADERS);
   };
-  return createDeviceRoute(
-    { parse: parseUpdateFilePath, deviceHeaders: DEVICE_HEADERS, reply },
-    check,
-    traffic,
-  );
+  const parse = parseUpdateFilePath;
+  const question = { parse, deviceHeaders: DEVICE_HEADERS, isConditional: true, reply };
+  return new DeviceRoute(question, dependencies);
 }
 
 /** Stands in the router for the path, whose GET and HEAD never get there: any other method is 405. */
@@ -53,5 +55,5 @@ function parseUpdateFilePath(path: string): Outcome<CheckSubject<FeedPlan>> {
   if (kind === undefined) return fail('unknownFile');
   const { platform, arch } = FEED_KINDS[kind];
   const fields = { version: undefined, platform, arch };
-  return { app, channel, fields, plan: (catalog) => planFeed(catalog, kind), slot: undefined };
+  return checkSubject(app, channel, fields, (catalog) => planFeed(catalog, kind));
 }

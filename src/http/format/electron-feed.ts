@@ -17,7 +17,7 @@ export function electronFeed({ release, artifacts }: FeedCandidate): string {
       version: release.version.canonical,
       files: artifacts.map((artifact) => fileOf(artifacts, artifact)),
       // Read by clients before 2.16 only, which know nothing of `files`.
-      ...(first === undefined ? {} : { path: first.url, sha512: base64Of(first.sha512) }),
+      ...(first === undefined ? {} : { path: first.url, ...checksumOf(first) }),
       ...(notes === '' ? {} : { releaseNotes: notes }),
       releaseDate: createdAt,
     },
@@ -26,12 +26,17 @@ export function electronFeed({ release, artifacts }: FeedCandidate): string {
 }
 
 function fileOf(artifacts: readonly FeedArtifact[], artifact: FeedArtifact) {
-  const { size, sha512 } = artifact;
+  const { size } = artifact;
   return {
     url: feedUrl(artifacts, artifact),
-    sha512: base64Of(sha512),
+    ...checksumOf(artifact),
     ...(size === undefined ? {} : { size }),
   };
+}
+
+/** SHA-512 where there is one: by `sha2` clients fetch a file whole, and again after a restart. */
+function checksumOf({ sha512 = '', sha256 }: FeedArtifact) {
+  return sha512 === '' ? { sha2: sha256 } : { sha512: base64Of(sha512) };
 }
 
 const HEX_SHA512 = /^[0-9a-f]{128}$/i;

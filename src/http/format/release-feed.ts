@@ -2,8 +2,8 @@
 // consists of.
 
 import { LIMIT } from '../../contract/limit.ts';
-import type { Release } from '../../contract/resource.ts';
-import type { ServingSnapshot } from '../../domain/serving-snapshot.ts';
+import type { Artifact, Release } from '../../contract/resource.ts';
+import type { ServingSnapshot, SnapshotArtifact } from '../../domain/serving-snapshot.ts';
 
 export type ReleaseFeed = {
   /** The app's ref. */
@@ -32,9 +32,14 @@ export function releaseFeed(snapshot: ServingSnapshot): ReleaseFeed {
   for (let index = snapshot.releases.length - 1; index >= 0; index--) {
     const release = snapshot.releases[index];
     if (release?.status !== 'published') continue;
-    const { id, version, notes, status, rolloutPct, createdAt, artifacts } = release;
+    const { id, version, notes, status, rolloutPct, createdAt } = release;
+    const artifacts = release.artifacts.map(toContract);
     releases.push({ id, app, channel, version, notes, status, rolloutPct, createdAt, artifacts });
     if (releases.length === LIMIT.feedReleasesMax) break;
   }
   return { app, channel, releases };
+}
+
+function toContract({ sha256: _, ...artifact }: SnapshotArtifact): Artifact {
+  return artifact;
 }

@@ -33,3 +33,13 @@ export const versionField = z
 export const rolloutField = z.int().min(0).max(LIMIT.rolloutPctMax);
 
 export const statusField = z.enum(RELEASE_STATUSES);
+
+/** Where an artifact lies. */
+export const urlField = textField(LIMIT.artifactUrlLengthMax).refine(
+  isHttpUrl,
+  'Must be an absolute http(s) URL',
+);
+
+function isHttpUrl(text: string): boolean {
+  return /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text);
+}

@@ -31,7 +31,7 @@ export async function parseBody<Shape extends z.ZodType>(
 }
 
 /** Undefined when the bytes are not UTF-8 or not JSON; no JSON text is undefined itself. */
-function readJson(body: Buffer): unknown {
+export function readJson(body: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch {

@@ -4,16 +4,21 @@
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Artifact } from '../../contract/resource.ts';
-import { nameField, rolloutField, statusField, textField, versionField } from './field.ts';
+import {
+  nameField,
+  rolloutField,
+  statusField,
+  textField,
+  urlField,
+  versionField,
+} from './field.ts';
 import { targetingField } from './targeting.ts';
 
 const artifactField = z
   .strictObject({
     platform: textField(LIMIT.artifactNameLengthMax),
     arch: textField(LIMIT.artifactNameLengthMax).optional(),
-    url: textField(LIMIT.artifactUrlLengthMax)
-      .refine(isHttpUrl, 'Must be an absolute http(s) URL')
-      .optional(),
+    url: urlField.optional(),
     sha512: textField(LIMIT.artifactPassThroughLengthMax).optional(),
     size: z.int().min(0).optional(),
     signature: textField(LIMIT.artifactPassThroughLengthMax).optional(),
@@ -47,7 +52,3 @@ export const servingControlBody = z
     ({ rollout, status, targets }) => [rollout, status, targets].some((part) => part !== undefined),
     'One of rollout, status or targets is required',
   );
-
-function isHttpUrl(text: string): boolean {
-  return /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text);
-}

@@ -12,7 +12,10 @@ export type AuditAction =
   | 'key.create'
   | 'key.revoke'
   | 'release.publish'
-  | 'release.serve';
+  | 'release.complete'
+  | 'release.serve'
+  | 'webhook.enable'
+  | 'webhook.disable';
 
 export type NewAuditEntry = {
   readonly organizationId: string;

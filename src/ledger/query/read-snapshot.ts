@@ -4,7 +4,7 @@ import type { ChannelUpdateMode } from '../../contract/resource.ts';
 import type { SnapshotRelease } from '../../domain/serving-snapshot.ts';
 import type { SnapshotLookup } from '../../ports/ledger.ts';
 import type { Database } from '../database.ts';
-import { ARTIFACTS_JSON } from './artifacts-json.ts';
+import { SNAPSHOT_ARTIFACTS_JSON } from './artifacts-json.ts';
 import { isStorable } from './is-storable.ts';
 import { isoText } from './iso-text.ts';
 
@@ -34,7 +34,8 @@ const SNAPSHOT = `
         'targets', releases.targets,
         'offered', releases.offered_at IS NOT NULL,
         'createdAt', ${isoText('releases.created_at')},
-        'artifacts', CASE WHEN releases.status = 'published' THEN ${ARTIFACTS_JSON} ELSE '[]'::json END
+        'artifacts', CASE WHEN releases.status = 'published' THEN ${SNAPSHOT_ARTIFACTS_JSON}
+          ELSE '[]'::json END
       ) ORDER BY releases.created_at, releases.id), '[]'::json)::text
       FROM releases WHERE releases.channel_id = channels.id
     ) AS releases

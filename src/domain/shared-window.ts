@@ -1,0 +1,58 @@
+// What processes agree on about one busy device: the rule by which a request is decided that a process may
+// not decide alone. Engines keep such a window for each device and follow this rule.
+//
+// Guarantee: any 60 seconds hold at most 120 + (n - 1) x 12 allowed requests of a device over n processes,
+// however late the store answers. Proof: a process lets a request through on its own ("free") only while the
+// device is quiet there, so at most 12 in a window. Once it asks, the device is busy there: it tells all its
+// free ones, and has no more for as long as anything it told or was allowed is in the window. Look at any
+// window, and the last request r in it that the store allowed; p asked for it. Before r the store knew of at
+// most 119, and p told at most 12 with r.
+// - Some of the 119 in the window are another process's: it has no free ones that it has not told. That
+//   leaves n - 2 with 12 each: 119 + 12 + 1 + (n - 2) x 12.
+// - All of them are p's: then p had told its free ones before, and tells none with r: 119 + 1 + (n - 1) x 12.
+// - There are none: 12 + 1 + (n - 1) x 12. With no such r, all in the window are free: n x 12.
+//
+// And a device that waits as long as told is served, by whichever process, because what a process owes is
+// added after the decision. Both hold while the store answers and the tables have room; a process without an
+// answer counts alone, exactly, and tells afterwards.
+
+/** When each request that counts was let through, by its name. Milliseconds of one clock. */
+export type SharedWindow = Map<string, number>;
+
+/** What a process owes for a device, and the request it asks about. */
+export type DeviceDebt = {
+  /** Both hashes of the device, as text. */
+  readonly device: string;
+  /** The process; no two that run have the same. No spaces. */
+  readonly process: string;
+  /** The request to decide, named uniquely within process and device while it counts. No spaces. */
+  readonly requestId: string;
+  /** Requests that were let through without asking: names like `requestId`, and their ages. */
+  readonly owed: readonly { readonly id: string; readonly ageMs: number }[];
+};
+
+/**
+ * Decides the request, and adds it if allowed, and what is owed in any case: 0 when it is allowed, else the
+ * milliseconds until a request would be. What is told twice counts once.
+ */
+export function settleDebt(
+  window: SharedWindow,
+  debt: DeviceDebt,
+  limit: number,
+  windowMs: number,
+  now: number,
+): number {
+  for (const [id, at] of window) if (at <= now - windowMs) window.delete(id);
+  const isAllowed = window.size < limit;
+  for (const { id, ageMs } of debt.owed) {
+    const name = `${debt.process}:${id}`;
+    if (ageMs < windowMs && !window.has(name)) window.set(name, now - ageMs);
+  }
+  if (!isAllowed) {
+    const times = [...window.values()].sort((a, b) => a - b);
+    return Math.max(1, Math.ceil((times[times.length - limit] as number) + windowMs - now));
+  }
+  const name = `${debt.process}:${debt.requestId}`;
+  if (!window.has(name)) window.set(name, now);
+  return 0;
+}

@@ -1,0 +1,116 @@
+// `POST /wh/github/{app}`: GitHub's release events (contract 4.11 and 6). In this order: whose webhook it is
+// (404), whether it is signed (401), and only then what it says. What was not verified leaves no trace.
+
+import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import type { RareLog } from '../../observe/rare-log.ts';
+import {
+  type Received,
+  type ReleaseEvent,
+  receiveRelease,
+} from '../../operations/receive-release.ts';
+import type { SpreadChange } from '../../operations/spread-change.ts';
+import { isSignedWith, readWebhookSignature } from '../../operations/webhook-signature.ts';
+import type { OpenWebhook, Webhooks } from '../../operations/webhooks.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import type { Exchange } from '../exchange.ts';
+import { failureReply, jsonReply, type Reply } from '../reply.ts';
+import type { Route } from '../router.ts';
+import { readReleaseEvent } from './read-release-event.ts';
+
+export type WebhookDependencies = {
+  readonly webhooks: Webhooks;
+  readonly ledger: Ledger;
+  readonly spread: SpreadChange;
+  readonly metrics: Metrics;
+  readonly log: RareLog;
+};
+
+/** What the list of deliveries keeps of one. */
+type Understood = {
+  readonly result: Outcome<Received>;
+  readonly event?: ReleaseEvent;
+};
+
+/** The route that GitHub delivers to. */
+export function githubWebhookRoute(dependencies: WebhookDependencies): Route {
+  return {
+    method: 'POST',
+    path: '/wh/github/:app',
+    bodyBytesMax: LIMIT.webhookBodyBytesMax,
+    handler: async (exchange) => {
+      const webhook = await dependencies.webhooks.open(exchange.params.get('app') ?? '', 'github');
+      if (isFailure(webhook)) return failureReply(webhook);
+      const body = await verifiedBody(exchange, webhook.secret);
+      if (isFailure(body)) {
+        dependencies.metrics.deliveries.add(body.failure);
+        return failureReply(body);
+      }
+      return receive(dependencies, webhook, exchange, body);
+    },
+  };
+}
+
+/** The body once its signature is right. A header that can be none is refused before the body is in. */
+async function verifiedBody(exchange: Exchange, secret: string): Promise<Outcome<Buffer>> {
+  const signature = readWebhookSignature(exchange.headers.get('x-hub-signature-256'));
+  if (signature === undefined) return fail('badSignature');
+  const body = await exchange.body;
+  if (isFailure(body)) return body;
+  return isSignedWith(secret, body, signature) ? body : fail('badSignature');
+}
+
+async function receive(
+  dependencies: WebhookDependencies,
+  webhook: OpenWebhook,
+  exchange: Exchange,
+  body: Buffer,
+): Promise<Reply> {
+  const name = exchange.headers.get('x-github-event');
+  const { result, event } = await understand(dependencies, webhook, exchange, body, name);
+  const outcome = isFailure(result) ? 'refused' : result.outcome;
+  dependencies.metrics.deliveries.add(outcome);
+  await record(dependencies, webhook, {
+    event: name ?? '',
+    action: event?.action ?? null,
+    guid: exchange.headers.get('x-github-delivery') ?? null,
+    outcome,
+    reason: (isFailure(result) ? result.message : result.reason) ?? null,
+    version: (isFailure(result) ? undefined : result.release?.version) ?? null,
+  });
+  return isFailure(result) ? failureReply(result) : jsonReply(200, result);
+}
+
+async function understand(
+  { ledger, spread }: WebhookDependencies,
+  webhook: OpenWebhook,
+  { headers }: Exchange,
+  body: Buffer,
+  name: string | undefined,
+): Promise<Understood> {
+  if (name === undefined) return { result: fail('invalid', 'X-GitHub-Event: Required') };
+  if (name === 'ping') return { result: { outcome: 'ignored', reason: 'ping' } };
+  if (name !== 'release') return { result: ignoredEvent(name) };
+  const event: ReleaseEvent | Failure = readReleaseEvent(body, headers.get('content-type'));
+  if (isFailure(event)) return { result: event };
+  return { result: await receiveRelease(ledger, spread, webhook, event), event };
+}
+
+function ignoredEvent(name: string): Received {
+  return { outcome: 'ignored', reason: `Event ${name.slice(0, 50)} is not about releases` };
+}
+
+/** The list is a convenience: a delivery counts although it cannot be noted down. */
+async function record(
+  { ledger, metrics, log }: WebhookDependencies,
+  webhook: OpenWebhook,
+  delivery: Parameters<Ledger['recordDelivery']>[1],
+): Promise<void> {
+  try {
+    await ledger.recordDelivery(webhook.appId, delivery);
+  } catch (error) {
+    metrics.faults.add('deliveries');
+    log.warn({ err: error, app: webhook.appRef }, 'webhook delivery could not be recorded');
+  }
+}

@@ -1,0 +1,37 @@
+// An app's webhook, turned off.
+
+import { isFailure, type Outcome } from '../../contract/failure.ts';
+import type { Webhook } from '../../contract/resource.ts';
+import type { Actor } from '../../ports/ledger.ts';
+import { atomically } from '../atomically.ts';
+import type { Database } from '../database.ts';
+import { insertAudit } from './insert-audit.ts';
+import { lockWebhook } from './lock-webhook.ts';
+
+/** One transaction: the secret is forgotten, and the audit says so. One that is off is left alone. */
+export function disableWebhook(
+  database: Database,
+  appId: string,
+  actor: Actor,
+): Promise<Outcome<Webhook | undefined>> {
+  return atomically(database, async (sql) => {
+    const held = await lockWebhook(sql, appId);
+    if (isFailure(held)) return held;
+    const { webhook, organizationId, appRef } = held;
+    if (webhook === undefined || !webhook.enabled) return webhook;
+    await sql.query(
+      `UPDATE webhooks SET disabled_at = clock_timestamp(), sealed_secret = NULL WHERE app_id = $1`,
+      [appId],
+    );
+    const { provider } = webhook;
+    await insertAudit(sql, {
+      organizationId,
+      actor,
+      action: 'webhook.disable',
+      subject: appRef,
+      before: { provider, enabled: true },
+      after: { provider, enabled: false },
+    });
+    return { ...webhook, enabled: false };
+  });
+}

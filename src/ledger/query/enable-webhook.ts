@@ -1,0 +1,41 @@
+// An app's webhook, turned on or given a new secret.
+
+import { isFailure, type Outcome } from '../../contract/failure.ts';
+import type { Webhook } from '../../contract/resource.ts';
+import type { Actor } from '../../ports/ledger.ts';
+import { atomically } from '../atomically.ts';
+import type { Database } from '../database.ts';
+import { insertAudit } from './insert-audit.ts';
+import { lockWebhook } from './lock-webhook.ts';
+import { WEBHOOK_COLUMNS } from './webhook-columns.ts';
+
+const STORE = `
+  INSERT INTO webhooks (app_id, provider, sealed_secret) VALUES ($1, $2, $3)
+  ON CONFLICT (app_id) DO UPDATE SET provider = excluded.provider,
+    sealed_secret = excluded.sealed_secret, enabled_at = clock_timestamp(), disabled_at = NULL
+  RETURNING ${WEBHOOK_COLUMNS}`;
+
+/** One transaction: the secret, from then on the only one that verifies, and the audit without it. */
+export function enableWebhook(
+  database: Database,
+  appId: string,
+  { provider, sealedSecret }: Pick<Webhook, 'provider'> & { readonly sealedSecret: string },
+  actor: Actor,
+): Promise<Outcome<Webhook>> {
+  return atomically(database, async (sql) => {
+    const held = await lockWebhook(sql, appId);
+    if (isFailure(held)) return held;
+    const rows = await sql.query<Webhook>(STORE, [appId, provider, sealedSecret]);
+    if (rows[0] === undefined) throw new Error(`New webhook of ${appId} has no row`);
+    const { webhook: before, organizationId, appRef } = held;
+    await insertAudit(sql, {
+      organizationId,
+      actor,
+      action: 'webhook.enable',
+      subject: appRef,
+      before: before === undefined ? null : { provider: before.provider, enabled: before.enabled },
+      after: { provider, enabled: true, newSecret: true },
+    });
+    return rows[0];
+  });
+}

@@ -1,0 +1,27 @@
+// The webhook that a delivery is for.
+
+import type { Webhook } from '../../contract/resource.ts';
+import type { EnabledWebhook } from '../../ports/webhook-ledger.ts';
+import type { Sql } from '../database.ts';
+import { isStorable } from './is-storable.ts';
+
+/** One read. No tenant is asked for: a delivery proves itself by its signature. A ref wins over an id. */
+export async function findEnabledWebhook(
+  sql: Sql,
+  app: string,
+  provider: Webhook['provider'],
+): Promise<EnabledWebhook | undefined> {
+  if (!isStorable(app)) return undefined;
+  const rows = await sql.query<EnabledWebhook>(
+    `SELECT app.id AS "appId", app.ref AS "appRef", app.organization_id AS "organizationId",
+       webhooks.sealed_secret AS "sealedSecret"
+     FROM (
+       SELECT id, ref, organization_id FROM apps
+       WHERE ref = $1 OR id = $1 ORDER BY (ref = $1) DESC LIMIT 1
+     ) AS app
+     JOIN webhooks ON webhooks.app_id = app.id
+     WHERE webhooks.provider = $2 AND webhooks.disabled_at IS NULL`,
+    [app, provider],
+  );
+  return rows[0];
+}

@@ -1,0 +1,19 @@
+// One release, for who has just written it.
+
+import type { Release } from '../../contract/resource.ts';
+import type { Sql } from '../database.ts';
+import { RELEASE_JSON } from './release-json.ts';
+
+/** As every later reader sees it. */
+export async function readRelease(sql: Sql, id: string): Promise<Release> {
+  const rows = await sql.query<{ release: Release }>(
+    `SELECT ${RELEASE_JSON} AS release
+     FROM releases
+     JOIN channels ON channels.id = releases.channel_id
+     JOIN apps ON apps.id = channels.app_id
+     WHERE releases.id = $1`,
+    [id],
+  );
+  if (rows[0] === undefined) throw new Error(`Written release ${id} has no row`);
+  return rows[0].release;
+}

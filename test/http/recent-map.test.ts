@@ -1,0 +1,46 @@
+// What is remembered of the addresses that strangers make up: what comes again, and no more than a bound.
+
+import { expect, it } from 'vitest';
+import { RecentMap } from '../../src/http/device/recent-map.ts';
+
+/** Shows a key twice, which keeps it. */
+function show(map: RecentMap<number>, key: string, value: number): void {
+  map.keep(key, value);
+  map.keep(key, value);
+}
+
+it('keeps a key from its second sight on', () => {
+  const map = new RecentMap<number>(10);
+  expect(map.keep('a', 1)).toBe(false);
+  expect(map.get('a')).toBeUndefined();
+  expect(map.keep('a', 2)).toBe(true);
+  expect(map.get('a')).toBe(2);
+});
+
+it('of a flood of keys that never come again keeps nothing, and loses nothing of the others', () => {
+  const map = new RecentMap<number>(10);
+  show(map, 'a', 1);
+  let kept = 0;
+  for (let index = 0; index < 100_000; index++) kept += map.keep(`flood ${index}`, index) ? 1 : 0;
+  expect(kept).toBeLessThan(10);
+  expect(map.get('a')).toBe(1);
+});
+
+it('holds no more than its bound, and at least the newest half of it', () => {
+  const map = new RecentMap<number>(100);
+  for (let index = 0; index < 1000; index++) show(map, `key ${index}`, index);
+  const held = Array.from({ length: 1000 }, (_, index) => map.get(`key ${index}`)).filter(
+    (value) => value !== undefined,
+  );
+  expect(held.length).toBeLessThanOrEqual(100);
+  expect(held.slice(-50)).toEqual(Array.from({ length: 50 }, (_, index) => 950 + index));
+});
+
+it('what is asked for now and then stays, however many others come', () => {
+  const map = new RecentMap<number>(100);
+  show(map, 'a', 1);
+  for (let index = 0; index < 1000; index++) {
+    show(map, `key ${index}`, index);
+    if (index % 40 === 0) expect(map.get('a')).toBe(1);
+  }
+});

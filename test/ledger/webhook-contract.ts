@@ -1,0 +1,240 @@
+// The rules of the webhooks' part of the ledger port, run unchanged on every database it can stand on.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { fail } from '../../src/contract/failure.ts';
+import { LIMIT } from '../../src/contract/limit.ts';
+import type { Release } from '../../src/contract/resource.ts';
+import { migrate } from '../../src/ledger/migrate.ts';
+import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
+import type { Actor, Changed, Ledger } from '../../src/ports/ledger.ts';
+import type { NewDelivery } from '../../src/ports/webhook-ledger.ts';
+import {
+  createTenant,
+  expectValue,
+  newRelease,
+  OPERATOR,
+  PUBLISHER,
+  readStable,
+  type TestTenant,
+} from './ledger-fixture.ts';
+import type { TestDatabase } from './test-database.ts';
+
+const INTEGRATION: Actor = { kind: 'integration', name: 'github' };
+const ARTIFACT = { platform: 'linux', arch: 'x86_64', url: 'https://x.example/a', size: 7 };
+const DELIVERY: NewDelivery = {
+  event: 'release',
+  action: 'published',
+  guid: 'guid',
+  outcome: 'created',
+  reason: null,
+  version: '1.0.0',
+};
+
+/** `open` gives an empty database. */
+export function describeWebhooks(name: string, open: () => Promise<TestDatabase>): void {
+  describe(`webhooks on ${name}`, () => {
+    let opened: TestDatabase;
+    let ledger: Ledger;
+    let tenant: TestTenant;
+    beforeAll(async () => {
+      opened = await open();
+      await migrate(opened.database);
+      ledger = createSqlLedger(opened.database);
+    });
+    afterAll(() => opened?.dispose());
+    beforeEach(async () => {
+      tenant = await createTenant(ledger);
+    });
+
+    const enable = (sealedSecret: string) =>
+      ledger.enableWebhook(tenant.appId, { provider: 'github', sealedSecret }, OPERATOR);
+
+    describe('the integration', () => {
+      test('is found by ref and by id once it is on, with the secret as it was given last', async () => {
+        expect(await ledger.findEnabledWebhook(tenant.app, 'github')).toBeUndefined();
+        const first = expectValue(await enable('v1.first'));
+        expect(first).toMatchObject({ provider: 'github', enabled: true });
+        const again = expectValue(await enable('v1.second'));
+        expect(again).toEqual(first);
+        const { appId, app: appRef, organizationId } = tenant;
+        for (const app of [tenant.app, tenant.appId]) {
+          const found = await ledger.findEnabledWebhook(app, 'github');
+          expect(found).toEqual({ appId, appRef, organizationId, sealedSecret: 'v1.second' });
+        }
+      });
+
+      test('is found no more once it is off, and its secret is gone from the database', async () => {
+        await enable('v1.sealed');
+        const off = expectValue(await ledger.disableWebhook(tenant.appId, OPERATOR));
+        expect(off).toMatchObject({ enabled: false });
+        expect(await ledger.findEnabledWebhook(tenant.app, 'github')).toBeUndefined();
+        const rows = await opened.database.query<{ sealed: string | null }>(
+          'SELECT sealed_secret AS sealed FROM webhooks WHERE app_id = $1',
+          [tenant.appId],
+        );
+        expect(rows).toEqual([{ sealed: null }]);
+        expect((await ledger.readWebhook(tenant.appId)).webhook).toEqual(off);
+      });
+
+      test('turning off what is off, or never was on, writes no audit', async () => {
+        expect(await ledger.disableWebhook(tenant.appId, OPERATOR)).toBeUndefined();
+        await enable('v1.sealed');
+        await ledger.disableWebhook(tenant.appId, OPERATOR);
+        await ledger.disableWebhook(tenant.appId, OPERATOR);
+        const audit = expectValue(await ledger.listAudit(tenant.organizationId, 100));
+        const actions = audit
+          .map(({ action }) => action)
+          .filter((each) => each.includes('webhook'));
+        expect(actions).toEqual(['webhook.disable', 'webhook.enable']);
+        expect(JSON.stringify(audit)).not.toContain('v1.sealed');
+      });
+
+      test('an unknown app is 404, or found nowhere', async () => {
+        const webhook = { provider: 'github', sealedSecret: 'v1.x' } as const;
+        for (const app of ['nobody', '', 'nul\u0000', tenant.app.toUpperCase()]) {
+          expect(await ledger.enableWebhook(app, webhook, OPERATOR)).toEqual(fail('unknownApp'));
+          expect(await ledger.disableWebhook(app, OPERATOR)).toEqual(fail('unknownApp'));
+          expect(await ledger.findEnabledWebhook(app, 'github')).toBeUndefined();
+          expect(await ledger.readWebhook(app)).toEqual({ webhook: undefined, deliveries: [] });
+        }
+      });
+    });
+
+    describe('deliveries', () => {
+      test('are listed newest first, as many as are kept, each app its own', async () => {
+        const other = await createTenant(ledger);
+        await ledger.recordDelivery(other.appId, DELIVERY);
+        const count = LIMIT.webhookDeliveriesKeptMax + 5;
+        for (let index = 0; index < count; index++) {
+          await ledger.recordDelivery(tenant.appId, { ...DELIVERY, guid: `g${index}` });
+        }
+        const { deliveries } = await ledger.readWebhook(tenant.appId);
+        expect(deliveries.map(({ guid }) => guid)).toEqual(
+          Array.from({ length: LIMIT.webhookDeliveriesKeptMax }, (_, at) => `g${count - 1 - at}`),
+        );
+        expect((await ledger.readWebhook(other.appId)).deliveries).toMatchObject([DELIVERY]);
+        const rows = await opened.database.query<{ count: number }>(
+          'SELECT count(*)::int AS count FROM webhook_deliveries WHERE app_id = $1',
+          [tenant.appId],
+        );
+        expect(rows).toEqual([{ count: LIMIT.webhookDeliveriesKeptMax }]);
+      });
+
+      test('many at once are all recorded, and few too many kept', async () => {
+        const record = (at: number) =>
+          ledger.recordDelivery(tenant.appId, { ...DELIVERY, guid: `g${at}` });
+        await Promise.all(Array.from({ length: 80 }, (_, at) => record(at)));
+        await record(80);
+        const { deliveries } = await ledger.readWebhook(tenant.appId);
+        expect(deliveries).toHaveLength(LIMIT.webhookDeliveriesKeptMax);
+        expect(deliveries[0]?.guid).toBe('g80');
+      });
+
+      test('text that is too long or cannot be stored is cut and replaced', async () => {
+        const guid = `nul\u0000 half\ud800 ${'x'.repeat(10_000)}`;
+        await ledger.recordDelivery(tenant.appId, { ...DELIVERY, guid, reason: guid });
+        const [delivery] = (await ledger.readWebhook(tenant.appId)).deliveries;
+        expect(delivery?.guid).toMatch(/^nul\ufffd half\ufffd x{100,}$/);
+        expect(delivery?.guid?.length).toBe(200);
+        expect(delivery?.reason).toBe(delivery?.guid);
+      });
+    });
+
+    describe('late artifacts', () => {
+      async function announce(actor: Actor, parts = {}): Promise<Changed<Release>> {
+        const release = newRelease(tenant, '1.0.0', parts);
+        return expectValue(await ledger.publishRelease(tenant.organizationId, release, actor));
+      }
+
+      const complete = (canonicalVersion = '1.0.0', channel = 'stable') =>
+        ledger.completeRelease(
+          tenant.organizationId,
+          { app: tenant.app, channel, canonicalVersion },
+          [ARTIFACT],
+          INTEGRATION,
+        );
+
+      test('complete a release of an integration that has none, at the next revision, once', async () => {
+        const announced = await announce(INTEGRATION);
+        const { revision } = await readStable(ledger, tenant);
+        const done = expectValue(await complete());
+        expect(done.value).toEqual({ ...announced.value, artifacts: [ARTIFACT] });
+        expect(done.changed).toMatchObject([{ appRef: tenant.app, revision: revision + 1 }]);
+        const snapshot = await readStable(ledger, tenant);
+        expect(snapshot).toMatchObject({
+          revision: revision + 1,
+          releases: [{ artifacts: [ARTIFACT] }],
+        });
+        expect(expectValue(await complete())).toEqual({ value: done.value, changed: [] });
+        expect((await readStable(ledger, tenant)).revision).toBe(revision + 1);
+      });
+
+      test('keep the sum they came with for the snapshot, and tell it nowhere else', async () => {
+        const sha256 = 'ab'.repeat(32);
+        const summed = { ...ARTIFACT, sha256 };
+        for (const artifacts of [[summed], []]) {
+          tenant = await createTenant(ledger);
+          const announced = await announce(INTEGRATION, { artifacts });
+          const name = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
+          const { organizationId } = tenant;
+          const completing = ledger.completeRelease(organizationId, name, [summed], INTEGRATION);
+          const { value } = expectValue(await completing);
+          expect(value.artifacts).toEqual([ARTIFACT]);
+          expect(announced.value.artifacts).toEqual(artifacts.map(() => ARTIFACT));
+          const filter = { app: tenant.app, channel: undefined, page: 1, perPage: 10 };
+          expect(await ledger.listReleases(organizationId, filter)).toMatchObject({
+            releases: [{ artifacts: [ARTIFACT] }],
+          });
+          expect((await readStable(ledger, tenant)).releases[0]?.artifacts).toEqual([summed]);
+        }
+      });
+
+      test.each(['AB'.repeat(32), 'ab'.repeat(31), 'sha256', ''])(
+        'have a sum of 64 lower-case hex digits or none: %j is refused',
+        async (sha256) => {
+          await expect(
+            announce(INTEGRATION, { artifacts: [{ ...ARTIFACT, sha256 }] }),
+          ).rejects.toThrow(/sha256/);
+          expect((await readStable(ledger, tenant)).releases).toEqual([]);
+        },
+      );
+
+      test('never change a release of a key, of an operator, or with artifacts', async () => {
+        for (const [actor, artifacts] of [
+          [PUBLISHER, []],
+          [OPERATOR, []],
+          [INTEGRATION, [{ platform: 'darwin' }]],
+        ] as const) {
+          tenant = await createTenant(ledger);
+          const announced = await announce(actor, { artifacts });
+          expect(expectValue(await complete())).toEqual({ value: announced.value, changed: [] });
+        }
+      });
+
+      test('never change a release that was offered', async () => {
+        const announced = await announce(INTEGRATION);
+        const { channelId, revision } = await readStable(ledger, tenant);
+        expect(await ledger.recordFirstOffer(channelId, announced.value.id, revision)).toBe(true);
+        expect(expectValue(await complete())).toEqual({ value: announced.value, changed: [] });
+      });
+
+      test('of many at once one completes it', async () => {
+        await announce(INTEGRATION);
+        const all = await Promise.all(Array.from({ length: 8 }, () => complete()));
+        const changed = all.map((each) => expectValue(each).changed.length);
+        expect(changed.filter((count) => count === 1)).toHaveLength(1);
+        expect((await readStable(ledger, tenant)).releases[0]?.artifacts).toEqual([ARTIFACT]);
+      });
+
+      test('an unknown release, channel or tenant is 404', async () => {
+        await announce(INTEGRATION);
+        expect(await complete('2.0.0')).toEqual(fail('unknownRelease'));
+        expect(await complete('nul\u0000')).toEqual(fail('unknownRelease'));
+        expect(await complete('1.0.0', 'beta')).toEqual(fail('unknownChannel'));
+        const other = await createTenant(ledger);
+        tenant = { ...tenant, organizationId: other.organizationId };
+        expect(await complete()).toEqual(fail('unknownApp'));
+      });
+    });
+  });
+}

@@ -1,0 +1,55 @@
+// Secrets at rest: what was sealed opens with its key, for its owner, unchanged, and otherwise not at all.
+
+import { describe, expect, it } from 'vitest';
+import { SecretBox } from '../../src/operations/secret-box.ts';
+
+const box = new SecretBox('a key');
+const SECRET = 'It’s a secret';
+
+describe('SecretBox', () => {
+  it('gives back what was sealed, also in another process with the same key', () => {
+    expect(box.open(box.seal(SECRET, 'app_1'), 'app_1')).toBe(SECRET);
+    expect(new SecretBox('a key').open(box.seal(SECRET, 'app_1'), 'app_1')).toBe(SECRET);
+  });
+
+  it('what is sealed shows nothing of the secret, and differs each time', () => {
+    const sealed = box.seal(SECRET, 'app_1');
+    expect(sealed).toMatch(/^v1\.[\w-]{16}\.[\w-]+\.[\w-]{22}$/);
+    const parts = sealed.split('.').map((part) => Buffer.from(part, 'base64url').toString());
+    expect(parts.join()).not.toContain('secret');
+    expect(box.seal(SECRET, 'app_1')).not.toBe(sealed);
+  });
+
+  it('opens with no other key, and for no other owner', () => {
+    const sealed = box.seal(SECRET, 'app_1');
+    expect(new SecretBox('another key').open(sealed, 'app_1')).toBeUndefined();
+    expect(box.open(sealed, 'app_2')).toBeUndefined();
+  });
+
+  it('does not open once any part was changed', () => {
+    const parts = box.seal(SECRET, 'app_1').split('.');
+    for (const index of parts.keys()) {
+      const part = parts[index] ?? '';
+      const changed = (part.startsWith('A') ? 'B' : 'A') + part.slice(1);
+      expect(
+        box.open(parts.with(index, changed).join('.'), 'app_1'),
+        `part ${index}`,
+      ).toBeUndefined();
+    }
+  });
+
+  it.each(['', 'v1', 'v1...', 'v1.a.b.c', 'v2.a.b.c', 'plain text', 'v1.!.!.!'])(
+    'what was never sealed does not open: %j',
+    (text) => {
+      expect(box.open(text, 'app_1')).toBeUndefined();
+    },
+  );
+
+  it('a shortened tag is no tag', () => {
+    const [version, nonce, text, tag = ''] = box.seal(SECRET, 'app_1').split('.');
+    for (const length of [0, 6, 11, 16]) {
+      const sealed = [version, nonce, text, tag.slice(0, length)].join('.');
+      expect(box.open(sealed, 'app_1')).toBeUndefined();
+    }
+  });
+});

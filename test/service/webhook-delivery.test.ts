@@ -1,0 +1,423 @@
+// What a delivery of GitHub's release webhook comes to (contract 4.11 and 6), on a running service.
+
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describeOnBackends } from '../support/backend.ts';
+import {
+  asset,
+  deliver,
+  enableWebhook,
+  type Hook,
+  recordedPayloads,
+  releaseEvent,
+} from '../support/github.ts';
+import type { ServingNode } from '../support/node.ts';
+import {
+  type Answer,
+  admin,
+  check,
+  createTenant,
+  manage,
+  publish,
+  randomId,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
+
+type Fields = Record<string, unknown>;
+
+describeOnBackends('GitHub webhook', (backend) => {
+  let node: ServingNode;
+  let tenant: Tenant;
+  let hook: Hook;
+  beforeAll(async () => {
+    node = await backend.start({ SECRET_KEY: 'a key of the test' });
+  });
+  afterAll(() => node?.dispose());
+  beforeEach(async () => {
+    tenant = await createTenant(node);
+    hook = await enableWebhook(node, tenant);
+  });
+
+  async function releases(of = tenant): Promise<Fields[]> {
+    const answer = await manage(node, of, 'GET', `releases?app=${of.app}&per_page=100`);
+    return (answer.body as { releases: Fields[] }).releases;
+  }
+
+  async function deliveries(): Promise<Fields[]> {
+    const answer = await admin(node, 'GET', `webhooks?app=${tenant.app}`);
+    return (answer.body as { deliveries: Fields[] }).deliveries;
+  }
+
+  async function audit(): Promise<Fields[]> {
+    const answer = await admin(node, 'GET', `audit?org=${tenant.org}&limit=100`);
+    return (answer.body as { entries: Fields[] }).entries;
+  }
+
+  function expectIgnored(answer: Answer): void {
+    expect(answer.body).toEqual({ outcome: 'ignored', reason: expect.any(String) });
+    expect(answer.status).toBe(200);
+  }
+
+  describe('events', () => {
+    it('published: lands on stable, with its notes, its artifacts and the release in the answer (6)', async () => {
+      const assets = [
+        asset('notes-linux-amd64.tar.gz'),
+        asset('notes-linux-amd64.tar.gz.sha256'),
+        asset('Notes_1.2.3_x64-setup.exe', { size: 0 }),
+        asset('notes.app.tar.gz', { state: 'starter' }),
+      ];
+      const event = releaseEvent('v1.2.3', { assets, body: '# Größe\n\nFaster ✓' });
+      const answer = await deliver(node, hook, event);
+      expect(answer.status).toBe(200);
+      const base = 'https://github.com/acme/notes/releases/download/x';
+      expect(answer.body).toEqual({
+        outcome: 'created',
+        release: {
+          id: expect.stringMatching(/^rel_/),
+          app: tenant.app,
+          channel: 'stable',
+          version: '1.2.3',
+          notes: '# Größe\n\nFaster ✓',
+          status: 'published',
+          rolloutPct: 100,
+          createdAt: expect.any(String),
+          artifacts: [
+            {
+              platform: 'linux',
+              arch: 'x86_64',
+              url: `${base}/notes-linux-amd64.tar.gz`,
+              size: 1234,
+            },
+            {
+              platform: 'windows',
+              arch: 'x86_64',
+              url: `${base}/Notes_1.2.3_x64-setup.exe`,
+              size: 0,
+            },
+          ],
+        },
+      });
+      expect(await releases()).toEqual([answer.body?.release]);
+      const offer = await check(node, tenant, '1.0.0');
+      expect(offer.body).toMatchObject({ version: '1.2.3', notes: '# Größe\n\nFaster ✓' });
+    });
+
+    it('a pre-release lands on beta, by its flag and not by its tag (6)', async () => {
+      const answer = await deliver(node, hook, releaseEvent('2.0.0', { prerelease: true }));
+      expect(answer.body).toMatchObject({ outcome: 'created', release: { channel: 'beta' } });
+      const stable = await deliver(node, hook, releaseEvent('2.0.0-rc.1'));
+      expect(stable.body).toMatchObject({ outcome: 'created', release: { channel: 'stable' } });
+    });
+
+    it.each(['published', 'created', 'released', 'prereleased'])(
+      '%s publishes, and once more is a duplicate with the release (Webhook)',
+      async (action) => {
+        const event = releaseEvent('v1.0.0', {}, action);
+        const first = await deliver(node, hook, event);
+        expect(first.body).toMatchObject({ outcome: 'created', release: { version: '1.0.0' } });
+        const again = await deliver(node, hook, event);
+        expect(again.status).toBe(200);
+        expect(again.body).toEqual({ outcome: 'duplicate', release: first.body?.release });
+        expect(await releases()).toHaveLength(1);
+      },
+    );
+
+    it('every event of one click but the first is a duplicate, in whatever spelling (Webhook)', async () => {
+      const actions = ['created', 'released', 'published', 'prereleased'];
+      const outcomes: unknown[] = [];
+      for (const [index, action] of actions.entries()) {
+        const tag = ['v1.2', '1.2.0', 'V1.2', '1.2.0.0'][index] ?? '';
+        outcomes.push((await deliver(node, hook, releaseEvent(tag, {}, action))).body?.outcome);
+      }
+      expect(outcomes).toEqual(['created', 'duplicate', 'duplicate', 'duplicate']);
+      expect(await releases()).toMatchObject([{ version: '1.2' }]);
+    });
+
+    it('a release published through the API is a duplicate, and stays as it is (Webhook)', async () => {
+      await publish(node, tenant, '1.0.0', { artifacts: [], notes: 'ours' });
+      const event = releaseEvent('v1.0.0', { assets: [asset('a-linux-amd64')], body: 'theirs' });
+      const answer = await deliver(node, hook, event);
+      expect(answer.body).toMatchObject({
+        outcome: 'duplicate',
+        release: { notes: 'ours', artifacts: [] },
+      });
+    });
+
+    it('a pre-release that is promoted lands on stable as well (Webhook)', async () => {
+      const assets = [asset('notes-linux-amd64')];
+      await deliver(
+        node,
+        hook,
+        releaseEvent('v3.0.0', { prerelease: true, assets }, 'prereleased'),
+      );
+      const answer = await deliver(node, hook, releaseEvent('v3.0.0', { assets }, 'released'));
+      expect(answer.body).toMatchObject({ outcome: 'created', release: { channel: 'stable' } });
+      expect((await releases()).map(({ channel }) => channel)).toEqual(['stable', 'beta']);
+      expect((await check(node, tenant, '1.0.0')).body?.version).toBe('3.0.0');
+      expect((await check(node, tenant, '1.0.0', { channel: 'beta' })).body?.version).toBe('3.0.0');
+    });
+
+    it.each(['created', 'published', 'edited'])('a draft is ignored: %s (6)', async (action) => {
+      expectIgnored(await deliver(node, hook, releaseEvent('v1.0.0', { draft: true }, action)));
+      expect(await releases()).toEqual([]);
+    });
+
+    it.each(['edited', 'unpublished', 'deleted', 'archived'])(
+      '%s is ignored, before the release is there and afterwards (Webhook)',
+      async (action) => {
+        const assets = [asset('notes-linux-amd64')];
+        expectIgnored(await deliver(node, hook, releaseEvent('v1.0.0', { assets }, action)));
+        expect(await releases()).toEqual([]);
+        await deliver(node, hook, releaseEvent('v1.0.0', { assets }));
+        const before = await releases();
+        const changed = { assets: [asset('other-linux-amd64')], body: 'other' };
+        expectIgnored(await deliver(node, hook, releaseEvent('v1.0.0', changed, action)));
+        expect(await releases()).toEqual(before);
+      },
+    );
+
+    it.each(['nightly', 'app@1.2.3', 'release-1.2', 'vv1.0.0', '', 'v', `1.${'0'.repeat(80)}`])(
+      'a tag that is no version is ignored with a reason: %j (Webhook)',
+      async (tag) => {
+        expectIgnored(await deliver(node, hook, releaseEvent(tag)));
+        expect(await releases()).toEqual([]);
+      },
+    );
+
+    it('an app without the channel ignores it with a reason (Webhook)', async () => {
+      const ref = `app-${randomId()}`;
+      const channels = ['stable'];
+      await admin(node, 'POST', 'apps', { org: tenant.org, ref, name: 'A', channels });
+      const only = await enableWebhook(node, { app: ref });
+      expectIgnored(await deliver(node, only, releaseEvent('v1.0.0', { prerelease: true })));
+    });
+
+    it('ping, other events and unread bodies are ignored with a reason (Webhook)', async () => {
+      const ping = await deliver(node, hook, { zen: 'Keep it simple.' }, { event: 'ping' });
+      expect(ping.body).toEqual({ outcome: 'ignored', reason: 'ping' });
+      for (const event of ['push', 'workflow_run', 'constructor']) {
+        expectIgnored(await deliver(node, hook, { any: 'thing' }, { event }));
+      }
+    });
+
+    it("the channel's default share holds for what the webhook publishes", async () => {
+      const body = { app: tenant.app, name: 'stable', defaultRollout: 0 };
+      await admin(node, 'PATCH', 'channels', body);
+      const answer = await deliver(node, hook, releaseEvent('v1.0.0'));
+      expect(answer.body).toMatchObject({ release: { rolloutPct: 0 } });
+    });
+  });
+
+  describe('bodies', () => {
+    it.each(recordedPayloads('release').map((payload, index) => ({ payload, index })))(
+      "GitHub's recorded payload $index ($payload.action) is understood, as JSON and as a form",
+      async ({ payload }) => {
+        const isNews = ['published', 'created', 'released', 'prereleased'].includes(payload.action);
+        const first = await deliver(node, hook, payload);
+        expect(first.body?.outcome).toBe(isNews ? 'created' : 'ignored');
+        const again = await deliver(node, hook, payload, { form: true });
+        expect(again.body?.outcome).toBe(isNews ? 'duplicate' : 'ignored');
+        const channel = payload.release.prerelease ? 'beta' : 'stable';
+        const landed = (await releases()).map((each) => [each.channel, each.version, each.notes]);
+        expect(landed).toEqual(isNews ? [[channel, '0.0.1', '']] : []);
+        // They name archives of the source (`zipball_url`), which are no assets.
+        expect(payload.release).toHaveProperty('zipball_url');
+        expect((await releases()).flatMap(({ artifacts }) => artifacts)).toEqual([]);
+      },
+    );
+
+    it('a form is what a new hook of GitHub sends: every character survives', async () => {
+      const body = 'a+b & c=d%20 ✓\r\n"größe"';
+      const answer = await deliver(node, hook, releaseEvent('v1.0.0', { body }), { form: true });
+      expect(answer.body).toMatchObject({ outcome: 'created', release: { notes: body } });
+    });
+
+    const sound = releaseEvent('v1.0.0').release;
+    it.each<[payload: unknown, message: string]>([
+      ['{', 'Invalid JSON body'],
+      ['', 'Invalid JSON body'],
+      [[], 'body: Expected an object'],
+      [{ release: sound }, 'action: Required'],
+      [{ action: 'published' }, 'release: Required'],
+      [releaseEvent('v1', { tag_name: 7 }), 'release.tag_name: Expected a string'],
+      [releaseEvent('v1', { draft: undefined }), 'release.draft: Required'],
+      [releaseEvent('v1', { prerelease: 'no' }), 'release.prerelease: Expected a boolean'],
+      [releaseEvent('v1', { body: 7 }), 'release.body: Expected a string'],
+      [releaseEvent('v1', { assets: {} }), 'release.assets: Expected an array'],
+      [
+        releaseEvent('v1', { assets: [asset('a', { size: -1 })] }),
+        'release.assets.0.size: Must be at least 0',
+      ],
+      [
+        releaseEvent('v1', { assets: [asset('a'), asset('a', { browser_download_url: '/x' })] }),
+        'release.assets.1.browser_download_url: Must be an absolute http(s) URL',
+      ],
+    ])('what is no release event is 400 and names the field: %#', async (payload, message) => {
+      const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
+      const digest = createHmac('sha256', hook.secret).update(text).digest('hex');
+      const headers = { 'x-hub-signature-256': `sha256=${digest}` };
+      const answer = await deliver(node, hook, text, { headers });
+      expect([answer.status, answer.body]).toEqual([400, { error: message }]);
+      expect(await releases()).toEqual([]);
+      expect(await deliveries()).toMatchObject([{ outcome: 'refused', reason: message }]);
+    });
+
+    it('a form without a payload, or with one that is no JSON, is 400', async () => {
+      const headers = { 'content-type': 'Application/X-WWW-Form-Urlencoded; charset=utf-8' };
+      const none = await deliver(node, hook, 'a=b', { headers });
+      expect([none.status, none.body?.error]).toEqual([400, 'payload: Required']);
+      const odd = await deliver(node, hook, 'payload=%7B', { headers });
+      expect([odd.status, odd.body?.error]).toEqual([400, 'payload: Invalid JSON']);
+    });
+
+    it('without X-GitHub-Event it is 400', async () => {
+      const headers = { 'x-github-event': undefined };
+      const answer = await deliver(node, hook, releaseEvent('v1.0.0'), { headers });
+      expect([answer.status, answer.body?.error]).toEqual([400, 'X-GitHub-Event: Required']);
+    });
+
+    it('keeps the first 200 artifacts of a release, and says that it did', async () => {
+      const assets = Array.from({ length: 210 }, (_, index) => asset(`a${index}-linux-amd64`));
+      const answer = await deliver(node, hook, releaseEvent('v1.0.0', { assets }));
+      expect(answer.body?.reason).toContain('10 assets');
+      expect(answer.body).toHaveProperty('release.artifacts.length', 200);
+    });
+
+    it('cuts notes beyond 256 KiB between two characters, and says that it did', async () => {
+      const answer = await deliver(
+        node,
+        hook,
+        releaseEvent('v1.0.0', { body: '語'.repeat(125_000) }),
+      );
+      expect(answer.body).toMatchObject({
+        outcome: 'created',
+        reason: expect.stringContaining('256'),
+      });
+      const notes = '語'.repeat(Math.floor((256 * 1024) / 3));
+      expect(answer.body?.release).toMatchObject({ notes });
+    });
+
+    it('replaces what no database holds instead of losing the release', async () => {
+      const answer = await deliver(node, hook, releaseEvent('v1.0.0', { body: 'a\u0000b\ud800c' }));
+      expect(answer.body).toMatchObject({
+        outcome: 'created',
+        release: { notes: 'a\ufffdb\ufffdc' },
+      });
+    });
+  });
+
+  describe('signatures', () => {
+    const text = JSON.stringify(releaseEvent('v6.6.6'));
+    const hmac = (algorithm: string, secret = hook.secret) =>
+      createHmac(algorithm, secret).update(text).digest('hex');
+
+    it('what is not signed right is 401, and writes nothing at all (5)', async () => {
+      const digest = hmac('sha256');
+      const before = await audit();
+      const wrong: [title: string, body: string, headers: Record<string, string | undefined>][] = [
+        ['missing', text, { 'x-hub-signature-256': undefined }],
+        [
+          'SHA-1 only',
+          text,
+          { 'x-hub-signature-256': undefined, 'x-hub-signature': `sha1=${hmac('sha1')}` },
+        ],
+        ['SHA-1 in its place', text, { 'x-hub-signature-256': `sha1=${hmac('sha1')}` }],
+        ['too short', text, { 'x-hub-signature-256': `sha256=${digest.slice(2)}` }],
+        ['too long', text, { 'x-hub-signature-256': `sha256=${digest}00` }],
+        ['empty', text, { 'x-hub-signature-256': '' }],
+        ['no hex', text, { 'x-hub-signature-256': `sha256=${'z'.repeat(64)}` }],
+        ['another secret', text, { 'x-hub-signature-256': `sha256=${hmac('sha256', 'other')}` }],
+        ['tampered', text.replace('6.6.6', '6.6.7'), { 'x-hub-signature-256': `sha256=${digest}` }],
+        ['a space more', `${text} `, { 'x-hub-signature-256': `sha256=${digest}` }],
+        ['empty body', '', { 'x-hub-signature-256': `sha256=${digest}` }],
+      ];
+      for (const [title, body, headers] of wrong) {
+        for (const event of ['release', 'ping']) {
+          const answer = await deliver(node, hook, body, { headers, event });
+          expect([answer.status, answer.body], title).toEqual([
+            401,
+            { error: expect.stringContaining('X-Hub-Signature-256') },
+          ]);
+        }
+      }
+      expect(await releases()).toEqual([]);
+      expect(await deliveries()).toEqual([]);
+      expect(await audit()).toEqual(before);
+      const right = { 'x-hub-signature-256': `sha256=${digest}` };
+      expect((await deliver(node, hook, text, { headers: right })).status).toBe(200);
+    });
+
+    it("another app's secret is a wrong one", async () => {
+      const other = await createTenant(node);
+      const { secret } = await enableWebhook(node, other);
+      const answer = await deliver(node, { ...hook, secret }, releaseEvent('v1.0.0'));
+      expect(answer.status).toBe(401);
+    });
+  });
+
+  describe('addresses', () => {
+    it('the app is named by its id or by its ref (Publishing)', async () => {
+      expect(hook.path).toBe(`/wh/github/${tenant.appId}`);
+      const byRef = { ...hook, path: `/wh/github/${tenant.app}` };
+      const answer = await deliver(node, byRef, releaseEvent('v1.0.0'));
+      expect(answer.body?.outcome).toBe('created');
+    });
+
+    it('an unknown app and one without a webhook are 404, whatever the signature (Webhook)', async () => {
+      const other = await createTenant(node);
+      for (const app of ['none', 'app_00000000000000000000000000', '%00', other.app, other.appId]) {
+        const path = `/wh/github/${app}`;
+        const answer = await deliver(node, { path, secret: 'x' }, releaseEvent('v1.0.0'));
+        expect([answer.status, answer.body], app).toEqual([404, { error: 'Unknown app' }]);
+      }
+    });
+
+    it('another provider is 404, another method 405', async () => {
+      const path = hook.path.replace('github', 'gitlab');
+      const answer = await deliver(node, { ...hook, path }, releaseEvent('v1.0.0'));
+      expect(answer.status).toBe(404);
+      expect((await send(node, 'GET', hook.path)).status).toBe(405);
+    });
+  });
+
+  describe('records', () => {
+    it("the audit's actor is the integration (Webhook)", async () => {
+      await deliver(node, hook, releaseEvent('v1.0.0'));
+      const [entry] = await audit();
+      expect(entry).toMatchObject({
+        actor: 'integration:github',
+        action: 'release.publish',
+        subject: `${tenant.app}/stable@1.0.0`,
+        before: null,
+        after: { version: '1.0.0' },
+      });
+    });
+
+    it('the last deliveries are kept with what became of them, newest first, at most 50', async () => {
+      const guid = '72d3162e-cc78-11e3-81ab-4c9367dc0958';
+      const headers = { 'x-github-delivery': guid };
+      await deliver(node, hook, {}, { event: 'ping' });
+      await deliver(node, hook, releaseEvent('v1.0.0'), { headers });
+      await deliver(node, hook, releaseEvent('v1.0.0', {}, 'deleted'));
+      const [deleted, created, ping] = await deliveries();
+      expect(created).toEqual({
+        id: expect.any(String),
+        at: expect.stringMatching(/^\d{4}-.*Z$/),
+        event: 'release',
+        action: 'published',
+        guid,
+        outcome: 'created',
+        reason: null,
+        version: '1.0.0',
+      });
+      expect(deleted).toMatchObject({ action: 'deleted', outcome: 'ignored' });
+      expect(ping).toMatchObject({ event: 'ping', action: null, reason: 'ping', version: null });
+      for (let index = 0; index < 52; index++) {
+        await deliver(node, hook, {}, { event: `e${index}` });
+      }
+      const kept = (await deliveries()).map(({ event }) => event);
+      expect(kept).toEqual(Array.from({ length: 50 }, (_, index) => `e${51 - index}`));
+    });
+  });
+});

@@ -1,0 +1,168 @@
+// Assets that are uploaded after their release was announced: an artifact-less release of the webhook is
+// completed once, and no other release ever changes (Webhook).
+
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { describeOnBackends } from '../support/backend.ts';
+import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
+import type { ServingNode } from '../support/node.ts';
+import {
+  type Answer,
+  admin,
+  check,
+  control,
+  createTenant,
+  manage,
+  publish,
+  type Tenant,
+} from '../support/tenant.ts';
+
+type Fields = Record<string, unknown>;
+
+const LINUX = asset('notes-linux-amd64');
+const URL_OF_LINUX = String(LINUX.browser_download_url);
+
+describeOnBackends('late assets', (backend) => {
+  let node: ServingNode;
+  let tenant: Tenant;
+  let hook: Hook;
+  beforeAll(async () => {
+    node = await backend.start({ SECRET_KEY: 'a key of the test' });
+  });
+  afterAll(() => node?.dispose());
+  beforeEach(async () => {
+    tenant = await createTenant(node);
+    hook = await enableWebhook(node, tenant);
+  });
+
+  function announce(action: string, assets: readonly Fields[], more: Fields = {}): Promise<Answer> {
+    return deliver(node, hook, releaseEvent('v1.0.0', { assets, ...more }, action));
+  }
+
+  async function urls(version = '1.0.0'): Promise<unknown[]> {
+    const answer = await manage(node, tenant, 'GET', `releases?app=${tenant.app}`);
+    const { releases } = answer.body as { releases: { version: string; artifacts: Fields[] }[] };
+    const found = releases.find((release) => release.version === version);
+    return (found?.artifacts ?? []).map(({ url }) => url);
+  }
+
+  it.each(['published', 'released', 'edited', 'created'])(
+    'the first later event with assets completes the release, devices get it at once: %s',
+    async (action) => {
+      await announce('published', []);
+      expect((await check(node, tenant, '0.9.0')).status).toBe(204);
+      const sum = asset('notes-linux-amd64.sha256');
+      const answer = await announce(action, [sum, LINUX]);
+      expect(answer.status).toBe(200);
+      expect(answer.body).toMatchObject({
+        outcome: 'duplicate',
+        release: {
+          version: '1.0.0',
+          artifacts: [{ platform: 'linux', arch: 'x86_64', url: URL_OF_LINUX, size: 1234 }],
+        },
+      });
+      const offer = await check(node, tenant, '0.9.0');
+      expect(offer.body).toMatchObject({ version: '1.0.0', url: URL_OF_LINUX });
+    },
+  );
+
+  it('is audited under the integration, once', async () => {
+    await announce('published', []);
+    await announce('edited', [LINUX]);
+    await announce('edited', [LINUX]);
+    const audit = await admin(node, 'GET', `audit?org=${tenant.org}`);
+    const { entries } = audit.body as { entries: Fields[] };
+    expect(entries.filter(({ action }) => action === 'release.complete')).toEqual([
+      {
+        at: expect.any(String),
+        actor: 'integration:github',
+        action: 'release.complete',
+        subject: `${tenant.app}/stable@1.0.0`,
+        before: { artifacts: 0 },
+        after: { artifacts: 1 },
+      },
+    ]);
+  });
+
+  it('what is not uploaded yet, or no artifact, completes nothing', async () => {
+    await announce('published', []);
+    const unusable = [asset('notes-linux-amd64', { state: 'starter' }), asset('SHA256SUMS')];
+    expect((await announce('released', unusable)).body?.outcome).toBe('duplicate');
+    expect(await urls()).toEqual([]);
+    await announce('released', [LINUX]);
+    expect(await urls()).toEqual([URL_OF_LINUX]);
+  });
+
+  it.each(['unpublished', 'deleted'])('%s completes nothing', async (action) => {
+    await announce('published', []);
+    expect((await announce(action, [LINUX])).body?.outcome).toBe('ignored');
+    expect(await urls()).toEqual([]);
+  });
+
+  it('a draft completes nothing', async () => {
+    await announce('published', []);
+    expect((await announce('edited', [LINUX], { draft: true })).body?.outcome).toBe('ignored');
+    expect(await urls()).toEqual([]);
+  });
+
+  it('only artifacts come late: notes, time and share stay', async () => {
+    const first = await announce('published', [], { body: 'first' });
+    const later = await announce('released', [LINUX], { body: 'second' });
+    expect(later.body?.release).toEqual({
+      ...(first.body?.release as Fields),
+      artifacts: [{ platform: 'linux', arch: 'x86_64', url: URL_OF_LINUX, size: 1234 }],
+    });
+  });
+
+  it('a release that has artifacts gets no others, not even more of them', async () => {
+    await announce('published', [LINUX]);
+    const answer = await announce('released', [LINUX, asset('notes.dmg')]);
+    expect(answer.body?.outcome).toBe('duplicate');
+    expect(await urls()).toEqual([URL_OF_LINUX]);
+  });
+
+  it('a release that was offered never changes', async () => {
+    await announce('published', [LINUX]);
+    expect((await check(node, tenant, '0.9.0')).status).toBe(200);
+    await announce('released', [asset('notes.dmg')]);
+    expect(await urls()).toEqual([URL_OF_LINUX]);
+  });
+
+  it('a release of the API is never completed', async () => {
+    await publish(node, tenant, '1.0.0', { artifacts: [] });
+    for (const action of ['published', 'released', 'edited']) await announce(action, [LINUX]);
+    expect(await urls()).toEqual([]);
+  });
+
+  it('a release that was rolled back is not completed', async () => {
+    await announce('published', []);
+    await control(node, tenant, '1.0.0', { status: 'rolled_back' });
+    await announce('released', [LINUX]);
+    expect(await urls()).toEqual([]);
+  });
+
+  it('a paused one is completed and stays paused; roll-out and targeting still hold', async () => {
+    await announce('published', []);
+    await control(node, tenant, '1.0.0', { status: 'paused', rollout: 0 });
+    const answer = await announce('released', [LINUX]);
+    expect(answer.body?.release).toMatchObject({ status: 'paused', rolloutPct: 0 });
+    expect(await urls()).toEqual([URL_OF_LINUX]);
+    expect((await check(node, tenant, '0.9.0')).status).toBe(204);
+  });
+
+  it('of several at once exactly one completes it, whole', async () => {
+    await announce('published', []);
+    const sets = Array.from({ length: 8 }, (_, set) =>
+      [0, 1, 2].map((index) => asset(`set${set}-${index}-linux-amd64`)),
+    );
+    const actions = ['edited', 'released', 'published'];
+    const answers = await Promise.all(
+      sets.map((assets, index) => announce(actions[index % 3] ?? '', assets)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    const present = await urls();
+    const wholeSets = sets.map((assets) => assets.map((each) => each.browser_download_url));
+    expect(wholeSets).toContainEqual(present);
+    const completed = answers.filter(({ body }) => String(body?.reason).startsWith('Completed'));
+    expect(completed).toHaveLength(1);
+  });
+});

@@ -1,0 +1,235 @@
+// Turning the GitHub webhook on and off, by the console API and by the command, and where its secret goes.
+
+import { execFile } from 'node:child_process';
+import { readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describeOnBackends, realStores } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { freshDatabase } from '../support/fresh-database.ts';
+import { deliver, enableWebhook, releaseEvent } from '../support/github.ts';
+import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
+import { admin, createTenant, send, type Tenant } from '../support/tenant.ts';
+
+type Fields = Record<string, unknown>;
+
+const COMMAND = fileURLToPath(new URL('../../dist/cli/sluice.js', import.meta.url));
+const SECRET_FORM = /^[0-9a-f]{64}$/;
+const run = promisify(execFile);
+
+describeOnBackends('webhook settings', (backend) => {
+  let node: ServingNode;
+  let tenant: Tenant;
+  beforeAll(async () => {
+    node = await backend.start({
+      SECRET_KEY: 'a key of the test',
+      PUBLIC_URL: 'https://updates.example.com/sluice/',
+    });
+  });
+  afterAll(() => node?.dispose());
+  beforeEach(async () => {
+    tenant = await createTenant(node);
+  });
+
+  async function sluice(...args: string[]): Promise<Fields> {
+    const env = { PATH: process.env.PATH, SLUICE_URL: node.url, ADMIN_TOKEN };
+    const { stdout } = await run(process.execPath, [COMMAND, ...args, '--json'], { env });
+    return JSON.parse(stdout) as Fields;
+  }
+
+  function local(secret: unknown) {
+    return { path: `/wh/github/${tenant.appId}`, secret: String(secret) };
+  }
+
+  async function show(): Promise<Fields> {
+    const answer = await admin(node, 'GET', `webhooks?app=${tenant.app}`);
+    expect(answer.status).toBe(200);
+    return answer.body as Fields;
+  }
+
+  it('sluice webhook enable: the address and the secret, which verifies (Command line)', async () => {
+    const hook = await sluice('webhook', 'enable', '--app', tenant.app, '--provider', 'github');
+    expect(hook).toEqual({
+      url: `https://updates.example.com/sluice/wh/github/${tenant.appId}`,
+      secret: expect.stringMatching(SECRET_FORM),
+    });
+    const answer = await deliver(node, local(hook.secret), releaseEvent('v1.0.0'));
+    expect(answer.body?.outcome).toBe('created');
+  });
+
+  it('sluice webhook disable: off, and deliveries are 404 (Command line)', async () => {
+    const { secret } = await enableWebhook(node, tenant);
+    expect(await sluice('webhook', 'disable', '--app', tenant.app)).toEqual({ enabled: false });
+    const answer = await deliver(node, local(secret), releaseEvent('v1.0.0'));
+    expect([answer.status, answer.body?.error]).toEqual([404, 'Unknown app']);
+    expect(await show()).toMatchObject({ enabled: false, provider: 'github' });
+  });
+
+  it('sluice webhook show: on or off, the address and the last deliveries, without the secret', async () => {
+    const off = await sluice('webhook', 'show', '--app', tenant.app);
+    const url = `https://updates.example.com/sluice/wh/github/${tenant.appId}`;
+    expect(off).toEqual({ enabled: false, provider: null, url, createdAt: null, deliveries: [] });
+    const { secret } = await enableWebhook(node, tenant);
+    await deliver(node, local(secret), {}, { event: 'ping' });
+    const on = await sluice('webhook', 'show', '--app', tenant.app);
+    expect(on).toMatchObject({
+      enabled: true,
+      provider: 'github',
+      url,
+      createdAt: expect.any(String),
+      deliveries: [{ event: 'ping', outcome: 'ignored' }],
+    });
+    expect(JSON.stringify(on)).not.toContain(secret);
+  });
+
+  it('enabling again changes the secret: the old one verifies nothing from then on', async () => {
+    const first = await enableWebhook(node, tenant);
+    const second = await enableWebhook(node, tenant);
+    expect(second.secret).not.toBe(first.secret);
+    expect((await deliver(node, local(first.secret), {}, { event: 'ping' })).status).toBe(401);
+    expect((await deliver(node, local(second.secret), {}, { event: 'ping' })).status).toBe(200);
+  });
+
+  it('a secret from before it was off is gone', async () => {
+    const first = await enableWebhook(node, tenant);
+    await admin(node, 'POST', 'webhooks/disable', { app: tenant.appId });
+    const second = await enableWebhook(node, { app: tenant.appId });
+    expect((await deliver(node, local(first.secret), {}, { event: 'ping' })).status).toBe(401);
+    expect((await deliver(node, local(second.secret), {}, { event: 'ping' })).status).toBe(200);
+  });
+
+  it('is audited, without the secret; what changes nothing is not', async () => {
+    const disable = () => admin(node, 'POST', 'webhooks/disable', { app: tenant.app });
+    expect((await disable()).body).toEqual({ enabled: false });
+    const hooks = [await enableWebhook(node, tenant), await enableWebhook(node, tenant)];
+    await disable();
+    await disable();
+    const answer = await admin(node, 'GET', `audit?org=${tenant.org}`);
+    const { entries } = answer.body as { entries: Fields[] };
+    const mine = entries.filter(({ action }) => String(action).startsWith('webhook.'));
+    expect(mine.map(({ actor, action, before }) => [actor, action, before])).toEqual([
+      ['admin-token', 'webhook.disable', { provider: 'github', enabled: true }],
+      ['admin-token', 'webhook.enable', { provider: 'github', enabled: true }],
+      ['admin-token', 'webhook.enable', null],
+    ]);
+    for (const { secret } of hooks) expect(answer.text).not.toContain(secret);
+  });
+
+  it.each<[method: string, path: string, body: unknown, status: number, error: string]>([
+    ['POST', 'webhooks', { provider: 'github' }, 400, 'app: Required'],
+    [
+      'POST',
+      'webhooks',
+      { app: 'none', provider: 'gitlab' },
+      400,
+      'provider: Must be one of github',
+    ],
+    [
+      'POST',
+      'webhooks',
+      { app: 'a', provider: 'github', secret: 'x' },
+      400,
+      'secret: Unrecognized key',
+    ],
+    ['POST', 'webhooks', { app: 'none', provider: 'github' }, 404, 'Unknown app'],
+    ['POST', 'webhooks/disable', {}, 400, 'app: Required'],
+    ['POST', 'webhooks/disable', { app: 'none' }, 404, 'Unknown app'],
+    ['GET', 'webhooks', undefined, 400, 'app: Required'],
+    ['GET', 'webhooks?app=none', undefined, 404, 'Unknown app'],
+  ])('%s %s %j is %i', async (method, path, body, status, error) => {
+    const answer = await admin(node, method, path, body);
+    expect([answer.status, answer.body?.error]).toEqual([status, error]);
+  });
+
+  it('nobody gets in without the admin token', async () => {
+    const body = { app: tenant.app, provider: 'github' };
+    for (const [method, path] of [
+      ['POST', 'webhooks'],
+      ['POST', 'webhooks/disable'],
+      ['GET', 'webhooks'],
+    ] as const) {
+      const headers = { authorization: `Bearer ${tenant.secret}` };
+      const answer = await send(node, method, `/console/api/${path}`, {
+        headers,
+        ...(method === 'POST' ? { body } : {}),
+      });
+      expect(answer.status).toBe(401);
+    }
+  });
+
+  it('the secret is in no output', async () => {
+    const { secret } = await enableWebhook(node, tenant);
+    await deliver(node, local(secret), releaseEvent('v1.0.0'));
+    await deliver(node, local('wrong'), releaseEvent('v1.0.0'));
+    expect(node.output()).not.toContain(secret);
+    expect((await send(node, 'GET', '/metrics')).text).not.toContain(secret);
+  });
+});
+
+describe('SECRET_KEY, embedded', () => {
+  it('is generated once, readable by its owner only, and survives a restart', async () => {
+    let node = await startNode();
+    try {
+      const path = join(node.dataDir, 'secret-key');
+      const key = await readFile(path, 'utf8');
+      expect(key).toMatch(/^[\w-]{43}\n$/);
+      expect((await stat(path)).mode & 0o777).toBe(0o600);
+      const hook = await enableWebhook(node, await createTenant(node));
+      await node.kill();
+      node = await node.restart();
+      expect(await readFile(path, 'utf8')).toBe(key);
+      const answer = await deliver(node, hook, releaseEvent('v1.0.0'));
+      expect(answer.body?.outcome).toBe('created');
+      expect(node.output()).not.toContain(key.trim());
+    } finally {
+      await node.dispose();
+    }
+  });
+
+  it('once it is another one, deliveries are 503, a warning says why, and enabling again mends it', async () => {
+    let node = await startNode();
+    try {
+      const tenant = await createTenant(node);
+      const hook = await enableWebhook(node, tenant);
+      await node.stop();
+      await rm(join(node.dataDir, 'secret-key'));
+      node = await node.restart();
+      const answer = await deliver(node, hook, releaseEvent('v1.0.0'));
+      expect(answer.status).toBe(503);
+      expect(answer.body?.error).toContain('SECRET_KEY');
+      const isLogged = () => node.output().includes('webhook secret cannot be read');
+      await eventually('the log says why', isLogged);
+      const again = await enableWebhook(node, tenant);
+      expect((await deliver(node, again, releaseEvent('v1.0.0'))).status).toBe(200);
+    } finally {
+      await node.dispose();
+    }
+  });
+});
+
+const stores = realStores();
+
+describe.skipIf(stores === undefined)(
+  `SECRET_KEY on a real database${stores === undefined ? ' (skipped: no PostgreSQL on this machine)' : ''}`,
+  () => {
+    it('is needed to enable a webhook: 409 without it, and no file is made', async () => {
+      const database = await freshDatabase(stores?.postgresUrl ?? '');
+      const node = await startNode({ DATABASE_URL: database.url });
+      try {
+        const { app } = await createTenant(node);
+        const answer = await admin(node, 'POST', 'webhooks', { app, provider: 'github' });
+        expect([answer.status, answer.body?.error]).toEqual([
+          409,
+          'Webhooks cannot be enabled: SECRET_KEY is not set',
+        ]);
+        expect((await admin(node, 'GET', `webhooks?app=${app}`)).body?.enabled).toBe(false);
+        await expect(stat(join(node.dataDir, 'secret-key'))).rejects.toThrow('ENOENT');
+      } finally {
+        await node.dispose();
+        await database.drop();
+      }
+    });
+  },
+);
