@@ -5,6 +5,7 @@ import { startNode } from '../test/support/node.ts';
 import { startRedis } from '../test/support/redis-server.ts';
 import { probe } from './check/probe.ts';
 import { CONNECTIONS, insertScenarios, scenarios } from './check/scenarios.ts';
+import { countDevices } from './limiter/count-devices.ts';
 import {
   type BenchService,
   placeNode,
@@ -73,7 +74,10 @@ async function measureLimiters(service: BenchService, isSmoke: boolean): Promise
     const rows = summaries.map((summary, index) =>
       rowOf(servers[index]?.[0] ?? '', summary, base, checksum),
     );
-    return { tables: [{ rows }], ...failureOf(summaries) };
+    const counted = countDevices(isSmoke);
+    const json = { limiter: { servers: rows, counting: counted } };
+    const tables = [{ rows }, { title: 'counting one request, in process', rows: counted }];
+    return { tables, json, ...failureOf(summaries) };
   } finally {
     await generator.end();
     await bare?.end();
