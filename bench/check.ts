@@ -5,7 +5,7 @@ import { measureScenario, type Pace, type ScenarioReport } from './check/measure
 import { insertScenarios, scenarios } from './check/scenarios.ts';
 import { startBenchService } from './load/bench-service.ts';
 import { startGenerator } from './load/generator.ts';
-import type { Patience } from './load/rounds.ts';
+import { patienceOf } from './load/rounds.ts';
 import type { Benchmark, Report, Row } from './report.ts';
 
 const PACE: Pace = {
@@ -40,10 +40,7 @@ export const check: Benchmark = {
   async run({ isSmoke, scenario: wanted }) {
     const service = await startBenchService(insertScenarios);
     const generator = startGenerator();
-    const patience: Patience = {
-      leftMs: isSmoke ? 0 : WAIT_MS,
-      perRoundMs: isSmoke ? 0 : WAIT_PER_ROUND_MS,
-    };
+    const patience = patienceOf(isSmoke, WAIT_MS, WAIT_PER_ROUND_MS);
     const reports: ScenarioReport[] = [];
     try {
       for (const scenario of scenarios(isSmoke)) {

@@ -6,7 +6,7 @@ import { pinProcess } from './cpu-account.ts';
 import type { Generator } from './generator.ts';
 import type { LoadOptions } from './load-run.ts';
 import type { Question } from './question.ts';
-import { measure, type Patience, type Side } from './rounds.ts';
+import { measure, patienceOf, type Side } from './rounds.ts';
 
 export type ClosedLoop = {
   readonly question: Question;
@@ -28,9 +28,7 @@ const WAIT_PER_ROUND_MS = 10_000;
 
 /** How the rounds of a benchmark are repeated: alternated, with room for disturbed ones. */
 export function repetition(isSmoke: boolean) {
-  const patience: Patience = isSmoke
-    ? { leftMs: 0, perRoundMs: 0 }
-    : { leftMs: WAIT_MS, perRoundMs: WAIT_PER_ROUND_MS };
+  const patience = patienceOf(isSmoke, WAIT_MS, WAIT_PER_ROUND_MS);
   return { wanted: isSmoke ? 1 : 3, retries: isSmoke ? 0 : 2, patience };
 }
 

@@ -53,7 +53,12 @@ export type SideSummary = {
 };
 
 /** How long a whole benchmark may wait for a quiet machine, shared by its rounds. */
-export type Patience = { leftMs: number; readonly perRoundMs: number };
+export type Patience = {
+  leftMs: number;
+  readonly perRoundMs: number;
+  /** Waits in vain so far, one after the other: on a machine that stays busy, each halves the next. */
+  inVain: number;
+};
 
 const IDLE_WANTED = 0.96;
 const IDLE_WINDOW_MS = 250;
@@ -61,15 +66,24 @@ const IDLE_WINDOW_MS = 250;
 /** Waits until the machine is idle, or patience is at its end; whether it is idle. */
 export async function waitUntilIdle(patience: Patience): Promise<boolean> {
   const begin = performance.now();
-  const waitMs = Math.min(patience.perRoundMs, patience.leftMs);
+  const waitMs = Math.min(patience.perRoundMs / 2 ** patience.inVain, patience.leftMs);
   for (;;) {
-    if (waitMs > 0 && !((await idleShare(IDLE_WINDOW_MS)) < IDLE_WANTED)) return true;
+    if (waitMs > 0 && !((await idleShare(IDLE_WINDOW_MS)) < IDLE_WANTED)) {
+      patience.inVain = 0;
+      return true;
+    }
     const elapsed = performance.now() - begin;
     if (elapsed >= waitMs) {
       patience.leftMs -= elapsed;
+      patience.inVain += 1;
       return false;
     }
   }
+}
+
+/** Waits at most this long in all, and this long before a round; nothing at all in a quick pass. */
+export function patienceOf(isSmoke: boolean, leftMs: number, perRoundMs: number): Patience {
+  return isSmoke ? { leftMs: 0, perRoundMs: 0, inVain: 0 } : { leftMs, perRoundMs, inVain: 0 };
 }
 
 /** Measures the sides in turns until each has `wanted` good rounds, or `retries` more were tried. */

@@ -9,7 +9,7 @@ import { alternate, type Side } from '../../bench/load/rounds.ts';
 
 const GENERATOR = 1;
 const SERVERS = { floor: 2, service: 3 } as const;
-const IMPATIENT = { leftMs: 0, perRoundMs: 0 };
+const IMPATIENT = { leftMs: 0, perRoundMs: 0, inVain: 0 };
 
 type Shape = { readonly rps: number; readonly server?: number; readonly foreign?: number };
 
