@@ -14,6 +14,7 @@ import {
   warmSides,
 } from './load/fixed-sides.ts';
 import { startGenerator } from './load/generator.ts';
+import { deviceId } from './load/question.ts';
 import { alternate, percentileUs, type SideSummary, waitUntilIdle } from './load/rounds.ts';
 import type { Benchmark, Report, Row } from './report.ts';
 
@@ -22,6 +23,8 @@ const PEERS = [
   ['node:http', 'node-http-server'],
   ['fastify', 'fastify-server'],
 ] as const;
+
+const DEVICES_PER_CONNECTION = 400;
 
 export const peers: Benchmark = {
   name: 'peers',
@@ -84,13 +87,23 @@ async function measurePeers(service: BenchService, isSmoke: boolean): Promise<Re
   }
 }
 
-/** One address and one device each: autocannon has no cheap way to ask for more. */
+/** One address, asked by so many devices that none comes near its limit. */
 async function countByAutocannon(port: number, { question }: Scenario, duration: number) {
+  let device = 0;
   const result = await autocannon({
     url: `http://127.0.0.1:${port}${question.paths[0]}`,
     connections: CONNECTIONS,
     duration,
+    setupClient(client) {
+      const requests = Array.from({ length: DEVICES_PER_CONNECTION }, () => {
+        device += 1;
+        return { headers: { 'x-service-device': deviceId(device) } };
+      });
+      client.setRequests(requests);
+    },
   });
+  const { non2xx, errors } = result;
+  if (non2xx + errors > 0) throw new Error(`autocannon: ${non2xx} refused, ${errors} errors`);
   return result.requests.average;
 }
 

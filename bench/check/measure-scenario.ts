@@ -48,6 +48,7 @@ export type ScenarioReport = {
   readonly serverShare: number;
   readonly floorServerShare: number;
   readonly generatorShare: number;
+  readonly floorGeneratorShare: number;
   readonly floorP50Us: number;
   readonly floorP99Us: number;
   readonly rejectedRounds: number;
@@ -211,6 +212,7 @@ function reportOf(
     serverShare: service.serverShare,
     floorServerShare: floor.serverShare,
     generatorShare: service.generatorShare,
+    floorGeneratorShare: floor.generatorShare,
     floorP50Us: percentileUs(floor, 0.5),
     floorP99Us: percentileUs(floor, 0.99),
     rejectedRounds: floor.rejected + service.rejected,
