@@ -14,6 +14,7 @@ export type Reply = {
   readonly events?: EventSource;
 };
 
+const NO_HEADERS: NonNullable<Reply['headers']> = [];
 const JSON_TYPE = 'application/json';
 
 /** Answers that never have a body. */
@@ -44,8 +45,9 @@ export function writeReply(
   isHead: boolean,
   endsConnection: boolean,
 ): void {
-  res.writeStatus(statusLine(reply.status));
-  for (const [name, value] of reply.headers ?? []) res.writeHeader(name, value);
+  // 200 is what uWebSockets.js says by itself.
+  if (reply.status !== 200) res.writeStatus(statusLine(reply.status));
+  for (const [name, value] of reply.headers ?? NO_HEADERS) res.writeHeader(name, value);
   if (reply.contentType !== undefined) res.writeHeader('Content-Type', reply.contentType);
   if (isHead || BODILESS.has(reply.status)) endWithoutBody(res, reply, endsConnection);
   else res.end(reply.body ?? '', endsConnection);

@@ -74,6 +74,11 @@ export class Catalogs {
     return slot?.catalog === undefined ? undefined : slot;
   }
 
+  /** Why there is no slot, while that is still believed without asking again. */
+  refused(app: string, channel: string): Failure | undefined {
+    return this.refusals.get(nameOf(app, channel));
+  }
+
   /** The slot of a channel, loaded if need be. 404 when there is none, 503 when it cannot be told. */
   async find(app: string, channel: string): Promise<Outcome<CatalogSlot>> {
     if (!isRef(app)) return fail('unknownApp');

@@ -54,13 +54,14 @@ export class CheckUpdate {
   now<Planned extends Plan>(
     subject: CheckSubject<Planned>,
     device: CheckDevice,
-  ): Settled<Planned> | undefined {
-    subject.slot ??= this.dependencies.catalogs.peek(subject.app, subject.channel);
+  ): Outcome<Settled<Planned>> | undefined {
+    const { catalogs } = this.dependencies;
+    subject.slot ??= catalogs.peek(subject.app, subject.channel);
     const { slot } = subject;
     const prepared = slot?.planFor(subject);
     if (prepared === undefined) {
       subject.slot = undefined;
-      return undefined;
+      return catalogs.refused(subject.app, subject.channel);
     }
     if (this.mustWaitForLabels(prepared.plan, device)) return undefined;
     const decision = decide(prepared.plan, device);

@@ -89,7 +89,10 @@ export class DeviceRoute<Planned extends Plan> {
     const device = { id, hash, labels };
     const ifNoneMatch = question.isConditional ? req.getHeader('if-none-match') : '';
     const settled = wait === ADMITTED ? check.now(subject, device) : undefined;
-    if (settled !== undefined) return this.write(request, question.reply(settled, ifNoneMatch));
+    if (settled !== undefined) {
+      if (isFailure(settled)) return this.refuse(request, settled);
+      return this.write(request, question.reply(settled, ifNoneMatch));
+    }
     this.answerAfter(request, wait, async () => {
       const outcome = await check.later(subject, device);
       return isFailure(outcome) ? refusalReply(outcome) : question.reply(outcome, ifNoneMatch);
