@@ -3,7 +3,7 @@
 import { probe } from './check/probe.ts';
 import { CONNECTIONS, insertScenarios, scenarios } from './check/scenarios.ts';
 import { type BenchService, startBenchService } from './load/bench-service.ts';
-import { processTree } from './load/cpu-account.ts';
+import { argumentsOf, processTree } from './load/cpu-account.ts';
 import { repetition, sideOf, warmSides } from './load/fixed-sides.ts';
 import { startGenerator } from './load/generator.ts';
 import { alternate, percentileUs, type SideSummary } from './load/rounds.ts';
@@ -17,7 +17,7 @@ export const scale: Benchmark = {
   title:
     'one and two worker processes on one port (64 connections, nothing pinned but the generator)',
   explanation: [
-    'cores: processors that the service used, all of its processes together; us: their CPU per request.',
+    'cores: processors that the serving processes used together; us: their CPU per request; behind: of the rest.',
     'The generator and the stores need processors, too: on a machine with two, two workers have to share',
     'theirs with them, and what can be seen there is that they do so at the same cost.',
   ],
@@ -63,6 +63,8 @@ async function measureWorkers(service: BenchService, isSmoke: boolean) {
   if (scenario === undefined) throw new Error('no scenario');
   const { checksum } = await probe(service.node.url, scenario.question, 200);
   const processes = processTree(service.pid);
+  const backgroundPids = processes.filter((pid) => argumentsOf(pid).includes('--background'));
+  const pids = processes.filter((pid) => !backgroundPids.includes(pid));
   const generator = startGenerator();
   try {
     const loop = {
@@ -71,8 +73,7 @@ async function measureWorkers(service: BenchService, isSmoke: boolean) {
       seconds: isSmoke ? 0.3 : 3,
       warmupSeconds: isSmoke ? 0.1 : 0.5,
     };
-    const server = { port: service.port, pids: processes };
-    const side = sideOf('service', server, loop);
+    const side = sideOf('service', { port: service.port, pids, backgroundPids }, loop);
     await warmSides(generator, [side]);
     const [summary] = await alternate(generator, [side], repetition(isSmoke));
     if (summary === undefined) throw new Error('nothing was measured');
@@ -89,6 +90,7 @@ function rowOf(workers: number, summary: SideSummary, oneWorker: number, checksu
     'by one': summary.rps / oneWorker,
     cores: summary.serverShare,
     us: summary.cpuUs,
+    behind: summary.backgroundUs,
     'p50 us': Math.round(percentileUs(summary, 0.5)),
     'p99 us': Math.round(percentileUs(summary, 0.99)),
     rejected: summary.rejected,

@@ -70,6 +70,11 @@ export function commandOf(pid: number): string {
   return read(`/proc/${pid}/comm`)?.trim() ?? '';
 }
 
+/** What a process was started with, after the program; empty when it is gone. */
+export function argumentsOf(pid: number): readonly string[] {
+  return read(`/proc/${pid}/cmdline`)?.split('\0').slice(1) ?? [];
+}
+
 /** Keeps a process, with all its threads, on these processors; false when that is not possible here. */
 export function pinProcess(pid: number, processors: string): boolean {
   if (process.platform !== 'linux' || cpus().length < 2) return false;
