@@ -17,7 +17,7 @@ export const scale: Benchmark = {
   title:
     'one and two worker processes on one port (64 connections, nothing pinned but the generator)',
   explanation: [
-    'cores: processors that the serving processes used together; us: their CPU per request; behind: of the rest.',
+    'cores: processors that the serving processes used; us: their CPU per request; behind: of the rest.',
     'The generator and the stores need processors, too: on a machine with two, two workers have to share',
     'theirs with them, and what can be seen there is that they do so at the same cost.',
   ],
