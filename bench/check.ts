@@ -5,6 +5,7 @@ import { measureScenario, type Pace, type ScenarioReport } from './check/measure
 import { insertScenarios, scenarios } from './check/scenarios.ts';
 import { startBenchService } from './load/bench-service.ts';
 import { startGenerator } from './load/generator.ts';
+import { NOT_SENT } from './load/load-run.ts';
 import { patienceOf } from './load/rounds.ts';
 import type { Benchmark, Report, Row } from './report.ts';
 
@@ -58,7 +59,7 @@ export const check: Benchmark = {
 };
 
 function reportOf(reports: readonly ScenarioReport[], isPinned: boolean): Report {
-  const failed = reports.filter(({ errors }) => Object.keys(errors).length > 0);
+  const failures = reports.flatMap(failuresOf);
   return {
     tables: [
       { rows: reports.map(rowOf) },
@@ -67,16 +68,23 @@ function reportOf(reports: readonly ScenarioReport[], isPinned: boolean): Report
     remarks: [
       ...(isPinned ? [] : ['Nothing was pinned (no taskset, or one processor): compare CPU only.']),
       ...reports.flatMap(({ name, remarks }) => remarks.map((remark) => `${name}: ${remark}`)),
+      ...reports.flatMap(({ name, openLoop }) =>
+        openLoop?.errors[NOT_SENT] === undefined
+          ? []
+          : [`${name}: ${openLoop.errors[NOT_SENT]} paced requests were ${NOT_SENT}`],
+      ),
     ],
     json: { scenarios: reports },
-    ...(failed.length === 0
-      ? {}
-      : {
-          failure: failed
-            .map(({ name, errors }) => `${name}: ${JSON.stringify(errors)}`)
-            .join('; '),
-        }),
+    ...(failures.length === 0 ? {} : { failure: failures.join('; ') }),
   };
+}
+
+/** A rate that could not be kept is for the reader to judge: the latencies show it. */
+function failuresOf({ name, errors, openLoop }: ScenarioReport): string[] {
+  const { [NOT_SENT]: _, ...paced } = openLoop?.errors ?? {};
+  return [errors, paced]
+    .filter((each) => Object.keys(each).length > 0)
+    .map((each) => `${name}: ${JSON.stringify(each)}`);
 }
 
 function rowOf(report: ScenarioReport): Row {

@@ -62,7 +62,9 @@ export type PacedReport = {
   readonly rate: number;
   readonly service: Percentiles;
   readonly floor: Percentiles;
+  /** The serving process's longest garbage collection meanwhile. */
   readonly gcMaxMs: number;
+  readonly errors: Readonly<Record<string, number>>;
 };
 
 export type Percentiles = {
@@ -176,6 +178,7 @@ async function measurePaced(
     service: percentilesOf(served),
     floor: percentilesOf(bare),
     gcMaxMs: service.gc.longestSince(service.pid, begin),
+    errors: served.errors,
   };
 }
 

@@ -45,6 +45,9 @@ export type LoadResult = {
   readonly cpu: { readonly begin: CpuSample; readonly end: CpuSample };
 };
 
+/** The error of requests that were due in the open loop while all connections waited for answers. */
+export const NOT_SENT = 'not sent in time';
+
 const TIMEOUT_MS = 10_000;
 const LOOK_MS = 100;
 /** A slow begin, such as 64 connections at once, is no error of the measured time. */
@@ -112,7 +115,7 @@ export async function runLoad(
   await forSeconds(run, options.seconds);
   const end = sampleCpu(options.watchedRoot);
   const unsent = pacer?.stop() ?? 0;
-  if (unsent > 0) run.fail('not sent in time', unsent);
+  if (unsent > 0) run.fail(NOT_SENT, unsent);
   run.isStopped = true;
   clearInterval(watchdog);
   for (const connection of connections) connection.close();
