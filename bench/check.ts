@@ -12,9 +12,9 @@ import type { Benchmark, Report, Row } from './report.ts';
 const PACE: Pace = {
   rounds: 3,
   retries: 2,
-  seconds: 2,
+  seconds: 1.5,
   warmupSeconds: 0.4,
-  pacedSeconds: 3,
+  pacedSeconds: 2.5,
   probes: 2000,
 };
 const SMOKE: Pace = {
@@ -27,7 +27,7 @@ const SMOKE: Pace = {
 };
 /** Check-ins of a round are recorded for seconds after it, so waiting is part of the method. */
 const WAIT_MS = 150_000;
-const WAIT_PER_ROUND_MS = 15_000;
+const WAIT_PER_ROUND_MS = 20_000;
 
 export const check: Benchmark = {
   name: 'check',

@@ -58,7 +58,7 @@ async function measureLimiters(service: BenchService, isSmoke: boolean): Promise
     const loop = {
       ...scenario,
       connections: CONNECTIONS,
-      seconds: isSmoke ? 0.3 : 2,
+      seconds: isSmoke ? 0.3 : 1.5,
       warmupSeconds: isSmoke ? 0.1 : 0.4,
     };
     const servers: [string, SideServer][] = [
