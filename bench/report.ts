@@ -1,13 +1,32 @@
-// What benchmarks have in common: how they are described, and a table for people.
+// What benchmarks have in common: how they are described, what they report, and a table for people.
 
 export type Row = Readonly<Record<string, string | number>>;
+
+export type Table = { readonly title?: string; readonly rows: readonly Row[] };
+
+export type Report = {
+  readonly tables: readonly Table[];
+  /** What to know about these figures in particular. */
+  readonly remarks?: readonly string[];
+  /** For machines; the first table's rows under the benchmark's name when absent. */
+  readonly json?: Readonly<Record<string, unknown>>;
+  /** Why the run does not count, such as errors among the answers. */
+  readonly failure?: string;
+};
+
+export type RunOptions = {
+  /** For a moment only, to see that it works. */
+  readonly isSmoke: boolean;
+  /** Only the scenarios whose name begins so, where there are several. */
+  readonly scenario: string;
+};
 
 export type Benchmark = {
   readonly name: string;
   readonly title: string;
   /** How to read the table, in a few lines. */
   readonly explanation: readonly string[];
-  run(options: { readonly isSmoke: boolean }): Promise<readonly Row[]>;
+  run(options: RunOptions): Promise<readonly Row[] | Report>;
 };
 
 /** Prints rows as aligned columns; numbers are grouped and right-aligned. */
@@ -33,5 +52,6 @@ export function median(values: readonly number[]): number {
 
 function format(value: string | number | undefined): string {
   if (typeof value !== 'number') return value ?? '';
+  if (Number.isNaN(value)) return '-';
   return Number.isInteger(value) ? value.toLocaleString('en-US') : value.toFixed(2);
 }

@@ -1,0 +1,121 @@
+// How much of what uWebSockets.js can do is left once every rule is on: the service beside the floor, a
+// server of the same route and the same bytes that decides nothing, in one run and in turns.
+
+import { measureScenario, type Pace, type ScenarioReport } from './check/measure-scenario.ts';
+import { insertScenarios, scenarios } from './check/scenarios.ts';
+import { startBenchService } from './load/bench-service.ts';
+import { startGenerator } from './load/generator.ts';
+import { NOT_SENT } from './load/load-run.ts';
+import { patienceOf } from './load/rounds.ts';
+import type { Benchmark, Report, Row } from './report.ts';
+
+const PACE: Pace = {
+  rounds: 3,
+  retries: 2,
+  seconds: 1.5,
+  warmupSeconds: 0.4,
+  pacedSeconds: 2.5,
+  probes: 2000,
+};
+const SMOKE: Pace = {
+  rounds: 1,
+  retries: 0,
+  seconds: 0.3,
+  warmupSeconds: 0.1,
+  pacedSeconds: 0.3,
+  probes: 200,
+};
+/** Check-ins of a round are recorded for seconds after it, so waiting is part of the method. */
+const WAIT_MS = 150_000;
+const WAIT_PER_ROUND_MS = 20_000;
+
+export const check: Benchmark = {
+  name: 'check',
+  title:
+    'update checks on a warm node, beside the bare uWebSockets.js floor (PostgreSQL and Redis)',
+  explanation: [
+    'ratio: service by floor, in requests/s; cpu: the same in CPU per request, which counts where a server',
+    'was less than 0.94 busy. us: CPU microseconds per request of the serving process; behind: of those that',
+    'work behind it. p50 to p99.9: closed loop, 64 connections; below: open loop, from when each was due.',
+  ],
+  async run({ isSmoke, scenario: wanted }) {
+    const service = await startBenchService(insertScenarios);
+    const generator = startGenerator();
+    const patience = patienceOf(isSmoke, WAIT_MS, WAIT_PER_ROUND_MS);
+    const reports: ScenarioReport[] = [];
+    try {
+      for (const scenario of scenarios(isSmoke)) {
+        if (!scenario.name.startsWith(wanted)) continue;
+        const pace = isSmoke ? SMOKE : PACE;
+        console.error(`  ${scenario.name} …`);
+        reports.push(await measureScenario(service, generator, scenario, pace, patience));
+      }
+    } finally {
+      await generator.end();
+      await service.dispose();
+    }
+    return reportOf(reports, service.isPinned);
+  },
+};
+
+function reportOf(reports: readonly ScenarioReport[], isPinned: boolean): Report {
+  const failures = reports.flatMap(failuresOf);
+  return {
+    tables: [
+      { rows: reports.map(rowOf) },
+      { title: 'open loop at half the rate', rows: reports.flatMap(pacedRowsOf) },
+    ],
+    remarks: [
+      ...(isPinned ? [] : ['Nothing was pinned (no taskset, or one processor): compare CPU only.']),
+      ...reports.flatMap(({ name, remarks }) => remarks.map((remark) => `${name}: ${remark}`)),
+      ...reports.flatMap(({ name, openLoop }) =>
+        openLoop?.errors[NOT_SENT] === undefined
+          ? []
+          : [`${name}: ${openLoop.errors[NOT_SENT]} paced requests were ${NOT_SENT}`],
+      ),
+    ],
+    json: { scenarios: reports },
+    ...(failures.length === 0 ? {} : { failure: failures.join('; ') }),
+  };
+}
+
+/** A rate that could not be kept is for the reader to judge: the latencies show it. */
+function failuresOf({ name, errors, openLoop }: ScenarioReport): string[] {
+  const { [NOT_SENT]: _, ...paced } = openLoop?.errors ?? {};
+  return [errors, paced]
+    .filter((each) => Object.keys(each).length > 0)
+    .map((each) => `${name}: ${JSON.stringify(each)}`);
+}
+
+function rowOf(report: ScenarioReport): Row {
+  return {
+    scenario: report.name,
+    'floor/s': report.floorRps,
+    'service/s': report.rps,
+    ratio: report.ratio,
+    cpu: report.cpuRatio,
+    'floor us': report.floorCpuUsPerRequest,
+    'service us': report.cpuUsPerRequest,
+    behind: report.backgroundCpuUsPerRequest,
+    server: report.serverShare,
+    'p50 us': Math.round(report.p50Us),
+    'p99 us': Math.round(report.p99Us),
+    'p99.9 us': Math.round(report.p999Us),
+    rejected: report.rejectedRounds,
+    checksum: report.checksum,
+  };
+}
+
+function pacedRowsOf({ name, openLoop }: ScenarioReport): Row[] {
+  if (openLoop === undefined) return [];
+  const { rate, gcMaxMs } = openLoop;
+  return (['floor', 'service'] as const).map((side) => ({
+    scenario: `${name}: ${side}`,
+    'requests/s': rate,
+    'p50 us': Math.round(openLoop[side].p50Us),
+    'p90 us': Math.round(openLoop[side].p90Us),
+    'p99 us': Math.round(openLoop[side].p99Us),
+    'p99.9 us': Math.round(openLoop[side].p999Us),
+    'longest GC ms': side === 'service' ? gcMaxMs : '',
+  }));
+}

@@ -1,0 +1,120 @@
+// The service under measurement: started as a user starts it, with a Redis and a PostgreSQL of its own, on a
+// processor of its own. What it serves is written straight into PostgreSQL, with fixed ids and times, so that
+// answers, cohorts and checksums are the same in every run.
+
+import { cpus } from 'node:os';
+import pg from 'pg';
+import { freshDatabase } from '../../test/support/fresh-database.ts';
+import { type NodeSettings, type ServingNode, startNode } from '../../test/support/node.ts';
+import { startPostgres } from '../../test/support/postgres-server.ts';
+import { startRedis } from '../../test/support/redis-server.ts';
+import { commandOf, pinProcess, processTree, yieldProcess } from './cpu-account.ts';
+import { type GcPauses, keepGcPauses } from './gc-pauses.ts';
+
+export type BenchService = {
+  readonly node: ServingNode;
+  readonly host: string;
+  readonly port: number;
+  /** The process that serves. */
+  readonly pid: number;
+  /** Puts it and what it has started by now in their places; the latter's ids. */
+  place(): readonly number[];
+  readonly gc: GcPauses;
+  readonly redisUrl: string;
+  readonly databaseUrl: string;
+  /** Whether processes were pinned: needs Linux, `taskset` and two processors. */
+  readonly isPinned: boolean;
+  dispose(): Promise<void>;
+};
+
+/** The measured server has this processor to itself; everything else is on the others. */
+export const SERVER_PROCESSOR = '0';
+
+/**
+ * Starts stores and a node and fills the database; `settings` are the node's. Without `isPlaced` its
+ * processes stay where the system puts them.
+ */
+export async function startBenchService(
+  fill: (sql: pg.Client) => Promise<void>,
+  settings: NodeSettings = {},
+  isPlaced = true,
+): Promise<BenchService> {
+  // First of all this process: what it starts from now on inherits its place.
+  const isPinned = pinProcess(process.pid, otherProcessors());
+  const [postgres, redis] = await Promise.all([startPostgres({ fsync: true }), startRedis()]);
+  letStoresYield();
+  const database = await freshDatabase(postgres.url);
+  const gc = keepGcPauses();
+  const endStores = async () => {
+    gc.dispose();
+    await Promise.all([postgres.stop(), redis.stop()]);
+  };
+  const node = await startNode({
+    DATABASE_URL: database.url,
+    REDIS_URL: redis.url,
+    ...gc.environment,
+    ...settings,
+  }).catch(async (error: unknown) => {
+    await endStores();
+    throw error;
+  });
+  const { pid } = node.process;
+  await withClient(database.url, fill);
+  if (isPlaced) placeNode(pid);
+  else for (const each of processTree(pid)) pinProcess(each, `0-${cpus().length - 1}`);
+  return {
+    node,
+    host: '127.0.0.1',
+    port: Number(new URL(node.url).port),
+    pid,
+    place: () => placeNode(pid),
+    gc,
+    redisUrl: redis.url,
+    databaseUrl: database.url,
+    isPinned,
+    async dispose() {
+      await node.dispose();
+      await endStores();
+    },
+  };
+}
+
+/**
+ * Puts a node on the measured processor, and what it started for work behind the answers on the others, where
+ * it yields as PostgreSQL does. Answers the latter's ids.
+ */
+export function placeNode(pid: number): number[] {
+  pinProcess(pid, SERVER_PROCESSOR);
+  const backgroundPids = processTree(pid).slice(1);
+  for (const background of backgroundPids) {
+    pinProcess(background, otherProcessors());
+    yieldProcess(background);
+  }
+  return backgroundPids;
+}
+
+/** Where whatever is not measured runs. */
+function otherProcessors(): string {
+  const last = cpus().length - 1;
+  return last <= 1 ? '1' : `1-${last}`;
+}
+
+/**
+ * PostgreSQL, which records check-ins behind the answers, yields to the generator on the processor they
+ * share: else it would take the generator's time and the generator would be measured.
+ */
+function letStoresYield(): void {
+  for (const pid of processTree(process.pid)) {
+    if (commandOf(pid).startsWith('postgres')) yieldProcess(pid);
+  }
+}
+
+async function withClient(url: string, work: (sql: pg.Client) => Promise<void>): Promise<void> {
+  const sql = new pg.Client({ connectionString: url });
+  await sql.connect();
+  try {
+    await work(sql);
+  } finally {
+    await sql.end();
+  }
+}

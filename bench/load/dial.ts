@@ -1,0 +1,29 @@
+// Opens a connection for the load generator: plain ones read into memory that is there already.
+
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+
+/** Where to read to, and who looks at it at once. */
+export type Read = {
+  readonly buffer: Buffer;
+  readonly callback: (length: number, chunk: Buffer) => boolean;
+};
+
+/** A socket, and the event that says that it may be written to. */
+export type Dialled = { readonly socket: Socket; readonly readyEvent: 'connect' | 'secureConnect' };
+
+type Address = { readonly host: string; readonly port: number; readonly isTls?: boolean };
+
+export function dial({ host, port, isTls }: Address, read: Read): Dialled {
+  if (isTls !== true) {
+    const onread = {
+      buffer: read.buffer,
+      callback: (length: number, chunk: Uint8Array) => read.callback(length, chunk as Buffer),
+    };
+    return { socket: connect({ host, port, noDelay: true, onread }), readyEvent: 'connect' };
+  }
+  const socket = connectTls({ host, port, servername: host });
+  socket.setNoDelay(true);
+  socket.on('data', (chunk: Buffer) => void read.callback(chunk.length, chunk));
+  return { socket, readyEvent: 'secureConnect' };
+}

@@ -1,0 +1,147 @@
+// One connection of a load run: sends, reads, reconnects. Nothing is allocated per request.
+
+import type { Dialled, Read } from './dial.ts';
+import type { LoadRun } from './load-run.ts';
+import { type Place, RequestWriter } from './question.ts';
+import { MalformedResponse, ResponseReader } from './response-reader.ts';
+
+/** Connections that wait to be told to send. */
+export type ReadyQueue = {
+  push(connection: LoadConnection): void;
+  shift(): LoadConnection | undefined;
+};
+
+export type Connect = (read: Read) => Dialled;
+
+const RECONNECT_MS = 100;
+
+export class LoadConnection {
+  private readonly run: LoadRun;
+  private readonly ready: ReadyQueue | undefined;
+  private readonly connect: Connect;
+  private readonly writer: RequestWriter;
+  private readonly pipelining: number;
+  /** Where pipelined requests are gathered. */
+  private readonly batch: Buffer;
+  private reader: ResponseReader;
+  private socket: Dialled['socket'] | undefined;
+  /** Requests that are not answered yet. */
+  private unanswered = 0;
+  /** When they left, or should have. */
+  private since = 0;
+  private now = 0;
+
+  constructor(run: LoadRun, place: Place, ready: ReadyQueue | undefined, connect: Connect) {
+    const { question, host, port, pipelining, skip } = run.options;
+    this.run = run;
+    this.ready = ready;
+    this.connect = connect;
+    this.writer = new RequestWriter(question, `${host}:${port}`, place, skip);
+    this.pipelining = ready === undefined ? pipelining : 1;
+    this.batch = Buffer.allocUnsafe(this.writer.lengthMax * this.pipelining);
+    this.reader = this.newReader();
+  }
+
+  /** Connects; resolves also when that fails, since it is tried again. */
+  open(): Promise<void> {
+    this.reader = this.newReader();
+    this.unanswered = 0;
+    return new Promise((resolve) => {
+      const { socket, readyEvent } = this.connect({
+        buffer: this.run.readBuffer,
+        callback: (length, chunk) => this.take(chunk, length),
+      });
+      this.socket = socket;
+      socket.once(readyEvent, () => {
+        this.ready?.push(this);
+        resolve();
+      });
+      socket.once('error', (error: NodeJS.ErrnoException) => {
+        this.run.fail(error.code ?? error.message);
+        resolve();
+      });
+      socket.once('close', () => this.reopen());
+    });
+  }
+
+  close(): void {
+    this.socket?.destroy();
+  }
+
+  /** Asks, at a time of the closed loop's own choosing. */
+  sendNext(): void {
+    if (this.socket?.readyState !== 'open') return;
+    this.since = performance.now();
+    this.send();
+  }
+
+  /** Asks, later than planned if need be. */
+  sendAt(planned: number): void {
+    this.since = planned;
+    this.send();
+  }
+
+  /** Gives an answer up that has not come for this long. */
+  endIfSilent(now: number, timeoutMs: number): void {
+    if (this.unanswered === 0 || now - this.since < timeoutMs) return;
+    this.run.fail('timeout');
+    this.unanswered = 0;
+    this.socket?.destroy();
+  }
+
+  private newReader(): ResponseReader {
+    return new ResponseReader(this.run.shapes, (status) => {
+      this.unanswered -= 1;
+      this.run.note(status, this.since, this.now);
+    });
+  }
+
+  private send(): void {
+    const { run, pipelining, socket } = this;
+    if (pipelining === 1) {
+      this.unanswered = 1;
+      socket?.write(this.writer.write(run.skipped + run.sent));
+      run.sent += 1;
+      return;
+    }
+    let length = 0;
+    for (let index = 0; index < pipelining; index++) {
+      length += this.writer.write(run.skipped + run.sent).copy(this.batch, length);
+      run.sent += 1;
+    }
+    this.unanswered = pipelining;
+    socket?.write(this.batch.subarray(0, length));
+  }
+
+  private take(chunk: Buffer, length: number): boolean {
+    const { run } = this;
+    this.now = performance.now();
+    try {
+      this.reader.take(chunk, length);
+    } catch (error) {
+      if (!(error instanceof MalformedResponse)) throw error;
+      run.fail(`malformed answer: ${error.message}`);
+      this.socket?.destroy();
+      return false;
+    }
+    if (this.unanswered > 0 || run.isStopped) return true;
+    if (this.reader.closes) this.socket?.destroy();
+    else if (this.ready !== undefined) this.ready.push(this);
+    else if (run.sent < run.sentMax) {
+      this.since = this.now;
+      this.send();
+    }
+    return true;
+  }
+
+  private reopen(): void {
+    const { run } = this;
+    if (run.isStopped) return;
+    if (this.unanswered > 0) run.fail('connection closed');
+    setTimeout(async () => {
+      if (run.isStopped) return;
+      await this.open();
+      if (this.ready === undefined) this.sendNext();
+    }, RECONNECT_MS);
+  }
+}

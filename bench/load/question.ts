@@ -1,0 +1,130 @@
+// What a load run asks: a few addresses in turn, and a device of the fleet in each request. Requests are
+// made once, as bytes; per request only the digits of the device id (and of a version) are written anew.
+
+/** Where a device's labels and the addresses come from. All requests are GETs with `X-Service-Device`. */
+export type Question = {
+  /** Paths with query. `{version}` stands for one that was never asked before. */
+  readonly paths: readonly string[];
+  /** How many devices ask, in turn; 0: none says who it is. */
+  readonly devices: number;
+};
+
+/** A request as bytes, and where in it what changes lies. */
+type Template = { readonly bytes: Buffer; readonly deviceAt: number; readonly versionAt: number };
+
+/** Which of a run's connections this is, from 0. */
+export type Place = { readonly connection: number; readonly connections: number };
+
+const HEX = Buffer.from('0123456789abcdef');
+const DEVICE_DIGITS = 8;
+const VERSION_DIGITS = 8;
+/** Written versions have eight digits and no leading zero. */
+const VERSION_FIRST = 10_000_000;
+const VERSION_COUNT = 90_000_000;
+const PLACEHOLDER = '{version}';
+
+/** A device's id, a UUID: different for all indices below 2^32, and the same in every run. */
+export function deviceId(index: number): string {
+  const digits = mixed(index).toString(16).padStart(DEVICE_DIGITS, '0');
+  return `${digits}-5ca1-4b1e-a5ed-000000c0ffee`;
+}
+
+/** The version that stands in a path for the nth never asked one. */
+export function freshVersion(index: number): string {
+  return `0.9.${VERSION_FIRST + (index % VERSION_COUNT)}`;
+}
+
+/** The nth request of a question as its path and headers, for a client that is not in a hurry. */
+export function nthRequest(question: Question, index: number) {
+  const path = question.paths[index % question.paths.length] ?? '/';
+  const headers: Record<string, string> =
+    question.devices === 0 ? {} : { 'x-service-device': deviceId(index % question.devices) };
+  return { path: path.replace(PLACEHOLDER, freshVersion(index)), headers };
+}
+
+/**
+ * The requests of one connection of several. Connection c asks for the devices c, c + n, c + 2n …, and the
+ * paths c, c + n … of the list (as long as there are enough), so that a device always has the same labels.
+ */
+export class RequestWriter {
+  private readonly templates: readonly Template[];
+  private readonly devices: number;
+  private readonly first: number;
+  private readonly step: number;
+  private next: number;
+  private turn = 0;
+
+  /** `skip`: how many requests were made before, so that a run goes on in the fleet where another ended. */
+  constructor(question: Question, host: string, place: Place, skip = 0) {
+    const { connection, connections } = place;
+    const own = question.paths.filter((_, index) => index % connections === connection);
+    const paths = own.length > 0 ? own : [question.paths[connection % question.paths.length] ?? ''];
+    this.templates = paths.map((path) => template(path, host, question.devices > 0));
+    this.devices = question.devices;
+    const start = connection % Math.max(question.devices, 1);
+    const turns = Math.max(1, Math.floor(question.devices / connections));
+    this.first = start;
+    this.step = connections;
+    this.next = start + (Math.floor(skip / connections) % turns) * connections;
+  }
+
+  /** How many bytes a buffer must have that any request is written to. */
+  get lengthMax(): number {
+    return Math.max(...this.templates.map(({ bytes }) => bytes.length));
+  }
+
+  /**
+   * The bytes of the next request, valid until this writer has come round to the same template. `unique`
+   * numbers the request among all of a run, for versions that were never asked.
+   */
+  write(unique: number): Buffer {
+    const { templates } = this;
+    const chosen = templates[this.turn] as Template;
+    this.turn = this.turn + 1 === templates.length ? 0 : this.turn + 1;
+    if (chosen.deviceAt > 0) {
+      writeHex(chosen.bytes, chosen.deviceAt, mixed(this.next));
+      this.next += this.step;
+      if (this.next >= this.devices) this.next = this.first;
+    }
+    if (chosen.versionAt > 0) {
+      writeDecimal(chosen.bytes, chosen.versionAt, VERSION_FIRST + (unique % VERSION_COUNT));
+    }
+    return chosen.bytes;
+  }
+}
+
+function template(path: string, host: string, hasDevice: boolean): Template {
+  const written = path.replace(PLACEHOLDER, freshVersion(0));
+  const device = hasDevice ? `X-Service-Device: ${deviceId(0)}\r\n` : '';
+  const text = `GET ${written} HTTP/1.1\r\nHost: ${host}\r\n${device}\r\n`;
+  const versionAt = path.indexOf(PLACEHOLDER);
+  return {
+    bytes: Buffer.from(text, 'latin1'),
+    deviceAt: hasDevice ? text.indexOf('X-Service-Device: ') + 'X-Service-Device: '.length : 0,
+    versionAt: versionAt < 0 ? 0 : 'GET '.length + versionAt + '0.9.'.length,
+  };
+}
+
+/** MurmurHash3's finaliser: a bijection on 32 bits, so that distinct indices stay distinct. */
+function mixed(index: number): number {
+  let hash = Math.imul(index ^ 0x51ce_5eed, 0x85eb_ca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+function writeHex(bytes: Buffer, at: number, value: number): void {
+  let rest = value;
+  for (let place = at + DEVICE_DIGITS - 1; place >= at; place--) {
+    bytes[place] = HEX[rest & 15] as number;
+    rest >>>= 4;
+  }
+}
+
+function writeDecimal(bytes: Buffer, at: number, value: number): void {
+  let rest = value;
+  for (let place = at + VERSION_DIGITS - 1; place >= at; place--) {
+    const tens = Math.floor(rest / 10);
+    bytes[place] = 48 + rest - tens * 10;
+    rest = tens;
+  }
+}

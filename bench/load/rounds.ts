@@ -1,0 +1,184 @@
+// Alternated rounds of several servers under the same load: waits for a quiet machine before each, throws
+// away those that were disturbed and does them again, all within bounds.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from '../report.ts';
+import { foreignMs, idleShare, usedMs } from './cpu-account.ts';
+import type { Generator } from './generator.ts';
+import { judgePacedRound, judgeRound, type RoundShares, type Verdict } from './judge-round.ts';
+import { LatencyHistogram } from './latency-histogram.ts';
+import type { LoadOptions, LoadResult } from './load-run.ts';
+
+/** One of the servers that take turns. */
+export type Side = {
+  readonly name: string;
+  readonly load: LoadOptions;
+  /** The processes that answer. */
+  readonly serverPids: readonly number[];
+  /** Processes that the server started, on the other processor. */
+  readonly backgroundPids: readonly number[];
+  /** Answers with any other status are errors. */
+  readonly expected: number;
+};
+
+export type Round = {
+  readonly verdict: Verdict;
+  readonly shares: RoundShares;
+  readonly rps: number;
+  /** Of the server's own processor time, in microseconds. */
+  readonly cpuUs: number;
+  readonly backgroundUs: number;
+  readonly generatorUs: number;
+  readonly generatorShare: number;
+  readonly latency: LatencyHistogram;
+  /** Errors by kind, unexpected statuses among them. */
+  readonly errors: Readonly<Record<string, number>>;
+  readonly responses: number;
+};
+
+/** What the rounds of one side come to. */
+export type SideSummary = {
+  readonly rounds: readonly Round[];
+  readonly rejected: number;
+  /** Whether every round was disturbed, and the summary is of those all the same. */
+  readonly isDisturbed: boolean;
+  readonly rps: number;
+  readonly cpuUs: number;
+  readonly backgroundUs: number;
+  readonly generatorUs: number;
+  readonly serverShare: number;
+  readonly generatorShare: number;
+  readonly isGeneratorBound: boolean;
+  readonly errors: Readonly<Record<string, number>>;
+};
+
+/** How long a whole benchmark may wait for a quiet machine, shared by its rounds. */
+export type Patience = {
+  leftMs: number;
+  readonly perRoundMs: number;
+  /** Waits in vain so far, one after the other: on a machine that stays busy, each halves the next. */
+  inVain: number;
+};
+
+const IDLE_WANTED = 0.96;
+const IDLE_WINDOW_MS = 250;
+
+/** Waits until the machine is idle, or patience is at its end; whether it is idle. */
+export async function waitUntilIdle(patience: Patience): Promise<boolean> {
+  const begin = performance.now();
+  const waitMs = Math.min(patience.perRoundMs / 2 ** patience.inVain, patience.leftMs);
+  for (;;) {
+    if (waitMs > 0 && !((await idleShare(IDLE_WINDOW_MS)) < IDLE_WANTED)) {
+      patience.inVain = 0;
+      return true;
+    }
+    const elapsed = performance.now() - begin;
+    if (elapsed >= waitMs) {
+      patience.leftMs -= elapsed;
+      patience.inVain += 1;
+      return false;
+    }
+  }
+}
+
+/** Waits at most this long in all, and this long before a round; nothing at all in a quick pass. */
+export function patienceOf(isSmoke: boolean, leftMs: number, perRoundMs: number): Patience {
+  return isSmoke ? { leftMs: 0, perRoundMs: 0, inVain: 0 } : { leftMs, perRoundMs, inVain: 0 };
+}
+
+/** Measures the sides in turns until each has `wanted` good rounds, or `retries` more were tried. */
+export async function alternate(
+  generator: Generator,
+  sides: readonly Side[],
+  options: { readonly wanted: number; readonly retries: number; readonly patience: Patience },
+): Promise<SideSummary[]> {
+  const all = sides.map((): Round[] => []);
+  const skipped = sides.map(({ load }) => load.skip ?? 0);
+  for (let attempt = 0; attempt < options.wanted + options.retries; attempt++) {
+    for (const [index, side] of sides.entries()) {
+      const rounds = all[index] as Round[];
+      if (usable(rounds).length >= options.wanted) continue;
+      await waitUntilIdle(options.patience);
+      const { round, sent } = await measure(generator, side, skipped[index] as number);
+      skipped[index] = (skipped[index] as number) + sent;
+      rounds.push(round);
+      await sleep(0);
+    }
+  }
+  return all.map((rounds) => summarise(rounds));
+}
+
+/** One run, judged. */
+export async function measure(generator: Generator, side: Side, skip: number) {
+  const result = await generator.run({ ...side.load, skip });
+  return { round: judge(generator, side, result), sent: result.sent };
+}
+
+function judge(generator: Generator, side: Side, result: LoadResult): Round {
+  const { begin, end } = result.cpu;
+  const wallMs = end.at - begin.at;
+  const used = (pids: readonly number[]) => usedMs(begin, end, pids);
+  const others = Object.keys(end.processesMs)
+    .map(Number)
+    .filter((pid) => !side.serverPids.includes(pid));
+  const shares = {
+    server: used(side.serverPids) / wallMs,
+    generatorSide: used(others) / wallMs,
+    foreign: foreignMs(begin, end) / wallMs,
+  };
+  const perResponseUs = (pids: readonly number[]) => (used(pids) * 1000) / result.responses;
+  return {
+    verdict: side.load.rate === undefined ? judgeRound(shares) : judgePacedRound(shares),
+    shares,
+    rps: result.responses / result.seconds,
+    cpuUs: perResponseUs(side.serverPids),
+    backgroundUs: perResponseUs(side.backgroundPids),
+    generatorUs: perResponseUs([generator.pid]),
+    generatorShare: used([generator.pid]) / wallMs,
+    latency: new LatencyHistogram(result.latency),
+    errors: errorsOf(result, side.expected),
+    responses: result.responses,
+  };
+}
+
+function errorsOf(result: LoadResult, expected: number): Record<string, number> {
+  const errors = { ...result.errors };
+  for (const [status, count] of Object.entries(result.statuses)) {
+    if (Number(status) !== expected) errors[`status ${status}`] = count;
+  }
+  return errors;
+}
+
+function usable(rounds: readonly Round[]): readonly Round[] {
+  return rounds.filter(({ verdict }) => verdict !== 'disturbed');
+}
+
+function summarise(rounds: readonly Round[]): SideSummary {
+  const good = usable(rounds);
+  const chosen = good.length > 0 ? good : rounds;
+  const middle = (value: (round: Round) => number) => median(chosen.map(value));
+  const errors: Record<string, number> = {};
+  for (const round of rounds) {
+    for (const [kind, count] of Object.entries(round.errors)) {
+      errors[kind] = (errors[kind] ?? 0) + count;
+    }
+  }
+  return {
+    rounds: chosen,
+    rejected: rounds.length - good.length,
+    isDisturbed: good.length === 0,
+    rps: middle(({ rps }) => rps),
+    cpuUs: middle(({ cpuUs }) => cpuUs),
+    backgroundUs: middle(({ backgroundUs }) => backgroundUs),
+    generatorUs: middle(({ generatorUs }) => generatorUs),
+    serverShare: middle(({ shares }) => shares.server),
+    generatorShare: middle(({ generatorShare }) => generatorShare),
+    isGeneratorBound: chosen.some(({ verdict }) => verdict === 'generator-bound'),
+    errors,
+  };
+}
+
+/** A percentile in microseconds: the median of the rounds' own. */
+export function percentileUs(summary: SideSummary, share: number): number {
+  return median(summary.rounds.map(({ latency }) => latency.percentileUs(share)));
+}

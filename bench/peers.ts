@@ -1,0 +1,137 @@
+// What an operator would get from other servers that decide nothing: node:http and fastify with one
+// comparison, and uWebSockets.js without even that, beside the service with every rule on.
+
+import autocannon from 'autocannon';
+import { probe } from './check/probe.ts';
+import { CONNECTIONS, insertScenarios, type Scenario, scenarios } from './check/scenarios.ts';
+import { type BenchService, startBenchService } from './load/bench-service.ts';
+import type { ChildServer } from './load/child-server.ts';
+import {
+  repetition,
+  type SideServer,
+  sideOf,
+  startPinnedServer,
+  warmSides,
+} from './load/fixed-sides.ts';
+import { startGenerator } from './load/generator.ts';
+import { deviceId } from './load/question.ts';
+import { alternate, percentileUs, type SideSummary, waitUntilIdle } from './load/rounds.ts';
+import type { Benchmark, Report, Row } from './report.ts';
+
+const PEERS = [
+  ['bare uWebSockets.js', 'floor-server'],
+  ['node:http', 'node-http-server'],
+  ['fastify', 'fastify-server'],
+] as const;
+
+const DEVICES_PER_CONNECTION = 400;
+
+export const peers: Benchmark = {
+  name: 'peers',
+  title:
+    'the service beside servers that answer a constant (64 connections, server on one processor)',
+  explanation: [
+    'requests/s: by our generator; by node:http: against node:http, and cpu the same in CPU per request.',
+    'autocannon: requests/s as autocannon counts them. It is full at about 86,000/s on one core, so what is',
+    'quicker than that looks alike to it: it is here because others publish its figures.',
+  ],
+  async run({ isSmoke }) {
+    const service = await startBenchService(insertScenarios);
+    try {
+      return await measurePeers(service, isSmoke);
+    } finally {
+      await service.dispose();
+    }
+  },
+};
+
+async function measurePeers(service: BenchService, isSmoke: boolean): Promise<Report> {
+  const [scenario] = scenarios(isSmoke);
+  if (scenario === undefined) throw new Error('no scenario');
+  const { checksum, first } = await probe(service.node.url, scenario.question, 200);
+  const generator = startGenerator();
+  const started: ChildServer[] = [];
+  try {
+    const servers: (SideServer & { readonly name: string })[] = [];
+    for (const [name, file] of PEERS) {
+      const server = await startPinnedServer(service, file, first);
+      started.push(server);
+      servers.push({ name, pids: [server.pid], port: server.port });
+    }
+    const { pid, port } = service;
+    servers.push({ name: 'the service', pids: [pid], port, backgroundPids: service.place() });
+    const loop = {
+      ...scenario,
+      connections: CONNECTIONS,
+      seconds: isSmoke ? 0.3 : 1.5,
+      warmupSeconds: isSmoke ? 0.1 : 0.4,
+    };
+    const sides = servers.map((server) => sideOf(server.name, server, loop));
+    await warmSides(generator, sides);
+    const options = repetition(isSmoke);
+    const summaries = await alternate(generator, sides, options);
+    const counted: number[] = [];
+    for (const server of servers) {
+      await waitUntilIdle(options.patience);
+      counted.push(await countByAutocannon(server.port, scenario, isSmoke ? 1 : 3));
+    }
+    const base = summaries[1];
+    if (base === undefined) throw new Error('node:http was not measured');
+    const rows = summaries.map((summary, index) =>
+      rowOf(servers[index]?.name ?? '', summary, base, counted[index] ?? Number.NaN, checksum),
+    );
+    return { tables: [{ rows }], ...failureOf(summaries) };
+  } finally {
+    await generator.end();
+    await Promise.all(started.map((server) => server.end()));
+  }
+}
+
+/** One address, asked by so many devices that none comes near its limit. */
+async function countByAutocannon(port: number, { question }: Scenario, duration: number) {
+  let device = 0;
+  const result = await autocannon({
+    url: `http://127.0.0.1:${port}${question.paths[0]}`,
+    connections: CONNECTIONS,
+    duration,
+    setupClient(client) {
+      const requests = Array.from({ length: DEVICES_PER_CONNECTION }, () => {
+        device += 1;
+        return { headers: { 'x-service-device': deviceId(device) } };
+      });
+      client.setRequests(requests);
+    },
+  });
+  const { non2xx, errors } = result;
+  if (non2xx + errors > 0) throw new Error(`autocannon: ${non2xx} refused, ${errors} errors`);
+  return result.requests.average;
+}
+
+function rowOf(
+  name: string,
+  summary: SideSummary,
+  base: SideSummary,
+  counted: number,
+  checksum: string,
+): Row {
+  return {
+    server: name,
+    'requests/s': Math.round(summary.rps),
+    'by node:http': summary.rps / base.rps,
+    cpu: base.cpuUs / summary.cpuUs,
+    'us/request': summary.cpuUs,
+    busy: summary.serverShare,
+    'p50 us': Math.round(percentileUs(summary, 0.5)),
+    'p99 us': Math.round(percentileUs(summary, 0.99)),
+    autocannon: Math.round(counted),
+    rejected: summary.rejected,
+    checksum,
+  };
+}
+
+/** Errors of any side, as the reason why the run does not count. */
+export function failureOf(summaries: readonly SideSummary[]): { failure?: string } {
+  const errors = summaries.map((summary) => summary.errors);
+  const isClean = errors.every((each) => Object.keys(each).length === 0);
+  return isClean ? {} : { failure: JSON.stringify(errors) };
+}

@@ -1,0 +1,92 @@
+// The load generator against a real server: what it counts is what happened.
+
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { LatencyHistogram } from '../../bench/load/latency-histogram.ts';
+import { type LoadOptions, runLoad } from '../../bench/load/load-run.ts';
+
+let close: (() => void) | undefined;
+afterEach(() => close?.());
+
+async function serve(listener: RequestListener): Promise<LoadOptions> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return {
+    host: '127.0.0.1',
+    port: (server.address() as AddressInfo).port,
+    question: { paths: ['/u/a/stable/linux/x86_64/1.0.0'], devices: 64 },
+    connections: 4,
+    pipelining: 1,
+    seconds: 0.3,
+    warmupSeconds: 0,
+  };
+}
+
+describe('a load run', () => {
+  it('counts exactly the requests that the server answered', async () => {
+    let asked = 0;
+    const options = await serve((_, response) => {
+      asked += 1;
+      response.end('hello');
+    });
+    const result = await runLoad({ ...options, requestsMax: 500, seconds: 20 });
+    expect(result.errors).toEqual({});
+    expect(result.sent).toBe(asked);
+    expect(result.statuses['200']).toBe(result.responses);
+    expect(asked - result.responses).toBeLessThanOrEqual(4);
+  });
+
+  it('keeps a fixed rate in the open loop', async () => {
+    const options = await serve((_, response) => response.end('hello'));
+    const result = await runLoad({ ...options, rate: 200, seconds: 1 });
+    expect(result.responses).toBeGreaterThan(100);
+    expect(result.responses).toBeLessThanOrEqual(205);
+  });
+
+  it('counts a stall for every request that it kept waiting in the open loop', async () => {
+    let first = true;
+    const options = await serve((_, response) => {
+      const wait = first ? 400 : 0;
+      first = false;
+      setTimeout(() => response.end('hello'), wait);
+    });
+    const result = await runLoad({ ...options, connections: 1, rate: 100, seconds: 1 });
+    // 40 requests were due while one was not answered: the closed loop would have seen one slow answer.
+    const latency = new LatencyHistogram(result.latency);
+    expect(latency.percentileUs(0.8)).toBeGreaterThan(100_000);
+  });
+
+  it('counts answers by status and goes on after closed connections', async () => {
+    let asked = 0;
+    const options = await serve((_, response) => {
+      asked += 1;
+      if (asked % 10 === 0) return void response.destroy();
+      response.statusCode = asked % 2 === 0 ? 204 : 404;
+      response.end();
+    });
+    const result = await runLoad({ ...options, seconds: 1 });
+    expect(Object.keys(result.statuses)).toEqual(['204', '404']);
+    expect(result.errors['connection closed']).toBeGreaterThan(0);
+    expect(result.responses).toBeGreaterThan(10);
+  });
+
+  it('pipelines', async () => {
+    const options = await serve((_, response) => response.end('hello'));
+    const result = await runLoad({ ...options, pipelining: 8, requestsMax: 400, seconds: 20 });
+    expect(result.errors).toEqual({});
+    expect(result.responses).toBeGreaterThanOrEqual(360);
+  });
+
+  it('counts a server that is not there', async () => {
+    const options = await serve((_, response) => response.end());
+    close?.();
+    const result = await runLoad(options);
+    expect(result.responses).toBe(0);
+    expect(Object.keys(result.errors)).toContain('ECONNREFUSED');
+  });
+});

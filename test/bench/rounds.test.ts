@@ -1,0 +1,115 @@
+// Rounds in turns: disturbed ones are done again, within bounds, and do not count.
+
+import { describe, expect, it } from 'vitest';
+import type { CpuSample } from '../../bench/load/cpu-account.ts';
+import type { Generator } from '../../bench/load/generator.ts';
+import { LatencyHistogram } from '../../bench/load/latency-histogram.ts';
+import type { LoadOptions, LoadResult } from '../../bench/load/load-run.ts';
+import { alternate, type Side } from '../../bench/load/rounds.ts';
+
+const GENERATOR = 1;
+const SERVERS = { floor: 2, service: 3 } as const;
+const IMPATIENT = { leftMs: 0, perRoundMs: 0, inVain: 0 };
+
+type Shape = { readonly rps: number; readonly server?: number; readonly foreign?: number };
+
+function side(name: keyof typeof SERVERS): Side {
+  const load: LoadOptions = {
+    host: '127.0.0.1',
+    port: SERVERS[name],
+    question: { paths: ['/'], devices: 10 },
+    connections: 1,
+    pipelining: 1,
+    seconds: 1,
+    warmupSeconds: 0,
+  };
+  return { name, load, serverPids: [SERVERS[name]], backgroundPids: [], expected: 200 };
+}
+
+/** Answers each run with the next shape of the server it is for; the last one again and again. */
+function generatorWith(shapes: Record<number, readonly Shape[]>) {
+  const runs: LoadOptions[] = [];
+  const generator: Generator = {
+    pid: GENERATOR,
+    end: () => Promise.resolve(),
+    run(options) {
+      const earlier = runs.filter(({ port }) => port === options.port).length;
+      runs.push(options);
+      const own = shapes[options.port] ?? [];
+      return Promise.resolve(resultOf(own[Math.min(earlier, own.length - 1)], options.port));
+    },
+  };
+  return { generator, runs };
+}
+
+function resultOf(shape: Shape | undefined, serverPid: number): LoadResult {
+  const { rps = 0, server = 0.99, foreign = 0 } = shape ?? {};
+  const sample = (at: number, used: number, own: number, others: number): CpuSample => ({
+    at,
+    machineMs: used + own + others,
+    processesMs: { [GENERATOR]: own, [serverPid]: used },
+    endedMs: 0,
+  });
+  const latency = new LatencyHistogram();
+  for (let index = 0; index < rps; index++) latency.record(1);
+  return {
+    responses: rps,
+    sent: rps,
+    seconds: 1,
+    statuses: { 200: rps },
+    errors: {},
+    latency: [...latency.counts],
+    cpu: { begin: sample(0, 0, 0, 0), end: sample(1000, server * 1000, 500, foreign * 1000) },
+  };
+}
+
+describe('alternated rounds', () => {
+  it('take turns, and report the median', async () => {
+    const { generator, runs } = generatorWith({
+      [SERVERS.floor]: [{ rps: 100 }],
+      [SERVERS.service]: [{ rps: 70 }, { rps: 90 }, { rps: 80 }],
+    });
+    const sides = [side('floor'), side('service')];
+    const options = { wanted: 3, retries: 2, patience: IMPATIENT };
+    const [floor, service] = await alternate(generator, sides, options);
+    expect(runs.map(({ port }) => port)).toEqual([2, 3, 2, 3, 2, 3]);
+    expect(floor).toMatchObject({ rps: 100, rejected: 0, serverShare: 0.99 });
+    expect(service).toMatchObject({ rps: 80, rejected: 0, isDisturbed: false });
+    expect(floor?.cpuUs).toBeCloseTo(9900);
+  });
+
+  it('do a disturbed round again, and leave it out', async () => {
+    const { generator, runs } = generatorWith({
+      [SERVERS.floor]: [{ rps: 100 }],
+      [SERVERS.service]: [{ rps: 10, foreign: 0.3 }, { rps: 20, server: 0.5 }, { rps: 80 }],
+    });
+    const sides = [side('floor'), side('service')];
+    const options = { wanted: 1, retries: 5, patience: IMPATIENT };
+    const [, service] = await alternate(generator, sides, options);
+    expect(runs.map(({ port }) => port)).toEqual([2, 3, 3, 3]);
+    expect(service).toMatchObject({ rps: 80, rejected: 2 });
+  });
+
+  it('give up within bounds, and say that every round was disturbed', async () => {
+    const { generator, runs } = generatorWith({ [SERVERS.floor]: [{ rps: 100, foreign: 1 }] });
+    const options = { wanted: 2, retries: 3, patience: IMPATIENT };
+    const [floor] = await alternate(generator, [side('floor')], options);
+    expect(runs).toHaveLength(5);
+    expect(floor).toMatchObject({ isDisturbed: true, rejected: 5, rps: 100 });
+  });
+
+  it('go on in the fleet where the last round ended', async () => {
+    const { generator, runs } = generatorWith({ [SERVERS.floor]: [{ rps: 100 }] });
+    const options = { wanted: 3, retries: 0, patience: IMPATIENT };
+    await alternate(generator, [side('floor')], options);
+    expect(runs.map(({ skip }) => skip)).toEqual([0, 100, 200]);
+  });
+
+  it('count answers with another status than expected as errors', async () => {
+    const { generator } = generatorWith({ [SERVERS.floor]: [{ rps: 100 }] });
+    const refusing = { ...side('floor'), expected: 204 };
+    const options = { wanted: 1, retries: 0, patience: IMPATIENT };
+    const [floor] = await alternate(generator, [refusing], options);
+    expect(floor?.errors).toEqual({ 'status 200': 100 });
+  });
+});
