@@ -1,5 +1,6 @@
-// `npm run bench -- [NAME] [--smoke] [--json FILE]`: runs benchmarks and prints their tables. Each claims
-// nothing but ratios measured side by side in one run; --smoke runs each on a few items, to see it work.
+// `npm run bench -- [NAME] [--smoke] [--json FILE]`: runs benchmarks and prints their tables. Those that
+// compare claim nothing but ratios measured side by side in one run; `console` measures what people wait for.
+// --smoke runs each on a few items, to see it work.
 // `--scenario NAME` picks one of check's.
 // `check --target URL [--rate N] [--duration S] [--devices N] [--label K=V]…` loads a running service.
 
@@ -9,6 +10,7 @@ import { catalog } from './catalog.ts';
 import { loadTarget } from './check/load-target.ts';
 import { readTargetSettings } from './check/target-settings.ts';
 import { check } from './check.ts';
+import { consoleData } from './console.ts';
 import { drain } from './drain.ts';
 import { limiter } from './limiter.ts';
 import { peers } from './peers.ts';
@@ -26,6 +28,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   scale,
   drain,
   wave,
+  consoleData,
 ];
 
 const TARGET_EXPLANATION = [

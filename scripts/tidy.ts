@@ -15,6 +15,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'engine/memory': ['contract', 'domain', 'ports'],
   'engine/redis': ['contract', 'domain', 'ports'],
   'engine/disk': ['contract', 'domain', 'ports'],
+  password: ['ports'],
   ledger: ['contract', 'domain', 'ports'],
   http: ['contract', 'domain', 'ports', 'operations', 'observe'],
   background: ['contract', 'domain', 'ports', 'operations', 'observe'],
@@ -25,7 +26,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'token-file.ts': [],
   'compose.ts': [
     ...['contract', 'domain', 'ports', 'operations', 'http', 'background', 'observe', 'ledger'],
-    ...['engine/memory', 'engine/redis', 'engine/disk', 'config.ts', 'token-file.ts'],
+    ...['engine/memory', 'engine/redis', 'engine/disk', 'password', 'config.ts', 'token-file.ts'],
   ],
   'main.ts': ['contract', 'observe', 'config.ts', 'token-file.ts', 'compose.ts'],
 };
@@ -46,6 +47,7 @@ const CODE_FROM_TYPES_ONLY: Readonly<Record<string, string>> = {
 const PACKAGE_ROOM: Readonly<Record<string, string>> = {
   'uWebSockets.js': 'http',
   ioredis: 'engine/redis',
+  argon2: 'password',
   pg: 'ledger',
   '@electric-sql/pglite': 'ledger',
 };

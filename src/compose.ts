@@ -1,6 +1,7 @@
 // Puts the rooms together. The only file that knows which implementation stands behind a port.
 
 import { mkdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CatalogRefresher } from './background/catalog-refresher.ts';
 import { CheckInDrain } from './background/check-in-drain.ts';
 import { FleetSweeper } from './background/fleet-sweeper.ts';
@@ -8,10 +9,7 @@ import { type Config, ConfigError, reachableHost } from './config.ts';
 import { LastGoodFiles } from './engine/disk/last-good-files.ts';
 import { createMemoryEngine } from './engine/memory/memory-engine.ts';
 import { createRedisEngine } from './engine/redis/redis-engine.ts';
-import { createAdmit } from './http/console/admit.ts';
 import { consoleRoutes } from './http/console/console-routes.ts';
-import { fleetConsoleRoutes } from './http/console/fleet-console-routes.ts';
-import { webhookConsoleRoutes } from './http/console/webhook-console-routes.ts';
 import { CHECK_PLACEHOLDER, createCheckRoute } from './http/device/check-route.ts';
 import { DeviceGate } from './http/device/device-gate.ts';
 import { feedRoutes } from './http/device/feed-routes.ts';
@@ -27,29 +25,40 @@ import { openLedger } from './ledger/open-ledger.ts';
 import type { Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
 import { RareLog } from './observe/rare-log.ts';
+import { Accounts } from './operations/accounts.ts';
 import { Administer } from './operations/administer.ts';
 import { AuthenticateKey } from './operations/authenticate-key.ts';
 import { Catalogs } from './operations/catalogs.ts';
 import { CheckIns } from './operations/check-ins.ts';
 import { CheckUpdate } from './operations/check-update.ts';
 import { DeviceLabels } from './operations/device-labels.ts';
+import { ExplainDecision } from './operations/explain-decision.ts';
 import { FirstOffers } from './operations/first-offer.ts';
+import { KeyUses } from './operations/key-uses.ts';
 import { LimitDevices } from './operations/limit-devices.ts';
 import { LiveFeed } from './operations/live-feed.ts';
+import { LoginThrottle, type ThrottleDependencies } from './operations/login-throttle.ts';
+import { Members } from './operations/members.ts';
+import { Passwords } from './operations/passwords.ts';
 import { PlanWave } from './operations/plan-wave.ts';
 import { Readiness } from './operations/readiness.ts';
 import { SecretBox } from './operations/secret-box.ts';
 import { createSpreadChange } from './operations/spread-change.ts';
+import { ViewConsole } from './operations/view-console.ts';
 import { ViewFleet } from './operations/view-fleet.ts';
 import { Webhooks } from './operations/webhooks.ts';
+import { argon2Hasher } from './password/argon2-hasher.ts';
 import type { Engine } from './ports/engine.ts';
 import type { Ledger } from './ports/ledger.ts';
+import { Unavailable } from './ports/unavailable.ts';
 import { readOrCreateToken, type TokenName } from './token-file.ts';
 
 export type Service = {
   /** Where it can be called, as printed and put into feeds. */
   readonly address: string;
   readonly port: number;
+  /** Whether nobody has an account yet, once the ledger can say; false when it cannot for minutes. */
+  awaitsSetUp(): Promise<boolean>;
   /** Stops accepting, finishes what is in flight, closes the stores. */
   stop(): Promise<void>;
 };
@@ -59,6 +68,8 @@ const DRAIN_WAIT_MS_MAX = 1500;
 /** How long a check-in waits for company before it is sent. */
 const CHECK_IN_INTERVAL_MS = 50;
 const IN_FLIGHT_WAIT_MS_MAX = 7000;
+const SET_UP_LOOKS_MAX = 300;
+const SET_UP_LOOK_INTERVAL_MS = 1000;
 
 /** Starts everything; rejects when the port is taken, the data directory is in use, or the schema unknown. */
 export async function composeService(config: Config, log: Log): Promise<Service> {
@@ -80,9 +91,11 @@ export async function composeService(config: Config, log: Log): Promise<Service>
   );
   address = config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`;
   parts.fleet.start();
+  parts.keyUses.start();
   return {
     address,
     port: server.port,
+    awaitsSetUp: () => awaitsSetUp(parts.accounts),
     async stop() {
       parts.readiness.drain();
       server.stopAccepting();
@@ -90,11 +103,24 @@ export async function composeService(config: Config, log: Log): Promise<Service>
       server.close();
       await parts.refresher.stop();
       await parts.fleet.stop();
+      await parts.keyUses.stop();
       await parts.lastGood.flush();
       await engine.close();
       await ledger.close();
     },
   };
+}
+
+async function awaitsSetUp(accounts: Accounts): Promise<boolean> {
+  for (let attempt = 0; attempt < SET_UP_LOOKS_MAX; attempt++) {
+    try {
+      return await accounts.awaitSetUp();
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      await sleep(SET_UP_LOOK_INTERVAL_MS, undefined, { ref: false });
+    }
+  }
+  return false;
 }
 
 /** What can only be found wrong by using it is a wrong setting all the same: the error names the variable. */
@@ -118,10 +144,7 @@ function assemble(
   engine: Engine,
   address: () => string,
 ) {
-  const lastGood = new LastGoodFiles(config.dataDir, (error) => {
-    metrics.faults.add('disk');
-    log.warn({ err: error }, 'last known state could not be kept on disk');
-  });
+  const lastGood = openLastGood(config, log, metrics);
   const rareLog = new RareLog(log);
   const catalogs = new Catalogs({ ledger, engine, lastGood, log: rareLog, metrics });
   const spread = createSpreadChange(catalogs, engine, metrics, rareLog);
@@ -132,22 +155,17 @@ function assemble(
   const { labels, checkIns, live } = fleet;
   const check = new CheckUpdate({ catalogs, firstOffers, labels, checkIns, metrics });
   const planWave = new PlanWave({ ledger, catalogs, check, labels, live });
-  const readiness = new Readiness(
-    ledger,
-    engine,
-    config.redisUrl !== undefined,
-    catalogs,
-    lastGood,
-  );
+  const isShared = config.redisUrl !== undefined;
+  const readiness = new Readiness(ledger, engine, isShared, catalogs, lastGood);
   const traffic = new Traffic(log, metrics.requests);
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
   const gate = assembleGate(config, metrics, engine);
-  const admit = createAdmit(generatedUnless(config, config.adminToken, 'admin-token'));
-  const keys = new AuthenticateKey(ledger);
-  const guards = { keys, engine, alone: createMemoryEngine(), metrics };
-  const secretKey = generatedUnless(config, config.secretKey, 'secret-key');
-  const box = secretKey === undefined ? undefined : new SecretBox(secretKey);
-  const webhooks = new Webhooks({ ledger, box, address, log: rareLog });
+  const alone = createMemoryEngine();
+  const keyUses = new KeyUses(ledger, rareLog);
+  const keys = new AuthenticateKey(ledger, (keyId) => keyUses.note(keyId));
+  const guards = { keys, engine, alone, metrics };
+  const people = assemblePeople(config, { ...guards, ledger });
+  const webhooks = new Webhooks({ ledger, box: secretBox(config), address, log: rareLog });
   const routes = [
     CHECK_PLACEHOLDER,
     UPDATE_FILE_PLACEHOLDER,
@@ -155,9 +173,16 @@ function assemble(
     ...healthRoutes(() => readiness.obstacle(), metrics.registry),
     ...manageRoutes({ ...guards, ledger, spread }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
-    ...consoleRoutes(new Administer(ledger, spread), admit),
-    ...fleetConsoleRoutes(new ViewFleet(ledger, live), admit),
-    ...webhookConsoleRoutes(webhooks, admit),
+    ...consoleRoutes({
+      ...people,
+      administer: new Administer(ledger, spread),
+      view: new ViewConsole(ledger),
+      fleet: new ViewFleet(ledger, live),
+      explainer: new ExplainDecision({ ledger, catalogs, labels }),
+      webhooks,
+      ledger,
+      spread,
+    }),
     githubWebhookRoute({ webhooks, ledger, spread, metrics, log: rareLog }),
   ];
   return {
@@ -174,7 +199,37 @@ function assemble(
     readiness,
     traffic,
     fleet,
+    keyUses,
+    accounts: people.accounts,
   };
+}
+
+function openLastGood(config: Config, log: Log, metrics: Metrics): LastGoodFiles {
+  return new LastGoodFiles(config.dataDir, (error) => {
+    metrics.faults.add('disk');
+    log.warn({ err: error }, 'last known state could not be kept on disk');
+  });
+}
+
+/** Undefined without a key: then no secret can be kept. */
+function secretBox(config: Config): SecretBox | undefined {
+  const secretKey = generatedUnless(config, config.secretKey, 'secret-key');
+  return secretKey === undefined ? undefined : new SecretBox(secretKey);
+}
+
+/** What knows people: accounts, and who belongs to which organization. */
+function assemblePeople(config: Config, stores: ThrottleDependencies & { ledger: Ledger }) {
+  const { ledger } = stores;
+  const passwords = new Passwords(argon2Hasher);
+  const throttle = new LoginThrottle(stores);
+  const shared = { ledger, passwords, throttle, now: Date.now };
+  const accounts = new Accounts({
+    ...shared,
+    adminToken: generatedUnless(config, config.adminToken, 'admin-token'),
+  });
+  const members = new Members({ ...shared, accounts });
+  const { publicUrl, trustProxy } = config;
+  return { accounts, members, publicUrl, trustProxy };
 }
 
 /** What every request of a device passes; without Redis there is no other process to settle with. */

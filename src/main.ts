@@ -19,6 +19,7 @@ async function main(): Promise<void> {
   running(service);
   log.info({ address: service.address, port: service.port }, 'listening');
   if (config.databaseUrl === undefined) process.stderr.write(welcome(config, service.address));
+  await tellFirstStep(service, log);
 }
 
 function readSettings(): Config {
@@ -84,6 +85,13 @@ function exitOnBug(log: Log): void {
   process.on('unhandledRejection', exit);
 }
 
+/** Until there is an account, the start says where its owner is made. */
+async function tellFirstStep(service: Service, log: Log): Promise<void> {
+  if (!(await service.awaitsSetUp())) return;
+  const address = `${service.address}/console`;
+  log.info({ address }, 'nobody has an account yet: create the owner there with the admin token');
+}
+
 function welcome(config: Config, address: string): string {
   const dataDir = resolve(config.dataDir);
   const token =
@@ -96,6 +104,7 @@ Sluice is serving at ${address}
   State         ${dataDir} (embedded PostgreSQL; keep this directory, back it up)
   Hot state     ${config.redisUrl === undefined ? 'in this process' : 'Redis'}
   Admin token   ${token}
+  Console       ${address}/console (the first visit creates the owner, with the admin token)
 
 Next, in another terminal:
 

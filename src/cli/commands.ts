@@ -1,7 +1,7 @@
 // The commands that set up organizations, apps, channels, keys and webhooks, and that read the audit.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { UPDATE_MODES } from '../contract/resource.ts';
+import { type AuditEntry, UPDATE_MODES } from '../contract/resource.ts';
 import { printAnswer } from './print-answer.ts';
 import type { ServiceClient } from './service-client.ts';
 
@@ -33,6 +33,7 @@ export function addCommands(program: Command, connect: Connect): void {
       .option('--limit <n>', 'how many entries', wholeNumber),
     connect,
     ({ org, limit }) => ({ method: 'GET', path: `audit?${query({ org, limit })}` }),
+    auditOf,
   );
 }
 
@@ -153,14 +154,22 @@ function asking(
   command: Command,
   connect: Connect,
   request: (options: Options, args: readonly string[]) => Request,
+  choose: (answer: unknown) => unknown = (answer) => answer,
 ): void {
   command.option('--json', 'print one JSON document and nothing else');
   command.action(async () => {
     const { json, ...options } = command.opts<Options>();
     const { method, path, body } = request(options, command.args);
-    const answer = await connect().call(method, path, body);
+    const answer = choose(await connect().call(method, path, body));
     process.stdout.write(`${json ? JSON.stringify(answer) : printAnswer(answer)}\n`);
   });
+}
+
+/** Of the console's page what the command promises: the entries, without what paging needs. */
+function auditOf(answer: unknown): unknown {
+  const { entries } = answer as { readonly entries?: readonly AuditEntry[] };
+  if (entries === undefined) return answer;
+  return { entries: entries.map(({ id: _, ...entry }) => entry) };
 }
 
 function query(values: Readonly<Record<string, unknown>>): string {

@@ -40,4 +40,30 @@ export const LIMIT = {
   channelsPerCreateMax: 50,
   auditEntriesMax: 1000,
   auditEntriesDefault: 50,
+
+  emailLengthMax: 254,
+  passwordLengthMin: 12,
+  passwordLengthMax: 256,
+  sessionsPerAccountMax: 20,
+  /** Without a request for this long, a session ends. */
+  sessionIdleMs: 12 * 3_600_000,
+  sessionLifetimeMs: 14 * 86_400_000,
+  invitationLifetimeMs: 7 * 86_400_000,
+  /** Open ones, per organization. */
+  invitationsMax: 500,
+  membersShownMax: 1000,
+  organizationsShownMax: 1000,
+  appsShownMax: 1000,
+  keysShownMax: 1000,
+  releaseHistoryMax: 50,
+  labelKeysShownMax: 50,
+  labelValuesShownMax: 50,
+  candidatesShownMax: 50,
+  loginWindowMs: 15 * 60_000,
+  /** Sign-ins of one account from one address that may fail in a window. */
+  loginsPerPairMax: 10,
+  loginsPerAddressMax: 50,
+  /** Beyond these, sign-ins of an account from strange addresses take turns: see `LoginThrottle`. */
+  loginsPerAccountMax: 30,
+  loginTurnMs: 5000,
 } as const;

@@ -90,12 +90,46 @@ export type UpdateManifest = {
   readonly allowDowngrade?: true;
 };
 
+export const ADOPTION_STEPS = ['hour', 'day', 'month'] as const;
+/** How far apart the points of an adoption chart are, in UTC. */
+export type AdoptionStep = (typeof ADOPTION_STEPS)[number];
+
 export type Organization = { readonly id: string; readonly name: string };
+
+/** What a person may do in an organization: each role may do what the ones after it may. */
+export const ROLES = ['owner', 'publisher', 'viewer'] as const;
+export type Role = (typeof ROLES)[number];
+
+export type Account = { readonly id: string; readonly email: string; readonly name: string };
+
+export type Membership = { readonly organization: Organization; readonly role: Role };
+
+export type Member = { readonly account: Account; readonly role: Role; readonly since: string };
+
+/** An invitation that is neither used, revoked nor expired. */
+export type Invitation = {
+  readonly id: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly expiresAt: string;
+  /** As the audit spells it. */
+  readonly createdBy: string;
+};
+
+/** A key with its history, as the console lists it. */
+export type ListedKey = ApiKey & {
+  readonly createdAt: string;
+  /** As the audit spells it; null for a key that is older than this record. */
+  readonly createdBy: string | null;
+  readonly lastUsedAt: string | null;
+  readonly revokedAt: string | null;
+};
 
 /** A key as it may be shown at any time; its secret is shown once, when it is made. */
 export type ApiKey = { readonly id: string; readonly name: string; readonly prefix: string };
 
 export type AuditEntry = {
+  readonly id: string;
   readonly at: string;
   readonly actor: string;
   readonly action: string;

@@ -49,7 +49,8 @@ export function decide<Item extends Contender>(
   return NO_OFFER[reason ?? plan.reasonWithout];
 }
 
-function obstacleFor(
+/** Why this device does not get this release of the plan; undefined when it fits. */
+export function obstacleFor(
   release: CompiledRelease,
   plan: Plan,
   device: Device,

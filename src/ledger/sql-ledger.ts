@@ -31,18 +31,23 @@ import { recordFirstOffer } from './query/record-first-offer.ts';
 import { revokeKey } from './query/revoke-key.ts';
 import { sweepFleet } from './query/sweep-fleet.ts';
 import { updateChannel } from './query/update-channel.ts';
+import { createSqlAccountLedger } from './sql-account-ledger.ts';
+import { createSqlConsoleLedger } from './sql-console-ledger.ts';
 
 /** The database must be migrated, or refuse calls until it is. */
 export function createSqlLedger(database: Database): Ledger {
   return {
-    createOrganization: (name, actor) => createOrganization(database, name, actor),
+    ...createSqlAccountLedger(database),
+    ...createSqlConsoleLedger(database),
+    createOrganization: (name, actor, ownerAccountId) =>
+      createOrganization(database, name, actor, ownerAccountId),
     createApp: (app, actor) => createApp(database, app, actor),
     createChannel: (app, name, actor) => createChannel(database, app, name, actor),
     updateChannel: (app, name, change, actor) => updateChannel(database, app, name, change, actor),
     createKey: (key, actor) => createKey(database, key, actor),
     revokeKey: (id, actor) => revokeKey(database, id, actor),
     findKey: (prefix) => findKey(database, prefix),
-    listAudit: (organizationId, limit) => listAudit(database, organizationId, limit),
+    listAudit: (organizationId, filter) => listAudit(database, organizationId, filter),
     findApp: (organizationId, app) => findApp(database, organizationId, app),
     findAnyApp: (app) => findApp(database, undefined, app),
     listApps: (organizationId) => listApps(database, organizationId),

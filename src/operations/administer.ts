@@ -1,8 +1,8 @@
-// What an operator does through the console API and the command line: organizations, apps, channels, keys,
-// audit. Each is a ledger call; what a channel serves is spread like any other change.
+// What is set up through the console API and the command line: organizations, apps, channels, keys. Each is
+// a ledger call; what a channel serves is spread like any other change.
 
 import { isFailure, type Outcome } from '../contract/failure.ts';
-import type { ApiKey, App, AuditEntry, Channel, Organization } from '../contract/resource.ts';
+import type { ApiKey, App, Channel, Organization } from '../contract/resource.ts';
 import type { Actor, Changed, ChannelChange, Ledger } from '../ports/ledger.ts';
 import { createApiKeySecret } from './api-key.ts';
 import type { SpreadChange } from './spread-change.ts';
@@ -14,9 +14,6 @@ export type NewApp = {
   readonly channels: readonly string[];
 };
 
-/** Operators have one identity until the console knows people. */
-const ACTOR: Actor = { kind: 'admin-token', name: 'admin-token' };
-
 export class Administer {
   private readonly ledger: Ledger;
   private readonly spread: SpreadChange;
@@ -26,46 +23,52 @@ export class Administer {
     this.spread = spread;
   }
 
-  createOrganization(name: string): Promise<Organization> {
-    return this.ledger.createOrganization(name, ACTOR);
+  /** With an account given, that becomes its owner. */
+  createOrganization(
+    name: string,
+    actor: Actor,
+    ownerAccountId: string | undefined,
+  ): Promise<Organization> {
+    return this.ledger.createOrganization(name, actor, ownerAccountId);
   }
 
   /** 404 unknown organization, 409 ref taken. */
-  async createApp(app: NewApp): Promise<Outcome<App>> {
-    return this.spreading(await this.ledger.createApp(app, ACTOR));
+  async createApp(app: NewApp, actor: Actor): Promise<Outcome<App>> {
+    return this.spreading(await this.ledger.createApp(app, actor));
   }
 
   /** 404 unknown app, 409 channel exists. `app` is a ref or an id. */
-  async createChannel(app: string, name: string): Promise<Outcome<Channel>> {
-    return this.spreading(await this.ledger.createChannel(app, name, ACTOR));
+  async createChannel(app: string, name: string, actor: Actor): Promise<Outcome<Channel>> {
+    return this.spreading(await this.ledger.createChannel(app, name, actor));
   }
 
   /** 404 unknown app or channel. */
-  async updateChannel(app: string, name: string, change: ChannelChange): Promise<Outcome<Channel>> {
-    return this.spreading(await this.ledger.updateChannel(app, name, change, ACTOR));
+  async updateChannel(
+    app: string,
+    name: string,
+    change: ChannelChange,
+    actor: Actor,
+  ): Promise<Outcome<Channel>> {
+    return this.spreading(await this.ledger.updateChannel(app, name, change, actor));
   }
 
   /** 404 unknown organization. The answer is the only place where the secret ever stands. */
   async createKey(
     organizationId: string,
     name: string,
+    actor: Actor,
   ): Promise<Outcome<ApiKey & { readonly secret: string }>> {
     const { secret, prefix, hash } = createApiKeySecret();
     const key = await this.ledger.createKey(
       { organizationId, name, prefix, secretHash: hash },
-      ACTOR,
+      actor,
     );
     return isFailure(key) ? key : { ...key, secret };
   }
 
   /** 404 unknown key. */
-  revokeKey(id: string): Promise<Outcome<{ id: string; revokedAt: string }>> {
-    return this.ledger.revokeKey(id, ACTOR);
-  }
-
-  /** Newest first. 404 unknown organization. */
-  listAudit(organizationId: string, limit: number): Promise<Outcome<readonly AuditEntry[]>> {
-    return this.ledger.listAudit(organizationId, limit);
+  revokeKey(id: string, actor: Actor): Promise<Outcome<{ id: string; revokedAt: string }>> {
+    return this.ledger.revokeKey(id, actor);
   }
 
   private async spreading<Value>(outcome: Outcome<Changed<Value>>): Promise<Outcome<Value>> {

@@ -16,12 +16,18 @@ export type Caller = {
 const LOOKUPS_RUNNING_MAX = 3;
 const LOOKUPS_WAITING_MAX = 1000;
 
+/** What an operation needs to know of who calls it. */
+export type Principal = Pick<Caller, 'organizationId' | 'actor'>;
+
 export class AuthenticateKey {
   private readonly ledger: Pick<Ledger, 'findKey'>;
+  private readonly noteUse: (keyId: string) => void;
   private readonly gate = new Turnstile(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
 
-  constructor(ledger: Pick<Ledger, 'findKey'>) {
+  /** `noteUse` hears of every key that was let in. */
+  constructor(ledger: Pick<Ledger, 'findKey'>, noteUse: (keyId: string) => void) {
     this.ledger = ledger;
+    this.noteUse = noteUse;
   }
 
   /** The caller that a presented secret belongs to, or 401: missing, invalid and revoked look the same. */
@@ -31,6 +37,7 @@ export class AuthenticateKey {
     const key = await this.gate.pass(() => this.ledger.findKey(prefix));
     const isRight = equalSecrets(hashSecret(secret), key?.secretHash ?? '');
     if (key === undefined || !isRight || key.revokedAt !== null) return fail('unauthorized');
+    this.noteUse(key.id);
     return {
       keyId: key.id,
       organizationId: key.organizationId,

@@ -4,14 +4,14 @@ import { isFailure, type Outcome } from '../contract/failure.ts';
 import type { ServingState } from '../contract/resource.ts';
 import { applyServingChange, type ServingChange } from '../domain/serving.ts';
 import type { Ledger, ReleaseName } from '../ports/ledger.ts';
-import type { Caller } from './authenticate-key.ts';
+import type { Principal } from './authenticate-key.ts';
 import type { SpreadChange } from './spread-change.ts';
 
 /** 404 unknown app, channel or release; 409 and 422 as `applyServingChange` says. */
 export async function controlServing(
   ledger: Ledger,
   spread: SpreadChange,
-  caller: Caller,
+  caller: Principal,
   name: ReleaseName,
   change: ServingChange,
 ): Promise<Outcome<ServingState>> {

@@ -3,14 +3,14 @@
 import { isFailure, type Outcome } from '../contract/failure.ts';
 import type { Release } from '../contract/resource.ts';
 import type { Ledger, NewRelease } from '../ports/ledger.ts';
-import type { Caller } from './authenticate-key.ts';
+import type { Principal } from './authenticate-key.ts';
 import type { SpreadChange } from './spread-change.ts';
 
 /** 404 unknown app or channel, 409 when the version exists there. */
 export async function publishRelease(
   ledger: Ledger,
   spread: SpreadChange,
-  caller: Caller,
+  caller: Principal,
   release: NewRelease,
 ): Promise<Outcome<Release>> {
   const published = await ledger.publishRelease(caller.organizationId, release, caller.actor);

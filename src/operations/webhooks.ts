@@ -32,7 +32,6 @@ export type WebhookView = {
   readonly deliveries: readonly WebhookDelivery[];
 };
 
-const ACTOR: Actor = { kind: 'admin-token', name: 'admin-token' };
 const SECRET_BYTES = 32;
 /** Strangers cause look-ups: these many at a time, so that they cannot take all connections. */
 const LOOKUPS_RUNNING_MAX = 3;
@@ -53,6 +52,7 @@ export class Webhooks {
   async enable(
     app: string,
     provider: Webhook['provider'],
+    actor: Actor,
   ): Promise<Outcome<{ readonly url: string; readonly secret: string }>> {
     const { ledger, box } = this.dependencies;
     const found = await ledger.findAnyApp(app);
@@ -60,16 +60,16 @@ export class Webhooks {
     if (box === undefined) return fail('secretKeyMissing');
     const secret = randomBytes(SECRET_BYTES).toString('hex');
     const sealedSecret = box.seal(secret, ownerOf(found.id));
-    const enabled = await ledger.enableWebhook(found.id, { provider, sealedSecret }, ACTOR);
+    const enabled = await ledger.enableWebhook(found.id, { provider, sealedSecret }, actor);
     return isFailure(enabled) ? enabled : { url: this.url(provider, found.id), secret };
   }
 
   /** Turns it off and forgets the secret; so is one that never was on. 404 unknown app. */
-  async disable(app: string): Promise<Outcome<{ readonly enabled: false }>> {
+  async disable(app: string, actor: Actor): Promise<Outcome<{ readonly enabled: false }>> {
     const { ledger } = this.dependencies;
     const found = await ledger.findAnyApp(app);
     if (isFailure(found)) return found;
-    const disabled = await ledger.disableWebhook(found.id, ACTOR);
+    const disabled = await ledger.disableWebhook(found.id, actor);
     return isFailure(disabled) ? disabled : { enabled: false };
   }
 

@@ -54,6 +54,9 @@ export interface Engine extends CheckInQueue, LabelCache, ActivityFeed, DeviceRa
    */
   countRequest(key: string, limit: number, windowMs: number): Promise<RateDecision>;
 
+  /** Forgets what was counted against `key`: its window is empty again. */
+  forgetRequests(key: string): Promise<void>;
+
   /** Whether the engine answers right now. Never rejects. */
   isReachable(): Promise<boolean>;
 

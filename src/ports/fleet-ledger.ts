@@ -35,7 +35,10 @@ export type DeviceFilter = {
 
 export type DevicePage = {
   readonly devices: readonly DeviceRecord[];
-  /** What to pass as `after` for the next page; null when this is the last. */
+  /**
+   * What to pass as `after` for the next page; null when this is the last. A page that looks for few among
+   * many may have fewer devices than asked for, or none, and still a next.
+   */
   readonly next: string | null;
 };
 

@@ -9,7 +9,6 @@ import type { Outcome } from '../contract/failure.ts';
 import type {
   ApiKey,
   App,
-  AuditEntry,
   Channel,
   ChannelUpdateMode,
   Organization,
@@ -20,15 +19,18 @@ import type {
 } from '../contract/resource.ts';
 import type { Serving } from '../domain/serving.ts';
 import type { ServingSnapshot, SnapshotArtifact } from '../domain/serving-snapshot.ts';
+import type { AccountLedger } from './account-ledger.ts';
+import type { AuditFilter, AuditPage, ConsoleLedger } from './console-ledger.ts';
 import type { FleetLedger } from './fleet-ledger.ts';
 import type { WebhookLedger } from './webhook-ledger.ts';
 
 /**
  * Who did it. The audit keeps `admin-token`, or the kind and the name: `key:` and the key's id and name,
- * `integration:github`. What an integration publishes may get its artifacts later: see `completeRelease`.
+ * `account:` and the email, `integration:github`. What an integration publishes may get its artifacts
+ * later: see `completeRelease`.
  */
 export type Actor = {
-  readonly kind: 'key' | 'admin-token' | 'integration';
+  readonly kind: 'key' | 'admin-token' | 'account' | 'integration';
   readonly name: string;
 };
 
@@ -99,8 +101,9 @@ export type NewKey = {
 
 export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel';
 
-export interface Ledger extends FleetLedger, WebhookLedger {
-  createOrganization(name: string, actor: Actor): Promise<Organization>;
+export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, WebhookLedger {
+  /** With an account given, that becomes its owner. */
+  createOrganization(name: string, actor: Actor, ownerAccountId?: string): Promise<Organization>;
 
   /** 404 unknown organization, 409 when the ref is taken (refs are unique across organizations). */
   createApp(
@@ -129,7 +132,7 @@ export interface Ledger extends FleetLedger, WebhookLedger {
   findKey(prefix: string): Promise<StoredKey | undefined>;
 
   /** Newest first. 404 unknown organization. */
-  listAudit(organizationId: string, limit: number): Promise<Outcome<readonly AuditEntry[]>>;
+  listAudit(organizationId: string, filter: AuditFilter): Promise<Outcome<AuditPage>>;
 
   /** The organization's app with this ref or id. 404 unknown app. */
   findApp(

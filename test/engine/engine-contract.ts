@@ -256,6 +256,17 @@ function rateRules(nodes: () => EnginesUnderTest): void {
     expect(refused.waitMs).toBeLessThanOrEqual(9_905);
   });
 
+  it('what is forgotten begins anew, on every node, and nothing else does', async () => {
+    const { engine, second } = nodes();
+    const [key, other] = [randomUUID(), randomUUID()];
+    for (const each of [key, other]) await engine.countRequest(each, 1, 10_000);
+    await second.forgetRequests(key);
+    await second.forgetRequests(randomUUID());
+    expect((await engine.countRequest(key, 1, 10_000)).isAllowed).toBe(true);
+    expect((await engine.countRequest(key, 1, 10_000)).isAllowed).toBe(false);
+    expect((await engine.countRequest(other, 1, 10_000)).isAllowed).toBe(false);
+  });
+
   it('whoever waits as long as told is served', async () => {
     const { engine } = nodes();
     const key = randomUUID();

@@ -5,7 +5,9 @@ import type { Database } from '../../src/ledger/database.ts';
 import { migrate } from '../../src/ledger/migrate.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
+import { describeAccounts } from './account-contract.ts';
 import { describeCheckIns } from './check-in-contract.ts';
+import { describeConsoleReads } from './console-contract.ts';
 import { describeFleetCounts } from './fleet-counts-contract.ts';
 import type { FleetUnderTest } from './fleet-fixture.ts';
 import { describeFleetReads } from './fleet-reads-contract.ts';
@@ -39,5 +41,7 @@ export function describeFleet(name: string, open: () => Promise<TestDatabase>): 
     describe('reads', () => describeFleetReads(fleet));
     describe('counts', () => describeFleetCounts(fleet));
     describe('sweep', () => describeFleetSweep(fleet));
+    describe('the console', () => describeConsoleReads(fleet));
+    describe('accounts', () => describeAccounts(fleet));
   });
 }

@@ -63,7 +63,7 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
     await Promise.all(nodes.map((node) => node.createOrganization('Acme', OPERATOR)));
     await Promise.all(nodes.map((node) => node.close()));
     const applied = await runOn<{ id: number }>(empty.url, 'SELECT id FROM sluice_migrations');
-    expect(applied).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
+    expect(applied).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }, { id: 4 }]);
     await empty.drop();
   });
 

@@ -81,7 +81,8 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
         await enable('v1.sealed');
         await ledger.disableWebhook(tenant.appId, OPERATOR);
         await ledger.disableWebhook(tenant.appId, OPERATOR);
-        const audit = expectValue(await ledger.listAudit(tenant.organizationId, 100));
+        const page = await ledger.listAudit(tenant.organizationId, { limit: 100 });
+        const audit = expectValue(page).entries;
         const actions = audit
           .map(({ action }) => action)
           .filter((each) => each.includes('webhook'));

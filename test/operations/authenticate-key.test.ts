@@ -53,7 +53,7 @@ const UNAUTHORIZED = { failure: 'unauthorized', status: 401 };
 it('the right secret is its key, by id and name', async () => {
   const ring = keyring();
   const secret = addKey(ring);
-  expect(await new AuthenticateKey(ring).authenticate(secret)).toEqual({
+  expect(await new AuthenticateKey(ring, () => undefined).authenticate(secret)).toEqual({
     keyId: 'key_1',
     organizationId: 'org_1',
     actor: { kind: 'key', name: 'key_1 (ci)' },
@@ -62,7 +62,7 @@ it('the right secret is its key, by id and name', async () => {
 
 it('an unknown, a wrong and a revoked secret are refused alike', async () => {
   const ring = keyring();
-  const keys = new AuthenticateKey(ring);
+  const keys = new AuthenticateKey(ring, () => undefined);
   const right = addKey(ring);
   const wrong = right.slice(0, -1) + (right.endsWith('A') ? 'B' : 'A');
   const revoked = addKey(ring, { revokedAt: '2026-01-02T03:04:05.678Z' });
@@ -76,7 +76,7 @@ it('an unknown, a wrong and a revoked secret are refused alike', async () => {
 
 it('a key is refused from the moment it is revoked', async () => {
   const ring = keyring();
-  const keys = new AuthenticateKey(ring);
+  const keys = new AuthenticateKey(ring, () => undefined);
   const secret = addKey(ring);
   expect(isFailure(await keys.authenticate(secret))).toBe(false);
   for (const [prefix, key] of ring.stored) {
@@ -87,7 +87,7 @@ it('a key is refused from the moment it is revoked', async () => {
 
 it('what has not the form of a secret is refused without a look-up', async () => {
   const ring = keyring();
-  const keys = new AuthenticateKey(ring);
+  const keys = new AuthenticateKey(ring, () => undefined);
   const { secret } = createApiKeySecret();
   const malformed = [
     undefined,
@@ -109,12 +109,14 @@ it('what has not the form of a secret is refused without a look-up', async () =>
 it('a hash that is stored empty opens to nobody', async () => {
   const ring = keyring();
   const secret = addKey(ring, { secretHash: '' });
-  expect(await new AuthenticateKey(ring).authenticate(secret)).toMatchObject(UNAUTHORIZED);
+  expect(await new AuthenticateKey(ring, () => undefined).authenticate(secret)).toMatchObject(
+    UNAUTHORIZED,
+  );
 });
 
 it('at most three look-ups run at once; the others wait, and all are answered', async () => {
   const ring = keyring();
-  const keys = new AuthenticateKey(ring);
+  const keys = new AuthenticateKey(ring, () => undefined);
   ring.isHolding = true;
   const strangers = Array.from({ length: 50 }, () =>
     keys.authenticate(createApiKeySecret().secret),
@@ -130,7 +132,7 @@ it('at most three look-ups run at once; the others wait, and all are answered', 
 
 it('beyond a thousand who wait it is unavailable, and is there again afterwards', async () => {
   const ring = keyring();
-  const keys = new AuthenticateKey(ring);
+  const keys = new AuthenticateKey(ring, () => undefined);
   const secret = addKey(ring);
   ring.isHolding = true;
   const asked = Array.from({ length: RUNNING_MAX + WAITING_MAX }, () => keys.authenticate(secret));
@@ -144,7 +146,7 @@ it('beyond a thousand who wait it is unavailable, and is there again afterwards'
 
 it('a ledger that is away is unavailable, not unauthorized, and gives the places back', async () => {
   const ring = keyring();
-  const keys = new AuthenticateKey(ring);
+  const keys = new AuthenticateKey(ring, () => undefined);
   const secret = addKey(ring);
   ring.fault = ledgerAway();
   for (let time = 0; time < 2 * RUNNING_MAX; time++) {

@@ -67,6 +67,11 @@ export class WatchedEngine implements Served {
     return this.engine.countRequest(key, limit, windowMs);
   }
 
+  async forgetRequests(key: string): Promise<void> {
+    this.assertThere();
+    return this.engine.forgetRequests(key);
+  }
+
   async isReachable(): Promise<boolean> {
     return this.fault === undefined;
   }

@@ -223,7 +223,8 @@ describeOnBackends('check-ins', (backend) => {
 
     it('of an app without devices are empty (4.7 rule 6)', async () => {
       const tenant = await createTenant(node);
-      expect(await view(tenant, 'fleet?')).toEqual({ cells: [] });
+      const seen = { total: 0, now: 0, day: 0, week: 0, isEstimate: false };
+      expect(await view(tenant, 'fleet?')).toEqual({ cells: [], ...seen });
       expect(await view(tenant, 'adoption?')).toEqual({ points: [] });
       expect(await view(tenant, 'devices?')).toEqual({ devices: [], next: null });
     });

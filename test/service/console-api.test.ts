@@ -375,7 +375,7 @@ describeOnBackends('console', (backend) => {
           const answer = await send(node, method, `/console/api/${path}`, { headers, body });
           expect([answer.status, answer.body], `${path} ${authorization}`).toEqual([
             401,
-            { error: 'Invalid admin token' },
+            { error: authorization === undefined ? 'Sign in first' : 'Invalid admin token' },
           ]);
         }
       }

@@ -24,7 +24,7 @@ type MemoryEngineOptions = {
 export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   const now = options.now ?? (() => performance.now());
   const snapshots = new LRUCache<string, ServingSnapshot>({ max: SNAPSHOT_COUNT_MAX });
-  const windows = new LRUCache<string, number[]>({ max: RATE_WINDOW_COUNT_MAX });
+  const rates = createRateWindows(now, assertOpen);
   const news = createNews(assertOpen);
   let isClosed = false;
 
@@ -37,6 +37,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   return {
     ...checkIns.queue,
     ...createMemoryLabels(now, assertOpen),
+    ...rates.counter,
     ...createMemoryDeviceRates(now, assertOpen),
     ...news.port,
 
@@ -54,14 +55,6 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       return snapshots.get(channelName(appRef, channel));
     },
 
-    async countRequest(key, limit, windowMs) {
-      assertOpen();
-      const allowedAt = windows.get(key) ?? [];
-      const decision = countIn(allowedAt, limit, windowMs, now());
-      windows.set(key, allowedAt);
-      return decision;
-    },
-
     async isReachable() {
       return !isClosed;
     },
@@ -70,10 +63,30 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       isClosed = true;
       news.close();
       snapshots.clear();
-      windows.clear();
+      rates.clear();
       checkIns.close();
     },
   };
+}
+
+/** Sliding windows by key. */
+function createRateWindows(now: () => number, assertOpen: () => void) {
+  const windows = new LRUCache<string, number[]>({ max: RATE_WINDOW_COUNT_MAX });
+  const counter: Pick<Engine, 'countRequest' | 'forgetRequests'> = {
+    async countRequest(key, limit, windowMs) {
+      assertOpen();
+      const allowedAt = windows.get(key) ?? [];
+      const decision = countIn(allowedAt, limit, windowMs, now());
+      windows.set(key, allowedAt);
+      return decision;
+    },
+
+    async forgetRequests(key) {
+      assertOpen();
+      windows.delete(key);
+    },
+  };
+  return { counter, clear: () => windows.clear() };
 }
 
 /** What travels by pub/sub where there are several nodes. */

@@ -78,6 +78,10 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
       return { isAllowed: allowed === 1, waitMs };
     },
 
+    async forgetRequests(key) {
+      await connection.run(SCRIPTS.forgetRequests, keys.rate(key));
+    },
+
     isReachable: connection.isReachable,
 
     async close() {

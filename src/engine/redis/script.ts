@@ -10,6 +10,7 @@ export const SCRIPTS = {
   putSnapshot: load('put-snapshot'),
   announce: load('announce'),
   countRequest: load('count-request'),
+  forgetRequests: load('forget-requests'),
   settleDevices: load('settle-devices'),
   putLabels: load('put-labels'),
   appendCheckIns: load('append-check-ins'),

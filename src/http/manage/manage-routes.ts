@@ -1,7 +1,6 @@
 // The management API's routes (contract 4.1 to 4.4).
 
 import { isFailure } from '../../contract/failure.ts';
-import { parseVersion } from '../../domain/version.ts';
 import type { Caller } from '../../operations/authenticate-key.ts';
 import { controlServing } from '../../operations/control-serving.ts';
 import { listReleases } from '../../operations/list-releases.ts';
@@ -13,7 +12,12 @@ import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { readListQuery } from '../shape/list-query.ts';
 import { parseBody } from '../shape/parse-shape.ts';
-import { publishReleaseBody, servingControlBody } from '../shape/release-body.ts';
+import {
+  newReleaseOf,
+  publishReleaseBody,
+  servingCallOf,
+  servingControlBody,
+} from '../shape/release-body.ts';
 import { createGuard, type GuardDependencies } from './guard.ts';
 
 export type ManageDependencies = GuardDependencies & {
@@ -62,12 +66,7 @@ async function publish(
 ): Promise<Reply> {
   const body = await parseBody(exchange, publishReleaseBody);
   if (isFailure(body)) return failureReply(body);
-  const { rollout, ...release } = body;
-  const published = await publishRelease(ledger, spread, caller, {
-    ...release,
-    rolloutPct: rollout,
-    canonicalVersion: canonical(body.version),
-  });
+  const published = await publishRelease(ledger, spread, caller, newReleaseOf(body));
   return isFailure(published) ? failureReply(published) : jsonReply(201, { release: published });
 }
 
@@ -79,22 +78,7 @@ async function control(
 ): Promise<Reply> {
   const body = await parseBody(exchange, servingControlBody);
   if (isFailure(body)) return failureReply(body);
-  const { app, channel, version, rollout, status, targets } = body;
-  const controlled = await controlServing(
-    ledger,
-    spread,
-    caller,
-    { app, channel, canonicalVersion: canonical(version) },
-    {
-      ...(targets === undefined ? {} : { targets }),
-      ...(rollout === undefined ? {} : { rollout }),
-      ...(status === undefined ? {} : { status }),
-    },
-  );
+  const { name, change } = servingCallOf(body);
+  const controlled = await controlServing(ledger, spread, caller, name, change);
   return isFailure(controlled) ? failureReply(controlled) : jsonReply(200, { release: controlled });
-}
-
-/** The shape has checked that it parses. */
-function canonical(version: string): string {
-  return parseVersion(version)?.canonical ?? version;
 }

@@ -34,6 +34,37 @@ export const rolloutField = z.int().min(0).max(LIMIT.rolloutPctMax);
 
 export const statusField = z.enum(RELEASE_STATUSES);
 
+/** A whole number in a query, where everything is text. */
+export function wholeField(min: number, max: number, fallback: number) {
+  return z.coerce.number().int().min(min).max(max).default(fallback);
+}
+
+/** In lower case, as accounts are found by it. That it can be written to is for a person to see. */
+export const emailField = z
+  .string()
+  .transform((text) => text.trim().toLowerCase())
+  .refine(
+    (text) =>
+      /^[^\s@]+@[^\s@]+$/.test(text) && text.length <= LIMIT.emailLengthMax && isStorable(text),
+    'Must be an email address',
+  );
+
+/** A password that somebody chooses; the length is what makes it strong. */
+export const newPasswordField = z
+  .string()
+  .refine(
+    (text) => text.length >= LIMIT.passwordLengthMin,
+    `Must have at least ${LIMIT.passwordLengthMin} characters`,
+  )
+  .refine(
+    (text) => !isLongerThan(text, LIMIT.passwordLengthMax),
+    `Must have at most ${LIMIT.passwordLengthMax} characters`,
+  )
+  .refine((text) => text.isWellFormed(), 'Must not contain broken characters');
+
+/** A name that people see. */
+export const titleField = textField(LIMIT.nameLengthMax);
+
 /** Where an artifact lies. */
 export const urlField = textField(LIMIT.artifactUrlLengthMax).refine(
   isHttpUrl,

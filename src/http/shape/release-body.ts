@@ -4,6 +4,9 @@
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Artifact } from '../../contract/resource.ts';
+import type { ServingChange } from '../../domain/serving.ts';
+import { parseVersion } from '../../domain/version.ts';
+import type { NewRelease, ReleaseName } from '../../ports/ledger.ts';
 import {
   nameField,
   rolloutField,
@@ -52,3 +55,30 @@ export const servingControlBody = z
     ({ rollout, status, targets }) => [rollout, status, targets].some((part) => part !== undefined),
     'One of rollout, status or targets is required',
   );
+
+/** A checked body as the release to be published. */
+export function newReleaseOf(body: z.output<typeof publishReleaseBody>): NewRelease {
+  const { rollout, ...release } = body;
+  return { ...release, rolloutPct: rollout, canonicalVersion: canonicalOf(body.version) };
+}
+
+/** A checked body as the call it is: which release, and what of it changes. */
+export function servingCallOf(body: z.output<typeof servingControlBody>): {
+  readonly name: ReleaseName;
+  readonly change: ServingChange;
+} {
+  const { app, channel, version, rollout, status, targets } = body;
+  return {
+    name: { app, channel, canonicalVersion: canonicalOf(version) },
+    change: {
+      ...(targets === undefined ? {} : { targets }),
+      ...(rollout === undefined ? {} : { rollout }),
+      ...(status === undefined ? {} : { status }),
+    },
+  };
+}
+
+/** The one spelling of a version that the shape has checked. */
+export function canonicalOf(version: string): string {
+  return parseVersion(version)?.canonical ?? version;
+}

@@ -3,6 +3,7 @@
 import { fail, type Outcome } from '../../contract/failure.ts';
 import type { ApiKey } from '../../contract/resource.ts';
 import type { Actor, NewKey } from '../../ports/ledger.ts';
+import { actorText } from '../actor-text.ts';
 import { atomically } from '../atomically.ts';
 import type { Database } from '../database.ts';
 import { newId } from '../new-id.ts';
@@ -16,9 +17,9 @@ export function createKey(database: Database, key: NewKey, actor: Actor): Promis
     if (!(await organizationExists(sql, organizationId))) return fail('unknownOrganization');
     const id = newId('key');
     await sql.query(
-      `INSERT INTO api_keys (id, organization_id, name, prefix, secret_hash)
-       VALUES ($1, $2, $3, $4, $5)`,
-      [id, organizationId, name, prefix, secretHash],
+      `INSERT INTO api_keys (id, organization_id, name, prefix, secret_hash, created_by)
+       VALUES ($1, $2, $3, $4, $5, $6)`,
+      [id, organizationId, name, prefix, secretHash, actorText(actor)],
     );
     await insertAudit(sql, {
       organizationId,

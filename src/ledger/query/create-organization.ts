@@ -3,26 +3,23 @@
 import type { Organization } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/ledger.ts';
 import type { Database } from '../database.ts';
-import { newId } from '../new-id.ts';
-import { insertAudit } from './insert-audit.ts';
+import { insertOrganization } from './insert-organization.ts';
 
-/** One transaction: the organization and its first audit entry. Names need not be unique. */
+/** One transaction: the organization, its owner, if an account makes it, and its first audit entry. */
 export function createOrganization(
   database: Database,
   name: string,
   actor: Actor,
+  ownerAccountId: string | undefined,
 ): Promise<Organization> {
   return database.transaction(async (sql) => {
-    const id = newId('org');
-    await sql.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [id, name]);
-    await insertAudit(sql, {
-      organizationId: id,
-      actor,
-      action: 'organization.create',
-      subject: id,
-      before: null,
-      after: { name },
-    });
-    return { id, name };
+    const organization = await insertOrganization(sql, name, actor);
+    if (ownerAccountId !== undefined) {
+      await sql.query(
+        `INSERT INTO memberships (organization_id, account_id, role) VALUES ($1, $2, 'owner')`,
+        [organization.id, ownerAccountId],
+      );
+    }
+    return organization;
   });
 }

@@ -6,6 +6,12 @@ import type { Sql } from '../database.ts';
 
 export type AuditAction =
   | 'organization.create'
+  | 'organization.update'
+  | 'member.join'
+  | 'member.update'
+  | 'member.remove'
+  | 'invitation.create'
+  | 'invitation.revoke'
   | 'app.create'
   | 'channel.create'
   | 'channel.update'
@@ -25,7 +31,8 @@ export type NewAuditEntry = {
   readonly subject: string;
   /** Null when it did not exist. */
   readonly before: object | null;
-  readonly after: object;
+  /** Null when it exists no longer. */
+  readonly after: object | null;
 };
 
 /** In the transaction of the change, so that neither is ever without the other. */

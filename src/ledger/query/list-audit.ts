@@ -1,22 +1,52 @@
-// An organization's audit.
+// A page of an organization's audit.
 
 import { fail, type Outcome } from '../../contract/failure.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
+import type { AuditFilter, AuditPage } from '../../ports/console-ledger.ts';
 import type { Sql } from '../database.ts';
-import { isoText } from './iso-text.ts';
+import { AUDIT_COLUMNS } from './audit-columns.ts';
 import { organizationExists } from './organization-exists.ts';
+import { storableText } from './storable-text.ts';
 
-/** Newest first; entries of the same millisecond in the reverse of the order they were written in. */
+/** A time in milliseconds and an entry's id: where a page ends. */
+const CURSOR = /^(\d{1,16})-(\d{1,18})$/;
+
+/**
+ * Newest first; entries of the same time in the reverse of the order they were written in. One entry more
+ * than asked for tells whether there is another page. A cursor that is none begins at the newest.
+ */
 export async function listAudit(
   sql: Sql,
   organizationId: string,
-  limit: number,
-): Promise<Outcome<readonly AuditEntry[]>> {
+  filter: AuditFilter,
+): Promise<Outcome<AuditPage>> {
   if (!(await organizationExists(sql, organizationId))) return fail('unknownOrganization');
-  return sql.query<AuditEntry>(
-    `SELECT ${isoText('entry.at')} AS at, actor, action, subject, before, after
-     FROM audit_entries AS entry WHERE organization_id = $1
-     ORDER BY entry.at DESC, entry.id DESC LIMIT $2`,
-    [organizationId, limit],
+  const [, time, id] = CURSOR.exec(filter.before ?? '') ?? [];
+  const rows = await sql.query<AuditEntry & { cursor: string }>(
+    `SELECT ${AUDIT_COLUMNS}, (extract(epoch FROM entry.at) * 1000)::bigint || '-' || id AS cursor
+     FROM audit_entries AS entry
+     WHERE organization_id = $1
+       AND ($2::bigint IS NULL OR (entry.at, entry.id)
+         < (to_timestamp($2 / 1000.0)::timestamptz(3), $3::bigint))
+       AND ($4::text IS NULL OR strpos(lower(actor), lower($4)) > 0)
+       AND ($5::text IS NULL OR action = $5 OR starts_with(action, $5 || '.'))
+       AND ($6::text IS NULL OR strpos(lower(subject), lower($6)) > 0)
+     ORDER BY entry.at DESC, entry.id DESC LIMIT $7`,
+    [
+      organizationId,
+      time ?? null,
+      id ?? null,
+      orNull(filter.actor),
+      orNull(filter.action),
+      orNull(filter.subject),
+      filter.limit + 1,
+    ],
   );
+  const page = rows.slice(0, filter.limit);
+  const next = rows.length > filter.limit ? (page.at(-1)?.cursor ?? null) : null;
+  return { entries: page.map(({ cursor: _, ...entry }) => entry), next };
+}
+
+function orNull(text: string | undefined): string | null {
+  return text === undefined ? null : storableText(text);
 }

@@ -1,0 +1,154 @@
+// Apps, channels and releases, as people see and steer them.
+
+import { z } from 'zod';
+import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { isFreeRef, isRef } from '../../contract/ref.ts';
+import { UPDATE_MODES } from '../../contract/resource.ts';
+import type { Administer } from '../../operations/administer.ts';
+import { controlServing } from '../../operations/control-serving.ts';
+import { publishRelease } from '../../operations/publish-release.ts';
+import type { SpreadChange } from '../../operations/spread-change.ts';
+import type { ViewConsole } from '../../operations/view-console.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import { notesHtml } from '../format/notes-html.ts';
+import type { Route } from '../router.ts';
+import { nameField, rolloutField, titleField, versionField, wholeField } from '../shape/field.ts';
+import {
+  canonicalOf,
+  newReleaseOf,
+  publishReleaseBody,
+  servingCallOf,
+  servingControlBody,
+} from '../shape/release-body.ts';
+import type { ConsoleRoutes } from './console-route.ts';
+
+const REF_REASON = `Must be 1 to ${LIMIT.refLengthMax} letters, digits, dots, dashes or underscores`;
+const DEFAULT_CHANNELS = ['stable', 'beta'];
+/** Pages beyond this are empty in any case. */
+const PAGE_MAX = 1_000_000;
+
+const channelNameField = z.string().refine(isRef, REF_REASON);
+
+const orgQuery = z.object({ org: nameField });
+const appBody = z.strictObject({
+  org: nameField,
+  ref: z.string().refine(isFreeRef, REF_REASON),
+  name: titleField,
+  channels: z
+    .array(channelNameField)
+    .min(1)
+    .max(LIMIT.channelsPerCreateMax)
+    .refine((names) => new Set(names).size === names.length, 'Must not repeat a channel')
+    .default(DEFAULT_CHANNELS),
+});
+const newChannelBody = z.strictObject({ app: nameField, name: channelNameField });
+const channelBody = z
+  .strictObject({
+    app: nameField,
+    name: nameField,
+    minimumSupportedVersion: versionField.nullable().optional(),
+    defaultRollout: rolloutField.optional(),
+    updateMode: z.enum(UPDATE_MODES).optional(),
+  })
+  .refine(
+    (body) => Object.values(body).filter((value) => value !== undefined).length > 2,
+    'One of minimumSupportedVersion, defaultRollout or updateMode is required',
+  );
+const appQuery = z.object({ app: nameField });
+const channelQuery = z.object({ app: nameField, channel: nameField });
+const releasesQuery = channelQuery.extend({
+  page: wholeField(1, PAGE_MAX, 1),
+  perPage: wholeField(1, LIMIT.perPageMax, LIMIT.perPageDefault),
+});
+const releaseQuery = channelQuery.extend({ version: versionField });
+
+export type AppDependencies = {
+  readonly administer: Administer;
+  readonly view: ViewConsole;
+  readonly ledger: Ledger;
+  readonly spread: SpreadChange;
+};
+
+/** The routes about apps and what is in them. */
+export function appRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): readonly Route[] {
+  const { administer, view } = dependencies;
+  return [
+    routes.onOrganization(
+      { method: 'GET', path: 'apps', role: 'viewer', shape: orgQuery },
+      async ({ organizationId }) => ({ apps: await view.listApps(organizationId, Date.now()) }),
+    ),
+    routes.onOrganization(
+      { method: 'POST', path: 'apps', role: 'owner', shape: appBody, status: 201 },
+      ({ organizationId, actor }, { org: _, ...app }) =>
+        administer.createApp({ ...app, organizationId }, actor),
+    ),
+    routes.onApp({ method: 'GET', path: 'labels', role: 'viewer', shape: appQuery }, ({ app }) =>
+      view.countLabels(app),
+    ),
+    ...channelRoutes(routes, dependencies),
+    ...releaseRoutes(routes, dependencies),
+  ];
+}
+
+function channelRoutes(
+  routes: ConsoleRoutes,
+  { administer, view }: AppDependencies,
+): readonly Route[] {
+  return [
+    routes.onApp(
+      { method: 'POST', path: 'channels', role: 'owner', shape: newChannelBody, status: 201 },
+      ({ app, actor }, { name }) => administer.createChannel(app.id, name, actor),
+    ),
+    routes.onApp(
+      { method: 'PATCH', path: 'channels', role: 'owner', shape: channelBody },
+      ({ app, actor }, { app: _, name, ...change }) =>
+        administer.updateChannel(app.id, name, change, actor),
+    ),
+    routes.onApp(
+      { method: 'GET', path: 'channel', role: 'viewer', shape: channelQuery },
+      ({ app }, { channel }) => view.readChannel(app, channel, Date.now()),
+    ),
+  ];
+}
+
+function releaseRoutes(
+  routes: ConsoleRoutes,
+  { view, ledger, spread }: AppDependencies,
+): readonly Route[] {
+  const path = 'releases';
+  return [
+    routes.onApp(
+      { method: 'GET', path, role: 'viewer', shape: releasesQuery },
+      ({ app }, { channel, page, perPage }) => view.listReleases(app, channel, page, perPage),
+    ),
+    routes.onApp(
+      { method: 'GET', path: 'release', role: 'viewer', shape: releaseQuery },
+      async ({ app }, { channel, version }) => {
+        const found = await view.readRelease(app, channel, canonicalOf(version));
+        if (isFailure(found)) return found;
+        return {
+          ...found,
+          release: { ...found.release, notesHtml: notesHtml(found.release.notes) },
+        };
+      },
+    ),
+    routes.onApp(
+      { method: 'POST', path, role: 'publisher', shape: publishReleaseBody, status: 201 },
+      async (place, body) =>
+        asRelease(await publishRelease(ledger, spread, place, newReleaseOf(body))),
+    ),
+    routes.onApp(
+      { method: 'PATCH', path, role: 'publisher', shape: servingControlBody },
+      async (place, body) => {
+        const { name, change } = servingCallOf(body);
+        return asRelease(await controlServing(ledger, spread, place, name, change));
+      },
+    ),
+  ];
+}
+
+/** As the management API answers it. */
+function asRelease<Value>(release: Outcome<Value>): Outcome<unknown> {
+  return isFailure(release) ? release : { release };
+}

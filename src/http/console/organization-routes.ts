@@ -1,0 +1,130 @@
+// Organizations, their members, invitations, keys and audit.
+
+import { z } from 'zod';
+import { isFailure } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { ROLES } from '../../contract/resource.ts';
+import type { Administer } from '../../operations/administer.ts';
+import type { Members } from '../../operations/members.ts';
+import type { ViewConsole } from '../../operations/view-console.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Route } from '../router.ts';
+import { emailField, nameField, textField, titleField, wholeField } from '../shape/field.ts';
+import type { ConsoleRoutes } from './console-route.ts';
+import { originOf } from './own-origin.ts';
+
+const roleField = z.enum(ROLES);
+const filterField = textField(1024, 0)
+  .optional()
+  .transform((text) => text || undefined);
+
+const orgQuery = z.object({ org: nameField });
+const newOrganizationBody = z.strictObject({ name: titleField });
+const organizationBody = z.strictObject({ org: nameField, name: titleField });
+const memberBody = z.strictObject({ org: nameField, account: nameField, role: roleField });
+const formerMemberBody = z.strictObject({ org: nameField, account: nameField });
+const invitationBody = z.strictObject({ org: nameField, email: emailField, role: roleField });
+const keyBody = z.strictObject({ org: nameField, name: titleField });
+const auditQuery = z.object({
+  org: nameField,
+  actor: filterField,
+  action: filterField,
+  subject: filterField,
+  before: filterField,
+  limit: wholeField(1, LIMIT.auditEntriesMax, LIMIT.auditEntriesDefault),
+});
+
+export type OrganizationDependencies = {
+  readonly administer: Administer;
+  readonly members: Members;
+  readonly view: ViewConsole;
+  readonly publicUrl: string | undefined;
+};
+
+/** The routes about organizations and who belongs to them. */
+export function organizationRoutes(
+  routes: ConsoleRoutes,
+  dependencies: OrganizationDependencies,
+): readonly Route[] {
+  const { administer, members } = dependencies;
+  return [
+    routes.onVisitor(
+      { method: 'POST', path: 'organizations', shape: newOrganizationBody, status: 201 },
+      ({ actor, session }, { name }) =>
+        administer.createOrganization(name, actor, session?.account.id),
+    ),
+    routes.onOrganization(
+      { method: 'PATCH', path: 'organizations', role: 'owner', shape: organizationBody },
+      ({ organizationId, actor }, { name }) => members.rename(organizationId, name, actor),
+    ),
+    ...memberRoutes(routes, dependencies),
+    ...keyRoutes(routes, dependencies),
+  ];
+}
+
+function memberRoutes(
+  routes: ConsoleRoutes,
+  { members, publicUrl }: OrganizationDependencies,
+): readonly Route[] {
+  return [
+    routes.onOrganization(
+      { method: 'GET', path: 'members', role: 'viewer', shape: orgQuery },
+      ({ organizationId }) => members.list(organizationId),
+    ),
+    routes.onOrganization(
+      { method: 'PATCH', path: 'members', role: 'owner', shape: memberBody },
+      ({ organizationId, actor }, { account, role }) =>
+        members.change(organizationId, account, role, actor),
+    ),
+    routes.onOrganization(
+      { method: 'DELETE', path: 'members', role: 'owner', shape: formerMemberBody },
+      ({ organizationId, actor }, { account }) =>
+        members.change(organizationId, account, undefined, actor),
+    ),
+    routes.onOrganization(
+      {
+        method: 'POST',
+        path: 'invitations',
+        role: 'owner',
+        shape: invitationBody,
+        status: 201,
+      },
+      async ({ organizationId, actor }, { email, role }, exchange) => {
+        const invited = await members.invite(organizationId, email, role, actor);
+        if (isFailure(invited)) return invited;
+        const { id, token, expiresAt } = invited;
+        return { id, url: invitationUrl(publicUrl, exchange, token), expiresAt };
+      },
+    ),
+    routes.onSubject('invitation', 'invitations/:id/revoke', 'owner', ({ actor }, id) =>
+      members.revoke(id, actor),
+    ),
+  ];
+}
+
+function keyRoutes(
+  routes: ConsoleRoutes,
+  { administer, view }: OrganizationDependencies,
+): readonly Route[] {
+  return [
+    routes.onOrganization(
+      { method: 'GET', path: 'keys', role: 'viewer', shape: orgQuery },
+      async ({ organizationId }) => ({ keys: await view.listKeys(organizationId) }),
+    ),
+    routes.onOrganization(
+      { method: 'POST', path: 'keys', role: 'owner', shape: keyBody, status: 201 },
+      ({ organizationId, actor }, { name }) => administer.createKey(organizationId, name, actor),
+    ),
+    routes.onSubject('key', 'keys/:id/revoke', 'owner', ({ actor }, id) =>
+      administer.revokeKey(id, actor),
+    ),
+    routes.onOrganization(
+      { method: 'GET', path: 'audit', role: 'viewer', shape: auditQuery },
+      ({ organizationId }, { org: _, ...filter }) => view.listAudit(organizationId, filter),
+    ),
+  ];
+}
+
+function invitationUrl(publicUrl: string | undefined, exchange: Exchange, token: string): string {
+  return `${publicUrl ?? originOf(exchange)}/console/invitation/${token}`;
+}

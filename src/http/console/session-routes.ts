@@ -1,0 +1,189 @@
+// Coming and going: the first account, signing in and out, passwords, accepting an invitation.
+
+import { z } from 'zod';
+import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { Accounts, Session, SignedIn } from '../../operations/accounts.ts';
+import type { Members } from '../../operations/members.ts';
+import { clientAddress } from '../device/client-address.ts';
+import type { Exchange, Handler } from '../exchange.ts';
+import { failureReply, jsonReply, type Reply } from '../reply.ts';
+import type { Route } from '../router.ts';
+import { emailField, newPasswordField, textField, titleField } from '../shape/field.ts';
+import { parseBody } from '../shape/parse-shape.ts';
+import { type Admit, unstored } from './admit.ts';
+import { parseQuery } from './console-route.ts';
+import { isOwnOrigin } from './own-origin.ts';
+import { sessionCookie, setSessionCookie } from './session-cookie.ts';
+
+export type SessionDependencies = {
+  readonly accounts: Accounts;
+  readonly members: Members;
+  readonly admit: Admit;
+  readonly publicUrl: string | undefined;
+  readonly trustProxy: number;
+};
+
+const BODY_BYTES_MAX = 16 * 1024;
+
+const secretField = textField(LIMIT.nameLengthMax);
+const presentPasswordField = textField(LIMIT.passwordLengthMax);
+
+const setUpBody = z.strictObject({
+  token: textField(1024),
+  email: emailField,
+  name: titleField,
+  password: newPasswordField,
+  organization: titleField,
+});
+const signInBody = z.strictObject({ email: emailField, password: presentPasswordField });
+const passwordBody = z.strictObject({ current: presentPasswordField, next: newPasswordField });
+const invitationQuery = z.object({ token: secretField });
+const invitationBody = z.strictObject({
+  token: secretField,
+  name: titleField,
+  password: newPasswordField,
+});
+
+/** The routes that make and end sessions. */
+export function sessionRoutes(dependencies: SessionDependencies): readonly Route[] {
+  const { accounts, members } = dependencies;
+  const open = createOpen(dependencies);
+  const addressOf = (exchange: Exchange) => addressIn(exchange, dependencies.trustProxy);
+  return [
+    { method: 'GET', path: '/console/api/session', handler: readSession(dependencies) },
+    open('setup', 201, setUpBody, (body, exchange) => accounts.setUp(body, addressOf(exchange))),
+    open('session', 200, signInBody, (body, exchange) =>
+      accounts.signIn(body, addressOf(exchange), sessionCookie(exchange)),
+    ),
+    open('invitation', 201, invitationBody, (body, exchange) =>
+      members.accept(body, addressOf(exchange)),
+    ),
+    {
+      method: 'GET',
+      path: '/console/api/invitation',
+      handler: async (exchange) => {
+        const query = parseQuery(exchange, invitationQuery);
+        const found = isFailure(query)
+          ? query
+          : await members.readInvitation(query.token, addressOf(exchange));
+        if (isFailure(found)) return unstored(failureReply(found));
+        const { organization, role, email } = found;
+        return unstored(jsonReply(200, { organization, role, email }));
+      },
+    },
+    ...endRoutes(dependencies),
+    {
+      method: 'POST',
+      path: '/console/api/password',
+      bodyBytesMax: BODY_BYTES_MAX,
+      handler: ofSession(dependencies, async (session, exchange) => {
+        const body = await parseBody(exchange, passwordBody);
+        if (isFailure(body)) return body;
+        const address = addressOf(exchange);
+        return accounts.changePassword(session, body.current, body.next, address);
+      }),
+    },
+  ];
+}
+
+function endRoutes(dependencies: SessionDependencies): readonly Route[] {
+  const { accounts, publicUrl } = dependencies;
+  const end =
+    (handler: Handler): Handler =>
+    async (exchange) => {
+      const reply = await handler(exchange);
+      const cookie = setSessionCookie(undefined, isSecure(publicUrl));
+      return reply.status === 200
+        ? { ...reply, headers: [...(reply.headers ?? []), cookie] }
+        : reply;
+    };
+  return [
+    {
+      method: 'DELETE',
+      path: '/console/api/session',
+      handler: end(
+        ofSession(dependencies, async (session) => {
+          await accounts.signOut(session);
+          return undefined;
+        }),
+      ),
+    },
+    {
+      method: 'DELETE',
+      path: '/console/api/sessions',
+      handler: end(
+        ofSession(dependencies, async (session) => {
+          await accounts.signOutEverywhere(session);
+          return undefined;
+        }),
+      ),
+    },
+  ];
+}
+
+/** Work of a person with a session; the admin token is nobody's session. It answers `{}`, or its refusal. */
+function ofSession(
+  { admit }: SessionDependencies,
+  work: (session: Session, exchange: Exchange) => Promise<Failure | undefined>,
+): Handler {
+  return admit(async (exchange, { session }) => {
+    if (session === undefined) return fail('signedOut');
+    const outcome = await work(session, exchange);
+    return outcome === undefined ? {} : outcome;
+  });
+}
+
+/**
+ * A POST of somebody who has no session yet, and gets one. Also such a page must be this service's: another
+ * site must not sign people in as somebody else. What is no browser sends neither origin nor cookie.
+ */
+function createOpen({ accounts, publicUrl }: SessionDependencies) {
+  return <Shape extends z.ZodType>(
+    path: string,
+    status: number,
+    shape: Shape,
+    work: (body: z.output<Shape>, exchange: Exchange) => Promise<Outcome<SignedIn>>,
+  ): Route => ({
+    method: 'POST',
+    path: `/console/api/${path}`,
+    bodyBytesMax: BODY_BYTES_MAX,
+    handler: async (exchange): Promise<Reply> => {
+      const isBrowser = exchange.headers.has('origin') || sessionCookie(exchange) !== undefined;
+      if (isBrowser && !isOwnOrigin(exchange, publicUrl)) {
+        return unstored(failureReply(fail('originNotAllowed')));
+      }
+      const body = await parseBody(exchange, shape);
+      const signedIn = isFailure(body) ? body : await work(body, exchange);
+      if (isFailure(signedIn)) return unstored(failureReply(signedIn));
+      const { account, token } = signedIn;
+      const reply = unstored(jsonReply(status, await describeSession(accounts, account)));
+      const cookie = setSessionCookie(token, isSecure(publicUrl));
+      return { ...reply, headers: [...(reply.headers ?? []), cookie] };
+    },
+  });
+}
+
+/** Who calls, for a page that begins: never a 401. The admin token has all organizations, and no account. */
+function readSession({ accounts, admit }: SessionDependencies): Handler {
+  const known = admit(async (_, { session }) => describeSession(accounts, session?.account));
+  return async (exchange) => {
+    const reply = await known(exchange);
+    if (reply.status !== 401 || exchange.headers.has('authorization')) return reply;
+    const state = (await accounts.awaitSetUp()) ? 'setup' : 'signedOut';
+    return unstored(jsonReply(200, { state }));
+  };
+}
+
+async function describeSession(accounts: Accounts, account: SignedIn['account'] | undefined) {
+  const memberships = await accounts.listMemberships(account?.id);
+  return { state: 'signedIn', account, memberships };
+}
+
+function addressIn({ remoteAddress, headers }: Exchange, trustProxy: number): string {
+  return clientAddress(remoteAddress, headers.get('x-forwarded-for') ?? '', trustProxy);
+}
+
+function isSecure(publicUrl: string | undefined): boolean {
+  return publicUrl?.startsWith('https:') === true;
+}

@@ -1,0 +1,33 @@
+// Whose session it is.
+
+import type { StoredAccount } from '../../ports/account-ledger.ts';
+import type { Sql } from '../database.ts';
+
+/**
+ * One read; that the session was used is written once a minute at most. Whoever signs out meanwhile has
+ * ended the session: the write finds nothing then.
+ */
+export async function findSession(
+  sql: Sql,
+  tokenHash: string,
+  now: string,
+  idleSince: string,
+): Promise<StoredAccount | undefined> {
+  const rows = await sql.query<StoredAccount & { isStale: boolean }>(
+    `SELECT accounts.id, email, name, password_hash AS "passwordHash",
+       last_seen_at <= $2::timestamptz - interval '1 minute' AS "isStale"
+     FROM sessions JOIN accounts ON accounts.id = sessions.account_id
+     WHERE token_hash = $1 AND expires_at > $2::timestamptz AND last_seen_at > $3::timestamptz`,
+    [tokenHash, now, idleSince],
+  );
+  const [found] = rows;
+  if (found === undefined) return undefined;
+  const { isStale, ...account } = found;
+  if (isStale) {
+    await sql.query('UPDATE sessions SET last_seen_at = $2::timestamptz WHERE token_hash = $1', [
+      tokenHash,
+      now,
+    ]);
+  }
+  return account;
+}

@@ -1,0 +1,18 @@
+// A new account's row.
+
+import type { Account } from '../../contract/resource.ts';
+import type { NewAccount } from '../../ports/account-ledger.ts';
+import type { Sql } from '../database.ts';
+import { newId } from '../new-id.ts';
+
+/** Undefined when the email has an account. Waits for a transaction that is just inserting the same one. */
+export async function insertAccount(sql: Sql, account: NewAccount): Promise<Account | undefined> {
+  const { email, name, passwordHash } = account;
+  const id = newId('acc');
+  const rows = await sql.query(
+    `INSERT INTO accounts (id, email, name, password_hash) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (email) DO NOTHING RETURNING id`,
+    [id, email, name, passwordHash],
+  );
+  return rows.length === 0 ? undefined : { id, email, name };
+}

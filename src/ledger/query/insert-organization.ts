@@ -1,0 +1,26 @@
+// A new organization's row, with its first audit entry.
+
+import type { Organization } from '../../contract/resource.ts';
+import type { Actor } from '../../ports/ledger.ts';
+import type { Sql } from '../database.ts';
+import { newId } from '../new-id.ts';
+import { insertAudit } from './insert-audit.ts';
+
+/** In the caller's transaction. Names need not be unique. */
+export async function insertOrganization(
+  sql: Sql,
+  name: string,
+  actor: Actor,
+): Promise<Organization> {
+  const id = newId('org');
+  await sql.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [id, name]);
+  await insertAudit(sql, {
+    organizationId: id,
+    actor,
+    action: 'organization.create',
+    subject: id,
+    before: null,
+    after: { name },
+  });
+  return { id, name };
+}

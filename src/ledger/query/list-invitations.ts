@@ -1,0 +1,20 @@
+// The invitations of an organization that can still be used.
+
+import { LIMIT } from '../../contract/limit.ts';
+import type { Invitation } from '../../contract/resource.ts';
+import type { Sql } from '../database.ts';
+import { INVITATION_COLUMNS, IS_OPEN } from './invitation-columns.ts';
+
+/** One read, newest first. */
+export function listInvitations(
+  sql: Sql,
+  organizationId: string,
+  now: string,
+): Promise<readonly Invitation[]> {
+  return sql.query<Invitation>(
+    `SELECT ${INVITATION_COLUMNS} FROM invitations
+     WHERE organization_id = $2 AND ${IS_OPEN}
+     ORDER BY created_at DESC, id DESC LIMIT ${LIMIT.invitationsMax}`,
+    [now, organizationId],
+  );
+}

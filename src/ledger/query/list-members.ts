@@ -1,0 +1,19 @@
+// Who belongs to an organization.
+
+import { LIMIT } from '../../contract/limit.ts';
+import type { Member } from '../../contract/resource.ts';
+import type { Sql } from '../database.ts';
+import { MEMBER_COLUMNS } from './member-columns.ts';
+
+/** One read: owners first, then by name. */
+export function listMembers(sql: Sql, organizationId: string): Promise<readonly Member[]> {
+  return sql.query<Member>(
+    `SELECT ${MEMBER_COLUMNS}
+     FROM memberships JOIN accounts ON accounts.id = memberships.account_id
+     WHERE memberships.organization_id = $1
+     ORDER BY array_position(ARRAY['owner', 'publisher', 'viewer'], memberships.role::text),
+       accounts.name, accounts.email
+     LIMIT ${LIMIT.membersShownMax}`,
+    [organizationId],
+  );
+}

@@ -1,0 +1,14 @@
+// When keys were last used.
+
+import type { KeyUse } from '../../ports/console-ledger.ts';
+import type { Sql } from '../database.ts';
+
+/** One statement; several nodes may tell of the same key, and the latest time stays. */
+export async function recordKeyUses(sql: Sql, uses: readonly KeyUse[]): Promise<void> {
+  if (uses.length === 0) return;
+  await sql.query(
+    `UPDATE api_keys SET last_used_at = greatest(last_used_at, use.at)
+     FROM unnest($1::text[], $2::timestamptz[]) AS use (id, at) WHERE api_keys.id = use.id`,
+    [uses.map(({ id }) => id), uses.map(({ at }) => at)],
+  );
+}

@@ -1,0 +1,33 @@
+// Another name for an organization.
+
+import { fail, type Outcome } from '../../contract/failure.ts';
+import type { Organization } from '../../contract/resource.ts';
+import type { Actor } from '../../ports/ledger.ts';
+import { atomically } from '../atomically.ts';
+import type { Database } from '../database.ts';
+import { insertAudit } from './insert-audit.ts';
+import { lockOrganization } from './lock-organization.ts';
+
+/** One transaction under the organization's lock; the name that it has already is not audited. */
+export function renameOrganization(
+  database: Database,
+  id: string,
+  name: string,
+  actor: Actor,
+): Promise<Outcome<Organization>> {
+  return atomically(database, async (sql) => {
+    const before = await lockOrganization(sql, id);
+    if (before === undefined) return fail('unknownOrganization');
+    if (before.name === name) return before;
+    await sql.query('UPDATE organizations SET name = $2 WHERE id = $1', [id, name]);
+    await insertAudit(sql, {
+      organizationId: id,
+      actor,
+      action: 'organization.update',
+      subject: id,
+      before: { name: before.name },
+      after: { name },
+    });
+    return { id, name };
+  });
+}

@@ -1,0 +1,31 @@
+// The part of the ledger in SQL that the console reads: each method is one file of query/.
+
+import type { ConsoleLedger } from '../ports/console-ledger.ts';
+import type { Database } from './database.ts';
+import { countLabels } from './query/count-labels.ts';
+import { countSeen } from './query/count-seen.ts';
+import { listAppOverviews } from './query/list-app-overviews.ts';
+import { listChannelReleases } from './query/list-channel-releases.ts';
+import { listKeys } from './query/list-keys.ts';
+import { readAdoptionSteps } from './query/read-adoption-steps.ts';
+import { readChannel } from './query/read-channel.ts';
+import { readReleaseDetail } from './query/read-release-detail.ts';
+import { recordKeyUses } from './query/record-key-uses.ts';
+
+/** See `createSqlLedger`. */
+export function createSqlConsoleLedger(database: Database): ConsoleLedger {
+  return {
+    listKeys: (organizationId) => listKeys(database, organizationId),
+    recordKeyUses: (uses) => recordKeyUses(database, uses),
+    listAppOverviews: (organizationId, seenSince) =>
+      listAppOverviews(database, organizationId, seenSince),
+    readChannel: (app, name) => readChannel(database, app, name),
+    countSeen: (appId, channel, since) => countSeen(database, appId, channel, since),
+    listChannelReleases: (appId, channel, page, perPage) =>
+      listChannelReleases(database, appId, channel, page, perPage),
+    readReleaseDetail: (app, channel, canonicalVersion) =>
+      readReleaseDetail(database, app, channel, canonicalVersion),
+    countLabels: (appId) => countLabels(database, appId),
+    readAdoptionSteps: (appId, filter) => readAdoptionSteps(database, appId, filter),
+  };
+}

@@ -1,0 +1,257 @@
+// The rules of the part of the ledger that keeps people.
+
+import { expect, test } from 'vitest';
+import { fail } from '../../src/contract/failure.ts';
+import type { Role } from '../../src/contract/resource.ts';
+import type { StoredAccount } from '../../src/ports/account-ledger.ts';
+import type { Actor, Ledger } from '../../src/ports/ledger.ts';
+import { iso, START } from './fleet-fixture.ts';
+import { createTenant, expectValue, OPERATOR, type TestTenant } from './ledger-fixture.ts';
+
+const UNKNOWN_NAMES = ['nobody', '', 'nul\u0000', "quote'--", '\ud800', 'x'.repeat(10_000)];
+const NOW = iso(START);
+const LATER = iso(START + 86_400_000);
+const EARLIER = iso(START - 86_400_000);
+const PERSON: Actor = { kind: 'account', name: 'owner@example.com' };
+
+let count = 0;
+const unique = (name: string): string => `${name}-${++count}-${process.pid}`;
+
+export function describeAccounts(subject: { readonly ledger: Ledger }): void {
+  function newAccount(email = `${unique('person')}@example.com`) {
+    return { email, name: 'A Person', passwordHash: `hash of ${email}` };
+  }
+
+  /** A member, by an invitation as any other. */
+  async function join(
+    { organizationId }: Pick<TestTenant, 'organizationId'>,
+    role: Role,
+    account = newAccount(),
+  ): Promise<StoredAccount> {
+    const { ledger } = subject;
+    const tokenHash = unique('token');
+    const { email } = account;
+    const invitation = { organizationId, tokenHash, email, role, at: NOW, expiresAt: LATER };
+    expectValue(await ledger.createInvitation(invitation, OPERATOR));
+    const isNew = (await ledger.findAccount(email)) === undefined;
+    const joined = await ledger.acceptInvitation(tokenHash, { ...account, isNew }, NOW);
+    return { ...expectValue(joined), passwordHash: account.passwordHash };
+  }
+
+  async function open(account: StoredAccount, at = NOW, expiresAt = LATER): Promise<string> {
+    const tokenHash = unique('session');
+    const session = { tokenHash, at, expiresAt };
+    expect(await subject.ledger.openSession(account.id, account.passwordHash, session)).toBe(true);
+    return tokenHash;
+  }
+
+  test('the first account owns a new organization and every other; of several at once one is first', async () => {
+    const { ledger } = subject;
+    const tenant = await createTenant(ledger);
+    expect(await ledger.hasAccounts()).toBe(false);
+    const outcomes = await Promise.all(
+      Array.from({ length: 4 }, () => ledger.createFirstAccount(newAccount(), 'First')),
+    );
+    const made = outcomes.filter((outcome) => 'id' in outcome);
+    expect(made).toHaveLength(1);
+    expect(outcomes.filter((outcome) => 'failure' in outcome)).toEqual(
+      Array(3).fill(fail('alreadySetUp')),
+    );
+    expect(await ledger.hasAccounts()).toBe(true);
+    const { id } = expectValue(made[0] ?? fail('internal'));
+    const memberships = await ledger.listMemberships(id);
+    const organizations = memberships.map(({ organization }) => organization.id);
+    expect(organizations).toContain(tenant.organizationId);
+    expect(memberships.map(({ organization }) => organization.name)).toContain('First');
+    expect(new Set(memberships.map(({ role }) => role))).toEqual(new Set(['owner']));
+  });
+
+  test('a session is found until it expires, idles too long, or ends; using it keeps it', async () => {
+    const { ledger } = subject;
+    const account = await join(await createTenant(ledger), 'viewer');
+    const { passwordHash: _, ...shown } = account;
+    const token = await open(account);
+    expect(await ledger.findSession(token, NOW, EARLIER)).toMatchObject(shown);
+    expect(await ledger.findSession(token, LATER, EARLIER)).toBeUndefined();
+    expect(await ledger.findSession(token, NOW, NOW)).toBeUndefined();
+    const used = iso(START + 60_000);
+    expect(await ledger.findSession(token, used, EARLIER)).toMatchObject(shown);
+    expect(await ledger.findSession(token, used, NOW)).toMatchObject(shown);
+    await ledger.endSession(token);
+    await ledger.endSession(token);
+    expect(await ledger.findSession(token, NOW, EARLIER)).toBeUndefined();
+    for (const name of ['nobody', '', "quote'--"]) {
+      expect(await ledger.findSession(name, NOW, EARLIER)).toBeUndefined();
+    }
+  });
+
+  test('no session begins with a password that was changed, and others end with the change', async () => {
+    const { ledger } = subject;
+    const account = await join(await createTenant(ledger), 'viewer');
+    const [kept, other] = [await open(account), await open(account)];
+    const session = { tokenHash: unique('session'), at: NOW, expiresAt: LATER };
+    expect(await ledger.changePassword(account.id, 'wrong', 'new', kept)).toBe(false);
+    expect(await ledger.changePassword(account.id, account.passwordHash, 'new', kept)).toBe(true);
+    expect(await ledger.findSession(kept, NOW, EARLIER)).toBeDefined();
+    expect(await ledger.findSession(other, NOW, EARLIER)).toBeUndefined();
+    expect(await ledger.openSession(account.id, account.passwordHash, session)).toBe(false);
+    await ledger.endSessions(account.id, undefined);
+    expect(await ledger.findSession(kept, NOW, EARLIER)).toBeUndefined();
+  });
+
+  test('an account has a bounded number of sessions, and expired ones go first', async () => {
+    const { ledger } = subject;
+    const account = await join(await createTenant(ledger), 'viewer');
+    const tokens: string[] = [];
+    for (let index = 0; index < 22; index++) tokens.push(await open(account, iso(START + index)));
+    const found = await Promise.all(tokens.map((each) => ledger.findSession(each, NOW, EARLIER)));
+    expect(found.filter((each) => each !== undefined)).toHaveLength(20);
+    expect(found.slice(0, 2)).toEqual([undefined, undefined]);
+  });
+
+  test('what is in no organization of the account is unknown; the operator owns everything', async () => {
+    const { ledger } = subject;
+    const [mine, theirs] = [await createTenant(ledger), await createTenant(ledger)];
+    const { id } = await join(mine, 'publisher');
+    const organizationId = mine.organizationId;
+    const key = { organizationId, name: 'k', prefix: unique('p'), secretHash: 'h' };
+    const keyId = expectValue(await ledger.createKey(key, PERSON)).id;
+    const standing = { organizationId, role: 'publisher' };
+    const targets = [
+      { kind: 'organization', id: organizationId },
+      { kind: 'key', id: keyId },
+    ] as const;
+    for (const target of targets) {
+      expect(await ledger.findStanding(id, target)).toEqual(standing);
+      expect(await ledger.findStanding(undefined, target)).toEqual({ ...standing, role: 'owner' });
+    }
+    for (const app of [mine.app, mine.appId]) {
+      expect(await ledger.findAppStanding(id, app)).toMatchObject({
+        ...standing,
+        app: { id: mine.appId, ref: mine.app },
+      });
+    }
+    const foreign = { kind: 'organization', id: theirs.organizationId } as const;
+    expect(await ledger.findStanding(id, foreign)).toEqual(fail('unknownOrganization'));
+    for (const name of [theirs.app, theirs.appId, ...UNKNOWN_NAMES]) {
+      expect(await ledger.findAppStanding(id, name)).toEqual(fail('unknownApp'));
+    }
+    for (const name of UNKNOWN_NAMES) {
+      expect(await ledger.findStanding(undefined, { kind: 'key', id: name })).toEqual(
+        fail('unknownKey'),
+      );
+      const invitation = { kind: 'invitation', id: name } as const;
+      expect(await ledger.findStanding(id, invitation)).toEqual(fail('unknownInvitation'));
+      expect(await ledger.findAccount(name)).toBeUndefined();
+    }
+  });
+
+  test('an organization keeps an owner, whatever happens at once', async () => {
+    const { ledger } = subject;
+    const tenant = await createTenant(ledger);
+    const org = tenant.organizationId;
+    const owners = [await join(tenant, 'owner'), await join(tenant, 'owner')];
+    const outcomes = await Promise.all(
+      owners.map(({ id }, index) =>
+        ledger.changeMember(org, id, index === 0 ? 'viewer' : undefined, PERSON),
+      ),
+    );
+    expect(outcomes.filter((outcome) => 'failure' in outcome)).toEqual([fail('lastOwner')]);
+    expect((await ledger.listMembers(org)).filter(({ role }) => role === 'owner')).toHaveLength(1);
+    for (const name of UNKNOWN_NAMES) {
+      expect(await ledger.changeMember(org, name, 'viewer', PERSON)).toEqual(fail('unknownMember'));
+      expect(await ledger.changeMember(name, owners[0]?.id ?? '', 'viewer', PERSON)).toEqual(
+        fail('unknownOrganization'),
+      );
+    }
+  });
+
+  test('members are listed with their roles, owners first, and every change is audited once', async () => {
+    const { ledger } = subject;
+    const tenant = await createTenant(ledger);
+    const org = tenant.organizationId;
+    const viewer = await join(tenant, 'viewer');
+    const owner = await join(tenant, 'owner');
+    await ledger.changeMember(org, viewer.id, 'publisher', PERSON);
+    await ledger.changeMember(org, viewer.id, 'publisher', PERSON);
+    expect((await ledger.listMembers(org)).map(({ account, role }) => [account.id, role])).toEqual([
+      [owner.id, 'owner'],
+      [viewer.id, 'publisher'],
+    ]);
+    await ledger.changeMember(org, viewer.id, undefined, PERSON);
+    await ledger.renameOrganization(org, 'Renamed', PERSON);
+    await ledger.renameOrganization(org, 'Renamed', PERSON);
+    const page = expectValue(await ledger.listAudit(org, { limit: 4 }));
+    const told = page.entries.map(({ actor, action, before, after }) => [
+      actor,
+      action,
+      before,
+      after,
+    ]);
+    expect(told.slice(0, 3)).toEqual([
+      [
+        'account:owner@example.com',
+        'organization.update',
+        { name: `Org of ${tenant.app}` },
+        { name: 'Renamed' },
+      ],
+      ['account:owner@example.com', 'member.remove', { role: 'publisher' }, null],
+      ['account:owner@example.com', 'member.update', { role: 'viewer' }, { role: 'publisher' }],
+    ]);
+  });
+
+  test('an invitation works once, until it expires, for its own email; nobody loses a role by it', async () => {
+    const { ledger } = subject;
+    const tenant = await createTenant(ledger);
+    const { organizationId } = tenant;
+    const account = newAccount();
+    const invite = async (role: Role, email = account.email) => {
+      const tokenHash = unique('token');
+      const invitation = { organizationId, tokenHash, email, role, at: NOW, expiresAt: LATER };
+      const { id } = expectValue(await ledger.createInvitation(invitation, PERSON));
+      return { id, tokenHash };
+    };
+    const accept = (tokenHash: string, now = NOW, who = account, isNew = true) =>
+      ledger.acceptInvitation(tokenHash, { ...who, isNew }, now);
+    const { tokenHash } = await invite('publisher');
+    expect(await ledger.findInvitation(tokenHash, NOW)).toMatchObject({
+      organization: { id: organizationId },
+      role: 'publisher',
+      email: account.email,
+    });
+    expect(await ledger.findInvitation(tokenHash, LATER)).toBeUndefined();
+    const unknown = fail('unknownInvitation');
+    expect(await accept(tokenHash, LATER)).toEqual(unknown);
+    expect(await accept(tokenHash, NOW, newAccount())).toEqual(unknown);
+    const outcomes = await Promise.all(Array.from({ length: 3 }, () => accept(tokenHash)));
+    expect(outcomes.filter((outcome) => 'id' in outcome)).toHaveLength(1);
+    expect(await accept(tokenHash, NOW, account, false)).toEqual(unknown);
+    const again = {
+      organizationId,
+      tokenHash: unique('t'),
+      email: account.email,
+      role: 'viewer',
+    } as const;
+    expect(await ledger.createInvitation({ ...again, at: NOW, expiresAt: LATER }, PERSON)).toEqual(
+      fail('alreadyMember'),
+    );
+    const revoked = await invite('viewer', 'revoked@example.com');
+    expectValue(await ledger.revokeInvitation(revoked.id, NOW, PERSON));
+    expect(await accept(revoked.tokenHash, NOW, newAccount('revoked@example.com'))).toEqual(
+      unknown,
+    );
+    expect(await ledger.listInvitations(organizationId, NOW)).toEqual([]);
+    for (const name of UNKNOWN_NAMES) {
+      expect(await ledger.revokeInvitation(name, NOW, PERSON)).toEqual(unknown);
+    }
+  });
+
+  test('a new organization belongs to the account that makes it', async () => {
+    const { ledger } = subject;
+    const account = await join(await createTenant(ledger), 'viewer');
+    const made = await ledger.createOrganization('Mine', PERSON, account.id);
+    const standing = { organizationId: made.id, role: 'owner' };
+    const target = { kind: 'organization', id: made.id } as const;
+    expect(await ledger.findStanding(account.id, target)).toEqual(standing);
+  });
+}

@@ -1,0 +1,358 @@
+// The rules of what the console reads from the ledger.
+
+import { expect, test } from 'vitest';
+import { fail } from '../../src/contract/failure.ts';
+import { checkIn, type FleetUnderTest, HOUR_MS, iso, labelsOf, START } from './fleet-fixture.ts';
+import {
+  createTenant,
+  expectValue,
+  OPERATOR,
+  publish,
+  serve,
+  type TestTenant,
+} from './ledger-fixture.ts';
+
+const ARTIFACT = { platform: 'linux', url: 'https://dl.example.com/a' };
+const DAY_MS = 24 * HOUR_MS;
+
+export function describeConsoleReads(fleet: FleetUnderTest): void {
+  function appOf({ appId, app }: TestTenant) {
+    return { id: appId, ref: app };
+  }
+
+  /**
+   * Devices past the check-ins, which would take too long: all seen at START but every tenth, a year
+   * before.
+   */
+  async function seed({ appId }: TestTenant, devices: number): Promise<void> {
+    await fleet.database.query(
+      `INSERT INTO devices (app_id, device_id, first_seen, last_seen, channel, version, platform, arch,
+         source, last_offered_release_id, labels)
+       SELECT $1::text, lpad(n::text, 8, '0'), $2::timestamptz,
+         $2::timestamptz - CASE WHEN n % 10 = 0 THEN interval '1 year' ELSE interval '0' END,
+         'stable', '1.0.0', 'linux', '', 'pull', CASE WHEN n % 4 = 0 THEN 'rel_x' END,
+         jsonb_build_object('ring', CASE WHEN n % 5 = 0 THEN 'beta' ELSE 'all' END)
+       FROM generate_series(1, $3::int) AS n`,
+      [appId, iso(START), devices],
+      30_000,
+    );
+    await fleet.database.query(
+      `INSERT INTO fleet_counts (app_id, channel, version, platform, devices)
+       VALUES ($1, 'stable', '1.0.0', 'linux', $2)`,
+      [appId, devices],
+    );
+  }
+
+  test('releases come highest version first, in pages, with the devices that run them', async () => {
+    const { ledger } = fleet;
+    const tenant = await createTenant(ledger, ['stable', 'beta']);
+    for (const version of ['1.10.0', '1.9.0', '2.0.0-rc.1', '2.0.0', '0.1.0']) {
+      await publish(ledger, tenant, version, { artifacts: [ARTIFACT, ARTIFACT] });
+    }
+    await ledger.recordCheckIns([
+      checkIn(tenant, 'a', { version: '1.9.0' }),
+      checkIn(tenant, 'b', { version: '1.9.0', platform: 'darwin' }),
+      checkIn(tenant, 'c', { version: '1.9.0', channel: 'beta' }),
+    ]);
+    const page = async (number: number) =>
+      expectValue(await ledger.listChannelReleases(tenant.appId, 'stable', number, 2));
+    const pages = [await page(1), await page(2), await page(3), await page(4)];
+    expect(pages.map(({ releases }) => releases.map(({ version }) => version))).toEqual([
+      ['2.0.0', '2.0.0-rc.1'],
+      ['1.10.0', '1.9.0'],
+      ['0.1.0'],
+      [],
+    ]);
+    for (const { total, fleet: devices } of pages) expect([total, devices]).toEqual([5, 2]);
+    expect(pages[1]?.releases[1]).toMatchObject({ devices: 2, artifacts: 2, offered: false });
+    for (const name of ['nobody', '', 'nul\u0000']) {
+      expect(await ledger.listChannelReleases(tenant.appId, name, 1, 2)).toEqual(
+        fail('unknownChannel'),
+      );
+    }
+  });
+
+  test('a release tells where its devices are, what became of it, and where a rollback leads', async () => {
+    const { ledger } = fleet;
+    const tenant = await createTenant(ledger);
+    const artifacts = [ARTIFACT];
+    await publish(ledger, tenant, '1.0.0', { artifacts });
+    await publish(ledger, tenant, '1.1.0', { artifacts, rolloutPct: 50 });
+    await publish(ledger, tenant, '1.2.0');
+    const { value } = await publish(ledger, tenant, '2.0.0', { artifacts });
+    await serve(ledger, tenant, '2.0.0', { status: 'paused' });
+    await ledger.recordCheckIns([
+      checkIn(tenant, 'on', { version: '2.0.0' }),
+      checkIn(tenant, 'below', { version: '1.0.0', offeredReleaseId: value.id }),
+      checkIn(tenant, 'odd', { version: 'no version' }),
+      checkIn(tenant, 'above', { version: '3.0.0' }),
+      checkIn(tenant, 'unknown', { version: undefined }),
+    ]);
+    const detail = expectValue(await ledger.readReleaseDetail(appOf(tenant), 'stable', '2.0.0'));
+    expect(detail.devices).toEqual({
+      on: 1,
+      below: 1,
+      fleet: 5,
+      offered: 1,
+      offeredIsEstimate: false,
+    });
+    expect(detail.release).toMatchObject({ status: 'paused', source: 'api', artifacts });
+    expect(detail.history.map(({ action }) => action)).toEqual([
+      'release.serve',
+      'release.publish',
+    ]);
+    // 1.1.0 is not for everybody, 1.2.0 has nothing to install.
+    expect(detail.rollback).toEqual({ devices: 1, to: '1.0.0' });
+    const lowest = expectValue(await ledger.readReleaseDetail(appOf(tenant), 'stable', '1.0.0'));
+    expect(lowest.rollback).toEqual({ devices: 1, to: null });
+    for (const version of ['9.9.9', '', 'nul\u0000', 'no version']) {
+      expect(await ledger.readReleaseDetail(appOf(tenant), 'stable', version)).toEqual(
+        fail('unknownRelease'),
+      );
+    }
+  });
+
+  test('apps are listed with their channels: the highest release, and those above all that everybody gets', async () => {
+    const { ledger } = fleet;
+    const tenant = await createTenant(ledger, ['stable', 'beta']);
+    const rollouts = [
+      ['1.0.0', 100, 'published'],
+      ['0.9.0', 10, 'published'],
+      ['1.10.0', 5, 'published'],
+      ['1.9.0', 50, 'published'],
+      ['1.11.0', 20, 'paused'],
+    ] as const;
+    for (const [version, rolloutPct, status] of rollouts) {
+      await publish(ledger, tenant, version, { rolloutPct, status });
+    }
+    await ledger.recordCheckIns([
+      checkIn(tenant, 'a'),
+      checkIn(tenant, 'b', { at: START - 2 * DAY_MS }),
+    ]);
+    const apps = await ledger.listAppOverviews(tenant.organizationId, iso(START - DAY_MS));
+    expect(apps).toEqual([
+      {
+        id: tenant.appId,
+        ref: tenant.app,
+        name: `App ${tenant.app}`,
+        devices: 2,
+        devicesDay: 1,
+        channels: [
+          { name: 'beta', releases: 0, newest: null, rolling: [] },
+          {
+            name: 'stable',
+            releases: 5,
+            newest: expect.objectContaining({ version: '1.11.0', status: 'paused' }),
+            rolling: [
+              { version: '1.10.0', rolloutPct: 5 },
+              { version: '1.9.0', rolloutPct: 50 },
+            ],
+          },
+        ],
+      },
+    ]);
+    expect(await ledger.listAppOverviews('nobody', iso(START))).toEqual([]);
+  });
+
+  test('a small fleet is counted: seen since, by channel, by label', async () => {
+    const { ledger } = fleet;
+    const tenant = await createTenant(ledger, ['stable', 'beta']);
+    await ledger.recordCheckIns([
+      checkIn(tenant, 'a', { labels: labelsOf({ ring: 'beta', ['__proto__']: '<b>' }) }),
+      checkIn(tenant, 'b', { labels: labelsOf({ ring: 'beta' }), channel: 'beta' }),
+      checkIn(tenant, 'c', { labels: labelsOf({ ring: 'all' }), at: START - DAY_MS }),
+    ]);
+    const since = [iso(START), iso(START - DAY_MS), iso(START + 1)];
+    expect(await ledger.countSeen(tenant.appId, undefined, since)).toEqual({
+      total: 3,
+      seen: [2, 3, 0],
+      isEstimate: false,
+    });
+    expect(await ledger.countSeen(tenant.appId, 'beta', since)).toMatchObject({
+      total: 1,
+      seen: [1, 1, 0],
+    });
+    expect(await ledger.countLabels(tenant.appId)).toEqual({
+      keys: [
+        {
+          key: 'ring',
+          values: [
+            { value: 'beta', devices: 2 },
+            { value: 'all', devices: 1 },
+          ],
+        },
+        { key: '__proto__', values: [{ value: '<b>', devices: 1 }] },
+      ],
+      sampled: false,
+    });
+    const empty = await createTenant(ledger);
+    expect(await ledger.countLabels(empty.appId)).toEqual({ keys: [], sampled: false });
+    expect(await ledger.countSeen(empty.appId, undefined, since)).toMatchObject({
+      seen: [0, 0, 0],
+    });
+  });
+
+  test('a large fleet is estimated from a part of it, the same each time, and a page looks at a part', async () => {
+    const { ledger } = fleet;
+    const tenant = await createTenant(ledger);
+    const devices = 50_000;
+    await seed(tenant, devices);
+    const near = (value: number) => ({
+      asymmetricMatch: (found: unknown) => Math.abs(Number(found) - value) < devices / 25,
+      toString: () => `about ${value}`,
+    });
+    const seen = await ledger.countSeen(tenant.appId, undefined, [iso(START)]);
+    expect(seen).toEqual({ total: devices, seen: [near(0.9 * devices)], isEstimate: true });
+    expect(await ledger.countSeen(tenant.appId, undefined, [iso(START)])).toEqual(seen);
+    const { keys, sampled } = await ledger.countLabels(tenant.appId);
+    expect(sampled).toBe(true);
+    expect(keys[0]?.values).toEqual([
+      { value: 'all', devices: near(0.8 * devices) },
+      { value: 'beta', devices: near(0.2 * devices) },
+    ]);
+    const [app] = await ledger.listAppOverviews(tenant.organizationId, iso(START));
+    expect(app).toMatchObject({ devices, devicesDay: near(0.9 * devices) });
+    const wanted = { limit: 10, label: { key: 'ring', value: 'nobody' } };
+    const first = expectValue(await ledger.listDevices(tenant.app, wanted));
+    expect(first).toEqual({ devices: [], next: '00020000' });
+    const second = await ledger.listDevices(tenant.app, { ...wanted, after: '00020000' });
+    const third = await ledger.listDevices(tenant.app, { ...wanted, after: '00040000' });
+    expect([second, third]).toEqual([
+      { devices: [], next: '00040000' },
+      { devices: [], next: null },
+    ]);
+  }, 60_000);
+
+  test('adoption in steps: the mean of the hours with devices, the rest of many versions together', async () => {
+    const { ledger, database } = fleet;
+    const tenant = await createTenant(ledger, ['stable', 'beta']);
+    await database.query(
+      `INSERT INTO fleet_hours (app_id, hour, channel, version, platform, devices) VALUES
+         ($1, $2::timestamptz, 'stable', '1.0.0', 'linux', 10),
+         ($1, $2::timestamptz, 'stable', '1.0.0', 'darwin', 5),
+         ($1, $2::timestamptz, 'beta', '1.0.0', 'linux', 1),
+         ($1, $2::timestamptz + interval '1 hour', 'stable', '1.1.0', 'linux', 7),
+         ($1, $2::timestamptz + interval '1 day', 'stable', '1.1.0', 'linux', 30)`,
+      [tenant.appId, iso(START)],
+    );
+    const read = (step: 'hour' | 'day' | 'month', channel?: string, since = START) =>
+      ledger.readAdoptionSteps(tenant.appId, { since: iso(since), step, channel });
+    const at = (ms: number) => iso(START + ms);
+    expect(await read('hour')).toEqual([
+      { at: at(0), version: '1.0.0', devices: 16 },
+      { at: at(HOUR_MS), version: '1.1.0', devices: 7 },
+      { at: at(DAY_MS), version: '1.1.0', devices: 30 },
+    ]);
+    expect(await read('day')).toEqual([
+      { at: at(0), version: '1.0.0', devices: 8 },
+      { at: at(0), version: '1.1.0', devices: 4 },
+      { at: at(DAY_MS), version: '1.1.0', devices: 30 },
+    ]);
+    expect(await read('month')).toMatchObject([
+      { at: '2026-03-01T00:00:00.000Z', version: '1.0.0', devices: 6 },
+      { at: '2026-03-01T00:00:00.000Z', version: '1.1.0', devices: 13 },
+    ]);
+    expect(await read('hour', 'beta')).toEqual([{ at: at(0), version: '1.0.0', devices: 1 }]);
+    expect(await read('hour', 'stable', START + DAY_MS)).toHaveLength(1);
+    await database.query(
+      `INSERT INTO fleet_hours (app_id, hour, channel, version, platform, devices)
+       SELECT $1, $2::timestamptz, 'stable', '2.0.' || n, 'linux', 100 FROM generate_series(1, 25) AS n`,
+      [tenant.appId, iso(START + 2 * DAY_MS)],
+    );
+    const many = await read('hour', undefined, START + 2 * DAY_MS);
+    expect(many).toHaveLength(21);
+    expect(many.filter(({ version }) => version === null)).toMatchObject([{ devices: 500 }]);
+  });
+
+  test('of more hours than may be read some are, at equal distances', async () => {
+    const { ledger, database } = fleet;
+    const tenant = await createTenant(ledger);
+    await database.query(
+      `INSERT INTO fleet_hours (app_id, hour, channel, version, platform, devices)
+       SELECT $1, $2::timestamptz + h * interval '1 hour', 'stable', '1.0.' || n, 'linux', 1
+       FROM generate_series(0, 99) AS h, generate_series(1, 1000) AS n`,
+      [tenant.appId, iso(START)],
+      30_000,
+    );
+    const filter = { since: iso(START), step: 'hour', channel: undefined } as const;
+    const points = await ledger.readAdoptionSteps(tenant.appId, filter);
+    const hours = [...new Set(points.map(({ at }) => Date.parse(at)))];
+    expect(hours.length).toBeGreaterThan(40);
+    expect(hours.length).toBeLessThan(60);
+    expect(hours.at(-1)).toBe(START + 98 * HOUR_MS);
+    const steps = new Set(hours.slice(1).map((hour, index) => hour - (hours[index] ?? 0)));
+    expect([...steps]).toEqual([2 * HOUR_MS]);
+  }, 60_000);
+
+  test('keys are listed with who made them and when they were last used; the latest use stays', async () => {
+    const { ledger } = fleet;
+    const { organizationId } = await createTenant(ledger);
+    const made = await ledger.createKey(
+      { organizationId, name: 'ci', prefix: `p-${organizationId}`, secretHash: 'secret-hash' },
+      { kind: 'account', name: 'a@example.com' },
+    );
+    const { id } = expectValue(made);
+    expect(await ledger.listKeys(organizationId)).toEqual([
+      {
+        id,
+        name: 'ci',
+        prefix: `p-${organizationId}`,
+        createdAt: expect.any(String),
+        createdBy: 'account:a@example.com',
+        lastUsedAt: null,
+        revokedAt: null,
+      },
+    ]);
+    await ledger.recordKeyUses([
+      { id, at: iso(START + 1) },
+      { id: 'nobody', at: iso(START) },
+    ]);
+    await ledger.recordKeyUses([{ id, at: iso(START) }]);
+    await ledger.recordKeyUses([]);
+    const { revokedAt } = expectValue(await ledger.revokeKey(id, OPERATOR));
+    expect(await ledger.listKeys(organizationId)).toMatchObject([
+      { lastUsedAt: iso(START + 1), revokedAt },
+    ]);
+  });
+
+  test('the audit is filtered, and read in pages that miss nothing and repeat nothing', async () => {
+    const { ledger } = fleet;
+    const tenant = await createTenant(ledger);
+    for (let index = 0; index < 7; index++) await publish(ledger, tenant, `1.0.${index}`);
+    const seen: string[] = [];
+    let before: string | undefined;
+    for (;;) {
+      const page = expectValue(await ledger.listAudit(tenant.organizationId, { limit: 2, before }));
+      seen.push(...page.entries.map(({ id }) => id));
+      if (page.next === null) break;
+      before = page.next;
+    }
+    const all = expectValue(await ledger.listAudit(tenant.organizationId, { limit: 100 }));
+    expect(seen).toEqual(all.entries.map(({ id }) => id));
+    expect(all.next).toBeNull();
+    const find = async (filter: object) => {
+      const page = await ledger.listAudit(tenant.organizationId, { limit: 100, ...filter });
+      return expectValue(page).entries.length;
+    };
+    expect(await find({ action: 'release' })).toBe(7);
+    expect(await find({ action: 'release.publish', subject: 'STABLE@1.0.3' })).toBe(1);
+    expect(await find({ action: 'rel' })).toBe(0);
+    expect(await find({ actor: 'ADMIN' })).toBe(2);
+    expect(await find({ subject: '%' })).toBe(0);
+    expect(await find({ actor: 'nul\u0000' })).toBe(0);
+    expect(await find({ before: 'nonsense' })).toBe(9);
+  });
+
+  test('a channel is read with its policy', async () => {
+    const { ledger } = fleet;
+    const tenant = await createTenant(ledger);
+    expect(await ledger.readChannel(appOf(tenant), 'stable')).toEqual({
+      app: tenant.app,
+      name: 'stable',
+      minimumSupportedVersion: null,
+      defaultRollout: 100,
+      updateMode: 'optional',
+    });
+    expect(await ledger.readChannel(appOf(tenant), 'nul\u0000')).toEqual(fail('unknownChannel'));
+  });
+}

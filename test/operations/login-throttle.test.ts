@@ -1,0 +1,77 @@
+// Who tries passwords is slowed, over all nodes and without them; its owner is not kept out by strangers.
+
+import { expect, it } from 'vitest';
+import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import { Metrics } from '../../src/observe/metrics.ts';
+import { LoginThrottle } from '../../src/operations/login-throttle.ts';
+import { WatchedEngine } from './serving-node.ts';
+
+const MINUTE_MS = 60_000;
+
+function throttled() {
+  let nowMs = 1_000_000;
+  const engine = createMemoryEngine({ now: () => nowMs });
+  const node = () =>
+    new LoginThrottle({ engine, alone: createMemoryEngine(), metrics: new Metrics() });
+  const pass = (ms: number): void => {
+    nowMs += ms;
+  };
+  return { node, pass };
+}
+
+it('counts over all nodes', async () => {
+  const { node } = throttled();
+  const nodes = [node(), node()];
+  for (let count = 0; count < 10; count++) {
+    expect(await nodes[count % 2]?.admit('a@b', '192.0.2.1')).toBeUndefined();
+  }
+  for (const each of nodes) {
+    expect(await each.admit('a@b', '192.0.2.1')).toMatchObject({
+      failure: 'rateLimited',
+      retryAfterSeconds: 900,
+    });
+    expect(await each.admit('c@d', '192.0.2.1')).toBeUndefined();
+  }
+});
+
+it('lets in again after a quarter of an hour', async () => {
+  const { node, pass } = throttled();
+  const throttle = node();
+  for (let count = 0; count < 10; count++) await throttle.admit('a@b', '192.0.2.1');
+  pass(14 * MINUTE_MS);
+  expect(await throttle.admit('a@b', '192.0.2.1')).toBeDefined();
+  pass(MINUTE_MS);
+  expect(await throttle.admit('a@b', '192.0.2.1')).toBeUndefined();
+});
+
+it('lets one in every five seconds when thirty addresses have tried, and a known address at any time', async () => {
+  const { node, pass } = throttled();
+  const throttle = node();
+  await throttle.admit('a@b', 'home');
+  await throttle.succeed('a@b', 'home');
+  for (let count = 0; count < 29; count++) {
+    expect(await throttle.admit('a@b', `stranger-${count}`)).toBeUndefined();
+  }
+  expect(await throttle.admit('a@b', 'stranger-30')).toBeUndefined();
+  expect(await throttle.admit('a@b', 'stranger-31')).toMatchObject({ retryAfterSeconds: 5 });
+  pass(5000);
+  expect(await throttle.admit('a@b', 'stranger-32')).toBeUndefined();
+  expect(await throttle.admit('a@b', 'stranger-33')).toBeDefined();
+  expect(await throttle.admit('a@b', 'home')).toBeUndefined();
+  expect(await throttle.admit('other@b', 'stranger-33')).toBeUndefined();
+});
+
+it('counts alone when the engine is away, and neither locks out nor opens the gate', async () => {
+  const engine = new WatchedEngine();
+  const throttle = new LoginThrottle({
+    engine: engine.port,
+    alone: createMemoryEngine(),
+    metrics: new Metrics(),
+  });
+  await engine.close();
+  const outcomes = [];
+  for (let count = 0; count < 12; count++) outcomes.push(await throttle.admit('a@b', 'home'));
+  expect(outcomes.filter((each) => each === undefined)).toHaveLength(10);
+  await throttle.succeed('a@b', 'home');
+  expect(await throttle.admit('a@b', 'home')).toBeUndefined();
+});

@@ -1,0 +1,82 @@
+// Passwords: how they are kept, that few are hashed at once, and that an unknown email takes as long as a
+// known one.
+
+import { expect, it } from 'vitest';
+import { Passwords } from '../../src/operations/passwords.ts';
+import { argon2Hasher } from '../../src/password/argon2-hasher.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+
+/** Counts what runs at once, and hashes nothing. */
+function watchedHasher() {
+  const watch = { running: 0, runningMax: 0, calls: [] as string[] };
+  async function work<Value>(call: string, value: Value): Promise<Value> {
+    watch.calls.push(call);
+    watch.running += 1;
+    watch.runningMax = Math.max(watch.runningMax, watch.running);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    watch.running -= 1;
+    return value;
+  }
+  const hasher = {
+    hash: (password: string) => work('hash', `hash of ${password}`),
+    verify: (hash: string, password: string) => work('verify', hash === `hash of ${password}`),
+  };
+  return { watch, hasher };
+}
+
+it('are Argon2id hashes with at least 19 MiB and two passes, salted, and verify only their own password', async () => {
+  const hashes = [await argon2Hasher.hash('pässword'), await argon2Hasher.hash('pässword')];
+  expect(hashes[0]).not.toBe(hashes[1]);
+  for (const hash of hashes) {
+    expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,(?:t=3,p=1|p=1,t=3)\$/);
+    expect(await argon2Hasher.verify(hash, 'pässword')).toBe(true);
+    expect(await argon2Hasher.verify(hash, 'pässword ')).toBe(false);
+    expect(await argon2Hasher.verify(hash, 'passwörd')).toBe(false);
+  }
+});
+
+it('are the same however a keyboard composes their letters', async () => {
+  const hash = await argon2Hasher.hash('Gro\u0308\u00dfe');
+  expect(await argon2Hasher.verify(hash, 'Gr\u00f6\u00dfe')).toBe(true);
+});
+
+it('of a known and an unknown email take the same steps; no password is right for nobody', async () => {
+  const { watch, hasher } = watchedHasher();
+  const passwords = new Passwords(hasher);
+  const steps = async (hash: string | undefined): Promise<readonly string[]> => {
+    watch.calls = [];
+    await passwords.verify(hash, 'x');
+    return watch.calls;
+  };
+  await passwords.verify(undefined, 'warm');
+  expect(await steps(undefined)).toEqual(await steps('hash of y'));
+  expect(await passwords.verify(undefined, 'x')).toBe(false);
+  expect(await passwords.verify('hash of x', 'x')).toBe(true);
+});
+
+it('are hashed two at a time, and beyond a hundred that wait refused at once', async () => {
+  const { watch, hasher } = watchedHasher();
+  const passwords = new Passwords(hasher);
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 150 }, (_, index) => passwords.hash(String(index))),
+  );
+  expect(watch.runningMax).toBe(2);
+  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(102);
+  const refused = outcomes.filter((each) => each.status === 'rejected');
+  for (const { reason } of refused) expect(reason).toBeInstanceOf(Unavailable);
+});
+
+it('a decoy that could not be made is made by the next', async () => {
+  const { hasher } = watchedHasher();
+  let isFailing = true;
+  const passwords = new Passwords({
+    ...hasher,
+    hash: async (password) => {
+      if (isFailing) throw new Error('no memory');
+      return hasher.hash(password);
+    },
+  });
+  await expect(passwords.verify(undefined, 'x')).rejects.toThrow('no memory');
+  isFailing = false;
+  expect(await passwords.verify(undefined, 'x')).toBe(false);
+});

@@ -1,0 +1,70 @@
+// A person at a browser: keeps the session's cookie, and sends the origin that a page of the service sends.
+
+import { ADMIN_TOKEN } from './node.ts';
+import { type Answer, admin, randomId, send } from './tenant.ts';
+
+type Addressed = { readonly url: string };
+
+export const PASSWORD = 'correct horse battery staple';
+
+export class Person {
+  readonly node: Addressed;
+  readonly email: string;
+  /** What a request carries beside the body; undefined leaves a header out. */
+  origin: string | undefined;
+  /** The cookie's value; undefined while signed out. */
+  token: string | undefined;
+  accountId = '';
+
+  constructor(node: Addressed, email = `person-${randomId()}@example.com`) {
+    this.node = node;
+    this.email = email;
+    this.origin = node.url;
+  }
+
+  /** Calls `/console/api/…`, and keeps the session that the answer sets. */
+  async call(method: string, path: string, body?: unknown): Promise<Answer> {
+    const headers: Record<string, string> = {};
+    if (this.origin !== undefined) headers.origin = this.origin;
+    if (this.token !== undefined) headers.cookie = `theme=dark; sluice_session=${this.token}`;
+    const answer = await send(this.node, method, `/console/api/${path}`, { body, headers });
+    const cookie = answer.headers.get('set-cookie');
+    if (cookie !== null) this.token = /^sluice_session=([^;]*)/.exec(cookie)?.[1] || undefined;
+    const account = answer.body?.account as { id: string } | undefined;
+    if (account !== undefined) this.accountId = account.id;
+    return answer;
+  }
+
+  signIn(password = PASSWORD): Promise<Answer> {
+    return this.call('POST', 'session', { email: this.email, password });
+  }
+
+  setUp(organization: string): Promise<Answer> {
+    const { email } = this;
+    const body = { token: ADMIN_TOKEN, email, name: 'A Person', password: PASSWORD, organization };
+    return this.call('POST', 'setup', body);
+  }
+
+  /** The same person at another browser, signed out there. */
+  elsewhere(): Person {
+    const other = new Person(this.node, this.email);
+    other.accountId = this.accountId;
+    return other;
+  }
+}
+
+/** The token of an invitation's link. */
+export function tokenIn(url: unknown): string {
+  return String(url).split('/').at(-1) ?? '';
+}
+
+/** A new person, who is a member of this organization by an invitation of the operator's. */
+export async function member(node: Addressed, org: string, role: string): Promise<Person> {
+  const person = new Person(node);
+  const invited = await admin(node, 'POST', 'invitations', { org, email: person.email, role });
+  if (invited.status !== 201) throw new Error(`not invited: ${invited.text}`);
+  const body = { token: tokenIn(invited.body?.url), name: 'A Person', password: PASSWORD };
+  const joined = await person.call('POST', 'invitation', body);
+  if (joined.status !== 201) throw new Error(`not joined: ${joined.text}`);
+  return person;
+}
