@@ -1,6 +1,7 @@
 // `npm run bench -- [NAME] [--smoke] [--json FILE]`: runs benchmarks and prints their tables. Those that
 // compare claim nothing but ratios measured side by side in one run; `console` measures what people wait for.
-// --smoke runs each on a few items, to see it work. `--scenario NAME` picks one of check's.
+// --smoke runs each on a few items, to see it work.
+// `--scenario NAME` picks one of check's.
 // `check --target URL [--rate N] [--duration S] [--devices N] [--label K=V]…` loads a running service.
 
 import { writeFileSync } from 'node:fs';

@@ -12,6 +12,8 @@ export type Version = {
   /** The one spelling all equal versions share: `v1.2` and `1.2.0` are both `1.2.0`. */
   readonly canonical: string;
   readonly parts: readonly [Numeric, Numeric, Numeric, Numeric];
+  /** The first three parts as one number in the same order; NaN when one of them is too large for that. */
+  readonly rank: number;
   readonly prerelease: readonly (Numeric | string)[];
   readonly build: readonly BuildIdentifier[];
 };
@@ -34,7 +36,8 @@ export function parseVersion(text: string): Version | undefined {
   ];
   const prerelease = match[5] === undefined ? [] : match[5].split('.').map(toIdentifier);
   const build = match[6] === undefined ? [] : match[6].split('.').map(toBuildIdentifier);
-  return { canonical: spell(parts, prerelease, match[6]), parts, prerelease, build };
+  const canonical = spell(parts, prerelease, match[6]);
+  return { canonical, parts, rank: rankOf(parts), prerelease, build };
 }
 
 /**
@@ -42,6 +45,9 @@ export function parseVersion(text: string): Version | undefined {
  * canonical spellings are the same.
  */
 export function compareVersions(left: Version, right: Version): number {
+  // Decides most comparisons at once. False both ways when the ranks are equal, or one is NaN.
+  if (left.rank < right.rank) return -1;
+  if (left.rank > right.rank) return 1;
   for (let index = 0; index < 4; index++) {
     const order = compareNumeric(left.parts[index] ?? 0, right.parts[index] ?? 0);
     if (order !== 0) return order;
@@ -57,6 +63,14 @@ export function compareVersions(left: Version, right: Version): number {
  */
 export function isSemVer({ parts }: Version): boolean {
   return parts[3] === 0 && parts.every((part) => part <= Number.MAX_SAFE_INTEGER);
+}
+
+/** Three numbers of 17 bits are exact in a double. */
+const RANK_BASE = 2 ** 17;
+
+function rankOf([major, minor, patch]: Version['parts']): number {
+  if (!(major < RANK_BASE && minor < RANK_BASE && patch < RANK_BASE)) return Number.NaN;
+  return (Number(major) * RANK_BASE + Number(minor)) * RANK_BASE + Number(patch);
 }
 
 function toNumeric(digits: string): Numeric {

@@ -261,3 +261,18 @@ describe('order: SemVer 2.0.0 item 11, the fourth part after patch, then build m
     );
   });
 });
+
+it('orders by parts on both sides of what fits into one number', () => {
+  const part = fc.constantFrom(0, 1, 131_070, 131_071, 131_072, 131_073, 2 ** 40);
+  const parts = fc.tuple(part, part, part, part);
+  fc.assert(
+    fc.property(parts, parts, (left, right) => {
+      const [a, b] = [left, right].map((each) => parseVersion(each.join('.')));
+      if (a === undefined || b === undefined) throw new Error('both are versions');
+      const at = left.findIndex((value, index) => value !== right[index]);
+      const expected = at === -1 ? 0 : Math.sign((left[at] ?? 0) - (right[at] ?? 0));
+      expect(Math.sign(compareVersions(a, b))).toBe(expected);
+    }),
+    { numRuns: 2000 },
+  );
+});
