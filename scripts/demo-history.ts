@@ -1,5 +1,5 @@
-// The past of the demo: releases, their rollouts, and what each device of the fleet ran when. Written straight
-// into the embedded ledger, because the service itself never lets anybody choose the time.
+// The past of the demo: releases, their rollouts, and what each device of the fleet ran when. Written
+// straight into the embedded ledger, because the service itself never lets anybody choose the time.
 
 import { join } from 'node:path';
 import { deviceIdOf, seededRandom } from '../bench/random.ts';

@@ -48,7 +48,8 @@ The console      ${address}/console
 Sign in as       ${EMAIL}
 Password         ${password}
 
-${fleet.devices.length.toLocaleString('en')} devices of "Acme Notes" poll it; 2.4.0 is at 20 %. Raise it, and watch them follow.
+${fleet.devices.length.toLocaleString('en')} devices of "Acme Notes" poll it; 2.4.0 is at 20 %.
+Raise it, and watch them follow.
 Ctrl+C ends the demo and removes what it wrote.
 
 `);
