@@ -1,0 +1,51 @@
+// The demo's fleet at work: every device asks for an update about once a minute, and installs what it is
+// offered a little later. An hour of a real fleet passes in a minute.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DemoDevice, DemoFleet } from './demo-history.ts';
+
+const POLL_MS = 60_000;
+const TICK_MS = 250;
+/** Updates wait as they would, sixty times as fast, and not for ever. */
+const MS_PER_LAG_HOUR = 1000;
+const LAG_MS_MAX = 180_000;
+
+/** Polls the service until the signal; a request that fails is the next one's matter. */
+export async function runDemoFleet(
+  address: string,
+  { app, devices }: DemoFleet,
+  signal: AbortSignal,
+): Promise<void> {
+  const perTick = Math.ceil((devices.length * TICK_MS) / POLL_MS);
+  let next = 0;
+  while (!signal.aborted) {
+    const asking = Array.from({ length: perTick }, () => devices[next++ % devices.length]);
+    await Promise.all(asking.map((device) => device && poll(address, app, device, signal)));
+    await sleep(TICK_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+async function poll(
+  address: string,
+  app: string,
+  device: DemoDevice,
+  signal: AbortSignal,
+): Promise<void> {
+  const { id, platform, arch, version, labels } = device;
+  const query = new URLSearchParams(
+    Object.entries(labels).map(([key, value]): [string, string] => [`l.${key}`, value]),
+  );
+  const url = `${address}/u/${app}/stable/${platform}/${arch}/${version}?${query}`;
+  try {
+    const response = await fetch(url, { headers: { 'x-service-device': id }, signal });
+    const offer =
+      response.status === 200 ? ((await response.json()) as { version: string }) : undefined;
+    if (offer === undefined) return;
+    const lagMs = Math.min(device.lagHours * MS_PER_LAG_HOUR, LAG_MS_MAX);
+    setTimeout(() => {
+      device.version = offer.version;
+    }, lagMs).unref();
+  } catch {
+    // The service is stopping, or the demo is.
+  }
+}

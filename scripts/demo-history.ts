@@ -1,0 +1,253 @@
+// The past of the demo: releases, their rollouts, and what each device of the fleet ran when. Written
+// straight into the embedded ledger, because the service itself never lets anybody choose the time.
+
+import { join } from 'node:path';
+import { deviceIdOf, seededRandom } from '../bench/random.ts';
+import { isFailure } from '../src/contract/failure.ts';
+import type { ReleaseStatus } from '../src/contract/resource.ts';
+import type { CheckIn } from '../src/domain/check-in.ts';
+import type { Database } from '../src/ledger/database.ts';
+import { migrateDatabase } from '../src/ledger/migrated-database.ts';
+import { openPgliteDatabase } from '../src/ledger/pglite-database.ts';
+import { createSqlLedger } from '../src/ledger/sql-ledger.ts';
+import { argon2Hasher } from '../src/password/argon2-hasher.ts';
+import type { Ledger } from '../src/ports/ledger.ts';
+
+export type DemoDevice = {
+  readonly id: string;
+  readonly platform: string;
+  readonly arch: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Hours until it takes an update that it was offered. */
+  readonly lagHours: number;
+  version: string;
+};
+
+export type DemoFleet = { readonly app: string; readonly devices: readonly DemoDevice[] };
+
+type PastRelease = {
+  readonly version: string;
+  readonly daysAgo: number;
+  readonly status: ReleaseStatus;
+  readonly rolloutPct: number;
+  readonly notes: string;
+};
+
+const APP = 'notes';
+const SEED = 20_261_120;
+const DEVICES = 3000;
+const DAYS = 14;
+const POLL_HOURS = 8;
+const HOUR_MS = 3_600_000;
+const BATCH_SIZE = 2000;
+const ACTOR = { kind: 'admin-token', name: 'admin-token' } as const;
+
+const RELEASES: readonly PastRelease[] = [
+  release('2.1.0', 40, 'deprecated', 100, '# 2.1\n\n- Folders\n- Search in attachments'),
+  release('2.2.0', 24, 'published', 100, '# 2.2\n\n- Shared notebooks\n- **Offline** editing'),
+  release('2.3.0', 9, 'rolled_back', 50, '# 2.3\n\n- New sync engine'),
+  release('2.3.1', 7, 'published', 100, '# 2.3.1\n\n- Sync no longer loses the last edit'),
+  release(
+    '2.4.0',
+    1,
+    'published',
+    20,
+    '# 2.4\n\n- Tables\n- Faster start\n\nThanks to all testers.',
+  ),
+];
+
+/** Writes an owner's account, an organization, its app and the fleet's last two weeks. */
+export async function writeDemoHistory(
+  dataDir: string,
+  owner: { readonly email: string; readonly password: string },
+): Promise<DemoFleet> {
+  const onFault = (error: unknown): never => {
+    throw error;
+  };
+  const database = await migrateDatabase(
+    await openPgliteDatabase({ directory: join(dataDir, 'ledger'), onFault }),
+    { onFault, onFatal: onFault },
+  );
+  const ledger = createSqlLedger(database);
+  try {
+    const appId = await createApp(ledger, owner);
+    const releaseIds = await publishAll(ledger, database);
+    const devices = createDevices();
+    await liveThrough(ledger, appId, releaseIds, devices);
+    return { app: APP, devices };
+  } finally {
+    await ledger.close();
+  }
+}
+
+async function createApp(
+  ledger: Ledger,
+  { email, password }: { readonly email: string; readonly password: string },
+): Promise<string> {
+  const passwordHash = await argon2Hasher.hash(password);
+  const account = { email, name: 'Release manager', passwordHash };
+  demand(await ledger.createFirstAccount(account, 'Acme'));
+  const [membership] = await ledger.listMemberships(undefined);
+  const organizationId = membership?.organization.id ?? '';
+  const channels = ['stable', 'beta'];
+  const app = { organizationId, ref: APP, name: 'Acme Notes', channels };
+  const created = demand(await ledger.createApp(app, ACTOR));
+  demand(await ledger.updateChannel(APP, 'stable', { minimumSupportedVersion: '2.1.0' }, ACTOR));
+  return created.value.id;
+}
+
+/** Ids by version. What the API would date now is dated back. */
+async function publishAll(ledger: Ledger, database: Database): Promise<Map<string, string>> {
+  const [membership] = await ledger.listMemberships(undefined);
+  const organizationId = membership?.organization.id ?? '';
+  const ids = new Map<string, string>();
+  await database.runScript('ALTER TABLE releases DISABLE TRIGGER refuse_release_change');
+  for (const { version, daysAgo, status, rolloutPct, notes } of RELEASES) {
+    const published = demand(
+      await ledger.publishRelease(
+        organizationId,
+        {
+          ...{ app: APP, channel: 'stable', version, canonicalVersion: version, notes },
+          ...{ status, rolloutPct, targets: null, artifacts: artifactsOf(version) },
+        },
+        ACTOR,
+      ),
+    );
+    ids.set(version, published.value.id);
+    const at = new Date(Date.now() - daysAgo * 24 * HOUR_MS).toISOString();
+    await database.query('UPDATE releases SET created_at = $2, offered_at = $2 WHERE id = $1', [
+      published.value.id,
+      at,
+    ]);
+    await database.query(
+      "UPDATE audit_entries SET at = $1 WHERE action = 'release.publish' AND subject LIKE $2",
+      [at, `%@${version}`],
+    );
+  }
+  await database.runScript('ALTER TABLE releases ENABLE TRIGGER refuse_release_change');
+  return ids;
+}
+
+function artifactsOf(version: string) {
+  const at = (platform: string, arch: string, name: string) => ({
+    ...{ platform, arch, url: `https://downloads.example.com/notes/${version}/${name}` },
+    ...{ size: 80_000_000, signature: 'ZGVtbw==' },
+  });
+  return [
+    at('darwin', 'universal', `Acme.Notes_${version}_universal.app.tar.gz`),
+    at('windows', 'x86_64', `Acme.Notes_${version}_x64-setup.exe`),
+    at('linux', 'x86_64', `Acme.Notes_${version}_amd64.AppImage`),
+  ];
+}
+
+function createDevices(): DemoDevice[] {
+  const random = seededRandom(SEED);
+  return Array.from({ length: DEVICES }, () => {
+    const [platform, arch] = pick(random, [
+      [0.45, ['darwin', 'aarch64']],
+      [0.4, ['windows', 'x86_64']],
+      [0.15, ['linux', 'x86_64']],
+    ]) as [string, string];
+    const region = pick(random, [
+      [0.5, 'eu'],
+      [0.35, 'us'],
+      [0.15, 'ap'],
+    ]);
+    const ring = random() < 0.06 ? { ring: 'early' } : {};
+    return {
+      id: deviceIdOf(random),
+      platform,
+      arch,
+      labels: { region, ...ring },
+      // Most within a day or two, a few much later: nobody restarts an app to update it.
+      lagHours: -Math.log(1 - random()) * (random() < 0.1 ? 300 : 30),
+      version: random() < 0.15 ? '2.1.0' : '2.2.0',
+    };
+  });
+}
+
+function pick<Value>(random: () => number, choices: readonly (readonly [number, Value])[]): Value {
+  let left = random();
+  for (const [share, value] of choices) {
+    left -= share;
+    if (left < 0) return value;
+  }
+  return (choices.at(-1) as readonly [number, Value])[1];
+}
+
+/** Hour by hour, every device that polls in it; each takes what it is offered after its own time. */
+async function liveThrough(
+  ledger: Ledger,
+  appId: string,
+  releaseIds: ReadonlyMap<string, string>,
+  devices: readonly DemoDevice[],
+): Promise<void> {
+  const random = seededRandom(SEED + 1);
+  const begin = Date.now() - DAYS * 24 * HOUR_MS;
+  let batch: CheckIn[] = [];
+  for (let hour = 0; hour < DAYS * 24; hour++) {
+    const at = begin + hour * HOUR_MS;
+    for (const device of devices) {
+      if (random() > 1 / POLL_HOURS) continue;
+      const offered = offerAt(device, at);
+      batch.push(checkInOf(device, appId, at + random() * HOUR_MS, releaseIds.get(offered ?? '')));
+    }
+    if (batch.length < BATCH_SIZE) continue;
+    await ledger.recordCheckIns(batch);
+    batch = [];
+  }
+  await ledger.recordCheckIns(batch);
+}
+
+/** What the channel offered the device then, if anything; moves the device on when its time has come. */
+function offerAt(device: DemoDevice, at: number): string | undefined {
+  const hoursOut = (each: PastRelease) => (at - Date.now()) / HOUR_MS + each.daysAgo * 24;
+  const offer = RELEASES.filter(
+    (each) => hoursOut(each) > 0 && isFor(device, each, hoursOut(each)),
+  ).at(-1);
+  if (offer === undefined || offer.version === device.version) return undefined;
+  if (hoursOut(offer) > device.lagHours) device.version = offer.version;
+  return offer.version;
+}
+
+/** 2.3.0 was out for two days before it was rolled back. */
+function isFor(
+  device: DemoDevice,
+  { version, rolloutPct }: PastRelease,
+  hoursOut: number,
+): boolean {
+  if (version === '2.3.0' && hoursOut > 48) return false;
+  return Number.parseInt(device.id.slice(0, 4), 16) % 100 < rolloutPct;
+}
+
+function checkInOf(
+  device: DemoDevice,
+  appId: string,
+  at: number,
+  offeredReleaseId: string | undefined,
+): CheckIn {
+  const { id, platform, arch, version, labels } = device;
+  return {
+    ...{ appId, deviceId: id, channel: 'stable', version, platform, arch, source: 'pull' },
+    ...{
+      at: Math.min(Math.floor(at), Date.now()),
+      labels: new Map(Object.entries(labels)),
+      offeredReleaseId,
+    },
+  };
+}
+
+function release(
+  version: string,
+  daysAgo: number,
+  status: ReleaseStatus,
+  rolloutPct: number,
+  notes: string,
+): PastRelease {
+  return { version, daysAgo, status, rolloutPct, notes };
+}
+
+function demand<Value>(outcome: Value): Exclude<Value, { readonly failure: string }> {
+  if (isFailure(outcome)) throw new Error(outcome.message);
+  return outcome as Exclude<Value, { readonly failure: string }>;
+}
