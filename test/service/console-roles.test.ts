@@ -3,11 +3,11 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
+import { type Call, consoleWrites, type Role } from '../support/console-writes.ts';
 import type { ServingNode } from '../support/node.ts';
 import { member, Person } from '../support/person.ts';
 import {
   type Answer,
-  ARTIFACT,
   admin,
   createTenant,
   publish,
@@ -16,9 +16,6 @@ import {
   send,
   type Tenant,
 } from '../support/tenant.ts';
-
-type Role = 'owner' | 'publisher' | 'viewer';
-type Call = readonly [method: string, path: string, body?: unknown];
 
 const ROLES: readonly Role[] = ['owner', 'publisher', 'viewer'];
 const FORBIDDEN = { error: 'Your role may not do this' };
@@ -41,31 +38,6 @@ function reads({ app, org }: Tenant): readonly Call[] {
     ['GET', `adoption?app=${app}&step=day`],
     ['GET', `decision?app=${app}&deviceId=d1`],
     ['GET', `webhooks?app=${app}`],
-  ];
-}
-
-/** Every write, with the lowest role that may do it; each can be made again and again. */
-function writes(
-  { app, org }: Tenant,
-  made: { keyId: string; invitationId: string; accountId: string },
-): readonly (readonly [Role, ...Call])[] {
-  const on = { app, channel: 'stable' };
-  const version = `2.0.0-${randomId()}`;
-  return [
-    ['publisher', 'POST', 'releases', { ...on, version, artifacts: [ARTIFACT] }],
-    ['publisher', 'PATCH', 'releases', { ...on, version: '1.0.0', status: 'published' }],
-    ['owner', 'PATCH', 'organizations', { org, name: `Org ${randomId()}` }],
-    ['owner', 'POST', 'apps', { org, ref: `app-${randomId()}`, name: 'Another' }],
-    ['owner', 'POST', 'channels', { app, name: `channel-${randomId()}` }],
-    ['owner', 'PATCH', 'channels', { app, name: 'beta', defaultRollout: 50 }],
-    ['owner', 'POST', 'keys', { org, name: 'more' }],
-    ['owner', 'POST', `keys/${made.keyId}/revoke`],
-    ['owner', 'POST', 'invitations', { org, email: `${randomId()}@example.com`, role: 'viewer' }],
-    ['owner', 'POST', `invitations/${made.invitationId}/revoke`],
-    ['owner', 'PATCH', 'members', { org, account: made.accountId, role: 'viewer' }],
-    ['owner', 'DELETE', 'members', { org, account: made.accountId }],
-    ['owner', 'POST', 'webhooks', { app, provider: 'github' }],
-    ['owner', 'POST', 'webhooks/disable', { app }],
   ];
 }
 
@@ -121,7 +93,7 @@ describeOnBackends('roles at the console', (backend) => {
 
   it('each write is done by those whose role is high enough, and refused to the others with nothing changed', async () => {
     const made = await makeSubjects();
-    for (const [needed, ...call] of writes(tenant, made)) {
+    for (const [needed, ...call] of consoleWrites(tenant, made)) {
       const [method, path] = call;
       for (const role of [...ROLES].reverse()) {
         const isEnough = ROLES.indexOf(role) <= ROLES.indexOf(needed);
@@ -133,7 +105,7 @@ describeOnBackends('roles at the console', (backend) => {
       }
     }
     for (const role of ['publisher', 'owner'] as const) {
-      for (const [needed, ...call] of writes(tenant, await makeSubjects())) {
+      for (const [needed, ...call] of consoleWrites(tenant, await makeSubjects())) {
         if (ROLES.indexOf(role) > ROLES.indexOf(needed)) continue;
         const answer = await people[role].call(...call);
         expect([200, 201], `${role} ${call[0]} ${call[1]} ${answer.text}`).toContain(answer.status);
@@ -147,7 +119,7 @@ describeOnBackends('roles at the console', (backend) => {
     const byId = { ...tenant, app: tenant.appId };
     const calls: Call[] = [...reads(tenant), ...reads(byId), ['GET', `live?app=${tenant.app}`]];
     for (const target of [tenant, byId]) {
-      calls.push(...writes(target, made).map(([, ...call]): Call => call));
+      calls.push(...consoleWrites(target, made).map(([, ...call]): Call => call));
     }
     for (const call of calls) {
       const answer = await stranger.call(...call);
@@ -168,7 +140,10 @@ describeOnBackends('roles at the console', (backend) => {
 
   it('without a session everything is 401, also with the key of a publisher', async () => {
     const made = await makeSubjects();
-    const calls = [...reads(tenant), ...writes(tenant, made).map(([, ...call]): Call => call)];
+    const calls = [
+      ...reads(tenant),
+      ...consoleWrites(tenant, made).map(([, ...call]): Call => call),
+    ];
     const headers = { authorization: `Bearer ${tenant.secret}` };
     for (const [method, path, body] of calls) {
       const url = `/console/api/${path}`;

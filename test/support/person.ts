@@ -59,11 +59,16 @@ export function tokenIn(url: unknown): string {
 }
 
 /** A new person, who is a member of this organization by an invitation of the operator's. */
-export async function member(node: Addressed, org: string, role: string): Promise<Person> {
+export async function member(
+  node: Addressed,
+  org: string,
+  role: string,
+  name = 'A Person',
+): Promise<Person> {
   const person = new Person(node);
   const invited = await admin(node, 'POST', 'invitations', { org, email: person.email, role });
   if (invited.status !== 201) throw new Error(`not invited: ${invited.text}`);
-  const body = { token: tokenIn(invited.body?.url), name: 'A Person', password: PASSWORD };
+  const body = { token: tokenIn(invited.body?.url), name, password: PASSWORD };
   const joined = await person.call('POST', 'invitation', body);
   if (joined.status !== 201) throw new Error(`not joined: ${joined.text}`);
   return person;

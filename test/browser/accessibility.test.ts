@@ -1,0 +1,121 @@
+// Every page and dialog of the console can be used by who does not see it, or not well: axe-core finds nothing
+// serious, in light and dark, on a wide screen and on a phone.
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openTab, type Tab, visit, whenShown } from '../support/browser.ts';
+import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { type Furnished, furnish } from '../support/furnish.ts';
+import { type ServingNode, startNode } from '../support/node.ts';
+import { Person } from '../support/person.ts';
+import { admin } from '../support/tenant.ts';
+
+type Violation = {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly {
+    readonly target: readonly string[];
+    readonly failureSummary: string;
+  }[];
+};
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const WIDTHS = [1280, 375];
+const THEMES = ['light', 'dark'] as const;
+
+describeInBrowser('accessibility of the console', (browser) => {
+  let node: ServingNode;
+  let furnished: Furnished;
+  let tab: Tab;
+
+  beforeAll(async () => {
+    node = await startNode();
+    furnished = await furnish(node);
+    tab = await openTab(browser(), node, { token: furnished.owner.token });
+  });
+  afterAll(async () => {
+    await tab?.close();
+    await node?.dispose();
+  });
+
+  /** What is serious about a page as it stands, in every theme and width. */
+  async function seriousOn(page: Page): Promise<readonly string[]> {
+    await page.evaluate(AXE);
+    const found = new Set<string>();
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const colorScheme of THEMES) {
+        await page.emulateMedia({ colorScheme });
+        const { violations } = await page.evaluate<{ violations: readonly Violation[] }>(
+          "axe.run(document, { resultTypes: ['violations'] })",
+        );
+        for (const { id, impact, nodes } of violations) {
+          if (impact !== 'serious' && impact !== 'critical') continue;
+          const where = nodes.map((each) => `${each.target.join(' ')}: ${each.failureSummary}`);
+          found.add(`${id} (${width} px, ${colorScheme}) ${where.join('; ')}`);
+        }
+      }
+    }
+    return [...found];
+  }
+
+  it('nothing serious on any page', async () => {
+    for (const path of furnished.pages) {
+      await visit(tab.page, path);
+      expect(await seriousOn(tab.page), path).toEqual([]);
+    }
+  }, 90_000);
+
+  it('nothing serious in a dialog', async () => {
+    const { app } = furnished.tenant;
+    const dialogs: readonly (readonly [path: string, button: string])[] = [
+      ['/console/apps', 'Create app'],
+      [`/console/apps/${app}/stable`, 'Publish release'],
+      [`/console/apps/${app}/stable`, 'Channel settings'],
+      [`/console/apps/${app}/stable/1.2.0-rc.1`, 'Edit targeting'],
+      [`/console/apps/${app}/stable/1.1.0`, 'Roll back…'],
+      ['/console/settings/keys', 'Mint key'],
+      ['/console/settings/members', 'Invite member'],
+    ];
+    for (const [path, button] of dialogs) {
+      await visit(tab.page, path);
+      await tab.page.getByRole('button', { name: button }).first().click();
+      await tab.page.getByRole('dialog').waitFor();
+      expect(await seriousOn(tab.page), `${path} ${button}`).toEqual([]);
+    }
+  }, 60_000);
+
+  it('nothing serious on the pages before the console', async () => {
+    const { org } = furnished.tenant;
+    const invited = await admin(node, 'POST', 'invitations', {
+      ...{ org, email: 'guest@example.com', role: 'viewer' },
+    });
+    const guest = await openTab(browser(), node);
+    for (const path of [
+      '/console/sign-in',
+      String(invited.body?.url),
+      '/console/invitation/used',
+    ]) {
+      await guest.page.goto(path);
+      await whenShown(guest.page);
+      expect(await seriousOn(guest.page), path).toEqual([]);
+    }
+    await guest.close();
+    expect(await tab.complaints()).toEqual([]);
+  }, 60_000);
+
+  it('nothing serious on the page of the first run', async () => {
+    const fresh = await startNode();
+    const guest = await openTab(browser(), fresh);
+    try {
+      expect((await new Person(fresh).call('GET', 'session')).body).toEqual({ state: 'setup' });
+      await visit(guest.page, '/console/');
+      expect(await seriousOn(guest.page)).toEqual([]);
+    } finally {
+      await guest.close();
+      await fresh.dispose();
+    }
+  });
+});

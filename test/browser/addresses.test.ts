@@ -1,0 +1,108 @@
+// Every page of the console has an address that can be kept, shared and reloaded, and the session behind it
+// cannot be read by any script.
+
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { openTab, type Tab, visit, whenShown } from '../support/browser.ts';
+import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { type Furnished, furnish } from '../support/furnish.ts';
+import { type ServingNode, startNode } from '../support/node.ts';
+import { PASSWORD } from '../support/person.ts';
+
+describeInBrowser('addresses of the console', (browser) => {
+  let node: ServingNode;
+  let furnished: Furnished;
+  const tabs: Tab[] = [];
+
+  beforeAll(async () => {
+    node = await startNode();
+    furnished = await furnish(node);
+  });
+  afterEach(async () => {
+    for (const tab of tabs.splice(0)) {
+      expect(await tab.complaints()).toEqual([]);
+      await tab.close();
+    }
+  });
+  afterAll(() => node?.dispose());
+
+  async function open(token?: string) {
+    const tab = await openTab(browser(), node, { token });
+    tabs.push(tab);
+    return tab;
+  }
+
+  it('reload to the same page', async () => {
+    const { page } = await open(furnished.owner.token);
+    for (const path of furnished.pages) {
+      await visit(page, path);
+      const seen = [page.url(), await page.title(), await page.locator('h1').textContent()];
+      await page.reload();
+      await whenShown(page);
+      expect([page.url(), await page.title(), await page.locator('h1').textContent()]).toEqual(
+        seen,
+      );
+      expect(page.url()).toBe(node.url + path);
+    }
+  }, 60_000);
+
+  it('are left and come back to with the buttons of the browser', async () => {
+    const { page } = await open(furnished.owner.token);
+    const { app } = furnished.tenant;
+    await visit(page, '/console/apps');
+    await page.getByRole('link', { name: '1.2.0-rc.1' }).first().click();
+    await page.getByRole('heading', { name: '1.2.0-rc.1' }).waitFor();
+    await page.getByRole('link', { name: 'Fleet', exact: true }).click();
+    await page.getByRole('heading', { name: 'Fleet', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'day', exact: true }).click();
+    await page.waitForURL(`**/console/apps/${app}/fleet?step=day`);
+    await page.goBack();
+    await page.waitForURL(`**/console/apps/${app}/fleet`);
+    await page.goBack();
+    await page.getByRole('heading', { name: '1.2.0-rc.1' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Apps', exact: true }).waitFor();
+    await page.goForward();
+    await page.getByRole('heading', { name: '1.2.0-rc.1' }).waitFor();
+  });
+
+  it('lead through the sign-in to the page that was asked for', async () => {
+    const { page, context } = await open();
+    const path = `/console/apps/${furnished.tenant.app}/devices/device-0`;
+    await page.goto(path);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.getByLabel('Email').fill(furnished.owner.email);
+    await page.getByLabel('Password').fill('not the password');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'What it would get now' }).waitFor();
+    expect(page.url()).toBe(node.url + path);
+    const [cookie] = await context.cookies(`${node.url}/console`);
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/console' });
+    expect(await page.evaluate('document.cookie')).toBe('');
+    expect(
+      await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })'),
+    ).not.toContain(cookie?.value);
+  });
+
+  it('show nothing any more once signed out, also not in another window or after going back', async () => {
+    const { owner, tenant } = furnished;
+    const another = owner.elsewhere();
+    await another.signIn();
+    const { page, context } = await open(another.token);
+    const other = await context.newPage();
+    await visit(page, `/console/apps/${tenant.app}/stable`);
+    await visit(page, '/console/settings/keys');
+    await visit(other, `/console/apps/${tenant.app}/fleet`);
+    await page.locator('summary[aria-label="Account"]').click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await page.getByText(tenant.app).count()).toBe(0);
+    // The other window asks every few seconds.
+    await other.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect((await another.call('GET', `apps?org=${tenant.org}`)).status).toBe(401);
+  });
+});

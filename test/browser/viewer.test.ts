@@ -1,0 +1,108 @@
+// Who was invited to look can look at everything and change nothing: neither do the pages offer it, nor does
+// the service let a page of theirs do it.
+
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openTab, type Tab, visit, whenShown } from '../support/browser.ts';
+import { consoleWrites } from '../support/console-writes.ts';
+import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { type Furnished, furnish } from '../support/furnish.ts';
+import { type ServingNode, startNode } from '../support/node.ts';
+import { PASSWORD } from '../support/person.ts';
+import { admin } from '../support/tenant.ts';
+
+/** What a reader may press: it changes what they see, or is about their own account. */
+const HARMLESS =
+  /^(?:Hold feed|Open device|Filter|Sign out|Sign out everywhere|Change password|Theme.*|Copy.*|Try again)$/;
+
+describeInBrowser('a viewer at the console', (browser) => {
+  let node: ServingNode;
+  let furnished: Furnished;
+  let owner: Tab;
+  let tab: Tab;
+  let page: Page;
+
+  beforeAll(async () => {
+    node = await startNode();
+    furnished = await furnish(node);
+    owner = await openTab(browser(), node, { token: furnished.owner.token });
+    tab = await openTab(browser(), node);
+    page = tab.page;
+  });
+  afterAll(async () => {
+    await owner?.close();
+    await tab?.close();
+    await node?.dispose();
+  });
+
+  /** The names of all buttons on the page, but for those of the chart's legend. */
+  async function buttons(of: Page): Promise<readonly string[]> {
+    const found = await of.locator('button:not(.legend button), input[type="submit"]').all();
+    return Promise.all(
+      found.map(
+        async (each) => (await each.getAttribute('aria-label')) ?? (await each.innerText()),
+      ),
+    );
+  }
+
+  it('comes in by a link that an owner makes in the page', async () => {
+    await visit(owner.page, '/console/settings/members');
+    await owner.page.getByRole('button', { name: 'Invite member' }).click();
+    const dialog = owner.page.getByRole('dialog');
+    await dialog.getByLabel('Email').fill('viewer@example.com');
+    await dialog.getByRole('button', { name: 'Make invitation' }).click();
+    await owner.page.getByRole('dialog', { name: 'Invitation made' }).waitFor();
+    const link = (await owner.page.locator('.secret-text').textContent()) ?? '';
+    await page.goto(link);
+    await page.getByText('invites viewer@example.com as viewer').waitFor();
+    await page.getByLabel('Your name').fill('Vera Viewer');
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Accept invitation' }).click();
+    await page.getByRole('heading', { name: 'Apps', exact: true }).waitFor();
+    await page.goto(link);
+    await page.getByText('It was used, revoked or has expired.').waitFor();
+  });
+
+  it('finds no control that writes, on any page', async () => {
+    for (const path of furnished.pages) {
+      await visit(page, path);
+      const offered = await buttons(page);
+      expect(
+        offered.filter((name) => !HARMLESS.test(name.trim())),
+        path,
+      ).toEqual([]);
+      await expect(page.getByRole('combobox', { name: /^Role of/ }).count()).resolves.toBe(0);
+    }
+  }, 60_000);
+
+  it('is refused every write that a page of theirs could send', async () => {
+    const { org } = furnished.tenant;
+    const key = await admin(node, 'POST', 'keys', { org, name: 'k' });
+    const invitation = { org, email: 'later@example.com', role: 'viewer' };
+    const made = await admin(node, 'POST', 'invitations', invitation);
+    const writes = consoleWrites(furnished.tenant, {
+      keyId: String(key.body?.id),
+      invitationId: String(made.body?.id),
+      accountId: furnished.owner.accountId,
+    });
+    for (const [, method, path, body] of writes) {
+      const request = JSON.stringify({ method, body: JSON.stringify(body) });
+      const asked = `fetch('/console/api/${path}', ${request}).then(({ status }) => status)`;
+      expect(await page.evaluate(asked), `${method} ${path}`).toBe(403);
+    }
+  });
+
+  it('finds the controls in place as soon as the role is raised', async () => {
+    await owner.page.reload();
+    await owner.page.getByLabel('Role of Vera Viewer').selectOption('publisher');
+    await owner.page
+      .getByLabel('Role of Vera Viewer')
+      .and(owner.page.locator(':enabled'))
+      .waitFor();
+    await page.goto(`/console/apps/${furnished.tenant.app}/stable/1.1.0`);
+    await whenShown(page);
+    await page.getByRole('button', { name: 'Roll back…' }).waitFor();
+    expect(await owner.complaints()).toEqual([]);
+    expect(await tab.complaints()).toEqual([]);
+  });
+});

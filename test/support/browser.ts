@@ -1,0 +1,102 @@
+// A real browser to look at the console with: Chromium, headless, as Debian packages it.
+
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { findBinary } from './find-binary.ts';
+
+/** What a reader of the console looks at, and what went wrong there. */
+export type Tab = {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What no page of ours may cause: errors, dialogs, breaches of its own policy. Empty when all is well. */
+  complaints(): Promise<readonly string[]>;
+  close(): Promise<void>;
+};
+
+export type TabOptions = {
+  readonly width?: number;
+  readonly height?: number;
+  readonly theme?: 'light' | 'dark';
+  /** The session of somebody who is signed in (`Person.token`). */
+  readonly token?: string | undefined;
+};
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+/** As root there is no sandbox, and a container's shared memory may be small. */
+const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage'];
+const WAIT_MS = 15_000;
+
+/** Chromium's binary, when there is one. */
+export function findBrowser(): string | undefined {
+  return NAMES.map((name) => findBinary(name)).find((found) => found !== undefined);
+}
+
+/** Starts Chromium; throws when there is none. */
+export function startBrowser(): Promise<Browser> {
+  const executablePath = findBrowser();
+  if (executablePath === undefined) throw new Error(`None of ${NAMES.join(', ')} is in PATH`);
+  return chromium.launch({ executablePath, args: ARGUMENTS });
+}
+
+/** A browser window of its own, with nothing of any other in it. */
+export async function openTab(
+  browser: Browser,
+  node: { readonly url: string },
+  options: TabOptions = {},
+): Promise<Tab> {
+  const { width = 1280, height = 900, theme = 'light', token } = options;
+  const context = await browser.newContext({
+    ...{ baseURL: node.url, viewport: { width, height }, colorScheme: theme },
+    ...{ locale: 'en-GB', timezoneId: 'Europe/Berlin', reducedMotion: 'reduce' },
+  });
+  context.setDefaultTimeout(WAIT_MS);
+  if (token !== undefined) await context.addCookies([sessionCookie(node.url, token)]);
+  // Kept beyond a reload, which would take the page's own list with it.
+  const found: string[] = [];
+  await context.exposeFunction('complainOfPolicy', (what: string) => found.push(`policy: ${what}`));
+  await context.addInitScript(`document.addEventListener('securitypolicyviolation', (event) =>
+    complainOfPolicy(event.violatedDirective + ' ' + event.blockedURI))`);
+  const page = await context.newPage();
+  listen(page, found);
+  return {
+    page,
+    context,
+    async complaints() {
+      // Events before this answer have arrived with it.
+      await page.evaluate('1');
+      return found.splice(0);
+    },
+    close: () => context.close(),
+  };
+}
+
+function sessionCookie(url: string, value: string) {
+  const { hostname: domain } = new URL(url);
+  const flags = { httpOnly: true, sameSite: 'Strict' as const };
+  return { name: 'sluice_session', value, domain, path: '/console', ...flags };
+}
+
+function listen(page: Page, found: string[]): void {
+  page.on('pageerror', (error) => found.push(`error: ${error.message}`));
+  page.on('crash', () => found.push('the page crashed'));
+  page.on('dialog', (dialog) => {
+    found.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('console', (message) => {
+    // A refusal by the service is for the page to show, and the tests look at that.
+    const isRefusal = message.text().startsWith('Failed to load resource');
+    if (message.type() === 'error' && !isRefusal) found.push(`console: ${message.text()}`);
+  });
+}
+
+/** Opens an address of the console and waits until the page has its data. */
+export async function visit(page: Page, path: string): Promise<void> {
+  await page.goto(path);
+  await whenShown(page);
+}
+
+/** Until the page has a heading, and its data. */
+export async function whenShown(page: Page): Promise<void> {
+  await page.locator('h1').waitFor();
+  await page.waitForFunction("document.querySelector('.skeleton') === null");
+}

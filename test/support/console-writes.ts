@@ -1,0 +1,31 @@
+// Every write of the console API, so that no test of who may do what forgets one.
+
+import { ARTIFACT, randomId, type Tenant } from './tenant.ts';
+
+export type Role = 'owner' | 'publisher' | 'viewer';
+export type Call = readonly [method: string, path: string, body?: unknown];
+
+/** Every write, with the lowest role that may do it; each can be made again and again. */
+export function consoleWrites(
+  { app, org }: Tenant,
+  made: { keyId: string; invitationId: string; accountId: string },
+): readonly (readonly [Role, ...Call])[] {
+  const on = { app, channel: 'stable' };
+  const version = `2.0.0-${randomId()}`;
+  return [
+    ['publisher', 'POST', 'releases', { ...on, version, artifacts: [ARTIFACT] }],
+    ['publisher', 'PATCH', 'releases', { ...on, version: '1.0.0', status: 'published' }],
+    ['owner', 'PATCH', 'organizations', { org, name: `Org ${randomId()}` }],
+    ['owner', 'POST', 'apps', { org, ref: `app-${randomId()}`, name: 'Another' }],
+    ['owner', 'POST', 'channels', { app, name: `channel-${randomId()}` }],
+    ['owner', 'PATCH', 'channels', { app, name: 'beta', defaultRollout: 50 }],
+    ['owner', 'POST', 'keys', { org, name: 'more' }],
+    ['owner', 'POST', `keys/${made.keyId}/revoke`],
+    ['owner', 'POST', 'invitations', { org, email: `${randomId()}@example.com`, role: 'viewer' }],
+    ['owner', 'POST', `invitations/${made.invitationId}/revoke`],
+    ['owner', 'PATCH', 'members', { org, account: made.accountId, role: 'viewer' }],
+    ['owner', 'DELETE', 'members', { org, account: made.accountId }],
+    ['owner', 'POST', 'webhooks', { app, provider: 'github' }],
+    ['owner', 'POST', 'webhooks/disable', { app }],
+  ];
+}

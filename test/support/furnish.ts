@@ -1,0 +1,126 @@
+// An organization in which every page of the console has something to show.
+
+import { enableWebhook } from './github.ts';
+import type { ServingNode } from './node.ts';
+import { member, type Person } from './person.ts';
+import {
+  type Answer,
+  admin,
+  check,
+  control,
+  createTenant,
+  publish,
+  report,
+  type Tenant,
+} from './tenant.ts';
+
+export type Furnished = {
+  readonly tenant: Tenant;
+  readonly owner: Person;
+  readonly deviceId: string;
+  /** The addresses of every page there is for who is signed in. */
+  readonly pages: readonly string[];
+  /** The named devices are reported once more: they show up in the live feed. */
+  reportAgain(): Promise<unknown>;
+};
+
+/** What a person may choose: these go wherever such a text can. */
+export type Words = {
+  /** Of apps, keys, people, organizations, labels and devices. */
+  readonly names: readonly string[];
+  readonly notes: readonly string[];
+  /** Of the app, and of a channel. */
+  readonly ref?: string;
+  readonly version?: string;
+};
+
+const PLAIN: Words = {
+  names: ['Field laptops'],
+  notes: ['# Notes\n\n- [Faster](https://a.example)'],
+};
+const TARGETS = { matchLabels: { ring: ['early', 'late'] } };
+
+/** Makes it; needs SECRET_KEY on PostgreSQL, for the webhook. */
+export async function furnish(node: ServingNode, words: Words = PLAIN): Promise<Furnished> {
+  const tenant = await createTenant(node, words.ref);
+  const owner = await member(node, tenant.org, 'owner', words.names[0]);
+  const { org, app } = tenant;
+  await publishAll(node, tenant, words);
+  for (const [index, name] of words.names.entries()) {
+    const settled = await Promise.all([
+      admin(node, 'POST', 'apps', { org, ref: `${app}-${index}`, name }),
+      admin(node, 'POST', 'keys', { org, name }),
+      admin(node, 'POST', 'invitations', { org, email: `a${index}@example.com`, role: 'viewer' }),
+      control(node, tenant, '1.1.0', { status: index % 2 === 0 ? 'paused' : 'published' }),
+    ]);
+    settled.forEach(demand);
+    await owner.call('PATCH', 'organizations', { org, name });
+  }
+  if (words.ref !== undefined) {
+    demand(await admin(node, 'POST', 'channels', { app, name: words.ref }));
+  }
+  await enableWebhook(node, tenant);
+  const deviceId = await reportAll(node, tenant, words);
+  const pages = pagesOf(tenant, deviceId, words);
+  return { tenant, owner, deviceId, pages, reportAgain: () => reportAll(node, tenant, words) };
+}
+
+async function publishAll(node: ServingNode, tenant: Tenant, words: Words): Promise<void> {
+  for (const [index, notes] of words.notes.entries()) {
+    demand(await publish(node, tenant, `0.1.${index}`, { notes }));
+  }
+  const labels = Object.fromEntries(words.names.map((name) => [name.slice(0, 128), [name]]));
+  const targets = { matchLabels: { ...TARGETS.matchLabels, ...labels } };
+  demand(await publish(node, tenant, '1.0.0'));
+  if (words.version !== undefined) demand(await publish(node, tenant, words.version));
+  demand(await publish(node, tenant, '1.1.0', { rollout: 20, notes: words.notes[0] }));
+  demand(await publish(node, tenant, '1.2.0-rc.1', { targets, notes: words.notes.at(-1) }));
+  demand(await publish(node, tenant, '0.9.0', { rollout: 50 }));
+  demand(await control(node, tenant, '0.9.0', { status: 'rolled_back' }));
+}
+
+/** The id of one that runs a release. */
+async function reportAll(node: ServingNode, tenant: Tenant, words: Words): Promise<string> {
+  const named = words.names.map((name) => ({
+    deviceId: name.slice(0, 128),
+    ...{ version: '1.0.0', platform: 'linux', arch: 'x86_64', channel: 'stable' },
+    labels: { [name.slice(0, 128)]: name, ring: 'late' },
+  }));
+  const others = Array.from({ length: 30 }, (_, index) => ({
+    deviceId: `device-${index}`,
+    ...{ version: ['0.9.0', '1.0.0', '1.1.0'][index % 3], arch: 'aarch64', channel: 'stable' },
+    platform: ['darwin', 'windows', 'linux'][index % 3],
+    labels: { ring: 'early' },
+  }));
+  demand(await report(node, tenant, [...named, ...others]));
+  demand(await check(node, tenant, '1.0.0', { device: 'device-1' }));
+  return named[0]?.deviceId ?? 'device-1';
+}
+
+function pagesOf({ app }: Tenant, deviceId: string, { ref, version }: Words): readonly string[] {
+  const place = `/console/apps/${app}`;
+  return [
+    '/console/apps',
+    `${place}/stable`,
+    `${place}/${ref ?? 'beta'}`,
+    ...(version === undefined ? [] : [`${place}/stable/${version}`]),
+    `${place}/stable/1.1.0`,
+    `${place}/stable/1.2.0-rc.1`,
+    `${place}/stable/0.9.0`,
+    `${place}/fleet`,
+    `${place}/fleet?step=day&platform=linux`,
+    `${place}/devices/${encodeURIComponent(deviceId)}`,
+    `${place}/devices/device-0`,
+    '/console/audit',
+    '/console/settings/keys',
+    '/console/settings/webhooks',
+    '/console/settings/members',
+    '/console/settings/organization',
+    '/console/settings/account',
+    '/console/nowhere',
+  ];
+}
+
+function demand({ status, text }: Answer): void {
+  if (status >= 300) throw new Error(`unexpected ${status}: ${text}`);
+}
