@@ -35,12 +35,14 @@ describeInBrowser('addresses of the console', (browser) => {
     const { page } = await open(furnished.owner.token);
     for (const path of furnished.pages) {
       await visit(page, path);
-      const seen = [page.url(), await page.title(), await page.locator('h1').textContent()];
+      const seen = [page.url(), await page.title(), await page.locator('h1').first().textContent()];
       await page.reload();
       await whenShown(page);
-      expect([page.url(), await page.title(), await page.locator('h1').textContent()]).toEqual(
-        seen,
-      );
+      expect([
+        page.url(),
+        await page.title(),
+        await page.locator('h1').first().textContent(),
+      ]).toEqual(seen);
       expect(page.url()).toBe(node.url + path);
     }
   }, 60_000);

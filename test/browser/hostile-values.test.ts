@@ -18,7 +18,7 @@ const HOSTILE: Words = {
     '\u202eright to left \u2066 שלום עולם مرحبا بالعالم',
     'ا'.repeat(128),
     '__proto__',
-    '{{7*7}} ${7*7} %00 javascript:alert(1)',
+    '{{7*7}} $(id) %00 javascript:alert(1)',
   ],
   notes: [
     '<script>alert(1)</script><img src=x onerror=alert(1)><iframe srcdoc="<script>alert(1)</script>">',

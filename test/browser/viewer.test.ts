@@ -40,7 +40,7 @@ describeInBrowser('a viewer at the console', (browser) => {
     const found = await of.locator('button:not(.legend button), input[type="submit"]').all();
     return Promise.all(
       found.map(
-        async (each) => (await each.getAttribute('aria-label')) ?? (await each.innerText()),
+        async (each) => (await each.getAttribute('aria-label')) ?? (await each.textContent()) ?? '',
       ),
     );
   }

@@ -1,6 +1,7 @@
 // A real browser to look at the console with: Chromium, headless, as Debian packages it.
 
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { eventually } from './eventually.ts';
 import { findBinary } from './find-binary.ts';
 
 /** What a reader of the console looks at, and what went wrong there. */
@@ -95,8 +96,11 @@ export async function visit(page: Page, path: string): Promise<void> {
   await whenShown(page);
 }
 
-/** Until the page has a heading, and its data. */
+/** Until the page has a heading, a title, and its data. */
 export async function whenShown(page: Page): Promise<void> {
-  await page.locator('h1').waitFor();
-  await page.waitForFunction("document.querySelector('.skeleton') === null");
+  await page.locator('h1').first().waitFor();
+  // Not by the browser's own waiting, which needs the `eval` that the console's policy forbids.
+  await eventually('the page has its data', () =>
+    page.evaluate("document.title !== 'Sluice' && document.querySelector('.skeleton') === null"),
+  );
 }

@@ -10,6 +10,7 @@ import {
   control,
   createTenant,
   publish,
+  randomId,
   report,
   type Tenant,
 } from './tenant.ts';
@@ -48,7 +49,7 @@ export async function furnish(node: ServingNode, words: Words = PLAIN): Promise<
   await publishAll(node, tenant, words);
   for (const [index, name] of words.names.entries()) {
     const settled = await Promise.all([
-      admin(node, 'POST', 'apps', { org, ref: `${app}-${index}`, name }),
+      admin(node, 'POST', 'apps', { org, ref: `app-${randomId()}`, name }),
       admin(node, 'POST', 'keys', { org, name }),
       admin(node, 'POST', 'invitations', { org, email: `a${index}@example.com`, role: 'viewer' }),
       control(node, tenant, '1.1.0', { status: index % 2 === 0 ? 'paused' : 'published' }),

@@ -2,17 +2,17 @@
 
 import { consolePath } from '../format/console-path.ts';
 import { useTitle } from '../hook/use-title.ts';
-import { Empty } from '../part/empty.tsx';
 
 /** `what` could not be found. */
 export function NotFoundPage({ what = 'This page' }: { what?: string }) {
   useTitle('Not found');
   return (
-    <Empty title={`${what} does not exist, or not for you`}>
+    <div class="empty">
+      <h1 class="empty-title">{what} does not exist, or not for you</h1>
       <p class="hint">It may have been in another organization, or the link was cut off.</p>
       <a class="button plain" href={consolePath.apps}>
         All apps
       </a>
-    </Empty>
+    </div>
   );
 }
