@@ -23,11 +23,18 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   cli: ['contract', 'config.ts', 'token-file.ts', 'main.ts'],
   'config.ts': ['contract'],
   'token-file.ts': [],
-  'compose.ts': [
+  // Knows every room, and nothing of how many processes there are.
+  compose: [
     ...['contract', 'domain', 'ports', 'operations', 'http', 'background', 'observe', 'ledger'],
     ...['engine/memory', 'engine/redis', 'engine/disk', 'config.ts', 'token-file.ts'],
   ],
-  'main.ts': ['contract', 'observe', 'config.ts', 'token-file.ts', 'compose.ts'],
+  // Knows processes and what they tell each other, and nothing of what they do.
+  processes: ['observe'],
+  // The files that bring both together: several processes as one service, and each of those processes.
+  'supervisor.ts': ['observe', 'config.ts', 'compose', 'processes'],
+  'start-service.ts': ['observe', 'config.ts', 'compose', 'processes', 'supervisor.ts'],
+  'subprocess.ts': ['observe', 'config.ts', 'compose', 'processes'],
+  'main.ts': ['contract', 'observe', 'config.ts', 'token-file.ts', 'compose', 'start-service.ts'],
 };
 
 /** Rooms from which only types may be taken: the importing room knows the shape, never the code. */
@@ -35,6 +42,8 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
   operations: ['observe'],
   observe: ['config.ts'],
   http: ['ports'],
+  'main.ts': ['compose'],
+  'supervisor.ts': ['compose'],
 };
 
 /** What may be taken as code from a room that otherwise gives only types, and why. */
@@ -61,12 +70,14 @@ const ENVIRONMENT_READERS: Readonly<Record<string, string>> = {
 /** Files beside main.ts and cli/ that may end the process, and why. */
 const PROCESS_ENDERS: Readonly<Record<string, string>> = {
   'ledger/pglite-process.ts': 'a process of its own, which ends itself when its parent is gone',
+  'subprocess.ts': 'likewise: it also ends when it was told to stop and has',
 };
 
 /** Files that nothing imports, and why. */
 const ENTRIES: Readonly<Record<string, string>> = {
   'main.ts': 'starts the service',
   'cli/sluice.ts': 'the command',
+  'subprocess.ts': 'forked: a serving process beside others, or the background work',
   'ledger/pglite-process.ts': 'forked, so that the embedded database is off the serving thread',
 };
 

@@ -1,9 +1,10 @@
 // Starts the service and stops it: settings, signals, the words a person reads on the terminal.
 
 import { resolve } from 'node:path';
-import { composeService, type Service } from './compose.ts';
+import type { Service } from './compose/service.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { createLog, type Log } from './observe/log.ts';
+import { startService } from './start-service.ts';
 import { tokenFilePath } from './token-file.ts';
 
 /** SIGTERM promises an end within 10 s, whatever hangs. */
@@ -33,7 +34,7 @@ function readSettings(): Config {
 
 async function start(config: Config, log: Log): Promise<Service> {
   try {
-    return await composeService(config, log);
+    return await startService(config, log);
   } catch (error) {
     log.fatal({ err: error }, 'cannot start');
     const reason = error instanceof Error ? error.message : String(error);

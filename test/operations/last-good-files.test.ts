@@ -20,7 +20,7 @@ function dataDirectory() {
   leftovers.push(path);
   const snapshots = join(path, 'snapshots');
   const faults: unknown[] = [];
-  const again = () => new LastGoodFiles(path, (error) => faults.push(error));
+  const again = () => new LastGoodFiles(path, undefined, (error) => faults.push(error));
   return { path, snapshots, faults, again, files: again(), names: () => readdirSync(snapshots) };
 }
 
