@@ -31,10 +31,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   // Knows processes and what they tell each other, and nothing of what they do.
   processes: ['observe'],
   // The files that bring both together: several processes as one service, and each of those processes.
-  'supervisor.ts': ['observe', 'config.ts', 'compose', 'processes'],
+  'supervisor.ts': ['observe', 'config.ts', 'processes'],
   'start-service.ts': ['observe', 'config.ts', 'compose', 'processes', 'supervisor.ts'],
   'subprocess.ts': ['observe', 'config.ts', 'compose', 'processes'],
-  'main.ts': ['contract', 'observe', 'config.ts', 'token-file.ts', 'compose', 'start-service.ts'],
+  'main.ts': ['contract', 'observe', 'config.ts', 'token-file.ts', 'start-service.ts'],
 };
 
 /** Rooms from which only types may be taken: the importing room knows the shape, never the code. */
@@ -42,8 +42,6 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
   operations: ['observe'],
   observe: ['config.ts'],
   http: ['ports'],
-  'main.ts': ['compose'],
-  'supervisor.ts': ['compose'],
 };
 
 /** What may be taken as code from a room that otherwise gives only types, and why. */

@@ -1,10 +1,9 @@
 // Starts the service and stops it: settings, signals, the words a person reads on the terminal.
 
 import { resolve } from 'node:path';
-import type { Service } from './compose/service.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { createLog, type Log } from './observe/log.ts';
-import { startService } from './start-service.ts';
+import { type RunningService, startService } from './start-service.ts';
 import { tokenFilePath } from './token-file.ts';
 
 /** SIGTERM promises an end within 10 s, whatever hangs. */
@@ -32,7 +31,7 @@ function readSettings(): Config {
   }
 }
 
-async function start(config: Config, log: Log): Promise<Service> {
+async function start(config: Config, log: Log): Promise<RunningService> {
   try {
     return await startService(config, log);
   } catch (error) {
@@ -47,8 +46,8 @@ async function start(config: Config, log: Log): Promise<Service> {
  * Listens for signals from before the start: as the first process of a container an unheard SIGTERM would
  * be lost. Returns what to call once there is a service to stop; until then there is nothing to lose.
  */
-function stopOnSignal(log: Log): (service: Service) => void {
-  let running: Service | undefined;
+function stopOnSignal(log: Log): (service: RunningService) => void {
+  let running: RunningService | undefined;
   let isStopping = false;
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     if (isStopping) return;

@@ -12,7 +12,7 @@ import { createLog, type Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
 import { ParentLink } from './processes/parent-link.ts';
 
-type Running = { stop(): Promise<void> };
+type Running = { close?(): void; stop(): Promise<void> };
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => process.exit(0));
@@ -32,7 +32,11 @@ async function run(worker: { number: number; port: number } | undefined): Promis
   exitOnBug(log);
   const metrics = new Metrics();
   let running: Running | undefined;
-  const link = new ParentLink({ metrics, onStop: () => void stop(running, log) });
+  const link = new ParentLink({
+    metrics,
+    onClose: () => running?.close?.(),
+    onStop: () => void stop(running, log),
+  });
   try {
     running =
       worker === undefined

@@ -287,7 +287,7 @@ describe('exports', () => {
     expect(complaintsAbout(dead)).toEqual(complaint);
     const test = { 'test/a.test.ts': "import { a } from '../src/domain/a.ts';" };
     expect(complaintsAbout({ ...dead, ...test })).toEqual(complaint);
-    const user = { 'src/main.ts': "import type { a } from './compose/a.ts';" };
+    const user = { 'src/subprocess.ts': "import type { a } from './compose/a.ts';" };
     const compose = { 'src/compose/a.ts': "import { a } from '../domain/a.ts';" };
     expect(complaintsAbout({ ...dead, ...user, ...compose })).toEqual([]);
   });

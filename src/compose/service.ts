@@ -15,6 +15,8 @@ export type Service = {
   /** Where it can be called, as printed and put into feeds. */
   readonly address: string;
   readonly port: number;
+  /** Takes no new connections any more; those that are open are still served. */
+  close(): void;
   /** Stops accepting, finishes what is in flight, closes the stores. */
   stop(): Promise<void>;
 };
@@ -61,12 +63,16 @@ export async function composeService(
   address = config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`;
   fleet.start();
   background?.start();
+  const close = (): void => {
+    serving.readiness.drain();
+    server.stopAccepting();
+  };
   return {
     address,
     port: server.port,
+    close,
     async stop() {
-      serving.readiness.drain();
-      server.stopAccepting();
+      close();
       await serving.traffic.drain(IN_FLIGHT_WAIT_MS_MAX);
       server.close();
       await serving.refresher.stop();

@@ -36,7 +36,7 @@ export class KeptProcess {
   private isStopping = false;
   private started: Started | undefined;
   private lastQuestion = 0;
-  private readonly questions = new Map<number, (figures: ProcessFigures) => void>();
+  private readonly questions = new Map<number, (answer: MessageToParent) => void>();
 
   constructor(options: KeptProcessOptions) {
     this.options = options;
@@ -60,17 +60,14 @@ export class KeptProcess {
 
   /** Its own figures; undefined when it does not tell them in time. */
   async figures(waitMsMax: number): Promise<ProcessFigures | undefined> {
-    if (this.child === undefined) return undefined;
-    const id = ++this.lastQuestion;
-    let timer: NodeJS.Timeout | undefined;
-    const answer = await new Promise<ProcessFigures | undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), waitMsMax);
-      this.questions.set(id, resolve);
-      this.send({ kind: 'figures', id });
-    });
-    clearTimeout(timer);
-    this.questions.delete(id);
-    return answer;
+    const answer = await this.ask('figures', waitMsMax);
+    return answer?.kind === 'figures' ? answer.figures : undefined;
+  }
+
+  /** Lets it take no new connections any more; resolves when it does not, or after `waitMsMax`. */
+  async close(waitMsMax: number): Promise<void> {
+    this.isStopping = true;
+    await this.ask('close', waitMsMax);
   }
 
   /** Lets it finish what it has in flight, kills it when that takes too long, and waits for its end. */
@@ -135,11 +132,29 @@ export class KeptProcess {
       }
       this.started?.reject(new Error(message.reason));
       this.started = undefined;
-    } else if (message.kind === 'figures') {
-      this.questions.get(message.id)?.(message.figures);
-    } else {
+    } else if (message.kind === 'sum') {
       void this.tellSum(message.id);
+    } else {
+      this.questions.get(message.id)?.(message);
     }
+  }
+
+  /** Its answer; undefined when it is not there or does not answer in time. */
+  private async ask(
+    kind: 'figures' | 'close',
+    waitMsMax: number,
+  ): Promise<MessageToParent | undefined> {
+    if (this.child === undefined) return undefined;
+    const id = ++this.lastQuestion;
+    let timer: NodeJS.Timeout | undefined;
+    const answer = await new Promise<MessageToParent | undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), waitMsMax);
+      this.questions.set(id, resolve);
+      this.send({ kind, id });
+    });
+    clearTimeout(timer);
+    this.questions.delete(id);
+    return answer;
   }
 
   private async tellSum(id: number): Promise<void> {

@@ -4,6 +4,8 @@ import type { ProcessFigures } from '../observe/sum-figures.ts';
 
 /** To a process from the one that started it. */
 export type MessageToChild =
+  /** Take no new connections any more, and say so. */
+  | { readonly kind: 'close'; readonly id: number }
   /** Finish what is in flight, and end. */
   | { readonly kind: 'stop' }
   /** Tell your own figures. */
@@ -17,6 +19,7 @@ export type MessageToParent =
   | { readonly kind: 'ready' }
   /** It cannot start, and ends; the reason is one line. */
   | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'closed'; readonly id: number }
   | { readonly kind: 'figures'; readonly id: number; readonly figures: ProcessFigures }
   /** Tell me the figures of all processes together. */
   | { readonly kind: 'sum'; readonly id: number };

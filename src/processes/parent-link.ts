@@ -9,6 +9,8 @@ const SUM_MS_MAX = 1000;
 
 export type ParentLinkOptions = {
   readonly metrics: Metrics;
+  /** Called when this process shall take no new connections any more. */
+  readonly onClose: () => void;
   /** Called when this process shall finish what is in flight and end. */
   readonly onStop: () => void;
 };
@@ -54,9 +56,16 @@ export class ParentLink {
   }
 
   private receive(message: MessageToChild): void {
-    if (message.kind === 'stop') this.options.onStop();
-    else if (message.kind === 'sum') this.answer?.(message.id, message.text);
-    else void this.tellFigures(message.id);
+    if (message.kind === 'stop') {
+      this.options.onStop();
+    } else if (message.kind === 'sum') {
+      this.answer?.(message.id, message.text);
+    } else if (message.kind === 'close') {
+      this.options.onClose();
+      void this.send({ kind: 'closed', id: message.id });
+    } else {
+      void this.tellFigures(message.id);
+    }
   }
 
   private async tellFigures(id: number): Promise<void> {
