@@ -49,6 +49,7 @@ async function run(worker: { number: number; port: number } | undefined): Promis
     await link.refuse(error instanceof Error ? error.message : String(error));
     process.exit(1);
   }
+  log.info('ready');
   link.ready();
 }
 

@@ -36,6 +36,8 @@ export class KeptProcess {
   private isStopping = false;
   private started: Started | undefined;
   private lastQuestion = 0;
+  /** Whether it was asked for its figures and has not told them yet, be it too late. */
+  private owesFigures = false;
   private readonly questions = new Map<number, (answer: MessageToParent) => void>();
 
   constructor(options: KeptProcessOptions) {
@@ -60,6 +62,9 @@ export class KeptProcess {
 
   /** Its own figures; undefined when it does not tell them in time. */
   async figures(waitMsMax: number): Promise<ProcessFigures | undefined> {
+    // Of one that hangs nothing more is asked: the questions would pile up.
+    if (this.owesFigures) return undefined;
+    this.owesFigures = this.child !== undefined;
     const answer = await this.ask('figures', waitMsMax);
     return answer?.kind === 'figures' ? answer.figures : undefined;
   }
@@ -94,12 +99,13 @@ export class KeptProcess {
       serialization: 'advanced',
     });
     this.child = child;
-    child.on('message', (message: MessageToParent) => this.receive(child, message));
+    child.on('message', (message: MessageToParent) => this.receive(message));
     let isOver = false;
     const end = (how: string): void => {
       if (isOver) return;
       isOver = true;
       this.child = undefined;
+      this.owesFigures = false;
       this.relaunch(how, performance.now() - startedAt);
     };
     child.once('exit', (code, signal) => end(signal ?? `code ${code}`));
@@ -120,12 +126,11 @@ export class KeptProcess {
     this.timer = setTimeout(() => this.launch(), this.delayMs);
   }
 
-  private receive(child: ChildProcess, message: MessageToParent): void {
+  private receive(message: MessageToParent): void {
     const { name, log } = this.options;
     if (message.kind === 'ready') {
       this.started?.resolve();
       this.started = undefined;
-      log.info({ process: name, processId: child.pid }, 'a process is ready');
     } else if (message.kind === 'refused') {
       if (this.started === undefined) {
         log.error({ process: name, reason: message.reason }, 'a process cannot start');
@@ -135,6 +140,7 @@ export class KeptProcess {
     } else if (message.kind === 'sum') {
       void this.tellSum(message.id);
     } else {
+      if (message.kind === 'figures') this.owesFigures = false;
       this.questions.get(message.id)?.(message);
     }
   }

@@ -19,6 +19,8 @@ export class ParentLink {
   private readonly options: ParentLinkOptions;
   private readonly summing = new SharedCall(() => this.askSum());
   private lastQuestion = 0;
+  /** Whether the sum was asked for and has not come yet, be it too late. */
+  private isSumDue = false;
   private answer: ((id: number, text: string | undefined) => void) | undefined;
 
   constructor(options: ParentLinkOptions) {
@@ -42,6 +44,9 @@ export class ParentLink {
   }
 
   private async askSum(): Promise<string | undefined> {
+    // Of one that hangs nothing more is asked: the questions would pile up.
+    if (this.isSumDue) return undefined;
+    this.isSumDue = true;
     const question = ++this.lastQuestion;
     let timer: NodeJS.Timeout | undefined;
     const text = await new Promise<string | undefined>((resolve) => {
@@ -59,6 +64,7 @@ export class ParentLink {
     if (message.kind === 'stop') {
       this.options.onStop();
     } else if (message.kind === 'sum') {
+      this.isSumDue = false;
       this.answer?.(message.id, message.text);
     } else if (message.kind === 'close') {
       this.options.onClose();

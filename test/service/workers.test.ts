@@ -3,6 +3,7 @@
 
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { realStores } from '../support/backend.ts';
@@ -12,6 +13,7 @@ import {
   Connections,
   freshStores,
   isAlive,
+  partOf,
   type Stores,
   startWorkerNode,
   type WorkerNode,
@@ -19,6 +21,7 @@ import {
 
 const available = realStores() !== undefined;
 const reason = available ? '' : ' (skipped: no PostgreSQL or no Redis on this machine)';
+const COMMAND = fileURLToPath(new URL('../../dist/cli/sluice.js', import.meta.url));
 const TEST_TIMEOUT_MS = 120_000;
 const STOP_MS_MAX = 10_000;
 
@@ -140,6 +143,14 @@ describe.skipIf(!available).each([2, 4])(`%i workers on one port${reason}`, (cou
     TEST_TIMEOUT_MS,
   );
 
+  it('log lines of a worker say which it is, those of the background that they are its', () => {
+    const lines = node.log().filter(({ pid }) => pid !== node.main.pid);
+    expect(lines.length).toBeGreaterThan(count);
+    for (const line of lines) {
+      expect(node.processIds(String(partOf(line))), JSON.stringify(line)).toContain(line.pid);
+    }
+  });
+
   async function sampleOf(name: string): Promise<number> {
     const { text } = await send(node, 'GET', '/metrics');
     const line = text.split('\n').find((each) => each.startsWith(`${name} `));
@@ -243,6 +254,116 @@ describe.skipIf(!available)(`the end of several workers${reason}`, () => {
       await sleep(500);
       expect(everyProcess().every(isAlive)).toBe(true);
       expect((await send(node, 'GET', '/readyz')).status).toBe(200);
+    },
+    TEST_TIMEOUT_MS,
+  );
+});
+
+describe.skipIf(!available)(`a process of the node that does not answer${reason}`, () => {
+  let stores: Stores;
+  let node: WorkerNode;
+  beforeAll(async () => {
+    stores = await freshStores();
+  });
+  afterAll(() => stores?.drop());
+  afterEach(async () => {
+    for (const processId of frozen.splice(0)) thaw(processId);
+    await node?.dispose();
+  });
+
+  const frozen: number[] = [];
+  function freeze(processId: number): void {
+    process.kill(processId, 'SIGSTOP');
+    frozen.push(processId);
+  }
+  function thaw(processId: number): void {
+    if (isAlive(processId)) process.kill(processId, 'SIGCONT');
+  }
+
+  it(
+    'is left out of the metrics and counted; without the supervisor they are 503, and serving goes on',
+    async () => {
+      node = await startWorkerNode(stores, { WORKERS: '2' });
+      freeze(node.processIds('background').at(-1) ?? 0);
+      const { status, text } = await send(node, 'GET', '/metrics');
+      expect(status).toBe(200);
+      expect(text).toContain('sluice_process_events_total{event="silent"} 1\n');
+      expect(text).toContain('sluice_checks_total');
+      freeze(node.main.pid ?? 0);
+      const refused = await send(node, 'GET', '/metrics');
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+      expect((await send(node, 'GET', '/readyz')).status).toBe(200);
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'does not keep the service from ending in time',
+    async () => {
+      node = await startWorkerNode(stores, { WORKERS: '2' });
+      freeze(node.processIds('worker 1').at(-1) ?? 0);
+      const at = performance.now();
+      node.main.kill('SIGTERM');
+      expect(await node.exitCode).toBe(0);
+      expect(performance.now() - at).toBeLessThan(STOP_MS_MAX);
+      expect(isAlive(node.processIds('worker 2').at(-1) ?? 0)).toBe(false);
+      await eventually('the frozen one is gone too', () => {
+        thaw(node.processIds('worker 1').at(-1) ?? 0);
+        return !isAlive(node.processIds('worker 1').at(-1) ?? 0);
+      });
+    },
+    TEST_TIMEOUT_MS,
+  );
+});
+
+describe.skipIf(!available)(`one serving process${reason}`, () => {
+  it(
+    'has the background work beside it, restarts it, and ends with it; the metrics are those of both',
+    async () => {
+      const stores = await freshStores();
+      const node = await startWorkerNode(stores);
+      try {
+        const tenant = await createTenant(node);
+        expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
+        await node.killPart('background');
+        await eventually('it is back', () => node.processIds('background').length === 2);
+        const address = `${node.url}/u/${tenant.app}/stable/linux/x86_64/1.0.0`;
+        for (let index = 0; index < 20; index++) {
+          const headers = { 'x-service-device': `alone-${index}` };
+          expect((await fetch(address, { headers })).status).toBe(200);
+        }
+        await eventually('the sum says that they are stored', async () => {
+          const { text } = await send(node, 'GET', '/metrics');
+          return text.includes('sluice_check_ins_total{outcome="stored"} 20\n');
+        });
+        expect(await countDevices(node, 'alone-')).toBe(20);
+        const { text } = await send(node, 'GET', '/metrics');
+        expect(text).toContain('sluice_processes 2\n');
+        const background = node.processIds('background').at(-1) ?? 0;
+        node.main.kill('SIGTERM');
+        expect(await node.exitCode).toBe(0);
+        expect(isAlive(background)).toBe(false);
+      } finally {
+        await node.dispose();
+        await stores.drop();
+      }
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'sluice serve starts workers like npm start (Command line)',
+    async () => {
+      const stores = await freshStores();
+      const node = await startWorkerNode(stores, { WORKERS: '2' }, [COMMAND, 'serve']);
+      try {
+        expect((await send(node, 'GET', '/readyz')).status).toBe(200);
+        node.main.kill('SIGTERM');
+        expect(await node.exitCode).toBe(0);
+      } finally {
+        await node.dispose();
+        await stores.drop();
+      }
     },
     TEST_TIMEOUT_MS,
   );

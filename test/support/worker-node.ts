@@ -27,8 +27,6 @@ export type WorkerNode = {
   processIds(part: string): number[];
   /** SIGKILL to a part, and its end. */
   killPart(part: string): Promise<void>;
-  /** Ends it, then starts it again on the same stores. */
-  restart(): Promise<WorkerNode>;
   /** Ends it whatever state it is in, and removes what it kept. */
   dispose(): Promise<void>;
 };
@@ -48,22 +46,23 @@ export async function freshStores(): Promise<Stores> {
   };
 }
 
-/** Starts a node on the stores and waits until it and its background process are ready. */
+/** Starts a node on the stores, and waits until it and its background process are ready. */
 export async function startWorkerNode(
   stores: Stores,
   settings: NodeSettings = {},
+  command: readonly string[] = [MAIN],
 ): Promise<WorkerNode> {
   const dataDir = temporaryFolder('sluice-workers-');
   const env = { ADMIN_TOKEN, TRUST_PROXY: '1', ...stores.settings, ...settings };
-  return launch({ PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, ...env }, stores, dataDir);
+  return launch({ PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, ...env }, command, dataDir);
 }
 
 async function launch(
   env: NodeJS.ProcessEnv,
-  stores: Stores,
+  command: readonly string[],
   dataDir: string,
 ): Promise<WorkerNode> {
-  const main = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const main = spawn(process.execPath, [...command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   main.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString();
@@ -72,8 +71,8 @@ async function launch(
   const log = () => linesOf(output);
   const processIds = (part: string) =>
     log()
-      .filter(({ msg, process }) => msg === 'a process is ready' && process === part)
-      .map(({ processId }) => Number(processId));
+      .filter(({ msg, ...line }) => msg === 'ready' && partOf(line) === part)
+      .map(({ pid }) => Number(pid));
   const port = () => log().find(({ msg }) => msg === 'listening')?.port;
   await eventually(
     'it listens, and its background process is ready',
@@ -93,17 +92,18 @@ async function launch(
       process.kill(processId, 'SIGKILL');
       await eventually('the killed process is gone', () => !isAlive(processId));
     },
-    async restart() {
-      main.kill('SIGTERM');
-      await exitCode;
-      return launch(env, stores, dataDir);
-    },
     async dispose() {
       main.kill('SIGKILL');
       await exitCode;
       removeFolder(dataDir);
     },
   };
+}
+
+/** Which process wrote a line of the log; undefined for the one that the operator started. */
+export function partOf(line: Record<string, unknown>): string | undefined {
+  if (line.worker !== undefined) return `worker ${line.worker}`;
+  return line.part === undefined ? undefined : String(line.part);
 }
 
 /** Whether there is such a process; one that has ended and was not asked for its exit code is none. */
