@@ -5,9 +5,7 @@
 // (Ctrl-C, a service manager) are not for it: the one that started it says when and in which order.
 
 import { constants, setPriority } from 'node:os';
-import { composeBackground } from './compose/background.ts';
-import { composeService } from './compose/service.ts';
-import { type Config, readConfig } from './config.ts';
+import { readConfig } from './config.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
 import { ParentLink } from './processes/parent-link.ts';
@@ -40,10 +38,8 @@ async function run(worker: { number: number; port: number } | undefined): Promis
   try {
     running =
       worker === undefined
-        ? await startBackground(config, log, metrics)
-        : await composeService(config, log, {
-            ...{ metrics, figures: () => link.figures(), hasBackground: false, worker },
-          });
+        ? await startBackground(log, metrics)
+        : await startWorker(worker, log, metrics, link);
   } catch (error) {
     log.debug({ err: error }, 'cannot start');
     await link.refuse(error instanceof Error ? error.message : String(error));
@@ -53,13 +49,26 @@ async function run(worker: { number: number; port: number } | undefined): Promis
   link.ready();
 }
 
-async function startBackground(config: Config, log: Log, metrics: Metrics): Promise<Running> {
+async function startWorker(
+  worker: { number: number; port: number },
+  log: Log,
+  metrics: Metrics,
+  link: ParentLink,
+): Promise<Running> {
+  const { composeService } = await import('./compose/service.ts');
+  const figures = () => link.figures();
+  return composeService(config, log, { metrics, figures, hasBackground: false, worker });
+}
+
+/** Loads no more than it needs: what serves would only take memory here. */
+async function startBackground(log: Log, metrics: Metrics): Promise<Running> {
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
     // It works all the same, only that serving may have to wait for it.
     log.warn({ err: error }, 'the priority of the background work could not be lowered');
   }
+  const { composeBackground } = await import('./compose/background.ts');
   return composeBackground(config, log, metrics);
 }
 

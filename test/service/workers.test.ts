@@ -1,6 +1,7 @@
 // Several processes as one service (operators: Environment, WORKERS): they share the port and the work, one
 // that dies comes back and takes nobody else with it, all stop together, and none outlives the supervisor.
 
+import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -222,6 +223,42 @@ describe.skipIf(!available)(`the end of several workers${reason}`, () => {
         async () => (await countDevices(node, `${signal}-`)) === answered,
         60_000,
       );
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'a publish whose body is still being sent is finished, though all others have nothing to do',
+    async () => {
+      await start();
+      const artifacts = [{ platform: 'linux', url: 'https://downloads.example.com/app' }];
+      const release = { app: tenant.app, channel: 'stable', version: '2.0.0', artifacts };
+      const body = JSON.stringify(release);
+      const sent = request(`${node.url}/api/v1/releases`, {
+        method: 'POST',
+        agent: false,
+        headers: {
+          authorization: `Bearer ${tenant.secret}`,
+          'content-length': String(Buffer.byteLength(body)),
+        },
+      });
+      const status = new Promise<number | undefined>((resolve, reject) => {
+        sent.on('error', reject);
+        sent.on('response', (response) => resolve(response.resume().statusCode));
+      });
+      await new Promise<void>((resolve) => sent.write(body.slice(0, 20), () => resolve()));
+      // Whichever worker has the connection must have taken it before its port closes.
+      await sleep(500);
+      node.main.kill('SIGTERM');
+      await eventually('the port is closed', () =>
+        send(node, 'GET', '/healthz').then(
+          () => false,
+          () => true,
+        ),
+      );
+      sent.end(body.slice(20));
+      expect(await status).toBe(201);
+      expect(await node.exitCode).toBe(0);
     },
     TEST_TIMEOUT_MS,
   );
