@@ -24,11 +24,18 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   cli: ['contract', 'config.ts', 'token-file.ts', 'main.ts'],
   'config.ts': ['contract'],
   'token-file.ts': [],
-  'compose.ts': [
+  // Knows every room, and nothing of how many processes there are.
+  compose: [
     ...['contract', 'domain', 'ports', 'operations', 'http', 'background', 'observe', 'ledger'],
     ...['engine/memory', 'engine/redis', 'engine/disk', 'password', 'config.ts', 'token-file.ts'],
   ],
-  'main.ts': ['contract', 'observe', 'config.ts', 'token-file.ts', 'compose.ts'],
+  // Knows processes and what they tell each other, and nothing of what they do.
+  processes: ['observe'],
+  // The files that bring both together: several processes as one service, and each of those processes.
+  'supervisor.ts': ['observe', 'config.ts', 'processes'],
+  'start-service.ts': ['observe', 'config.ts', 'compose', 'processes', 'supervisor.ts'],
+  'subprocess.ts': ['observe', 'config.ts', 'compose', 'processes'],
+  'main.ts': ['contract', 'observe', 'config.ts', 'token-file.ts', 'start-service.ts'],
 };
 
 /** Rooms from which only types may be taken: the importing room knows the shape, never the code. */
@@ -71,6 +78,7 @@ const ENVIRONMENT_READERS: Readonly<Record<string, string>> = {
 /** Files beside main.ts and cli/ that may end the process, and why. */
 const PROCESS_ENDERS: Readonly<Record<string, string>> = {
   'ledger/pglite-process.ts': 'a process of its own, which ends itself when its parent is gone',
+  'subprocess.ts': 'likewise: it also ends when it was told to stop and has',
 };
 
 /** Files that nothing imports, and why. */
@@ -78,6 +86,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   'main.ts': 'starts the service',
   'cli/sluice.ts': 'the command',
   'console/main.tsx': 'begins the console in the browser; its page names it',
+  'subprocess.ts': 'forked: a serving process beside others, or the background work',
   'ledger/pglite-process.ts': 'forked, so that the embedded database is off the serving thread',
 };
 

@@ -15,6 +15,7 @@ export type Config = Readonly<{
   secretKey: string | undefined;
   /** Undefined: the address the service turns out to listen on. */
   publicUrl: string | undefined;
+  /** Serving processes; more than 1 only where both stores can be shared. */
   workers: number;
   deviceRetentionDays: number;
   adoptionRetentionDays: number;
@@ -75,11 +76,12 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   const settings = parsed.data;
   if (settings.WORKERS > 1) {
     // Refused rather than ignored: an operator who asks for four processes must not silently get one.
-    throw new ConfigError(
-      settings.REDIS_URL === undefined
-        ? 'WORKERS: more than 1 needs REDIS_URL, which the processes share their state through'
-        : 'WORKERS: this version serves with 1 process; start one node per core behind a balancer',
-    );
+    const missing = (['REDIS_URL', 'DATABASE_URL'] as const).filter((name) => !settings[name]);
+    if (missing.length > 0) {
+      throw new ConfigError(
+        `WORKERS: more than 1 needs ${missing.join(' and ')}: the processes share their state there`,
+      );
+    }
   }
   return Object.freeze({
     host: settings.HOST,

@@ -1,13 +1,17 @@
 // Starts the service and stops it: settings, signals, the words a person reads on the terminal.
 
 import { resolve } from 'node:path';
-import { composeService, type Service } from './compose.ts';
-import { type Config, ConfigError, readConfig } from './config.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Config, ConfigError, reachableHost, readConfig } from './config.ts';
 import { createLog, type Log } from './observe/log.ts';
+import { type RunningService, startService } from './start-service.ts';
 import { tokenFilePath } from './token-file.ts';
 
 /** SIGTERM promises an end within 10 s, whatever hangs. */
 const STOP_MS_MAX = 9500;
+/** The ledger may not be there yet. */
+const SET_UP_LOOKS_MAX = 300;
+const SET_UP_LOOK_INTERVAL_MS = 1000;
 
 /** Runs until a signal stops it. */
 async function main(): Promise<void> {
@@ -19,7 +23,7 @@ async function main(): Promise<void> {
   running(service);
   log.info({ address: service.address, port: service.port }, 'listening');
   if (config.databaseUrl === undefined) process.stderr.write(welcome(config, service.address));
-  await tellFirstStep(service, log);
+  await tellFirstStep(service, config, log);
 }
 
 function readSettings(): Config {
@@ -32,9 +36,9 @@ function readSettings(): Config {
   }
 }
 
-async function start(config: Config, log: Log): Promise<Service> {
+async function start(config: Config, log: Log): Promise<RunningService> {
   try {
-    return await composeService(config, log);
+    return await startService(config, log);
   } catch (error) {
     log.fatal({ err: error }, 'cannot start');
     const reason = error instanceof Error ? error.message : String(error);
@@ -47,8 +51,8 @@ async function start(config: Config, log: Log): Promise<Service> {
  * Listens for signals from before the start: as the first process of a container an unheard SIGTERM would
  * be lost. Returns what to call once there is a service to stop; until then there is nothing to lose.
  */
-function stopOnSignal(log: Log): (service: Service) => void {
-  let running: Service | undefined;
+function stopOnSignal(log: Log): (service: RunningService) => void {
+  let running: RunningService | undefined;
   let isStopping = false;
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     if (isStopping) return;
@@ -86,10 +90,22 @@ function exitOnBug(log: Log): void {
 }
 
 /** Until there is an account, the start says where its owner is made. */
-async function tellFirstStep(service: Service, log: Log): Promise<void> {
-  if (!(await service.awaitsSetUp())) return;
-  const address = `${service.address}/console`;
-  log.info({ address }, 'nobody has an account yet: create the owner there with the admin token');
+async function tellFirstStep(service: RunningService, config: Config, log: Log): Promise<void> {
+  // Asked as a visitor would: whichever process answers knows.
+  const url = `http://${reachableHost(config.host)}:${service.port}/console/api/session`;
+  for (let look = 0; look < SET_UP_LOOKS_MAX; look++) {
+    const response = await fetch(url).catch(() => undefined);
+    const session = response?.ok ? ((await response.json()) as { state?: string }) : undefined;
+    if (session?.state === 'setup') {
+      const address = `${service.address}/console`;
+      log.info(
+        { address },
+        'nobody has an account yet: create the owner there with the admin token',
+      );
+    }
+    if (session !== undefined) return;
+    await sleep(SET_UP_LOOK_INTERVAL_MS, undefined, { ref: false });
+  }
 }
 
 function welcome(config: Config, address: string): string {

@@ -61,8 +61,8 @@ describe('imports run one way', () => {
     ['src/cli/a.ts', "import { x } from '../config.ts';"],
     ['src/cli/serve.ts', "import '../main.ts';"],
     ['src/cli/sluice.ts', "await import('../main.ts');"],
-    ['src/compose.ts', "import { x } from './engine/redis/x.ts';"],
-    ['src/compose.ts', "import { x } from './ledger/x.ts';"],
+    ['src/compose/a.ts', "import { x } from '../engine/redis/x.ts';"],
+    ['src/compose/a.ts', "import { x } from '../ledger/x.ts';"],
   ];
   it.each(allowed)('%s may say %s', (path, statement) => {
     expect(complaintsAboutFile(path, statement)).toEqual([]);
@@ -139,7 +139,7 @@ describe('imports run one way', () => {
     ['src/console/a.tsx', "import { z } from 'zod';", 'console must not import zod'],
     ['src/console/a.ts', "import { x } from 'node:fs';", 'console must not import node:fs'],
     ['src/main.ts', "import './ledger/x.ts';", 'main.ts must not import src/ledger/x.ts'],
-    ['src/compose.ts', "import './main.ts';", 'compose.ts must not import src/main.ts'],
+    ['src/compose/a.ts', "import '../main.ts';", 'compose must not import src/main.ts'],
     ['src/shed/a.ts', 'export const a = 1;', 'lies in no room that the import rules know'],
     ['src/engine/a.ts', 'export const a = 1;', 'lies in no room that the import rules know'],
   ];
@@ -151,10 +151,10 @@ describe('imports run one way', () => {
     ['uWebSockets.js', 'http', 'src/operations/a.ts'],
     ['ioredis', 'engine/redis', 'src/engine/memory/a.ts'],
     ['pg', 'ledger', 'src/operations/a.ts'],
-    ['@electric-sql/pglite', 'ledger', 'src/compose.ts'],
+    ['@electric-sql/pglite', 'ledger', 'src/compose/a.ts'],
     ['preact', 'console', 'src/http/a.ts'],
     ['uplot', 'console', 'src/operations/a.ts'],
-    ['@electric-sql/pglite/worker', 'ledger', 'src/compose.ts'],
+    ['@electric-sql/pglite/worker', 'ledger', 'src/compose/a.ts'],
   ])('%s belongs to %s', (name, room, path) => {
     const owned = name.replace('/worker', '');
     expect(complaintsAboutFile(path, `import type { X } from '${name}';`)).toEqual([
@@ -295,8 +295,8 @@ describe('exports', () => {
     expect(complaintsAbout(dead)).toEqual(complaint);
     const test = { 'test/a.test.ts': "import { a } from '../src/domain/a.ts';" };
     expect(complaintsAbout({ ...dead, ...test })).toEqual(complaint);
-    const user = { 'src/main.ts': "import type { a } from './compose.ts';" };
-    const compose = { 'src/compose.ts': "import { a } from './domain/a.ts';" };
+    const user = { 'src/subprocess.ts': "import type { a } from './compose/a.ts';" };
+    const compose = { 'src/compose/a.ts': "import { a } from '../domain/a.ts';" };
     expect(complaintsAbout({ ...dead, ...user, ...compose })).toEqual([]);
   });
 });

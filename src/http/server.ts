@@ -7,6 +7,8 @@ export type RequestHandler = (res: HttpResponse, req: HttpRequest) => void;
 export type ServerOptions = {
   readonly host: string;
   readonly port: number;
+  /** Whether other processes of this service listen on the port as well. */
+  readonly isPortShared: boolean;
   /** What serves GET and HEAD below a path's first segment, such as `/u`, past the router. */
   readonly direct: Readonly<Record<string, { get: RequestHandler; head: RequestHandler }>>;
   /** Serves everything else. */
@@ -52,21 +54,26 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-/** LIBUS_LISTEN_EXCLUSIVE_PORT: a second process on the port would silently take half of the traffic. */
+/** LIBUS_LISTEN_DEFAULT: with SO_REUSEPORT, by which the kernel spreads connections over the processes. */
+const SHARED_PORT = 0;
+/** LIBUS_LISTEN_EXCLUSIVE_PORT: a second service on the port would silently take half of the traffic. */
 const EXCLUSIVE_PORT = 1;
 
 /** The form of `listen` with host and options, which the package's types leave out. */
-type ListenExclusively = (
+type ListenWithOptions = (
   host: string,
   port: number,
   options: number,
   callback: (socket: us_listen_socket | false) => void,
 ) => TemplatedApp;
 
-function listen(app: TemplatedApp, { host, port }: ServerOptions): Promise<us_listen_socket> {
+function listen(
+  app: TemplatedApp,
+  { host, port, isPortShared }: ServerOptions,
+): Promise<us_listen_socket> {
   return new Promise((resolve, reject) => {
-    const listenExclusively = app.listen.bind(app) as unknown as ListenExclusively;
-    listenExclusively(host, port, EXCLUSIVE_PORT, (socket) => {
+    const listenWithOptions = app.listen.bind(app) as unknown as ListenWithOptions;
+    listenWithOptions(host, port, isPortShared ? SHARED_PORT : EXCLUSIVE_PORT, (socket) => {
       if (socket) resolve(socket);
       else
         reject(

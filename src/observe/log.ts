@@ -8,11 +8,11 @@ export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | '
 
 const SECRET_FIELDS = ['authorization', 'secret', 'token', 'password', 'adminToken', 'secretKey'];
 
-/** Builds the logger; `level` is a pino level or `silent`. */
-export function createLog(level: LogLevel): Log {
+/** Builds the logger; every line carries the process id and `fields`, which tell processes apart. */
+export function createLog(level: LogLevel, fields: Readonly<Record<string, unknown>> = {}): Log {
   return pino({
     level,
-    base: { pid: process.pid },
+    base: { pid: process.pid, ...fields },
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[hidden]' },
     // `connectionString` and friends can hang off a driver's error: keep what explains, drop the rest.

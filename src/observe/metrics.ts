@@ -34,6 +34,12 @@ export class Metrics {
     'Device requests refused, and settled with other processes',
     'outcome',
   );
+  /** What became of the processes that this one started: ended by themselves, did not tell their figures. */
+  readonly processes = this.tally(
+    'sluice_process_events_total',
+    'Processes restarted, and left out of these figures because they did not answer',
+    'event',
+  );
   /** Faults of stores that were survived, by where they showed. */
   readonly faults = this.tally(
     'sluice_store_faults_total',

@@ -4,7 +4,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { LastGoodFiles } from '../../src/engine/disk/last-good-files.ts';
 import { eventually } from '../support/eventually.ts';
 import { channelAt } from './serving-node.ts';
@@ -20,7 +20,7 @@ function dataDirectory() {
   leftovers.push(path);
   const snapshots = join(path, 'snapshots');
   const faults: unknown[] = [];
-  const again = () => new LastGoodFiles(path, (error) => faults.push(error));
+  const again = () => new LastGoodFiles(path, undefined, (error) => faults.push(error));
   return { path, snapshots, faults, again, files: again(), names: () => readdirSync(snapshots) };
 }
 
@@ -226,4 +226,53 @@ it('what is kept anew while its write fails is what is written, not the older on
   });
   await files.flush();
   expect((await again().find('acme', 'stable'))?.revision).toBe(revision);
+});
+
+describe('several serving processes on one data directory', () => {
+  /** What worker 1 and worker 2 keep, and what whoever comes next finds. */
+  function workers() {
+    const { path, faults, snapshots } = dataDirectory();
+    const open = (worker: number | undefined) =>
+      new LastGoodFiles(path, worker, (error) => faults.push(error));
+    return { open, faults, snapshots };
+  }
+
+  it('an older snapshot that one writes later does not replace the newer one of another', async () => {
+    const { open, faults } = workers();
+    const [first, second] = [open(1), open(2)];
+    first.keep(channelAt(8));
+    await first.flush();
+    second.keep(channelAt(7));
+    await second.flush();
+    for (const reader of [open(1), open(2), open(3), open(undefined)]) {
+      expect((await reader.find('acme', 'stable'))?.revision).toBe(8);
+      expect(await reader.hasAny()).toBe(true);
+    }
+    expect(faults).toEqual([]);
+  });
+
+  it('what one process kept alone is found by many, and the other way round', async () => {
+    const { open } = workers();
+    const alone = open(undefined);
+    alone.keep(channelAt(3));
+    await alone.flush();
+    expect((await open(2).find('acme', 'stable'))?.revision).toBe(3);
+    const worker = open(2);
+    worker.keep(channelAt(4));
+    await worker.flush();
+    expect((await open(undefined).find('acme', 'stable'))?.revision).toBe(4);
+  });
+
+  it('a file of one that cannot be read hides that of another', async () => {
+    const { open, faults, snapshots } = workers();
+    const [first, second] = [open(1), open(2)];
+    for (const worker of [first, second]) {
+      worker.keep(channelAt(5));
+      await worker.flush();
+    }
+    const [name = ''] = readdirSync(join(snapshots, 'worker-1'));
+    writeFileSync(join(snapshots, 'worker-1', name), '{');
+    expect((await open(1).find('acme', 'stable'))?.revision).toBe(5);
+    expect(faults).toHaveLength(1);
+  });
 });

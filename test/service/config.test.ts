@@ -73,10 +73,14 @@ describe('readConfig', () => {
     }
   });
 
-  it('WORKERS above 1 is refused, with the reason that fits (Environment)', () => {
-    expect(() => readConfig({ WORKERS: '2' })).toThrow(/^WORKERS: .*REDIS_URL/);
+  it('WORKERS above 1 needs both stores, and names those that are missing (Environment)', () => {
     const redis = { REDIS_URL: 'redis://127.0.0.1' };
-    expect(() => readConfig({ WORKERS: '2', ...redis })).toThrow(/^WORKERS: .*1 process/);
+    const database = { DATABASE_URL: 'postgres://127.0.0.1/sluice' };
+    const wanted = { WORKERS: '2' };
+    expect(() => readConfig(wanted)).toThrow(/^WORKERS: .*REDIS_URL and DATABASE_URL/);
+    expect(() => readConfig({ ...wanted, ...redis })).toThrow(/^WORKERS: .*needs DATABASE_URL/);
+    expect(() => readConfig({ ...wanted, ...database })).toThrow(/^WORKERS: .*needs REDIS_URL/);
+    expect(readConfig({ ...wanted, ...redis, ...database }).workers).toBe(2);
     expect(readConfig({ WORKERS: '1' }).workers).toBe(1);
   });
 

@@ -143,10 +143,44 @@ describe('a wrong setting stops the start with one line that names it (Environme
     expect(await refused({ DATA_DIR: join(dataDir, 'file', 'below') })).toContain('DATA_DIR: ');
   });
 
-  it('WORKERS above 1 with REDIS_URL says what this version can do instead', async () => {
-    expect(await refused({ WORKERS: '2', REDIS_URL: 'redis://127.0.0.1:6379' })).toContain(
-      'WORKERS: ',
-    );
+  it('WORKERS above 1 without both stores', async () => {
+    const redis = { REDIS_URL: 'redis://127.0.0.1:1' };
+    expect(await refused({ WORKERS: '2', ...redis })).toMatch(/WORKERS: .*DATABASE_URL/);
+    expect(await refused({ WORKERS: '2', ...AWAY })).toMatch(/WORKERS: .*REDIS_URL/);
+  });
+
+  describe('also with several workers, which all find the same wrong: still one line', () => {
+    const workers = { ...AWAY, REDIS_URL: 'redis://127.0.0.1:1', WORKERS: '3' };
+
+    it('a port that is in use, by another program or by a service with workers', async () => {
+      const port = await listening(start(workers));
+      expect(await refused({ ...workers, PORT: String(port) })).toContain(
+        `HOST, PORT: cannot listen on 127.0.0.1:${port}`,
+      );
+      expect(await refused({ ...AWAY, PORT: String(port) })).toContain('PORT: ');
+      expect((await send({ url: `http://127.0.0.1:${port}` }, 'GET', '/healthz')).status).toBe(200);
+    });
+
+    it('HOST', async () => {
+      expect(await refused({ ...workers, HOST: '192.0.2.1' })).toContain('HOST');
+    });
+
+    it('DATA_DIR that is a file', async () => {
+      await writeFile(join(dataDir, 'file'), '');
+      expect(await refused({ ...workers, DATA_DIR: join(dataDir, 'file') })).toContain(
+        'DATA_DIR: ',
+      );
+    });
+
+    it('DATABASE_URL of a database that is not there', async ({ skip }) => {
+      const real = realStores();
+      if (real === undefined) return skip('no PostgreSQL on this machine');
+      const url = new URL(real.postgresUrl);
+      url.pathname = '/no_such_database';
+      expect(await refused({ ...workers, DATABASE_URL: url.href })).toMatch(
+        /DATABASE_URL: .*no_such_database/,
+      );
+    });
   });
 
   it('DATABASE_URL of a database that is not there', async ({ skip }) => {

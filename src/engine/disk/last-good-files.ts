@@ -1,10 +1,13 @@
 // Last good snapshots as files, one per channel, each replaced as a whole. Writes go one after another and
 // a channel that changes while its write waits is written once, so a burst of changes costs little.
+//
+// Of several serving processes on one data directory each writes files of its own, so that none replaces a
+// newer snapshot by its older one, and all read everybody's: the newest counts, whoever kept it.
 
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ServingSnapshot } from '../../domain/serving-snapshot.ts';
+import { countOffered, type ServingSnapshot } from '../../domain/serving-snapshot.ts';
 import type { LastGood } from '../../ports/last-good.ts';
 
 /** Grows when the shape of a snapshot changes; a file of another format is left alone. */
@@ -12,16 +15,27 @@ const FORMAT = 1;
 const WAITING_MAX = 10_000;
 const RETRY_MS = 2000;
 
+/** A folder of one of several serving processes, beside the files of the only one. */
+const WORKER_FOLDER = /^worker-\d{1,2}$/;
+
+type Kept = { readonly snapshot: ServingSnapshot; readonly writtenAtMs: number };
+
 export class LastGoodFiles implements LastGood {
+  private readonly root: string;
+  /** Where this process writes. */
   private readonly directory: string;
   private readonly onFault: (error: unknown) => void;
   private readonly waiting = new Map<string, ServingSnapshot>();
   private writing: Promise<void> | undefined;
   private retrying: NodeJS.Timeout | undefined;
 
-  /** Files go to `snapshots/` below `dataDir`; faults of the disk are reported, never thrown. */
-  constructor(dataDir: string, onFault: (error: unknown) => void) {
-    this.directory = join(dataDir, 'snapshots');
+  /**
+   * Files go to `snapshots/` below `dataDir`, those of the numbered one of several serving processes to
+   * a folder in it; faults of the disk are reported, never thrown.
+   */
+  constructor(dataDir: string, worker: number | undefined, onFault: (error: unknown) => void) {
+    this.root = join(dataDir, 'snapshots');
+    this.directory = worker === undefined ? this.root : join(this.root, `worker-${worker}`);
     this.onFault = onFault;
   }
 
@@ -36,22 +50,15 @@ export class LastGoodFiles implements LastGood {
     const name = fileName(appRef, channel);
     const waiting = this.waiting.get(name);
     if (waiting !== undefined) return waiting;
-    try {
-      const text = await readFile(join(this.directory, name), 'utf8');
-      const file = JSON.parse(text) as { format?: number; snapshot?: ServingSnapshot };
-      return file.format === FORMAT ? file.snapshot : undefined;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.onFault(error);
-      return undefined;
-    }
+    const directories = [this.root, ...(await this.workerFolders())];
+    const kept = await Promise.all(directories.map((each) => this.read(join(each, name))));
+    return kept.reduce((newest, each) => newerOf(newest, each), undefined)?.snapshot;
   }
 
   async hasAny(): Promise<boolean> {
-    try {
-      return (await readdir(this.directory)).some((name) => name.endsWith('.json'));
-    } catch {
-      return false;
-    }
+    const directories = [this.root, ...(await this.workerFolders())];
+    const names = await Promise.all(directories.map(namesIn));
+    return names.flat().some((name) => name.endsWith('.json'));
   }
 
   async flush(): Promise<void> {
@@ -62,6 +69,23 @@ export class LastGoodFiles implements LastGood {
     this.retrying = undefined;
     this.writing = this.writeAll();
     await this.writing;
+  }
+
+  private async workerFolders(): Promise<string[]> {
+    const names = await namesIn(this.root);
+    return names.filter((name) => WORKER_FOLDER.test(name)).map((name) => join(this.root, name));
+  }
+
+  private async read(path: string): Promise<Kept | undefined> {
+    try {
+      const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
+      const file = JSON.parse(text) as { format?: number; snapshot?: ServingSnapshot };
+      if (file.format !== FORMAT || file.snapshot === undefined) return undefined;
+      return { snapshot: file.snapshot, writtenAtMs: mtimeMs };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.onFault(error);
+      return undefined;
+    }
   }
 
   private async writeAll(): Promise<void> {
@@ -96,10 +120,29 @@ export class LastGoodFiles implements LastGood {
 
   private async write(name: string, snapshot: ServingSnapshot): Promise<void> {
     const path = join(this.directory, name);
-    // One process per data directory: a draft left by a crash is overwritten, not collected.
+    // One process writes into a directory: a draft left by a crash is overwritten, not collected.
     const draft = `${path}.draft`;
     await writeFile(draft, JSON.stringify({ format: FORMAT, snapshot }));
     await rename(draft, path);
+  }
+}
+
+/** Of one channel the later state; of two that share a name the one that was written later. */
+function newerOf(one: Kept | undefined, other: Kept | undefined): Kept | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const [a, b] = [one.snapshot, other.snapshot];
+  const ahead =
+    a.channelId === b.channelId
+      ? b.revision - a.revision || countOffered(b) - countOffered(a)
+      : other.writtenAtMs - one.writtenAtMs;
+  return ahead > 0 ? other : one;
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory);
+  } catch {
+    return [];
   }
 }
 

@@ -1,0 +1,58 @@
+// Opens what a process keeps its state in, as the settings ask for it.
+
+import { mkdirSync } from 'node:fs';
+import { type Config, ConfigError } from '../config.ts';
+import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
+import { createRedisEngine } from '../engine/redis/redis-engine.ts';
+import { openLedger } from '../ledger/open-ledger.ts';
+import type { Log } from '../observe/log.ts';
+import { RareLog } from '../observe/rare-log.ts';
+import type { Engine } from '../ports/engine.ts';
+import type { Ledger } from '../ports/ledger.ts';
+
+export type Stores = { readonly ledger: Ledger; readonly engine: Engine };
+
+/** Opens both; rejects with a `ConfigError` when waiting for one of them would not help. */
+export async function openStores(config: Config, log: Log): Promise<Stores> {
+  await fromSetting('DATA_DIR', () => mkdirSync(config.dataDir, { recursive: true }));
+  const ledger = await fromSetting(
+    config.databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL',
+    () => openStoredLedger(config, log),
+  );
+  return { ledger, engine: await fromSetting('REDIS_URL', () => openEngine(config, log)) };
+}
+
+/** What can only be found wrong by using it is a wrong setting all the same: the error names the variable. */
+export async function fromSetting<Value>(
+  variable: string,
+  use: () => Value | Promise<Value>,
+): Promise<Value> {
+  try {
+    return await use();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`${variable}: ${reason}`, { cause: error });
+  }
+}
+
+function openStoredLedger(config: Config, log: Log): Promise<Ledger> {
+  const rareLog = new RareLog(log);
+  return openLedger({
+    databaseUrl: config.databaseUrl,
+    dataDir: config.dataDir,
+    onFault: (error) => rareLog.warn({ err: error }, 'ledger fault'),
+    onFatal: (error) => {
+      // Running on would mean answering from a schema this version does not understand.
+      throw error;
+    },
+  });
+}
+
+function openEngine(config: Config, log: Log): Engine {
+  if (config.redisUrl === undefined) return createMemoryEngine();
+  const rareLog = new RareLog(log);
+  return createRedisEngine({
+    url: config.redisUrl,
+    onFault: (error) => rareLog.warn({ err: error }, 'engine fault'),
+  });
+}

@@ -1,0 +1,167 @@
+// A node that is several processes, started as an operator would start it: which processes it has, how it
+// ends, and many connections to it, because the kernel spreads connections over processes, not requests.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { Agent, request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { realStores } from './backend.ts';
+import { eventually } from './eventually.ts';
+import { freshDatabase } from './fresh-database.ts';
+import { ADMIN_TOKEN, type NodeSettings } from './node.ts';
+import { startRedis } from './redis-server.ts';
+import { removeFolder, temporaryFolder } from './server-process.ts';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const START_TIMEOUT_MS = 60_000;
+
+export type WorkerNode = {
+  readonly url: string;
+  readonly port: number;
+  readonly databaseUrl: string;
+  /** The process that an operator starts and signals. */
+  readonly main: ChildProcess;
+  readonly exitCode: Promise<number | null>;
+  /** Its log so far, line by line. */
+  log(): Record<string, unknown>[];
+  /** The process ids that a part (`worker 1`, `background`) has had, oldest first. */
+  processIds(part: string): number[];
+  /** SIGKILL to a part, and its end. */
+  killPart(part: string): Promise<void>;
+  /** Ends it whatever state it is in, and removes what it kept. */
+  dispose(): Promise<void>;
+};
+
+export type Stores = { readonly settings: NodeSettings; drop(): Promise<void> };
+
+/** A PostgreSQL database and a Redis for one test. */
+export async function freshStores(): Promise<Stores> {
+  const real = realStores();
+  if (real === undefined) throw new Error('no PostgreSQL or no Redis on this machine');
+  const [database, redis] = await Promise.all([freshDatabase(real.postgresUrl), startRedis()]);
+  return {
+    settings: { DATABASE_URL: database.url, REDIS_URL: redis.url },
+    async drop() {
+      await Promise.all([database.drop(), redis.stop()]);
+    },
+  };
+}
+
+/** Starts a node on the stores, and waits until it and its background process are ready. */
+export async function startWorkerNode(
+  stores: Stores,
+  settings: NodeSettings = {},
+  command: readonly string[] = [MAIN],
+): Promise<WorkerNode> {
+  const dataDir = temporaryFolder('sluice-workers-');
+  const env = { ADMIN_TOKEN, TRUST_PROXY: '1', ...stores.settings, ...settings };
+  return launch({ PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, ...env }, command, dataDir);
+}
+
+async function launch(
+  env: NodeJS.ProcessEnv,
+  command: readonly string[],
+  dataDir: string,
+): Promise<WorkerNode> {
+  const main = spawn(process.execPath, [...command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  main.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  const exitCode = new Promise<number | null>((resolve) => main.once('exit', resolve));
+  const log = () => linesOf(output);
+  const processIds = (part: string) =>
+    log()
+      .filter(({ msg, ...line }) => msg === 'ready' && partOf(line) === part)
+      .map(({ pid }) => Number(pid));
+  const port = () => log().find(({ msg }) => msg === 'listening')?.port;
+  await eventually(
+    'it listens, and its background process is ready',
+    () => main.exitCode !== null || (port() !== undefined && processIds('background').length > 0),
+    START_TIMEOUT_MS,
+  );
+  return {
+    url: `http://127.0.0.1:${port()}`,
+    port: Number(port()),
+    databaseUrl: String(env.DATABASE_URL),
+    main,
+    exitCode,
+    log,
+    processIds,
+    async killPart(part) {
+      const processId = processIds(part).at(-1) ?? Number.NaN;
+      process.kill(processId, 'SIGKILL');
+      await eventually('the killed process is gone', () => !isAlive(processId));
+    },
+    async dispose() {
+      main.kill('SIGKILL');
+      await exitCode;
+      removeFolder(dataDir);
+    },
+  };
+}
+
+/** Which process wrote a line of the log; undefined for the one that the operator started. */
+export function partOf(line: Record<string, unknown>): string | undefined {
+  if (line.worker !== undefined) return `worker ${line.worker}`;
+  return line.part === undefined ? undefined : String(line.part);
+}
+
+/** Whether there is such a process; one that has ended and was not asked for its exit code is none. */
+export function isAlive(processId: number): boolean {
+  try {
+    process.kill(processId, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** So many keep-alive connections, each opened with its first request. */
+export class Connections {
+  private readonly agents: readonly Agent[];
+
+  constructor(count: number) {
+    this.agents = Array.from(
+      { length: count },
+      () => new Agent({ keepAlive: true, maxSockets: 1 }),
+    );
+  }
+
+  get count(): number {
+    return this.agents.length;
+  }
+
+  /** The status of a request over one of them; rejects when the connection breaks. */
+  ask(
+    connection: number,
+    url: string,
+    headers: Record<string, string> = {},
+  ): Promise<{ status: number; headers: NodeJS.Dict<string | string[]> }> {
+    const agent = this.agents[connection % this.agents.length];
+    return new Promise((resolve, reject) => {
+      const sent = request(url, { headers, ...(agent === undefined ? {} : { agent }) });
+      sent.on('error', reject);
+      sent.on('response', (response) => {
+        response.resume();
+        response.on('error', reject);
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers }),
+        );
+      });
+      sent.end();
+    });
+  }
+
+  close(): void {
+    for (const agent of this.agents) agent.destroy();
+  }
+}
+
+/** Whole lines only: the last one may still be on its way. */
+function linesOf(output: string): Record<string, unknown>[] {
+  return output
+    .split('\n')
+    .slice(0, -1)
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
