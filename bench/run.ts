@@ -1,5 +1,6 @@
 // `npm run bench -- [NAME] [--smoke] [--json FILE]`: runs benchmarks and prints their tables. Those that
-// compare claim nothing but ratios measured side by side in one run; `console` measures what people wait for.
+// compare claim nothing but ratios measured side by side in one run; `console` measures what people wait for,
+// `live-feed` what their page costs.
 // --smoke runs each on a few items, to see it work.
 // `--scenario NAME` picks one of check's.
 // `check --target URL [--rate N] [--duration S] [--devices N] [--label K=V]…` loads a running service.
@@ -13,6 +14,7 @@ import { check } from './check.ts';
 import { consoleData } from './console.ts';
 import { drain } from './drain.ts';
 import { limiter } from './limiter.ts';
+import { liveFeed } from './live-feed.ts';
 import { peers } from './peers.ts';
 import { propagation } from './propagation.ts';
 import { type Benchmark, printTable, type Report } from './report.ts';
@@ -29,6 +31,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   drain,
   wave,
   consoleData,
+  liveFeed,
 ];
 
 const TARGET_EXPLANATION = [

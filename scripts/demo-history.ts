@@ -6,6 +6,7 @@ import { deviceIdOf, seededRandom } from '../bench/random.ts';
 import { isFailure } from '../src/contract/failure.ts';
 import type { ReleaseStatus } from '../src/contract/resource.ts';
 import type { CheckIn } from '../src/domain/check-in.ts';
+import { cohortBucket, cohortThreshold, hashText } from '../src/domain/cohort.ts';
 import type { Database } from '../src/ledger/database.ts';
 import { migrateDatabase } from '../src/ledger/migrated-database.ts';
 import { openPgliteDatabase } from '../src/ledger/pglite-database.ts';
@@ -189,7 +190,7 @@ async function liveThrough(
     const at = begin + hour * HOUR_MS;
     for (const device of devices) {
       if (random() > 1 / POLL_HOURS) continue;
-      const offered = offerAt(device, at);
+      const offered = offerAt(device, at, releaseIds);
       batch.push(checkInOf(device, appId, at + random() * HOUR_MS, releaseIds.get(offered ?? '')));
     }
     if (batch.length < BATCH_SIZE) continue;
@@ -200,24 +201,30 @@ async function liveThrough(
 }
 
 /** What the channel offered the device then, if anything; moves the device on when its time has come. */
-function offerAt(device: DemoDevice, at: number): string | undefined {
+function offerAt(
+  device: DemoDevice,
+  at: number,
+  releaseIds: ReadonlyMap<string, string>,
+): string | undefined {
   const hoursOut = (each: PastRelease) => (at - Date.now()) / HOUR_MS + each.daysAgo * 24;
   const offer = RELEASES.filter(
-    (each) => hoursOut(each) > 0 && isFor(device, each, hoursOut(each)),
+    (each) =>
+      hoursOut(each) > 0 && isFor(device, each, releaseIds.get(each.version) ?? '', hoursOut(each)),
   ).at(-1);
   if (offer === undefined || offer.version === device.version) return undefined;
   if (hoursOut(offer) > device.lagHours) device.version = offer.version;
   return offer.version;
 }
 
-/** 2.3.0 was out for two days before it was rolled back. */
+/** As the service rolls out, so that nobody was offered what it will not offer; 2.3.0 was out for two days. */
 function isFor(
   device: DemoDevice,
   { version, rolloutPct }: PastRelease,
+  releaseId: string,
   hoursOut: number,
 ): boolean {
   if (version === '2.3.0' && hoursOut > 48) return false;
-  return Number.parseInt(device.id.slice(0, 4), 16) % 100 < rolloutPct;
+  return cohortBucket(hashText(device.id), hashText(releaseId)) < cohortThreshold(rolloutPct);
 }
 
 function checkInOf(
