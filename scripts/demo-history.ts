@@ -29,9 +29,10 @@ export type DemoFleet = { readonly app: string; readonly devices: readonly DemoD
 type PastRelease = {
   readonly version: string;
   readonly daysAgo: number;
-  readonly status: ReleaseStatus;
   readonly rolloutPct: number;
   readonly notes: string;
+  /** What became of it, if it is no longer published. */
+  readonly end?: { readonly status: ReleaseStatus; readonly daysAgo: number };
 };
 
 const APP = 'notes';
@@ -44,17 +45,28 @@ const BATCH_SIZE = 2000;
 const ACTOR = { kind: 'admin-token', name: 'admin-token' } as const;
 
 const RELEASES: readonly PastRelease[] = [
-  release('2.1.0', 40, 'deprecated', 100, '# 2.1\n\n- Folders\n- Search in attachments'),
-  release('2.2.0', 24, 'published', 100, '# 2.2\n\n- Shared notebooks\n- **Offline** editing'),
-  release('2.3.0', 9, 'rolled_back', 50, '# 2.3\n\n- New sync engine'),
-  release('2.3.1', 7, 'published', 100, '# 2.3.1\n\n- Sync no longer loses the last edit'),
-  release(
-    '2.4.0',
-    1,
-    'published',
-    20,
-    '# 2.4\n\n- Tables\n- Faster start\n\nThanks to all testers.',
-  ),
+  {
+    ...{ version: '2.1.0', daysAgo: 40, rolloutPct: 100 },
+    notes: '# 2.1\n\n- Folders\n- Search in attachments',
+    end: { status: 'deprecated', daysAgo: 12 },
+  },
+  {
+    ...{ version: '2.2.0', daysAgo: 24, rolloutPct: 100 },
+    notes: '# 2.2\n\n- Shared notebooks\n- **Offline** editing',
+  },
+  {
+    ...{ version: '2.3.0', daysAgo: 9, rolloutPct: 50 },
+    notes: '# 2.3\n\n- New sync engine',
+    end: { status: 'rolled_back', daysAgo: 7 },
+  },
+  {
+    ...{ version: '2.3.1', daysAgo: 7, rolloutPct: 100 },
+    notes: '# 2.3.1\n\n- Sync no longer loses the last edit',
+  },
+  {
+    ...{ version: '2.4.0', daysAgo: 1, rolloutPct: 20 },
+    notes: '# 2.4\n\n- Tables\n- Faster start\n\nThanks to all testers.',
+  },
 ];
 
 /** Writes an owner's account, an organization, its app and the fleet's last two weeks. */
@@ -103,30 +115,55 @@ async function publishAll(ledger: Ledger, database: Database): Promise<Map<strin
   const organizationId = membership?.organization.id ?? '';
   const ids = new Map<string, string>();
   await database.runScript('ALTER TABLE releases DISABLE TRIGGER refuse_release_change');
-  for (const { version, daysAgo, status, rolloutPct, notes } of RELEASES) {
+  for (const { version, daysAgo, rolloutPct, notes, end } of RELEASES) {
     const published = demand(
       await ledger.publishRelease(
         organizationId,
         {
           ...{ app: APP, channel: 'stable', version, canonicalVersion: version, notes },
-          ...{ status, rolloutPct, targets: null, artifacts: artifactsOf(version) },
+          ...{ status: 'published', rolloutPct, targets: null, artifacts: artifactsOf(version) },
         },
         ACTOR,
       ),
     );
     ids.set(version, published.value.id);
-    const at = new Date(Date.now() - daysAgo * 24 * HOUR_MS).toISOString();
+    const at = timeBefore(daysAgo);
     await database.query('UPDATE releases SET created_at = $2, offered_at = $2 WHERE id = $1', [
       published.value.id,
       at,
     ]);
-    await database.query(
-      "UPDATE audit_entries SET at = $1 WHERE action = 'release.publish' AND subject LIKE $2",
-      [at, `%@${version}`],
+    await dateAudit(database, 'release.publish', version, daysAgo);
+    if (end === undefined) continue;
+    const name = { app: APP, channel: 'stable', canonicalVersion: version };
+    demand(
+      await ledger.controlServing(
+        organizationId,
+        name,
+        (serving) => ({ ...serving, status: end.status }),
+        ACTOR,
+      ),
     );
+    await dateAudit(database, 'release.serve', version, end.daysAgo);
   }
   await database.runScript('ALTER TABLE releases ENABLE TRIGGER refuse_release_change');
   return ids;
+}
+
+async function dateAudit(
+  database: Database,
+  action: string,
+  version: string,
+  daysAgo: number,
+): Promise<void> {
+  await database.query('UPDATE audit_entries SET at = $1 WHERE action = $2 AND subject LIKE $3', [
+    timeBefore(daysAgo),
+    action,
+    `%@${version}`,
+  ]);
+}
+
+function timeBefore(daysAgo: number): string {
+  return new Date(Date.now() - daysAgo * 24 * HOUR_MS).toISOString();
 }
 
 function artifactsOf(version: string) {
@@ -216,7 +253,7 @@ function offerAt(
   return offer.version;
 }
 
-/** As the service rolls out, so that nobody was offered what it will not offer; 2.3.0 was out for two days. */
+/** By the cohorts of the service, as nobody may have been offered what it would not; 2.3.0 had two days. */
 function isFor(
   device: DemoDevice,
   { version, rolloutPct }: PastRelease,
@@ -242,16 +279,6 @@ function checkInOf(
       offeredReleaseId,
     },
   };
-}
-
-function release(
-  version: string,
-  daysAgo: number,
-  status: ReleaseStatus,
-  rolloutPct: number,
-  notes: string,
-): PastRelease {
-  return { version, daysAgo, status, rolloutPct, notes };
 }
 
 function demand<Value>(outcome: Value): Exclude<Value, { readonly failure: string }> {

@@ -1,5 +1,5 @@
-// Every page and dialog of the console can be used by who does not see it, or not well: axe-core finds nothing
-// serious, in light and dark, on a wide screen and on a phone.
+// Every page and dialog of the console can be used by who does not see it, or not well: axe-core finds
+// nothing serious, in light and dark, on a wide screen and on a phone.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -60,6 +60,15 @@ describeInBrowser('accessibility of the console', (browser) => {
     }
     return [...found];
   }
+
+  it('what is serious would be found', async () => {
+    await visit(tab.page, '/console/apps');
+    await tab.page.evaluate(
+      "document.querySelector('h1').append(document.createElement('button'))",
+    );
+    const found = await seriousOn(tab.page);
+    expect(found.map((each) => each.split(' ')[0])).toContain('button-name');
+  });
 
   it('nothing serious on any page', async () => {
     for (const path of furnished.pages) {

@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTab, type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Furnished, furnish, type Words } from '../support/furnish.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
 
@@ -22,7 +23,8 @@ const HOSTILE: Words = {
   ],
   notes: [
     '<script>alert(1)</script><img src=x onerror=alert(1)><iframe srcdoc="<script>alert(1)</script>">',
-    '[press](javascript:alert(1)) <a href="javascript:alert(1)" onclick="alert(1)">me</a> <style>*{display:none}</style>',
+    '[press](javascript:alert(1)) <a href="javascript:alert(1)" onclick="alert(1)">me</a>',
+    '<style>*{display:none}</style><svg onload=alert(1)><form action="/console/api/session">',
     `${LONG}${LONG}\n\n\`${LONG}${LONG}\`\n\n    ${LONG}${LONG}\n\n# ${LONG}`,
     `|${` ${LONG} |`.repeat(4)}\n|${' --- |'.repeat(4)}\n|${` ${LONG} |`.repeat(4)}`,
     `- - - - - - - - - - ${LONG}\n\n> > > > > > > > ${LONG}`,
@@ -72,6 +74,24 @@ describeInBrowser('hostile values at the console', (browser) => {
     }
     expect(await tab.complaints(), where).toEqual([]);
   }
+
+  it('would be noticed, if they ran or pushed', async () => {
+    await visit(page, '/console/apps');
+    await page.evaluate(`(() => {
+      const element = document.createElement('div');
+      element.style.width = '3000px';
+      element.innerHTML = '<img src=x onerror=alert(1)>';
+      document.querySelector('main').append(element);
+      setTimeout(() => alert(2));
+    })()`);
+    expect((await overflow()).at(-1)).toMatch(/^page 3\d{3} of 1280$/);
+    const found = new Set<string>();
+    await eventually('both are reported', async () => {
+      for (const each of await tab.complaints()) found.add(each.split(' ')[0] ?? '');
+      return found.has('policy:') && found.has('dialog:');
+    });
+    await tab.complaints();
+  });
 
   it('run nothing on any page, and push none wide', async () => {
     for (const path of furnished.pages) {

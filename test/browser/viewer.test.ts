@@ -12,8 +12,12 @@ import { PASSWORD } from '../support/person.ts';
 import { admin } from '../support/tenant.ts';
 
 /** What a reader may press: it changes what they see, or what is theirs alone. */
-const HARMLESS =
-  /^(?:Create organization|Hold feed|Open device|Filter|Sign out|Sign out everywhere|Change password|Theme.*|Copy.*|Try again)$/;
+const HARMLESS = [
+  ...['Hold feed', 'Open device', 'Filter', 'Try again', 'Create organization'],
+  ...['Sign out', 'Sign out everywhere', 'Change password'],
+];
+/** Their names go on with what they are about. */
+const HARMLESS_BEGIN = /^(?:Theme|Copy) ?/;
 
 describeInBrowser('a viewer at the console', (browser) => {
   let node: ServingNode;
@@ -68,7 +72,7 @@ describeInBrowser('a viewer at the console', (browser) => {
       await visit(page, path);
       const offered = await buttons(page);
       expect(
-        offered.filter((name) => !HARMLESS.test(name.trim())),
+        offered.filter((name) => !HARMLESS.includes(name) && !HARMLESS_BEGIN.test(name)),
         path,
       ).toEqual([]);
       await expect(page.getByRole('combobox', { name: /^Role of/ }).count()).resolves.toBe(0);

@@ -27,7 +27,11 @@ export function RolloutCard(props: Props) {
   return (
     <Card title="Roll-out">
       <div class="rollout-now">
-        <ShareBar percent={release.rolloutPct} label="Roll-out" />
+        <ShareBar
+          percent={release.rolloutPct}
+          label="Roll-out"
+          tone={release.status === 'published' ? 'accent' : 'quiet'}
+        />
       </div>
       <p class="hint">{stateText(release)}</p>
       {maySteer && !isOver && release.rolloutPct < 100 && <RolloutForm {...props} />}
