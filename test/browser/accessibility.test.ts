@@ -96,6 +96,40 @@ describeInBrowser('accessibility of the console', (browser) => {
     }
   }, 60_000);
 
+  it('a dialog takes the focus, and Escape gives it back to where it was', async () => {
+    const { page } = tab;
+    await visit(page, '/console/settings/keys');
+    await page.getByRole('button', { name: 'Mint key' }).focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Mint a key' });
+    await dialog.getByLabel('Name').and(page.locator(':focus')).waitFor();
+    for (let press = 0; press < 8; press++) {
+      await page.keyboard.press('Tab');
+      // Past the last one lies the browser's own frame, but nothing of the page behind.
+      const place = "document.activeElement.closest('dialog') ?? document.activeElement";
+      expect(await page.evaluate(`(${place}).tagName`)).toMatch(/^(?:DIALOG|BODY)$/);
+    }
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Mint key' }).and(page.locator(':focus')).waitFor();
+  });
+
+  it('a version of the chart is hidden and shown with the keyboard, and the page can be skipped to', async () => {
+    const { page } = tab;
+    await visit(page, `/console/apps/${furnished.tenant.app}/fleet`);
+    const version = page.locator('.legend').getByRole('button', { name: /^1\.0\.0/ });
+    await version.focus();
+    await page.keyboard.press('Enter');
+    await version.and(page.locator('[aria-pressed="false"]')).waitFor();
+    await page.keyboard.press('Space');
+    await version.and(page.locator('[aria-pressed="true"]')).waitFor();
+    await page.reload();
+    await whenShown(page);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.locator('#content:focus').waitFor();
+  });
+
   it('nothing serious on the pages before the console', async () => {
     const { org } = furnished.tenant;
     const invited = await admin(node, 'POST', 'invitations', {
