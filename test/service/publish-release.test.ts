@@ -557,6 +557,7 @@ describeOnBackends('publishing a release', (backend) => {
       const [entry, ...others] = await audited(tenant);
       expect(others).toEqual([]);
       expect(entry).toStrictEqual({
+        id: expect.any(String),
         at: expect.stringMatching(TIMESTAMP),
         actor: expect.stringContaining(tenant.keyId),
         action: 'release.publish',

@@ -761,6 +761,7 @@ describeOnBackends('serving control', (backend) => {
       const [entry, ...others] = await audited(tenant);
       expect(others).toEqual([]);
       expect(entry).toStrictEqual({
+        id: expect.any(String),
         at: expect.stringMatching(TIMESTAMP),
         actor: expect.stringContaining(tenant.keyId),
         action: 'release.serve',

@@ -73,6 +73,7 @@ describeOnBackends('late assets', (backend) => {
     const { entries } = audit.body as { entries: Fields[] };
     expect(entries.filter(({ action }) => action === 'release.complete')).toEqual([
       {
+        id: expect.any(String),
         at: expect.any(String),
         actor: 'integration:github',
         action: 'release.complete',
