@@ -1,4 +1,4 @@
-// While the service is away, the console keeps what it shows and says so; when it is back, it goes on by itself.
+// While the service is away, the console keeps what it shows and says so; when it is back, it goes on.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTab, type Tab, visit } from '../support/browser.ts';

@@ -164,6 +164,24 @@ describeOnBackends('a rollout at the console', (backend) => {
       expect((await manage(node, tenant, 'GET', 'apps')).status).toBe(401);
     });
 
+    it('a fix is published in the page, once its version is a new one', async () => {
+      await page.goto(`/console/apps/${APP}/stable`);
+      await button('Publish release').click();
+      const dialog = page.getByRole('dialog', { name: 'Publish to stable' });
+      await dialog.getByLabel('Version').fill('1.1.0');
+      await dialog.getByLabel('Notes').fill('A fix');
+      await dialog.getByLabel('Platform', { exact: true }).fill('linux');
+      await dialog.getByLabel('URL').fill('https://downloads.example.com/notes-1.2.0.tar.gz');
+      await dialog.getByLabel('Signature').fill('c2ln');
+      await dialog.getByRole('button', { name: 'Publish' }).click();
+      await dialog.getByRole('alert').waitFor();
+      await dialog.getByLabel('Version').fill('1.2.0');
+      await dialog.getByRole('button', { name: 'Publish' }).click();
+      await page.getByRole('heading', { name: '1.2.0' }).waitFor();
+      expect(new URL(page.url()).pathname).toBe(`/console/apps/${APP}/stable/1.2.0`);
+      await untilOffered('walker-2', '1.2.0');
+    });
+
     it('the audit tells all of it, under the person who did it', async () => {
       await page.getByRole('link', { name: 'Audit' }).click();
       const changes = page.getByRole('region', { name: 'Changes' }).getByRole('listitem');
