@@ -47,8 +47,8 @@ export function hashBytes(bytes: Uint8Array, seed = 0): number {
   return finish(hash, tail, bytes.length);
 }
 
-/** Undefined when the text is not ASCII. */
-function hashAscii(text: string, seed: number): number | undefined {
+/** The same hash of a text that is ASCII; undefined when it is not. */
+export function hashAscii(text: string, seed = 0): number | undefined {
   let hash = seed | 0;
   let seen = 0;
   const whole = text.length & ~3;

@@ -12,8 +12,13 @@ const MIX_2 = 0x735a2d97;
  */
 export function tagText(text: string, seed = 0): number {
   let tag = Math.imul(seed ^ text.length, SCRAMBLE);
-  for (let i = 0; i < text.length; i++) {
-    tag = Math.imul(tag ^ text.charCodeAt(i), SCRAMBLE);
+  const even = text.length & ~1;
+  for (let i = 0; i < even; i += 2) {
+    tag = Math.imul(tag ^ (text.charCodeAt(i) | (text.charCodeAt(i + 1) << 16)), SCRAMBLE);
+    tag ^= tag >>> 15;
+  }
+  if (even < text.length) {
+    tag = Math.imul(tag ^ text.charCodeAt(even), SCRAMBLE);
     tag ^= tag >>> 15;
   }
   // The finaliser "lowbias32" of Chris Wellons (public domain): not that of `hashText`.

@@ -47,7 +47,11 @@ export function writeReply(
 ): void {
   // 200 is what uWebSockets.js says by itself.
   if (reply.status !== 200) res.writeStatus(statusLine(reply.status));
-  for (const [name, value] of reply.headers ?? NO_HEADERS) res.writeHeader(name, value);
+  const headers = reply.headers ?? NO_HEADERS;
+  for (let index = 0; index < headers.length; index++) {
+    const header = headers[index] as readonly [string, string];
+    res.writeHeader(header[0], header[1]);
+  }
   if (reply.contentType !== undefined) res.writeHeader('Content-Type', reply.contentType);
   if (isHead || BODILESS.has(reply.status)) endWithoutBody(res, reply, endsConnection);
   else res.end(reply.body ?? '', endsConnection);

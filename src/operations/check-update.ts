@@ -2,7 +2,7 @@
 // there at once and nothing waits; only a cold channel, a release's first offer and labels that are not in
 // the request take the second, asynchronous way.
 
-import { isFailure, type Outcome } from '../contract/failure.ts';
+import { type Failure, isFailure, type Outcome } from '../contract/failure.ts';
 import type { Catalog } from '../domain/catalog.ts';
 import { type Decision, decide } from '../domain/decide.ts';
 import { mergeLabels } from '../domain/merge-labels.ts';
@@ -54,20 +54,24 @@ export class CheckUpdate {
   now<Planned extends Plan>(
     subject: CheckSubject<Planned>,
     device: CheckDevice,
-  ): Outcome<Settled<Planned>> | undefined {
-    const { catalogs } = this.dependencies;
-    subject.slot ??= catalogs.peek(subject.app, subject.channel);
+  ): Settled<Planned> | undefined {
+    subject.slot ??= this.dependencies.catalogs.peek(subject.app, subject.channel);
     const { slot } = subject;
     const prepared = slot?.planFor(subject);
     if (prepared === undefined) {
       subject.slot = undefined;
-      return catalogs.refused(subject.app, subject.channel);
+      return undefined;
     }
     if (this.mustWaitForLabels(prepared.plan, device)) return undefined;
     const decision = decide(prepared.plan, device);
     if (decision.candidate !== undefined && !decision.candidate.release.offered) return undefined;
     // Whatever labels there are, the record has them: else they would have been waited for.
     return this.conclude(device, { prepared, decision }, undefined);
+  }
+
+  /** The refusal that can be given without waiting: what was unknown a moment ago is still believed to be. */
+  refused({ app, channel }: CheckSubject): Failure | undefined {
+    return this.dependencies.catalogs.refused(app, channel);
   }
 
   /** The decision, after whatever it has to wait for. 404 unknown, 503 cannot be told. */

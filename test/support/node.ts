@@ -28,6 +28,9 @@ export type ServingNode = {
   dispose(): Promise<void>;
 };
 
+/** Those of `npm start`. */
+const FLAGS = ['--max-semi-space-size=32'];
+
 /**
  * Starts a node and waits until it listens. Settings are environment variables; PORT is always free. It
  * believes one proxy, so that requests may come from as many addresses as a test likes.
@@ -38,7 +41,7 @@ export async function startNode(settings: NodeSettings = {}): Promise<ServingNod
 }
 
 async function launch(settings: NodeSettings, dataDir: string): Promise<ServingNode> {
-  const server = await startProcess(process.execPath, [MAIN], {
+  const server = await startProcess(process.execPath, [...FLAGS, MAIN], {
     env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', ...settings },
   });
   await waitUntilUp(server, async () => portIn(server.output()) !== undefined, START_TIMEOUT_MS);

@@ -3,9 +3,11 @@
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type Failure, isFailure, type Outcome } from '../../contract/failure.ts';
-import { hashText } from '../../domain/cohort.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { hashAscii, hashText } from '../../domain/cohort.ts';
 import { ADMITTED, MUST_SETTLE } from '../../domain/device-windows.ts';
 import type { Plan } from '../../domain/plan.ts';
+import type { Labels } from '../../domain/targeting.ts';
 import type { CheckSubject } from '../../operations/check-subject.ts';
 import type { CheckUpdate, Settled } from '../../operations/check-update.ts';
 import { refusalOf } from '../../operations/limit-devices.ts';
@@ -39,6 +41,7 @@ type DeviceRequest = {
 const SUBJECTS_MAX = 50_000;
 const REMEMBERED_PATH_LENGTH_MAX = 256;
 
+const NO_LABELS: Labels = new Map();
 const NO_STORE = [['Cache-Control', 'no-store']] as const;
 
 export type DeviceRouteDependencies = {
@@ -55,6 +58,8 @@ export class DeviceRoute<Planned extends Plan> {
   private readonly check: CheckUpdate;
   private readonly gate: DeviceGate;
   private readonly traffic: Traffic;
+  /** `hashText` of the id of the device that came last. */
+  private hash: number | undefined;
   private readonly subjects = new RecentMap<CheckSubject<Planned>>(SUBJECTS_MAX);
 
   constructor(question: DeviceQuestion<Planned>, dependencies: DeviceRouteDependencies) {
@@ -78,20 +83,22 @@ export class DeviceRoute<Planned extends Plan> {
 
   private serve(request: DeviceRequest, req: HttpRequest): void {
     const { question, check } = this;
-    const id = readDeviceId(req, question.deviceHeaders);
-    const hash = id === undefined ? undefined : hashText(id);
+    const id = this.readDeviceId(req);
+    const { hash } = this;
     const wait = this.gate.now(request.res, req, id, hash);
     if (wait > ADMITTED) return this.refuse(request, refusalOf(wait));
-    const subject = this.subjectOf(request.path);
+    const subject = this.subjects.get(request.path) ?? this.newSubject(request.path);
     if (isFailure(subject)) return this.refuseAfter(request, wait, subject);
-    const labels = readLabels(req.getQuery());
+    const query = req.getQuery();
+    const labels = query === undefined ? NO_LABELS : readLabels(query);
     if (isFailure(labels)) return this.refuseAfter(request, wait, labels);
     const device = { id, hash, labels };
     const ifNoneMatch = question.isConditional ? req.getHeader('if-none-match') : '';
-    const settled = wait === ADMITTED ? check.now(subject, device) : undefined;
-    if (settled !== undefined) {
-      if (isFailure(settled)) return this.refuse(request, settled);
-      return this.write(request, question.reply(settled, ifNoneMatch));
+    if (wait === ADMITTED) {
+      const settled = check.now(subject, device);
+      if (settled !== undefined) return this.write(request, question.reply(settled, ifNoneMatch));
+      const refusal = check.refused(subject);
+      if (refusal !== undefined) return this.refuse(request, refusal);
     }
     this.answerAfter(request, wait, async () => {
       const outcome = await check.later(subject, device);
@@ -99,9 +106,21 @@ export class DeviceRoute<Planned extends Plan> {
     });
   }
 
-  private subjectOf(path: string): Outcome<CheckSubject<Planned>> {
-    const known = this.subjects.get(path);
-    if (known !== undefined) return known;
+  /** The device's id; its hash is in `hash` then. The pass that hashes a header tells if it needs decoding. */
+  private readDeviceId(req: HttpRequest): string | undefined {
+    for (const name of this.question.deviceHeaders) {
+      const header = req.getHeader(name);
+      if (header === '') continue;
+      const hash = header.length <= LIMIT.deviceIdLengthMax ? hashAscii(header) : undefined;
+      const id = hash === undefined ? readDeviceIdentity(header) : header;
+      this.hash = hash ?? (id === undefined ? undefined : hashText(id));
+      if (id !== undefined) return id;
+    }
+    this.hash = undefined;
+    return undefined;
+  }
+
+  private newSubject(path: string): Outcome<CheckSubject<Planned>> {
     const subject = this.question.parse(path);
     if (isFailure(subject)) return subject;
     subject.isKept = path.length <= REMEMBERED_PATH_LENGTH_MAX && this.subjects.keep(path, subject);
@@ -140,14 +159,6 @@ export class DeviceRoute<Planned extends Plan> {
 
 function methodOf({ isHead }: DeviceRequest): string {
   return isHead ? 'HEAD' : 'GET';
-}
-
-function readDeviceId(req: HttpRequest, headers: readonly string[]): string | undefined {
-  for (const header of headers) {
-    const id = readDeviceIdentity(req.getHeader(header));
-    if (id !== undefined) return id;
-  }
-  return undefined;
 }
 
 /** Not to be kept either: the app that a 404 says is unknown may be there a second later. */
