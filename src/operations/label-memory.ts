@@ -11,8 +11,9 @@ import { tagText } from '../domain/tag-text.ts';
 import type { Labels } from '../domain/targeting.ts';
 import type { DeviceName } from '../ports/label-cache.ts';
 
-/** A power of two; 5 MiB in all. */
-const ENTRIES = 2 ** 18;
+/** A power of two, of places for four devices each; 5 MiB in all. */
+const SETS = 2 ** 16;
+const WAYS = 4;
 const WORDS = 5;
 const TTL_MS = 600_000;
 
@@ -20,8 +21,10 @@ const TTL_MS = 600_000;
 const [DEVICE, TAG, LABELS, REVISION, TIME] = [0, 1, 2, 3, 4];
 
 export class LabelMemory {
-  private readonly words = new Int32Array(ENTRIES * WORDS);
+  private readonly words = new Int32Array(SETS * WAYS * WORDS);
   private readonly now: () => number;
+  /** Which of a full set goes next. */
+  private turn = 0;
 
   /** `now` in milliseconds that never go back. */
   constructor(now: () => number = () => performance.now()) {
@@ -32,9 +35,10 @@ export class LabelMemory {
   note(device: DeviceName, labels: Labels, revision: number): void {
     const { words } = this;
     const hash = hashText(device.deviceId) | 0;
-    const at = placeOf(hash);
+    const tag = tagOf(device);
+    const at = this.find(hash, tag) ?? this.find(0, 0, hash) ?? this.nextOf(hash);
     words[at + DEVICE] = hash;
-    words[at + TAG] = tagOf(device);
+    words[at + TAG] = tag;
     words[at + LABELS] = hashLabels(labels);
     words[at + REVISION] = revision | 0;
     words[at + TIME] = this.now() | 0;
@@ -43,9 +47,8 @@ export class LabelMemory {
   /** Whether the record is known to have these labels for a device. */
   holds(device: DeviceName, labels: Labels): boolean {
     const { words } = this;
-    const hash = hashText(device.deviceId) | 0;
-    const at = placeOf(hash);
-    if (words[at + DEVICE] !== hash || words[at + TAG] !== tagOf(device)) return false;
+    const at = this.find(hashText(device.deviceId) | 0, tagOf(device));
+    if (at === undefined) return false;
     const age = ((this.now() | 0) - (words[at + TIME] as number)) | 0;
     return age >= 0 && age < TTL_MS && words[at + LABELS] === hashLabels(labels);
   }
@@ -53,9 +56,8 @@ export class LabelMemory {
   /** The device's labels are now at this revision: what was noted of an earlier one no longer counts. */
   forget(device: DeviceName, revision: number): void {
     const { words } = this;
-    const hash = hashText(device.deviceId) | 0;
-    const at = placeOf(hash);
-    if (words[at + DEVICE] !== hash || words[at + TAG] !== tagOf(device)) return;
+    const at = this.find(hashText(device.deviceId) | 0, tagOf(device));
+    if (at === undefined) return;
     if ((words[at + REVISION] as number) < revision) words.fill(0, at, at + WORDS);
   }
 
@@ -63,10 +65,24 @@ export class LabelMemory {
   clear(): void {
     this.words.fill(0);
   }
+
+  /** Where an entry lies in the set of a device with the hash `of`. */
+  private find(hash: number, tag: number, of = hash): number | undefined {
+    const first = firstOf(of);
+    for (let at = first; at < first + WAYS * WORDS; at += WORDS) {
+      if (this.words[at + TAG] === tag && this.words[at + DEVICE] === hash) return at;
+    }
+    return undefined;
+  }
+
+  private nextOf(hash: number): number {
+    this.turn = (this.turn + 1) % WAYS;
+    return firstOf(hash) + this.turn * WORDS;
+  }
 }
 
-function placeOf(hash: number): number {
-  return (hash & (ENTRIES - 1)) * WORDS;
+function firstOf(hash: number): number {
+  return (hash & (SETS - 1)) * WAYS * WORDS;
 }
 
 /** Never 0, which is what an empty entry has. */

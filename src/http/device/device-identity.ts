@@ -7,6 +7,8 @@ import type { Labels } from '../../domain/targeting.ts';
 
 const LABEL_PREFIX = 'l.';
 const NO_LABELS: Labels = new Map();
+/** What a form's encoding may have written otherwise; what is not ASCII is left to the library, too. */
+const ENCODED = /[%+\u0080-\uffff]/;
 const HIGH_BYTE = /[\u0080-\u00ff]/;
 
 /** The device id of a header value; an absent, empty or too long one is no identity. */
@@ -49,14 +51,25 @@ function mayBeLabel(query: string, from: number): boolean {
  * `?` from being taken for the begin of a query.
  */
 function readLabel(parameter: string, labels: Map<string, string>): Failure | undefined {
+  if (!ENCODED.test(parameter)) {
+    // As it stands: what is mostly sent, read ten times as fast.
+    const end = parameter.indexOf('=');
+    if (end === -1) return addLabel(parameter, '', labels);
+    return addLabel(parameter.slice(0, end), parameter.slice(end + 1), labels);
+  }
   for (const [name, value] of new URLSearchParams(`&${parameter}`)) {
-    if (!name.startsWith(LABEL_PREFIX)) continue;
-    const key = name.slice(LABEL_PREFIX.length);
-    const refusal = refuseLabel(name, key, value) ?? refuseCount(labels, key);
+    const refusal = addLabel(name, value, labels);
     if (refusal !== undefined) return refusal;
-    labels.set(key, value);
   }
   return undefined;
+}
+
+function addLabel(name: string, value: string, labels: Map<string, string>): Failure | undefined {
+  if (!name.startsWith(LABEL_PREFIX)) return undefined;
+  const key = name.slice(LABEL_PREFIX.length);
+  const refusal = refuseLabel(name, key, value) ?? refuseCount(labels, key);
+  if (refusal === undefined) labels.set(key, value);
+  return refusal;
 }
 
 function refuseCount(labels: Labels, key: string): Failure | undefined {

@@ -106,7 +106,7 @@ export class DeviceRoute<Planned extends Plan> {
     });
   }
 
-  /** The device's id; its hash is in `hash` then. The pass that hashes a header tells if it needs decoding. */
+  /** The device's id; its hash is in `hash` then. The pass that hashes a header says if it needs decoding. */
   private readDeviceId(req: HttpRequest): string | undefined {
     for (const name of this.question.deviceHeaders) {
       const header = req.getHeader(name);
