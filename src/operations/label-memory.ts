@@ -11,8 +11,8 @@ import { tagText } from '../domain/tag-text.ts';
 import type { Labels } from '../domain/targeting.ts';
 import type { DeviceName } from '../ports/label-cache.ts';
 
-/** A power of two, of places for four devices each; 5 MiB in all. */
-const SETS = 2 ** 16;
+/** A power of two, of places for four devices each; 20 MiB in all, of which only what is used takes memory. */
+const SETS = 2 ** 18;
 const WAYS = 4;
 const WORDS = 5;
 const TTL_MS = 600_000;
