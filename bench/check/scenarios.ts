@@ -46,7 +46,7 @@ export function scenarios(isSmoke: boolean): Scenario[] {
     },
     {
       name: 'labels from the request',
-      question: { paths: labelPaths(), devices: fleet(CONNECTIONS * 2560) },
+      question: { paths: labelPaths(), devices: fleet(CONNECTIONS * 1280) },
       expected: 200,
       meetsAllFirst: true,
     },

@@ -11,7 +11,7 @@ import { tagText } from '../domain/tag-text.ts';
 import type { Labels } from '../domain/targeting.ts';
 import type { DeviceName } from '../ports/label-cache.ts';
 
-/** A power of two, of places for four devices each; 20 MiB in all, of which only what is used takes memory. */
+/** A power of two, of places for four devices each; 20 MiB in all, which only use takes from the machine. */
 const SETS = 2 ** 18;
 const WAYS = 4;
 const WORDS = 5;
