@@ -1,19 +1,10 @@
 // Check-ins on their way to the record: many in one value, in the order they came. Devices of one fleet
-// differ in little but their id, so what they share (their kind) stands once, and a check-in is three cells
-// of a row: nothing is built for it, nothing is left to collect.
+// differ in little but their id, so what they share (their kind) stands once, and a check-in is a row of a few
+// words: nothing is built for it, nothing is left to collect.
 
 import type { CheckIn } from './check-in.ts';
 import type { Labels } from './targeting.ts';
-
-export type CheckInPack = {
-  /** Of the first; the others count from it. */
-  readonly time: number;
-  readonly kinds: readonly CheckInKind[];
-  /** Three cells each: the index of the kind, the device id, milliseconds after `time` (or before). */
-  readonly rows: readonly (string | number)[];
-  /** Of the check-ins that carry some, by their place. */
-  readonly labels: ReadonlyMap<number, Labels>;
-};
+import { wordsOf } from './text-words.ts';
 
 /** What the check-ins of many devices share. */
 export type CheckInKind = Pick<
@@ -21,78 +12,160 @@ export type CheckInKind = Pick<
   'appId' | 'channel' | 'version' | 'platform' | 'arch' | 'source' | 'offeredReleaseId'
 >;
 
-/** Cells of a check-in in `rows`. */
-export const ROW_WIDTH = 3;
+export type CheckInPack = {
+  readonly kinds: readonly SharedKind[];
+  /** How many check-ins there are in it. */
+  readonly count: number;
+  /**
+   * A row each, in 32-bit words: the index of the kind and the length of the id in bytes (16 bits each, the
+   * index below); the time in milliseconds since 1970, its low word first; the id's UTF-8, with zeros up to
+   * a whole word. Half a surrogate pair has no UTF-8: it is U+FFFD here, as in the ledger.
+   */
+  readonly rows: Int32Array;
+  /** Of the check-ins that carry some, by their place. */
+  readonly labels: ReadonlyMap<number, Labels>;
+};
 
-/** How many check-ins there are in it. */
-export function countPacked({ rows }: CheckInPack): number {
-  return rows.length / ROW_WIDTH;
-}
+/** A pack takes no more than this: an index of a kind has 16 bits. */
+export const PACK_SIZE_MAX = 65_535;
+const BYTES_PER_WORD = 4;
+const HEAD_WORDS = 3;
+/** With ids of the size of a UUID; a pack of longer ones makes room as it goes. */
+const ROW_WORDS_TYPICAL = HEAD_WORDS + 9;
+const ROWS_AT_FIRST = 512;
+const WORD = 2 ** 32;
+const NO_LABELS: ReadonlyMap<number, Labels> = new Map();
 
-/** Packs check-ins, in their order. */
-export function packCheckIns(checkIns: readonly CheckIn[]): CheckInPack {
-  const packer = new CheckInPacker();
-  const kinds = new Map<string, CheckInKind>();
-  for (const { deviceId, at, labels, ...kind } of checkIns) {
-    const key = JSON.stringify(Object.values(kind));
-    const known = kinds.get(key) ?? kind;
-    kinds.set(key, known);
-    packer.add(known, deviceId, at, labels);
+/** Numbers packs, so that a kind can tell in which one it stands. */
+let lastPack = 0;
+
+/** A kind, kept by whoever has many check-ins of it; it remembers its place in the pack that is being made. */
+export class SharedKind {
+  readonly kind: CheckInKind;
+  pack = 0;
+  place = 0;
+  private written: string | undefined;
+
+  constructor(kind: CheckInKind) {
+    this.kind = kind;
   }
-  return packer.take();
-}
 
-/** The check-ins in a pack, in their order. */
-export function unpackCheckIns({ time, kinds, rows, labels }: CheckInPack): CheckIn[] {
-  const checkIns: CheckIn[] = [];
-  for (let at = 0; at < rows.length; at += ROW_WIDTH) {
-    const kind = kinds[rows[at] as number] as CheckInKind;
-    checkIns.push({
-      appId: kind.appId,
-      deviceId: rows[at + 1] as string,
-      channel: kind.channel,
-      version: kind.version,
-      platform: kind.platform,
-      arch: kind.arch,
-      source: kind.source,
-      at: time + (rows[at + 2] as number),
-      labels: labels.get(at / ROW_WIDTH),
-      offeredReleaseId: kind.offeredReleaseId,
-    });
+  /** What `write` makes of it, made once: the same writer every time. */
+  writtenBy(write: (kind: CheckInKind) => string): string {
+    this.written ??= write(this.kind);
+    return this.written;
   }
-  return checkIns;
 }
 
 /** Gathers check-ins until somebody takes them. */
 export class CheckInPacker {
-  private time = 0;
-  private kinds: CheckInKind[] = [];
-  private kindIndexes = new Map<CheckInKind, number>();
-  private rows: (string | number)[] = [];
-  private labels = new Map<number, Labels>();
+  private pack = nextPack();
+  private kinds: SharedKind[] = [];
+  private rows = new Int32Array(ROWS_AT_FIRST * ROW_WORDS_TYPICAL);
+  private end = 0;
+  private labels: Map<number, Labels> | undefined;
   size = 0;
 
-  /** `at` in milliseconds since 1970. The same object is the same kind. */
-  add(kind: CheckInKind, deviceId: string, at: number, labels: Labels | undefined): void {
-    if (this.size === 0) this.time = at;
-    let index = this.kindIndexes.get(kind);
-    if (index === undefined) {
-      index = this.kinds.push(kind) - 1;
-      this.kindIndexes.set(kind, index);
+  /** At most `PACK_SIZE_MAX` between two takes. `at` in milliseconds since 1970. */
+  add(kind: SharedKind, deviceId: string, at: number, labels: Labels | undefined): void {
+    const { words, wordCount, byteLength } = wordsOf(deviceId);
+    if (kind.pack !== this.pack) this.enter(kind);
+    const from = this.end;
+    this.end = from + HEAD_WORDS + wordCount;
+    if (this.end > this.rows.length) this.makeRoom();
+    const { rows } = this;
+    rows[from] = kind.place | (byteLength << 16);
+    rows[from + 1] = at;
+    rows[from + 2] = Math.floor(at / WORD);
+    for (let index = 0; index < wordCount; index++) {
+      rows[from + HEAD_WORDS + index] = words[index] as number;
     }
-    this.rows.push(index, deviceId, at - this.time);
-    if (labels !== undefined) this.labels.set(this.size, labels);
+    if (labels !== undefined) {
+      this.labels ??= new Map();
+      this.labels.set(this.size, labels);
+    }
     this.size += 1;
   }
 
   /** What was gathered; from here on it gathers anew. */
   take(): CheckInPack {
-    const { time, kinds, rows, labels } = this;
+    const { kinds, size: count } = this;
+    const rows = this.rows.slice(0, this.end);
+    const labels = this.labels ?? NO_LABELS;
+    this.pack = nextPack();
     this.kinds = [];
-    this.kindIndexes = new Map();
-    this.rows = [];
-    this.labels = new Map();
+    this.end = 0;
+    this.labels = undefined;
     this.size = 0;
-    return { time, kinds, rows, labels };
+    return { kinds, count, rows, labels };
   }
+
+  private enter(kind: SharedKind): void {
+    kind.pack = this.pack;
+    kind.place = this.kinds.push(kind) - 1;
+  }
+
+  private makeRoom(): void {
+    const roomier = new Int32Array(this.end * 2);
+    roomier.set(this.rows);
+    this.rows = roomier;
+  }
+}
+
+/** Whether the rows are such as a packer makes: for packs that have come from somewhere else. */
+export function areRowsWhole({ kinds, count, rows }: Omit<CheckInPack, 'labels'>): boolean {
+  let at = 0;
+  for (let place = 0; place < count; place++) {
+    const head = rows[at];
+    if (head === undefined || (head & 0xffff) >= kinds.length) return false;
+    at += rowWords(head);
+  }
+  return at === rows.length;
+}
+
+/** The check-ins in a pack, in their order. */
+export function unpackCheckIns({ kinds, count, rows, labels }: CheckInPack): CheckIn[] {
+  const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
+  const checkIns: CheckIn[] = [];
+  for (let place = 0, at = 0; place < count; place++) {
+    const head = rows[at] as number;
+    const { kind } = kinds[head & 0xffff] as SharedKind;
+    const idAt = (at + HEAD_WORDS) * BYTES_PER_WORD;
+    checkIns.push({
+      appId: kind.appId,
+      deviceId: bytes.toString('utf8', idAt, idAt + (head >>> 16)),
+      channel: kind.channel,
+      version: kind.version,
+      platform: kind.platform,
+      arch: kind.arch,
+      source: kind.source,
+      at: ((rows[at + 1] as number) >>> 0) + (rows[at + 2] as number) * WORD,
+      labels: labels.get(place),
+      offeredReleaseId: kind.offeredReleaseId,
+    });
+    at += rowWords(head);
+  }
+  return checkIns;
+}
+
+/** How many check-ins there are of each kind, in the order of the kinds. */
+export function countKinds({ kinds, count, rows }: CheckInPack): number[] {
+  const counts = kinds.map(() => 0);
+  for (let place = 0, at = 0; place < count; place++) {
+    const head = rows[at] as number;
+    const index = head & 0xffff;
+    counts[index] = (counts[index] as number) + 1;
+    at += rowWords(head);
+  }
+  return counts;
+}
+
+/** Of a row with this first word. */
+function rowWords(head: number): number {
+  return HEAD_WORDS + (((head >>> 16) + BYTES_PER_WORD - 1) >> 2);
+}
+
+function nextPack(): number {
+  lastPack += 1;
+  return lastPack;
 }

@@ -2,6 +2,8 @@
 // so it is the same on every node, uniform over devices and independent between releases. Raising the
 // percentage raises a threshold over fixed buckets, so nobody ever drops out.
 
+import { wordsOf } from './text-words.ts';
+
 /** A percentage point is 100 buckets. */
 export const COHORT_BUCKETS = 10_000;
 
@@ -24,54 +26,16 @@ export function cohortThreshold(rolloutPct: number): number {
  * Algorithm: Austin Appleby's MurmurHash3 (public domain); checked against its published vectors.
  */
 export function hashText(text: string, seed = 0): number {
-  // Device ids are UUIDs: their char codes are their bytes. One pass finds out and hashes.
-  return hashAscii(text, seed) ?? hashBytes(Buffer.from(text, 'utf8'), seed);
+  const { words, wordCount, byteLength } = wordsOf(text);
+  const whole = byteLength >> 2;
+  let hash = seed | 0;
+  for (let index = 0; index < whole; index++) hash = mixBlock(hash, words[index] as number);
+  if (whole < wordCount) hash ^= scramble(words[whole] as number);
+  return finalMix(hash ^ byteLength);
 }
 
-const ASCII_MAX = 0x7f;
 const C1 = 0xcc9e2d51;
 const C2 = 0x1b873593;
-
-/** The same hash over raw bytes. */
-export function hashBytes(bytes: Uint8Array, seed = 0): number {
-  let hash = seed | 0;
-  const whole = bytes.length & ~3;
-  for (let i = 0; i < whole; i += 4) {
-    hash = mixBlock(
-      hash,
-      at(bytes, i) | (at(bytes, i + 1) << 8) | (at(bytes, i + 2) << 16) | (at(bytes, i + 3) << 24),
-    );
-  }
-  let tail = 0;
-  for (let i = bytes.length - 1; i >= whole; i--) tail = (tail << 8) | at(bytes, i);
-  return finish(hash, tail, bytes.length);
-}
-
-/** The same hash of a text that is ASCII; undefined when it is not. */
-export function hashAscii(text: string, seed = 0): number | undefined {
-  let hash = seed | 0;
-  let seen = 0;
-  const whole = text.length & ~3;
-  for (let i = 0; i < whole; i += 4) {
-    const a = text.charCodeAt(i);
-    const b = text.charCodeAt(i + 1);
-    const c = text.charCodeAt(i + 2);
-    const d = text.charCodeAt(i + 3);
-    seen |= a | b | c | d;
-    hash = mixBlock(hash, a | (b << 8) | (c << 16) | (d << 24));
-  }
-  let tail = 0;
-  for (let i = text.length - 1; i >= whole; i--) {
-    const code = text.charCodeAt(i);
-    seen |= code;
-    tail = (tail << 8) | code;
-  }
-  return seen > ASCII_MAX ? undefined : finish(hash, tail, text.length);
-}
-
-function at(bytes: Uint8Array, index: number): number {
-  return bytes[index] as number;
-}
 
 function scramble(block: number): number {
   const k = Math.imul(block, C1);
@@ -81,10 +45,6 @@ function scramble(block: number): number {
 function mixBlock(hash: number, block: number): number {
   const h = hash ^ scramble(block);
   return (Math.imul((h << 13) | (h >>> 19), 5) + 0xe6546b64) | 0;
-}
-
-function finish(hash: number, tail: number, length: number): number {
-  return finalMix(hash ^ scramble(tail) ^ length);
 }
 
 /** MurmurHash3's finaliser: a bijection on 32 bits in which every input bit moves every output bit. */

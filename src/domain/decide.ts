@@ -2,29 +2,23 @@
 
 import type { CompiledRelease } from './catalog.ts';
 import { COHORT_BUCKETS, cohortBucket } from './cohort.ts';
-import type { Contender, NoOfferReason, Plan } from './plan.ts';
+import {
+  type Contender,
+  fitsEverybody,
+  NO_OFFER_REASONS,
+  type NoOfferReason,
+  type Plan,
+} from './plan.ts';
 import { type Labels, matchesFields, matchesLabels } from './targeting.ts';
 
 export type Decision<Item extends Contender = Contender> =
   | { readonly reason: 'offered'; readonly candidate: Item }
-  | NoOffer;
-
-type NoOffer = { readonly reason: NoOfferReason; readonly candidate: undefined };
+  | { readonly reason: NoOfferReason; readonly candidate: undefined };
 
 export type Device = {
   /** `hashText` of the device id; undefined when the device did not identify itself. */
   readonly hash: number | undefined;
   readonly labels: Labels;
-};
-
-/** Shared, so that the common "nothing for you" costs no object. */
-const NO_OFFER: { readonly [Reason in NoOfferReason]: NoOffer } = {
-  'up-to-date': { reason: 'up-to-date', candidate: undefined },
-  'no-artifact': { reason: 'no-artifact', candidate: undefined },
-  'not-targeted': { reason: 'not-targeted', candidate: undefined },
-  'outside-cohort': { reason: 'outside-cohort', candidate: undefined },
-  'rolled-back-without-fallback': { reason: 'rolled-back-without-fallback', candidate: undefined },
-  'first-offer-unavailable': { reason: 'first-offer-unavailable', candidate: undefined },
 };
 
 const NOTHING_BARRED: ReadonlySet<string> = new Set();
@@ -39,14 +33,46 @@ export function decide<Item extends Contender>(
   device: Device,
   barred: ReadonlySet<string> = NOTHING_BARRED,
 ): Decision<Item> {
+  return decisionAt(plan, decidePlace(plan, device, barred));
+}
+
+/** The same as a number, for who has seen the decision before: see `decisionAt`. */
+export function decidePlace(
+  plan: Plan,
+  device: Device,
+  barred: ReadonlySet<string> = NOTHING_BARRED,
+): number {
   let reason: NoOfferReason | undefined;
   for (let index = plan.from; index < plan.to; index++) {
-    const candidate = plan.list[index] as Item;
-    const obstacle = obstacleFor(candidate.release, plan, device, barred);
-    if (obstacle === undefined) return { reason: 'offered', candidate };
+    const { release } = plan.list[index] as Contender;
+    const obstacle = obstacleFor(release, plan, device, barred);
+    if (obstacle === undefined) return index;
     reason ??= obstacle;
   }
-  return NO_OFFER[reason ?? plan.reasonWithout];
+  return placeWithout(reason ?? plan.reasonWithout);
+}
+
+/** What a place means: in the plan's list from 0 on, and below that one for each reason to offer nothing. */
+export function decisionAt<Item extends Contender>(
+  plan: Plan<Item>,
+  place: number,
+): Decision<Item> {
+  if (place >= 0) return { reason: 'offered', candidate: plan.list[place] as Item };
+  return { reason: NO_OFFER_REASONS[-1 - place] as NoOfferReason, candidate: undefined };
+}
+
+/** The place of all devices, when it is the same for all; undefined when it depends on the device. */
+export function fixedPlace(plan: Plan): number | undefined {
+  for (let index = plan.from; index < plan.to; index++) {
+    const { release } = plan.list[index] as Contender;
+    if (!matchesFields(release.targeting, plan.fields)) continue;
+    return fitsEverybody(release) ? index : undefined;
+  }
+  return placeWithout(plan.from === plan.to ? plan.reasonWithout : 'not-targeted');
+}
+
+function placeWithout(reason: NoOfferReason): number {
+  return -1 - NO_OFFER_REASONS.indexOf(reason);
 }
 
 /** Why this device does not get this release of the plan; undefined when it fits. */

@@ -44,13 +44,16 @@ export type UpdatePlan = Plan<Candidate> & {
 /** The plan of an updater's feed file, which shows the same to every version. */
 export type FeedPlan = Plan<FeedCandidate>;
 
-export type NoOfferReason =
-  | 'up-to-date'
-  | 'no-artifact'
-  | 'not-targeted'
-  | 'outside-cohort'
-  | 'rolled-back-without-fallback'
-  | 'first-offer-unavailable';
+export const NO_OFFER_REASONS = [
+  'up-to-date',
+  'no-artifact',
+  'not-targeted',
+  'outside-cohort',
+  'rolled-back-without-fallback',
+  'first-offer-unavailable',
+] as const;
+
+export type NoOfferReason = (typeof NO_OFFER_REASONS)[number];
 
 const NO_KEYS: readonly string[] = [];
 
@@ -113,7 +116,8 @@ function collectLabelKeys(
   return keys === undefined ? NO_KEYS : [...keys];
 }
 
-function fitsEverybody(release: CompiledRelease): boolean {
+/** Whether it fits each device whose version, platform and arch it is for. */
+export function fitsEverybody(release: CompiledRelease): boolean {
   return release.threshold === COHORT_BUCKETS && release.targeting.labelTests.length === 0;
 }
 

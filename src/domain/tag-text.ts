@@ -2,23 +2,21 @@
 // two hashes together are the name: 64 bits, so that among a million texts the odds of a pair are 1 in 37
 // million, where 32 bits alone would have some hundred pairs.
 
+import { wordsOf } from './text-words.ts';
+
 const SCRAMBLE = 0x9e3779b1;
 const MIX_1 = 0x21f0aaad;
 const MIX_2 = 0x735a2d97;
 
 /**
- * An unsigned 32-bit hash of the text's UTF-16 code units. The same in every process and version, because
- * processes name a device to each other by it. Not for secrets: whoever wants a collision finds one.
+ * An unsigned 32-bit hash of the text's UTF-8 bytes. The same in every process and version, because processes
+ * name a device to each other by it. Not for secrets: whoever wants a collision finds one.
  */
 export function tagText(text: string, seed = 0): number {
-  let tag = Math.imul(seed ^ text.length, SCRAMBLE);
-  const even = text.length & ~1;
-  for (let i = 0; i < even; i += 2) {
-    tag = Math.imul(tag ^ (text.charCodeAt(i) | (text.charCodeAt(i + 1) << 16)), SCRAMBLE);
-    tag ^= tag >>> 15;
-  }
-  if (even < text.length) {
-    tag = Math.imul(tag ^ text.charCodeAt(even), SCRAMBLE);
+  const { words, wordCount, byteLength } = wordsOf(text);
+  let tag = Math.imul(seed ^ byteLength, SCRAMBLE);
+  for (let index = 0; index < wordCount; index++) {
+    tag = Math.imul(tag ^ (words[index] as number), SCRAMBLE);
     tag ^= tag >>> 15;
   }
   // The finaliser "lowbias32" of Chris Wellons (public domain): not that of `hashText`.

@@ -5,10 +5,12 @@ import { STATUS_CODES } from 'node:http';
 import type { Failure } from '../contract/failure.ts';
 import type { EventSource } from './event-stream.ts';
 
+export type HeaderPair = readonly [name: string, value: string];
+
 export type Reply = {
   readonly status: number;
   readonly contentType?: string;
-  readonly headers?: readonly (readonly [string, string])[];
+  readonly headers?: readonly HeaderPair[];
   readonly body?: string | Buffer;
   /** Instead of a body: an answer that goes on. */
   readonly events?: EventSource;
@@ -17,8 +19,22 @@ export type Reply = {
 const NO_HEADERS: NonNullable<Reply['headers']> = [];
 const JSON_TYPE = 'application/json';
 
+/** For an answer that depends on who asks and when: no cache may keep it. */
+export const NO_STORE = [['Cache-Control', 'no-store']] as const;
+
+/**
+ * The same headers in one piece, which costs one call into uWebSockets.js: it writes a value as it stands,
+ * line breaks and all. Only for headers that are the same in every answer.
+ */
+export function headerBlock(headers: NonNullable<Reply['headers']>): readonly [HeaderPair] {
+  const [[name, value], ...others] = headers as readonly [HeaderPair, ...HeaderPair[]];
+  return [[name, [value, ...others.map((pair) => pair.join(': '))].join('\r\n')]];
+}
+
 /** Answers that never have a body. */
-const BODILESS: ReadonlySet<number> = new Set([204, 304]);
+function isBodiless(status: number): boolean {
+  return status === 204 || status === 304;
+}
 
 /** A JSON answer. */
 export function jsonReply(status: number, value: unknown): Reply {
@@ -49,11 +65,11 @@ export function writeReply(
   if (reply.status !== 200) res.writeStatus(statusLine(reply.status));
   const headers = reply.headers ?? NO_HEADERS;
   for (let index = 0; index < headers.length; index++) {
-    const header = headers[index] as readonly [string, string];
+    const header = headers[index] as HeaderPair;
     res.writeHeader(header[0], header[1]);
   }
   if (reply.contentType !== undefined) res.writeHeader('Content-Type', reply.contentType);
-  if (isHead || BODILESS.has(reply.status)) endWithoutBody(res, reply, endsConnection);
+  if (isHead || isBodiless(reply.status)) endWithoutBody(res, reply, endsConnection);
   else res.end(reply.body ?? '', endsConnection);
 }
 
@@ -64,7 +80,7 @@ export function writeReply(
  */
 function endWithoutBody(res: HttpResponse, reply: Reply, endsConnection: boolean): void {
   if (endsConnection) res.writeHeader('Connection', 'close');
-  if (!BODILESS.has(reply.status)) {
+  if (!isBodiless(reply.status)) {
     res.writeHeader('Content-Length', String(Buffer.byteLength(reply.body ?? '')));
   }
   res.endWithoutBody();

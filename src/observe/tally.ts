@@ -2,9 +2,16 @@
 
 /** Counts by one label, cheap enough for every request. */
 export class Tally {
-  readonly counts = new Map<string, number>();
+  private readonly cells = new Map<string, { count: number }>();
 
   add(label: string, amount = 1): void {
-    this.counts.set(label, (this.counts.get(label) ?? 0) + amount);
+    const known = this.cells.get(label);
+    if (known === undefined) this.cells.set(label, { count: amount });
+    else known.count += amount;
+  }
+
+  /** By label, of those that were ever added to. */
+  get counts(): ReadonlyMap<string, number> {
+    return new Map([...this.cells].map(([label, { count }]) => [label, count]));
   }
 }

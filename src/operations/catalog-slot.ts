@@ -3,15 +3,58 @@
 // subject that is never asked again must not keep an old one alive.
 
 import type { Catalog } from '../domain/catalog.ts';
-import type { CheckInKind } from '../domain/check-in-pack.ts';
-import type { Contender, Plan } from '../domain/plan.ts';
+import { type CheckInKind, SharedKind } from '../domain/check-in-pack.ts';
+import {
+  type Decision,
+  type Device,
+  decidePlace,
+  decisionAt,
+  fixedPlace,
+} from '../domain/decide.ts';
+import { type Contender, NO_OFFER_REASONS, type Plan } from '../domain/plan.ts';
 import type { CheckSubject } from './check-subject.ts';
 
-/** A plan, and what check-ins by it have in common: per release offered, and for those offered none. */
-export type PreparedPlan<Planned extends Plan = Plan> = {
+/** What a plan decides for a device, and what all checks of that decision have in common. */
+export type Settled<Planned extends Plan = Plan> = {
   readonly plan: Planned;
-  readonly kinds: Map<Contender | undefined, CheckInKind>;
+  readonly decision: Decision<Planned['list'][number]>;
+  readonly kind: SharedKind;
 };
+
+/** A plan with the decisions that it has come to so far. */
+export class PreparedPlan<Planned extends Plan = Plan> {
+  readonly plan: Planned;
+  readonly asksForLabels: boolean;
+  /** Where the decision is the same for all devices. */
+  private readonly fixed: Settled<Planned> | undefined;
+  /** Those that depend on the device, by place: reasons first, then the plan's list from where it begins. */
+  private readonly settled: Settled<Planned>[] = [];
+
+  constructor(plan: Planned) {
+    this.plan = plan;
+    this.asksForLabels = plan.labelKeys.length > 0;
+    const place = fixedPlace(plan);
+    this.fixed = place === undefined ? undefined : settledAt(plan, place);
+  }
+
+  /** Decides for a device; `barred` as in `decide`. */
+  settle(device: Device, barred?: ReadonlySet<string>): Settled<Planned> {
+    if (this.fixed !== undefined && barred === undefined) return this.fixed;
+    const place = decidePlace(this.plan, device, barred);
+    const index = place < 0 ? -1 - place : place - this.plan.from + NO_OFFER_REASONS.length;
+    let settled = this.settled[index];
+    if (settled === undefined) {
+      settled = settledAt(this.plan, place);
+      this.settled[index] = settled;
+    }
+    return settled;
+  }
+}
+
+function settledAt<Planned extends Plan>(plan: Planned, place: number): Settled<Planned> {
+  const decision = decisionAt(plan, place) as Settled<Planned>['decision'];
+  return { plan, decision, kind: new SharedKind(kindOf(plan, decision.candidate)) };
+}
 
 let lastGeneration = 0;
 
@@ -44,7 +87,7 @@ export class CatalogSlot {
       return this.plans[subject.place] as PreparedPlan<Planned>;
     }
     if (this.present === undefined) return undefined;
-    const prepared = { plan: subject.plan(this.present), kinds: new Map() };
+    const prepared = new PreparedPlan(subject.plan(this.present));
     if (!subject.isKept) return prepared;
     this.budget.take(this);
     subject.place = this.plans.push(prepared) - 1;
@@ -64,16 +107,11 @@ function nextGeneration(): number {
   return lastGeneration;
 }
 
-/** What the check-ins of an answer have in common; made once per plan and release. */
-export function kindOf(
-  { plan, kinds }: PreparedPlan,
-  candidate: Contender | undefined,
-): CheckInKind {
-  const known = kinds.get(candidate);
-  if (known !== undefined) return known;
+/** What the check-ins of devices have in common that a plan offers this, or nothing. */
+export function kindOf(plan: Plan, candidate: Contender | undefined): CheckInKind {
   const { appId, channel } = plan.catalog.snapshot;
   const { version, platform, arch } = plan.fields;
-  const kind: CheckInKind = {
+  return {
     appId,
     channel,
     version: version?.canonical,
@@ -82,8 +120,6 @@ export function kindOf(
     source: 'pull',
     offeredReleaseId: candidate?.release.source.id,
   };
-  kinds.set(candidate, kind);
-  return kind;
 }
 
 /** Versions come from strangers: with this many plans, all are forgotten and made again. */

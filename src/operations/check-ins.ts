@@ -4,12 +4,7 @@
 // Batches are closed as they fill and never looked into again. Devices are not merged here: a device asks
 // far too seldom to be in one turn twice, and whoever records the batches merges them anyway.
 
-import {
-  type CheckInKind,
-  type CheckInPack,
-  CheckInPacker,
-  countPacked,
-} from '../domain/check-in-pack.ts';
+import { type CheckInPack, CheckInPacker, type SharedKind } from '../domain/check-in-pack.ts';
 import type { Labels } from '../domain/targeting.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -45,7 +40,7 @@ export class CheckIns {
   }
 
   /** Takes a check-in over; never waits, never throws. `at` in milliseconds since 1970. */
-  add(kind: CheckInKind, deviceId: string, at: number, labels: Labels | undefined): void {
+  add(kind: SharedKind, deviceId: string, at: number, labels: Labels | undefined): void {
     if (this.backlogSize + this.packer.size >= HELD_MAX) {
       this.metrics.checkIns.add('dropped');
       return;
@@ -108,7 +103,7 @@ export class CheckIns {
     if (this.packer.size === 0) return;
     const batch = this.packer.take();
     this.backlog.push(batch);
-    this.backlogSize += countPacked(batch);
+    this.backlogSize += batch.count;
     this.live.notePacked(batch);
   }
 
@@ -116,7 +111,7 @@ export class CheckIns {
   private async append(batch: CheckInPack): Promise<boolean> {
     try {
       if ((await this.queue.appendCheckIns(batch)) === 'full') return false;
-      this.metrics.checkIns.add('accepted', countPacked(batch));
+      this.metrics.checkIns.add('accepted', batch.count);
       return true;
     } catch (error) {
       if (error instanceof Unavailable) {
@@ -125,12 +120,12 @@ export class CheckIns {
       }
       // A batch that cannot be packed will not be packable next time either.
       this.log.error({ err: error }, 'check-ins could not be sent');
-      this.metrics.checkIns.add('dropped', countPacked(batch));
+      this.metrics.checkIns.add('dropped', batch.count);
       return true;
     }
   }
 }
 
 function sizeOf(batches: readonly CheckInPack[]): number {
-  return batches.reduce((size, batch) => size + countPacked(batch), 0);
+  return batches.reduce((size, { count }) => size + count, 0);
 }

@@ -4,13 +4,12 @@
 
 import { type Failure, isFailure, type Outcome } from '../contract/failure.ts';
 import type { Catalog } from '../domain/catalog.ts';
-import { type Decision, decide } from '../domain/decide.ts';
 import { mergeLabels } from '../domain/merge-labels.ts';
 import type { Contender, Plan } from '../domain/plan.ts';
 import type { Labels } from '../domain/targeting.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { type CatalogSlot, kindOf, type PreparedPlan } from './catalog-slot.ts';
+import { type CatalogSlot, kindOf, type PreparedPlan, type Settled } from './catalog-slot.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { CheckIns } from './check-ins.ts';
 import type { CheckSubject } from './check-subject.ts';
@@ -24,12 +23,6 @@ export type CheckDevice = {
   readonly hash: number | undefined;
   /** Those of the request. */
   readonly labels: Labels;
-};
-
-/** What was decided, and the plan that says what the decision means. */
-export type Settled<Planned extends Plan> = {
-  readonly prepared: PreparedPlan<Planned>;
-  readonly decision: Decision<Planned['list'][number]>;
 };
 
 export type CheckUpdateDependencies = {
@@ -62,11 +55,11 @@ export class CheckUpdate {
       subject.slot = undefined;
       return undefined;
     }
-    if (this.mustWaitForLabels(prepared.plan, device)) return undefined;
-    const decision = decide(prepared.plan, device);
-    if (decision.candidate !== undefined && !decision.candidate.release.offered) return undefined;
+    if (this.mustWaitForLabels(prepared, device)) return undefined;
+    const settled = prepared.settle(device);
+    if (isFirstOffer(settled)) return undefined;
     // Whatever labels there are, the record has them: else they would have been waited for.
-    return this.conclude(device, { prepared, decision }, undefined);
+    return this.conclude(device, settled, undefined);
   }
 
   /** The refusal that can be given without waiting: what was unknown a moment ago is still believed to be. */
@@ -107,22 +100,22 @@ export class CheckUpdate {
       if (prepared === undefined) return undefined;
       const { plan } = prepared;
       if (!includesAll(labelKeys, plan.labelKeys)) return undefined;
-      const decision = decide(plan, device, barred);
-      const { candidate } = decision;
-      if (candidate === undefined || candidate.release.offered) return { prepared, decision };
+      const settled = prepared.settle(device, barred);
+      const { candidate } = settled.decision;
+      if (candidate === undefined || candidate.release.offered) return settled;
       const outcome = await this.recordOffer(plan.catalog, candidate, stale < DECISIONS_MAX);
-      if (outcome === 'recorded') return { prepared, decision };
+      if (outcome === 'recorded') return settled;
       if (outcome === 'stale') stale += 1;
       else barred.add(candidate.release.source.id);
     }
   }
 
   /** Whether the labels that decide, or that are to be stored, are not all in this process. */
-  private mustWaitForLabels(plan: Plan, { id, labels }: CheckDevice): boolean {
+  private mustWaitForLabels(prepared: PreparedPlan, { id, labels }: CheckDevice): boolean {
     if (id === undefined) return false;
-    if (!hasKeys(labels, plan.labelKeys)) return true;
-    if (labels.size === 0) return false;
-    const { appId } = plan.catalog.snapshot;
+    if (labels.size === 0) return prepared.asksForLabels;
+    if (!hasKeys(labels, prepared.plan.labelKeys)) return true;
+    const { appId } = prepared.plan.catalog.snapshot;
     return !this.dependencies.labels.areStored({ appId, deviceId: id }, labels);
   }
 
@@ -130,12 +123,12 @@ export class CheckUpdate {
   private async labelsFor(prepared: PreparedPlan, device: CheckDevice): Promise<Labels> {
     const { id, labels } = device;
     const { plan } = prepared;
-    if (id === undefined || !this.mustWaitForLabels(plan, device)) return labels;
+    if (id === undefined || !this.mustWaitForLabels(prepared, device)) return labels;
     const store = this.dependencies.labels;
     const { appId } = plan.catalog.snapshot;
     try {
       if (labels.size === 0) return await store.read({ appId, deviceId: id });
-      const checkIn = { ...kindOf(prepared, undefined), deviceId: id, at: Date.now(), labels };
+      const checkIn = { ...kindOf(plan, undefined), deviceId: id, at: Date.now(), labels };
       return mergeLabels(await store.store(checkIn), labels);
     } catch (error) {
       // Without any store the request's labels decide if they are enough: their check-in carries them on.
@@ -170,15 +163,18 @@ export class CheckUpdate {
     settled: Settled<Planned>,
     labels: Labels | undefined,
   ): Settled<Planned> {
-    const { prepared, decision } = settled;
-    this.dependencies.metrics.checks.add(decision.reason);
+    this.dependencies.metrics.checks.add(settled.decision.reason);
     if (id !== undefined) {
-      const kind = kindOf(prepared, decision.candidate);
       const carried = labels?.size === 0 ? undefined : labels;
-      this.dependencies.checkIns.add(kind, id, Date.now(), carried);
+      this.dependencies.checkIns.add(settled.kind, id, Date.now(), carried);
     }
     return settled;
   }
+}
+
+/** A release's first offer has to be recorded before it is made. */
+function isFirstOffer({ decision: { candidate } }: Settled): boolean {
+  return candidate !== undefined && !candidate.release.offered;
 }
 
 function hasKeys(labels: Labels, keys: readonly string[]): boolean {

@@ -2,7 +2,7 @@
 // whoever watches an app hears the sum over all nodes.
 
 import type { CheckIn } from '../domain/check-in.ts';
-import { type CheckInPack, ROW_WIDTH, unpackCheckIns } from '../domain/check-in-pack.ts';
+import { type CheckInPack, countKinds, unpackCheckIns } from '../domain/check-in-pack.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Activity, ActivityFeed, ActivitySample } from '../ports/activity-feed.ts';
@@ -59,21 +59,17 @@ export class LiveFeed {
 
   /** Counts a batch of check-ins in, as `note` would each of them. */
   notePacked(batch: CheckInPack): void {
-    const activities = batch.kinds.map(({ appId }) => this.activityOf(appId));
-    const { rows } = batch;
-    let missing = 0;
-    for (let at = 0; at < rows.length; at += ROW_WIDTH) {
-      const activity = activities[rows[at] as number];
+    const counts = countKinds(batch);
+    let isSampled = true;
+    let [appId, activity]: [string | undefined, Interval | undefined] = [undefined, undefined];
+    for (const [index, { kind }] of batch.kinds.entries()) {
+      // Mostly the app of the kind before.
+      if (kind.appId !== appId) [appId, activity] = [kind.appId, this.activityOf(kind.appId)];
       if (activity === undefined) continue;
-      activity.count += 1;
-      if (activity.samples.length < SAMPLES_PER_APP_MAX) missing += 1;
+      activity.count += counts[index] as number;
+      if (activity.samples.length < SAMPLES_PER_APP_MAX) isSampled = false;
     }
-    if (missing === 0) return;
-    for (const checkIn of unpackCheckIns(batch)) {
-      const samples = this.current.get(checkIn.appId)?.samples;
-      if (samples === undefined || samples.length >= SAMPLES_PER_APP_MAX) continue;
-      samples.push(sampleOf(checkIn));
-    }
+    if (!isSampled) this.sample(batch);
   }
 
   /** Whether another watcher may come. */
@@ -91,6 +87,14 @@ export class LiveFeed {
       this.watcherCount -= 1;
       if (watchers.size === 0) this.watchers.delete(appId);
     };
+  }
+
+  private sample(batch: CheckInPack): void {
+    for (const checkIn of unpackCheckIns(batch)) {
+      const samples = this.current.get(checkIn.appId)?.samples;
+      if (samples === undefined || samples.length >= SAMPLES_PER_APP_MAX) continue;
+      samples.push(sampleOf(checkIn));
+    }
   }
 
   /** The app's activity in this interval; undefined when there are too many apps to tell of. */

@@ -4,23 +4,18 @@ import { fail, isFailure, type Outcome } from '../contract/failure.ts';
 import { foldArch, foldPlatform } from '../domain/artifact.ts';
 import { type CheckIn, coalesceCheckIns } from '../domain/check-in.ts';
 import { hashText } from '../domain/cohort.ts';
-import { decide } from '../domain/decide.ts';
+import type { UpdatePlan } from '../domain/plan.ts';
 import type { Labels } from '../domain/targeting.ts';
 import { parseVersion } from '../domain/version.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Caller } from './authenticate-key.ts';
-import type { CatalogSlot } from './catalog-slot.ts';
+import type { CatalogSlot, Settled } from './catalog-slot.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { CheckUpdate } from './check-update.ts';
 import type { DeviceLabels } from './device-labels.ts';
 import type { LiveFeed } from './live-feed.ts';
-import {
-  type UpdateAnswer,
-  type UpdateSubject,
-  updateAnswer,
-  updateSubject,
-} from './update-answer.ts';
+import { manifestOf, type UpdateSubject, updateSubject } from './update-answer.ts';
 
 export type WaveDevice = {
   readonly deviceId: string;
@@ -79,7 +74,7 @@ export class PlanWave {
     if (!request.dryRun) await this.record(app, request, subjects, answers, nowMs);
     const decisions = request.devices.map(({ deviceId }, index) => ({
       deviceId,
-      update: answers[index]?.body,
+      update: manifestOf(answers[index] as Settled<UpdatePlan>),
     }));
     return { app: app.ref, channel: request.channel, decisions };
   }
@@ -90,7 +85,7 @@ export class PlanWave {
     slot: CatalogSlot,
     request: WaveRequest,
     subjects: readonly UpdateSubject[],
-  ): Promise<readonly UpdateAnswer[]> {
+  ): Promise<readonly Settled<UpdatePlan>[]> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const answers = await this.decideAll(app, slot, request, subjects);
       if (answers !== undefined) return answers;
@@ -103,10 +98,10 @@ export class PlanWave {
     slot: CatalogSlot,
     request: WaveRequest,
     subjects: readonly UpdateSubject[],
-  ): Promise<readonly UpdateAnswer[] | undefined> {
+  ): Promise<readonly Settled<UpdatePlan>[] | undefined> {
     const labelKeys = collectLabelKeys(slot, subjects);
     const labels = labelKeys.length === 0 ? [] : await this.readLabels(app, request);
-    const answers: UpdateAnswer[] = [];
+    const answers: Settled<UpdatePlan>[] = [];
     // In order: a device that is named twice gets its decisions in the order of its items.
     for (const [index, { deviceId }] of request.devices.entries()) {
       const device = { hash: hashText(deviceId), labels: labels[index] ?? NO_LABELS };
@@ -124,14 +119,9 @@ export class PlanWave {
     labelKeys: readonly string[],
     device: { readonly hash: number; readonly labels: Labels },
     isDryRun: boolean,
-  ): Promise<UpdateAnswer | undefined> {
-    if (isDryRun) {
-      const prepared = slot.planFor(subject);
-      if (prepared === undefined) return undefined;
-      return updateAnswer({ prepared, decision: decide(prepared.plan, device) });
-    }
-    const settled = await this.dependencies.check.settle(subject, slot, labelKeys, device);
-    return settled === undefined ? undefined : updateAnswer(settled);
+  ): Promise<Settled<UpdatePlan> | undefined> {
+    if (isDryRun) return slot.planFor(subject)?.settle(device);
+    return this.dependencies.check.settle(subject, slot, labelKeys, device);
   }
 
   private readLabels(app: Named, request: WaveRequest): Promise<readonly Labels[]> {
@@ -144,7 +134,7 @@ export class PlanWave {
     app: Named,
     request: WaveRequest,
     subjects: readonly UpdateSubject[],
-    answers: readonly UpdateAnswer[],
+    answers: readonly Settled<UpdatePlan>[],
     at: number,
   ): Promise<void> {
     const checkIns = request.devices.map(({ deviceId }, index): CheckIn => {
@@ -159,7 +149,7 @@ export class PlanWave {
         source: 'push',
         at,
         labels: undefined,
-        offeredReleaseId: answers[index]?.releaseId,
+        offeredReleaseId: answers[index]?.decision.candidate?.release.source.id,
       };
     });
     const distinct = coalesceCheckIns(checkIns);

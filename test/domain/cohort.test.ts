@@ -7,9 +7,9 @@ import {
   COHORT_BUCKETS,
   cohortBucket,
   cohortThreshold,
-  hashBytes,
   hashText,
 } from '../../src/domain/cohort.ts';
+import { murmur3 } from '../support/murmur3.ts';
 
 const DEVICE_COUNT = 100_000;
 
@@ -62,9 +62,12 @@ describe('the hash is MurmurHash3 x86 32-bit', () => {
     ['0000', 0, 0x30f4c306],
     ['00', 0, 0x514e28b7],
   ];
-  it.each(bytes)('published vector: bytes [%s] with seed %i', (hex, seed, hash) => {
-    expect(hashBytes(Buffer.from(hex, 'hex'), seed)).toBe(hash);
-  });
+  it.each(bytes)(
+    'published vector, of what it is compared with: bytes [%s] with seed %i',
+    (hex, seed, hash) => {
+      expect(murmur3(Buffer.from(hex, 'hex'), seed)).toBe(hash);
+    },
+  );
 
   const texts: readonly (readonly [text: string, seed: number, hash: number])[] = [
     ['', 0, 0x00000000],
@@ -88,7 +91,7 @@ describe('the hash is MurmurHash3 x86 32-bit', () => {
   ];
   it.each(texts)('published vector: text "%s" with seed %i', (text, seed, hash) => {
     expect(hashText(text, seed)).toBe(hash);
-    expect(hashBytes(Buffer.from(text, 'utf8'), seed)).toBe(hash);
+    expect(murmur3(Buffer.from(text, 'utf8'), seed)).toBe(hash);
   });
 
   it('a text hashes as its UTF-8 bytes do, ASCII (the quick path) or not', () => {
@@ -99,7 +102,7 @@ describe('the hash is MurmurHash3 x86 32-bit', () => {
     fc.assert(
       fc.property(anyText, fc.integer(), (text, seed) => {
         const hash = hashText(text, seed);
-        expect(hash).toBe(hashBytes(Buffer.from(text, 'utf8'), seed));
+        expect(hash).toBe(murmur3(Buffer.from(text, 'utf8'), seed));
         expect(Number.isInteger(hash) && hash >= 0 && hash <= 0xffffffff).toBe(true);
       }),
       { numRuns: 3000 },

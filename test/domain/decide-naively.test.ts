@@ -11,7 +11,7 @@ import {
 import { foldArch, foldPlatform } from '../../src/domain/artifact.ts';
 import { type Catalog, candidateBytes } from '../../src/domain/catalog.ts';
 import { cohortBucket, hashText } from '../../src/domain/cohort.ts';
-import { decide } from '../../src/domain/decide.ts';
+import { decide, decidePlace, fixedPlace } from '../../src/domain/decide.ts';
 import { planUpdate } from '../../src/domain/plan.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../src/domain/serving-snapshot.ts';
 import { compareVersions, parseVersion } from '../../src/domain/version.ts';
@@ -100,6 +100,28 @@ const anyQuestions: fc.Arbitrary<Question[]> = fc.array(
     })),
   { minLength: 1, maxLength: 6 },
 );
+
+describe('what a plan says is the same for all devices', () => {
+  it('is what each of them is decided', () => {
+    const seen = { offer: 0, nothing: 0, depends: 0 };
+    fc.assert(
+      fc.property(anySnapshot, anyQuestions, (served, questions) => {
+        const built = catalog(served.releases, served);
+        for (const { version, platform, arch, id, labels } of questions) {
+          const plan = planUpdate(built, { ...fields(version, platform), arch: foldArch(arch) });
+          const place = fixedPlace(plan);
+          if (place === undefined) seen.depends += 1;
+          else {
+            expect(decidePlace(plan, device(id, labels))).toBe(place);
+            seen[place < 0 ? 'nothing' : 'offer'] += 1;
+          }
+        }
+      }),
+      { numRuns: 4000 },
+    );
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(300);
+  });
+});
 
 describe('plan and decide, against a naive reading of the rules', () => {
   it('give the same release, artifact, updateMode and allowDowngrade, and go strictly down or up', () => {

@@ -2,9 +2,9 @@
 
 import { beforeEach, expect, it } from 'vitest';
 import type { CheckIn } from '../../src/domain/check-in.ts';
-import { packCheckIns } from '../../src/domain/check-in-pack.ts';
 import type { CheckInBatch, CheckInQueue } from '../../src/ports/check-in-queue.ts';
 import { sleep } from '../support/eventually.ts';
+import { packCheckIns } from '../support/pack-check-ins.ts';
 import type { EnginesUnderTest } from './engine-contract.ts';
 import { batchOf, checkInOf, devicesIn, HOSTILE_TEXTS, idsOf } from './fleet-sample.ts';
 
@@ -283,7 +283,8 @@ function contentRules(nodes: () => EnginesUnderTest): void {
 
   it('device ids and labels may be any text', async () => {
     const batch = HOSTILE_TEXTS.map((text, index) =>
-      checkInOf(text, {
+      // An id is UTF-8, in which there is no half of a surrogate pair.
+      checkInOf(text.toWellFormed(), {
         labels: new Map(HOSTILE_TEXTS.slice(index).map((key) => [key, text] as const)),
       }),
     );

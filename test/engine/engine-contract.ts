@@ -6,11 +6,11 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { packCheckIns } from '../../src/domain/check-in-pack.ts';
 import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
 import type { Announcement, Engine } from '../../src/ports/engine.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { eventually, sleep } from '../support/eventually.ts';
+import { packCheckIns } from '../support/pack-check-ins.ts';
 import { checkInRules } from './check-in-contract.ts';
 import { deviceRateRules } from './device-rate-contract.ts';
 import { checkInOf, deviceLabelsOf } from './fleet-sample.ts';

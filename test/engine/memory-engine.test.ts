@@ -1,8 +1,8 @@
 // The memory engine at the edges that only a clock under control can reach.
 
 import { expect, it } from 'vitest';
-import { packCheckIns } from '../../src/domain/check-in-pack.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import { packCheckIns } from '../support/pack-check-ins.ts';
 import { announcementOf } from './engine-contract.ts';
 import { batchOf, deviceLabelsOf, devicesIn } from './fleet-sample.ts';
 

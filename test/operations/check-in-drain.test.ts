@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { CheckInDrain } from '../../src/background/check-in-drain.ts';
 import type { CheckIn } from '../../src/domain/check-in.ts';
-import { packCheckIns } from '../../src/domain/check-in-pack.ts';
+import { SharedKind } from '../../src/domain/check-in-pack.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
@@ -17,6 +17,7 @@ import { Unavailable } from '../../src/ports/unavailable.ts';
 import { checkInOf, deviceLabelsOf } from '../engine/fleet-sample.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
+import { packCheckIns } from '../support/pack-check-ins.ts';
 
 const ROWS_PER_STATEMENT_MAX = 2000;
 const ABANDONED_MS = 30_000;
@@ -312,7 +313,7 @@ describe('at the end of a process whose engine ends with it', () => {
       for (let turn = 0; turn < round; turn++) await Promise.resolve();
       for (const device of names(0, 1200)) {
         const { deviceId, at, labels, ...kind } = checkInOf(device);
-        checkIns.add(kind, deviceId, at, labels);
+        checkIns.add(new SharedKind(kind), deviceId, at, labels);
       }
       await checkIns.stop();
       for (let turn = 0; turn < round; turn++) await Promise.resolve();

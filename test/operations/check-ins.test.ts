@@ -3,7 +3,7 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { CheckIn } from '../../src/domain/check-in.ts';
-import { type CheckInPack, unpackCheckIns } from '../../src/domain/check-in-pack.ts';
+import { type CheckInPack, SharedKind, unpackCheckIns } from '../../src/domain/check-in-pack.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { CheckIns } from '../../src/operations/check-ins.ts';
@@ -62,7 +62,7 @@ function setUp() {
 }
 
 function add(checkIns: CheckIns, { deviceId, at, labels, ...kind }: CheckIn): void {
-  checkIns.add(kind, deviceId, at, labels);
+  checkIns.add(new SharedKind(kind), deviceId, at, labels);
 }
 
 function away(): Unavailable {

@@ -7,8 +7,8 @@ import type { CompiledRelease } from '../../src/domain/catalog.ts';
 import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
 import { FirstOffers } from '../../src/operations/first-offer.ts';
 import {
+  manifestOf,
   type UpdateSubject,
-  updateAnswer,
   updateSubject,
 } from '../../src/operations/update-answer.ts';
 import { catalog as compiled, device, fields, release } from '../domain/sample.ts';
@@ -66,9 +66,9 @@ function subjectOf(version = '0.9.0', channel = 'stable'): UpdateSubject {
 async function check({ check: update }: ServingNode, subject = subjectOf()): Promise<string> {
   const settled = update.now(subject, DEVICE) ?? (await update.later(subject, DEVICE));
   if (isFailure(settled)) return `${settled.status}`;
-  const answer = updateAnswer(settled);
-  if (answer.body === undefined) return answer.reason;
-  return (JSON.parse(answer.body.toString()) as { version: string }).version;
+  const manifest = manifestOf(settled);
+  if (manifest === undefined) return settled.decision.reason;
+  return (JSON.parse(manifest.toString()) as { version: string }).version;
 }
 
 describe('a first offer', () => {

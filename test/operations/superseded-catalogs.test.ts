@@ -7,8 +7,8 @@ import { expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import type { Catalog } from '../../src/domain/catalog.ts';
 import {
+  manifestOf,
   type UpdateSubject,
-  updateAnswer,
   updateSubject,
 } from '../../src/operations/update-answer.ts';
 import { device, fields, release } from '../domain/sample.ts';
@@ -64,7 +64,7 @@ it('subjects asked once each, a publish between any two, keep only the present c
   for (const subject of subjects) {
     const settled = node.check.now(subject, DEVICE);
     if (settled === undefined || isFailure(settled)) throw new Error('not answered at once');
-    expect(updateAnswer(settled).body?.toString()).toContain(`"version":"1.0.${ROUNDS}"`);
+    expect(manifestOf(settled)?.toString()).toContain(`"version":"1.0.${ROUNDS}"`);
   }
 });
 

@@ -467,8 +467,8 @@ function acceptedIn(folder: string): CheckIn[] {
     : [join(folder, 'appendonly.aof')];
   return files.sort().flatMap((file) => {
     return commandsIn(readFileSync(file)).flatMap(([name, key, ...rest]) => {
-      if (name?.toUpperCase() !== 'XADD' || key !== keys.checkIns) return [];
-      const checkIns = parseCheckInPayload(rest.at(-1) ?? '');
+      if (String(name).toUpperCase() !== 'XADD' || String(key) !== keys.checkIns) return [];
+      const checkIns = parseCheckInPayload(rest.at(-1) ?? Buffer.alloc(0));
       if (checkIns === undefined) throw new Error('a malformed batch was appended');
       return checkIns;
     });
@@ -476,8 +476,8 @@ function acceptedIn(folder: string): CheckIn[] {
 }
 
 /** Reads `*2\r\n$3\r\nGET\r\n$1\r\nk\r\n…`; a last command that was cut off is none. */
-function commandsIn(bytes: Buffer): string[][] {
-  const commands: string[][] = [];
+function commandsIn(bytes: Buffer): Buffer[][] {
+  const commands: Buffer[][] = [];
   let at = 0;
   const readLine = () => {
     const end = bytes.indexOf('\r\n', at);
@@ -487,12 +487,12 @@ function commandsIn(bytes: Buffer): string[][] {
     return line;
   };
   for (let head = readLine(); head?.startsWith('*'); head = readLine()) {
-    const words: string[] = [];
+    const words: Buffer[] = [];
     const count = Number(head.slice(1));
     while (words.length < count) {
       const length = Number(readLine()?.slice(1) ?? Number.NaN);
       if (!(at + length <= bytes.length)) return commands;
-      words.push(bytes.toString('utf8', at, at + length));
+      words.push(bytes.subarray(at, at + length));
       at += length + 2;
     }
     commands.push(words);

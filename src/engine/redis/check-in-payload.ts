@@ -1,71 +1,83 @@
-// How a batch of check-ins is packed into one text, and read back. Devices of one fleet differ in little but
-// their id, so what they share (their kind) is written once:
+// How a batch of check-ins is packed into bytes, and read back. What many devices share (their kind) is
+// written once; a device is the row that `CheckInPacker` has made of it, copied as it is:
 //
-//   [time, [kind, kind, …], [kindIndex, deviceId, msAfterTime,  kindIndex, …], [rowIndex, labelPairs,  …]]
-//   kind = [appId, channel, version or null, platform, arch, source, offeredReleaseId or null]
+//   bytes of kinds | bytes of labels | count      32 bits each, little-endian
+//   rows     see `CheckInPack`; little-endian, as every machine is that uWebSockets.js runs on
+//   kinds    [[appId, channel, version or null, platform, arch, source, offeredReleaseId or null], …]
+//   labels   [place, labelPairs, place, labelPairs, …]
 //
-// JSON, because it is native code: 0.2 to 0.7 microseconds to pack a check-in (few kinds are cheaper than
-// many), and no more to read it. The format has a number, which stands in the name of the stream: see
+// Kinds and labels are JSON. The format has a number, which stands in the name of the stream: see
 // `keys.checkIns`.
 
 import type { CheckIn, CheckInSource } from '../../domain/check-in.ts';
 import {
+  areRowsWhole,
   type CheckInKind,
   type CheckInPack,
-  ROW_WIDTH,
+  SharedKind,
   unpackCheckIns,
 } from '../../domain/check-in-pack.ts';
 import type { Labels } from '../../domain/targeting.ts';
 import { isLabelPairs } from './label-payload.ts';
 import { parseJson } from './payload.ts';
 
+const HEAD_BYTES = 12;
+const [KINDS_AT, LABELS_AT, COUNT_AT] = [0, 4, 8];
 const LABELS_WIDTH = 2;
+const NO_LABELS_TEXT = '[]';
 
-export function packCheckInPayload({ time, kinds, rows, labels }: CheckInPack): string {
-  const pairs = [...labels].flatMap(([row, each]) => [row, [...each]]);
-  return JSON.stringify([time, kinds.map(packKind), rows, pairs]);
+export function packCheckInPayload({ kinds, count, rows, labels }: CheckInPack): Buffer {
+  const kindsText = `[${kinds.map((each) => each.writtenBy(writeKind)).join(',')}]`;
+  const labelsText = labels.size === 0 ? NO_LABELS_TEXT : writeLabels(labels);
+  const kindsBytes = Buffer.byteLength(kindsText);
+  const labelsBytes = Buffer.byteLength(labelsText);
+  const rowsEnd = HEAD_BYTES + rows.byteLength;
+  const payload = Buffer.allocUnsafe(rowsEnd + kindsBytes + labelsBytes);
+  payload.writeUInt32LE(kindsBytes, KINDS_AT);
+  payload.writeUInt32LE(labelsBytes, LABELS_AT);
+  payload.writeUInt32LE(count, COUNT_AT);
+  payload.set(new Uint8Array(rows.buffer, rows.byteOffset, rows.byteLength), HEAD_BYTES);
+  payload.write(kindsText, rowsEnd, 'utf8');
+  payload.write(labelsText, rowsEnd + kindsBytes, 'utf8');
+  return payload;
 }
 
 /** The check-ins in a payload, in their order; undefined when it is none, or not wholly understood. */
-export function parseCheckInPayload(payload: string): CheckIn[] | undefined {
-  const parts = parseJson(payload);
-  if (!Array.isArray(parts) || !Array.isArray(parts[1]) || !Array.isArray(parts[2]))
-    return undefined;
-  const time: unknown = parts[0];
-  const kinds = parts[1].map(parseKind);
-  const labels = parseLabels(parts[3]);
-  if (!isTime(time) || labels === undefined || !areKinds(kinds)) return undefined;
-  if (!areRows(parts[2], kinds.length)) return undefined;
-  return unpackCheckIns({ time, kinds, rows: parts[2], labels });
+export function parseCheckInPayload(payload: Buffer): CheckIn[] | undefined {
+  if (payload.length < HEAD_BYTES) return undefined;
+  const labelsAt = payload.length - payload.readUInt32LE(LABELS_AT);
+  const kindsAt = labelsAt - payload.readUInt32LE(KINDS_AT);
+  const rows = readRows(payload, kindsAt);
+  const kinds = parseKinds(payload.toString('utf8', kindsAt, labelsAt));
+  const labels = parseLabels(payload.toString('utf8', labelsAt));
+  if (rows === undefined || kinds === undefined || labels === undefined) return undefined;
+  const pack = { kinds, count: payload.readUInt32LE(COUNT_AT), rows, labels };
+  return areRowsWhole(pack) ? unpackCheckIns(pack) : undefined;
 }
 
-function areKinds(kinds: readonly (CheckInKind | undefined)[]): kinds is readonly CheckInKind[] {
-  return !kinds.includes(undefined);
-}
-
-function areRows(
-  rows: readonly unknown[],
-  kindCount: number,
-): rows is readonly (string | number)[] {
-  for (let at = 0; at < rows.length; at += ROW_WIDTH) {
-    const [kind, deviceId, elapsedMs] = [rows[at], rows[at + 1], rows[at + 2]];
-    if (!isTime(kind) || kind < 0 || kind >= kindCount) return false;
-    if (typeof deviceId !== 'string' || !isTime(elapsedMs)) return false;
-  }
-  return true;
-}
-
-function isTime(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value);
+/** A copy: words can only be read where words begin, and a payload may lie anywhere. */
+function readRows(payload: Buffer, end: number): Int32Array | undefined {
+  const length = end - HEAD_BYTES;
+  if (length < 0 || length % Int32Array.BYTES_PER_ELEMENT !== 0) return undefined;
+  const rows = new Int32Array(length / Int32Array.BYTES_PER_ELEMENT);
+  new Uint8Array(rows.buffer).set(payload.subarray(HEAD_BYTES, end));
+  return rows;
 }
 
 /** In an array, JSON makes null of undefined. */
-function packKind(kind: CheckInKind): readonly (string | undefined)[] {
+function writeKind(kind: CheckInKind): string {
   const { appId, channel, version, platform, arch, source, offeredReleaseId } = kind;
-  return [appId, channel, version, platform, arch, source, offeredReleaseId];
+  return JSON.stringify([appId, channel, version, platform, arch, source, offeredReleaseId]);
 }
 
-function parseKind(packed: unknown): CheckInKind | undefined {
+function parseKinds(text: string): SharedKind[] | undefined {
+  const packed = parseJson(text);
+  if (!Array.isArray(packed)) return undefined;
+  const kinds = packed.map(parseKind);
+  return kinds.includes(undefined) ? undefined : (kinds as SharedKind[]);
+}
+
+function parseKind(packed: unknown): SharedKind | undefined {
   if (!Array.isArray(packed)) return undefined;
   const [appId, channel, version, platform, arch, source, offeredReleaseId] = packed as unknown[];
   const isKind =
@@ -73,7 +85,7 @@ function parseKind(packed: unknown): CheckInKind | undefined {
     [version, offeredReleaseId].every((field) => field === null || typeof field === 'string') &&
     (source === 'pull' || source === 'push');
   if (!isKind) return undefined;
-  return {
+  return new SharedKind({
     appId: appId as string,
     channel: channel as string,
     version: (version as string | null) ?? undefined,
@@ -81,17 +93,22 @@ function parseKind(packed: unknown): CheckInKind | undefined {
     arch: arch as string,
     source: source as CheckInSource,
     offeredReleaseId: (offeredReleaseId as string | null) ?? undefined,
-  };
+  });
 }
 
-/** Labels by the row they belong to. */
-function parseLabels(packed: unknown): Map<number, Labels> | undefined {
+function writeLabels(labels: ReadonlyMap<number, Labels>): string {
+  return JSON.stringify([...labels].flatMap(([place, each]) => [place, [...each]]));
+}
+
+/** Labels by the place of the check-in that they belong to. */
+function parseLabels(text: string): Map<number, Labels> | undefined {
+  const packed = parseJson(text);
   if (!Array.isArray(packed)) return undefined;
-  const byRow = new Map<number, Labels>();
+  const byPlace = new Map<number, Labels>();
   for (let at = 0; at < packed.length; at += LABELS_WIDTH) {
-    const [row, pairs] = [packed[at], packed[at + 1]];
-    if (typeof row !== 'number' || !isLabelPairs(pairs)) return undefined;
-    byRow.set(row, new Map(pairs));
+    const [place, pairs] = [packed[at], packed[at + 1]];
+    if (typeof place !== 'number' || !isLabelPairs(pairs)) return undefined;
+    byPlace.set(place, new Map(pairs));
   }
-  return byRow;
+  return byPlace;
 }

@@ -13,9 +13,13 @@ import type { RedisTarget } from './target.ts';
 /** One key of a script and the arguments that go with it. */
 type ScriptCall = { readonly key: string; readonly args: readonly string[] };
 
+type Argument = string | Buffer;
+
 export type RedisConnection = {
   /** Runs a script whose keys lie with `key`. */
-  run(script: Script, key: string, ...args: string[]): Promise<unknown>;
+  run(script: Script, key: string, ...args: Argument[]): Promise<unknown>;
+  /** The same; whatever is text in the answer comes as its bytes. */
+  runForBytes(script: Script, key: string, ...args: Argument[]): Promise<unknown>;
   /** Runs a script that treats any number of keys, each with as many arguments. */
   runAll(script: Script, calls: readonly ScriptCall[]): Promise<void>;
   /** The same for a script that answers with a list, one answer for each key: all of them in order. */
@@ -83,6 +87,7 @@ export function openConnection(
 
   return {
     run: (script, key, ...args) => ask(runScript(client, script, [key], args)),
+    runForBytes: (script, key, ...args) => ask(runScript(client, script, [key], args, true)),
     runAll: async (script, calls) => void (await ask(runForAll(client, script, calls))),
     runEach: async (script, calls) => (await ask(runForAll(client, script, calls))).flat(),
     readField: (key, field) => ask(client.hget(key, field)),
@@ -132,13 +137,19 @@ async function runScript(
   client: Redis | Cluster,
   { lua, sha1 }: Script,
   keys: readonly string[],
-  args: readonly string[],
+  args: readonly Argument[],
+  answersBytes = false,
 ): Promise<unknown> {
+  const rest = [String(keys.length), ...keys, ...args];
+  const call = (command: string, script: string) =>
+    answersBytes
+      ? client.callBuffer(command, script, ...rest)
+      : client.call(command, script, ...rest);
   try {
-    return await client.evalsha(sha1, keys.length, ...keys, ...args);
+    return await call('evalsha', sha1);
   } catch (error) {
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-    return client.eval(lua, keys.length, ...keys, ...args);
+    return call('eval', lua);
   }
 }
 

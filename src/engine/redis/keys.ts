@@ -25,7 +25,7 @@ export const keys = {
    * rule: processes of two versions count apart rather than wrongly.
    */
   deviceRate(device: string): string {
-    return `sluice:device-rate:1:{${device}}`;
+    return `sluice:device-rate:2:{${device}}`;
   },
 
   /** String `<revision> <label pairs as JSON>`: what is remembered of one device. An app id has no slash. */
@@ -38,7 +38,7 @@ export const keys = {
    * cluster is far from busy with it, and several streams would have no order among them. The number
    * is that of the packing: a node never takes what only a newer one can read.
    */
-  checkIns: 'sluice:check-ins:1',
+  checkIns: 'sluice:check-ins:2',
 
   /** Pub/sub channel, not a key: JSON announcements of all apps. */
   announcements: 'sluice:announcements',

@@ -37,9 +37,9 @@ export function createRedisCheckIns(
   ): Promise<CheckInBatch[]> {
     const numbers = [batchesMax, Math.ceil(abandonedMs), taker === lastTaker ? 0 : 1].map(String);
     const args = [GROUP, taker, ...numbers];
-    const reply = await connection.run(SCRIPTS.takeCheckIns, keys.checkIns, ...args);
+    const reply = await connection.runForBytes(SCRIPTS.takeCheckIns, keys.checkIns, ...args);
     lastTaker = taker;
-    const { batches, malformedIds } = parseTaken(reply as readonly string[]);
+    const { batches, malformedIds } = parseTaken(reply as readonly Buffer[]);
     for (const id of malformedIds) onFault(new Error(`dropped a malformed batch (${id})`));
     // It would be malformed for whoever took it next.
     await acknowledge(malformedIds);
@@ -54,8 +54,8 @@ export function createRedisCheckIns(
   return {
     async appendCheckIns(checkIns) {
       const payload = packCheckInPayload(checkIns);
-      const args = [String(BATCHES_MAX), payload];
-      const reply = await connection.run(SCRIPTS.appendCheckIns, keys.checkIns, ...args);
+      const bound = String(BATCHES_MAX);
+      const reply = await connection.run(SCRIPTS.appendCheckIns, keys.checkIns, bound, payload);
       return reply === 1 ? 'accepted' : 'full';
     },
 
@@ -76,12 +76,12 @@ export function createRedisCheckIns(
 }
 
 /** Reads what the script answers. */
-function parseTaken(reply: readonly string[]) {
+function parseTaken(reply: readonly Buffer[]) {
   const batches: CheckInBatch[] = [];
   const malformedIds: string[] = [];
   for (let at = 0; at < reply.length; at += 2) {
-    const [id = '', payload = ''] = reply.slice(at, at + 2);
-    const checkIns = parseCheckInPayload(payload);
+    const id = String(reply[at]);
+    const checkIns = parseCheckInPayload(reply[at + 1] as Buffer);
     if (checkIns === undefined) malformedIds.push(id);
     else batches.push({ id, checkIns });
   }

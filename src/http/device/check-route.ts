@@ -2,16 +2,15 @@
 
 import { fail } from '../../contract/failure.ts';
 import type { UpdatePlan } from '../../domain/plan.ts';
-import type { Settled } from '../../operations/check-update.ts';
-import { updateAnswer } from '../../operations/update-answer.ts';
-import { failureReply, type Reply } from '../reply.ts';
+import type { Settled } from '../../operations/catalog-slot.ts';
+import { manifestOf } from '../../operations/update-answer.ts';
+import { failureReply, headerBlock, NO_STORE, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { parseCheckPath } from './check-path.ts';
 import { DeviceRoute, type DeviceRouteDependencies } from './device-route.ts';
 
-/** The answer depends on a header and moves with every publish: no cache may keep it. */
-const NO_STORE = [['Cache-Control', 'no-store']] as const;
 const NOTHING: Reply = { status: 204, headers: NO_STORE };
+const MANIFEST_HEADERS = headerBlock([...NO_STORE, ['Content-Type', 'application/json']]);
 
 /** Builds the handlers for GET and HEAD below `/u/`. */
 export function createCheckRoute(dependencies: DeviceRouteDependencies): DeviceRoute<UpdatePlan> {
@@ -30,7 +29,6 @@ export const CHECK_PLACEHOLDER: Route = {
 };
 
 function reply(settled: Settled<UpdatePlan>): Reply {
-  const { body } = updateAnswer(settled);
-  if (body === undefined) return NOTHING;
-  return { status: 200, contentType: 'application/json', headers: NO_STORE, body };
+  const body = manifestOf(settled);
+  return body === undefined ? NOTHING : { status: 200, headers: MANIFEST_HEADERS, body };
 }

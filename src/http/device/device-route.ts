@@ -4,15 +4,17 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type Failure, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { hashAscii, hashText } from '../../domain/cohort.ts';
+import { hashText } from '../../domain/cohort.ts';
 import { ADMITTED, MUST_SETTLE } from '../../domain/device-windows.ts';
 import type { Plan } from '../../domain/plan.ts';
 import type { Labels } from '../../domain/targeting.ts';
+import { wordsOf } from '../../domain/text-words.ts';
+import type { Settled } from '../../operations/catalog-slot.ts';
 import type { CheckSubject } from '../../operations/check-subject.ts';
-import type { CheckUpdate, Settled } from '../../operations/check-update.ts';
+import type { CheckDevice, CheckUpdate } from '../../operations/check-update.ts';
 import { refusalOf } from '../../operations/limit-devices.ts';
 import { answerLater, faultReply } from '../exchange.ts';
-import { failureReply, type Reply, writeReply } from '../reply.ts';
+import { failureReply, NO_STORE, type Reply, writeReply } from '../reply.ts';
 import type { RequestHandler } from '../server.ts';
 import type { Traffic } from '../traffic.ts';
 import type { DeviceGate } from './device-gate.ts';
@@ -42,7 +44,6 @@ const SUBJECTS_MAX = 50_000;
 const REMEMBERED_PATH_LENGTH_MAX = 256;
 
 const NO_LABELS: Labels = new Map();
-const NO_STORE = [['Cache-Control', 'no-store']] as const;
 
 export type DeviceRouteDependencies = {
   readonly check: CheckUpdate;
@@ -58,8 +59,6 @@ export class DeviceRoute<Planned extends Plan> {
   private readonly check: CheckUpdate;
   private readonly gate: DeviceGate;
   private readonly traffic: Traffic;
-  /** `hashText` of the id of the device that came last. */
-  private hash: number | undefined;
   private readonly subjects = new RecentMap<CheckSubject<Planned>>(SUBJECTS_MAX);
 
   constructor(question: DeviceQuestion<Planned>, dependencies: DeviceRouteDependencies) {
@@ -84,14 +83,22 @@ export class DeviceRoute<Planned extends Plan> {
   private serve(request: DeviceRequest, req: HttpRequest): void {
     const { question, check } = this;
     const id = this.readDeviceId(req);
-    const { hash } = this;
+    const hash = id === undefined ? undefined : hashText(id);
     const wait = this.gate.now(request.res, req, id, hash);
     if (wait > ADMITTED) return this.refuse(request, refusalOf(wait));
-    const subject = this.subjects.get(request.path) ?? this.newSubject(request.path);
-    if (isFailure(subject)) return this.refuseAfter(request, wait, subject);
+    let subject = this.subjects.get(request.path);
+    if (subject === undefined) {
+      const parsed = this.newSubject(request.path);
+      if (isFailure(parsed)) return this.refuseAfter(request, wait, parsed);
+      subject = parsed;
+    }
     const query = req.getQuery();
-    const labels = query === undefined ? NO_LABELS : readLabels(query);
-    if (isFailure(labels)) return this.refuseAfter(request, wait, labels);
+    let labels = NO_LABELS;
+    if (query !== undefined) {
+      const read = readLabels(query);
+      if (isFailure(read)) return this.refuseAfter(request, wait, read);
+      labels = read;
+    }
     const device = { id, hash, labels };
     const ifNoneMatch = question.isConditional ? req.getHeader('if-none-match') : '';
     if (wait === ADMITTED) {
@@ -100,24 +107,34 @@ export class DeviceRoute<Planned extends Plan> {
       const refusal = check.refused(subject);
       if (refusal !== undefined) return this.refuse(request, refusal);
     }
-    this.answerAfter(request, wait, async () => {
-      const outcome = await check.later(subject, device);
-      return isFailure(outcome) ? refusalReply(outcome) : question.reply(outcome, ifNoneMatch);
-    });
+    this.settleLater(request, wait, subject, device, ifNoneMatch);
   }
 
-  /** The device's id; its hash is in `hash` then. The pass that hashes a header says if it needs decoding. */
   private readDeviceId(req: HttpRequest): string | undefined {
-    for (const name of this.question.deviceHeaders) {
-      const header = req.getHeader(name);
+    const { deviceHeaders } = this.question;
+    for (let index = 0; index < deviceHeaders.length; index++) {
+      const header = req.getHeader(deviceHeaders[index] as string);
       if (header === '') continue;
-      const hash = header.length <= LIMIT.deviceIdLengthMax ? hashAscii(header) : undefined;
-      const id = hash === undefined ? readDeviceIdentity(header) : header;
-      this.hash = hash ?? (id === undefined ? undefined : hashText(id));
+      // What is plain needs no decoding, and whether it is comes with the words that will be hashed.
+      const isPlain = header.length <= LIMIT.deviceIdLengthMax && wordsOf(header).isAscii;
+      const id = isPlain ? header : readDeviceIdentity(header);
       if (id !== undefined) return id;
     }
-    this.hash = undefined;
     return undefined;
+  }
+
+  /** Apart from `serve`: a function with a closure in it pays for that whenever it is called. */
+  private settleLater(
+    request: DeviceRequest,
+    wait: number,
+    subject: CheckSubject<Planned>,
+    device: CheckDevice,
+    ifNoneMatch: string,
+  ): void {
+    this.answerAfter(request, wait, async () => {
+      const outcome = await this.check.later(subject, device);
+      return isFailure(outcome) ? refusalReply(outcome) : this.question.reply(outcome, ifNoneMatch);
+    });
   }
 
   private newSubject(path: string): Outcome<CheckSubject<Planned>> {

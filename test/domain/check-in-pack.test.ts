@@ -1,0 +1,121 @@
+// Packs of check-ins: what is taken out is what was put in, whichever devices, kinds and packers are mixed.
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { CheckIn } from '../../src/domain/check-in.ts';
+import {
+  areRowsWhole,
+  CheckInPacker,
+  countKinds,
+  SharedKind,
+  unpackCheckIns,
+} from '../../src/domain/check-in-pack.ts';
+import { checkInOf } from '../engine/fleet-sample.ts';
+import { packCheckIns } from '../support/pack-check-ins.ts';
+
+const anyId = fc.oneof(
+  fc.uuid(),
+  fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 128 }),
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }),
+);
+const anyCheckIn = fc.record({
+  id: anyId,
+  version: fc.constantFrom('1.0.0', '1.1.0', undefined),
+  appId: fc.constantFrom('app_1', 'app_2'),
+  elapsedMs: fc.integer({ min: -1000, max: 100_000 }),
+  ring: fc.option(fc.string({ maxLength: 5 }), { nil: undefined }),
+});
+const anyCheckIns = fc.array(anyCheckIn, { maxLength: 40 }).map((samples) =>
+  samples.map(({ id, version, appId, elapsedMs, ring }) =>
+    checkInOf(id, {
+      appId,
+      version,
+      at: 1_790_000_000_000 + elapsedMs,
+      labels: ring === undefined ? undefined : new Map([['ring', ring]]),
+    }),
+  ),
+);
+
+describe('a pack', () => {
+  it('gives back what was put in, in that order', () => {
+    fc.assert(
+      fc.property(anyCheckIns, (checkIns) => {
+        const pack = packCheckIns(checkIns);
+        expect(pack.count).toBe(checkIns.length);
+        expect(areRowsWhole(pack)).toBe(true);
+        expect(unpackCheckIns(pack)).toEqual(checkIns);
+        const total = countKinds(pack).reduce((sum, count) => sum + count, 0);
+        expect(total).toBe(checkIns.length);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('stays as it was taken while its packer gathers anew', () => {
+    const packer = new CheckInPacker();
+    const kind = new SharedKind(kindOf(checkInOf('a')));
+    packer.add(kind, 'first', 1, undefined);
+    const taken = packer.take();
+    packer.add(kind, 'later', 2, undefined);
+    expect(devicesIn(taken)).toEqual(['first']);
+    expect(devicesIn(packer.take())).toEqual(['later']);
+  });
+
+  it('has its kinds for itself, also when another packer has the same ones in turn', () => {
+    const packers = [new CheckInPacker(), new CheckInPacker()] as const;
+    const kinds = ['1.0.0', '2.0.0'].map((version) => {
+      return new SharedKind(kindOf(checkInOf('a', { version })));
+    });
+    for (const [index, id] of ['a', 'b', 'c', 'd', 'e', 'f'].entries()) {
+      packers[index % 2 === 0 ? 0 : 1].add(kinds[index >> 2] as SharedKind, id, 1, undefined);
+    }
+    const [even, odd] = packers.map((packer) => unpackCheckIns(packer.take()));
+    expect(even?.map(({ deviceId, version }) => deviceId + version)).toEqual([
+      ...['a1.0.0', 'c1.0.0', 'e2.0.0'],
+    ]);
+    expect(odd?.map(({ deviceId, version }) => deviceId + version)).toEqual([
+      ...['b1.0.0', 'd1.0.0', 'f2.0.0'],
+    ]);
+  });
+
+  it('takes 500 of the longest ids, after it was made for shorter ones', () => {
+    const ids = Array.from({ length: 500 }, (_, index) => '𝔘'.repeat(125) + index);
+    const checkIns = ids.map((id) => checkInOf(id, { at: 5 }));
+    expect(unpackCheckIns(packCheckIns(checkIns))).toEqual(checkIns);
+  });
+
+  it('has the time of each check-in to the millisecond, also when a clock jumps', () => {
+    const packer = new CheckInPacker();
+    const kind = new SharedKind(kindOf(checkInOf('a')));
+    const times = [0, 5, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 1_790_000_000_001, Number.MAX_SAFE_INTEGER];
+    for (const at of times) packer.add(kind, 'device', at, undefined);
+    expect(unpackCheckIns(packer.take()).map(({ at }) => at)).toEqual(times);
+  });
+});
+
+describe('rows from somewhere else are not whole', () => {
+  const pack = packCheckIns([checkInOf('a'), checkInOf('b')]);
+  const changed = (index: number, value: number) => {
+    const rows = pack.rows.slice();
+    rows[index] = value;
+    return { ...pack, rows };
+  };
+  it.each([
+    ['with a row less than counted', { ...pack, count: 3 }],
+    ['with a row more than counted', { ...pack, count: 1 }],
+    ['without their end', { ...pack, rows: pack.rows.slice(0, -1) }],
+    ['with a kind that is not there', changed(0, 1 | (1 << 16))],
+    ['with an id that ends behind them', changed(4, 0 | (9 << 16))],
+    ['without any kind', { ...pack, kinds: [] }],
+  ])('%s', (_, broken) => {
+    expect(areRowsWhole(broken)).toBe(false);
+  });
+});
+
+function kindOf({ deviceId: _, at: __, labels: ___, ...kind }: CheckIn) {
+  return kind;
+}
+
+function devicesIn(pack: Parameters<typeof unpackCheckIns>[0]): string[] {
+  return unpackCheckIns(pack).map(({ deviceId }) => deviceId);
+}
