@@ -81,9 +81,12 @@ export function pinProcess(pid: number, processors: string): boolean {
   return isRun('taskset', ['-a', '-c', '-p', processors, String(pid)]);
 }
 
-/** Lets a process yield to whoever else wants the processor (nice 19). */
+/**
+ * Lets a process run only while nobody else wants the processor (SCHED_IDLE). A high nice value would not do:
+ * its share is small, but whoever wakes up meanwhile may have to wait for milliseconds until it is used up.
+ */
 export function yieldProcess(pid: number): void {
-  isRun('renice', ['-n', '19', '-p', String(pid)]);
+  isRun('chrt', ['--all-tasks', '--idle', '--pid', '0', String(pid)]);
 }
 
 /** The share of all processors that nobody used for this long, 0 to 1; NaN when it cannot be told. */

@@ -5,7 +5,7 @@
 export type Question = {
   /** Paths with query. `{version}` stands for one that was never asked before. */
   readonly paths: readonly string[];
-  /** How many devices ask, in turn; 0: none says who it is. */
+  /** How many devices ask, in turn, each always for the same path; 0: none says who it is. */
   readonly devices: number;
 };
 
@@ -35,61 +35,73 @@ export function freshVersion(index: number): string {
 }
 
 /** The nth request of a question as its path and headers, for a client that is not in a hurry. */
-export function nthRequest(question: Question, index: number) {
-  const path = question.paths[index % question.paths.length] ?? '/';
+export function nthRequest({ paths, devices }: Question, index: number) {
+  const device = devices === 0 ? index : index % devices;
+  const path = paths[device % paths.length] ?? '/';
   const headers: Record<string, string> =
-    question.devices === 0 ? {} : { 'x-service-device': deviceId(index % question.devices) };
+    devices === 0 ? {} : { 'x-service-device': deviceId(device) };
   return { path: path.replace(PLACEHOLDER, freshVersion(index)), headers };
 }
 
 /**
- * The requests of one connection of several. Connection c asks for the devices c, c + n, c + 2n …, and the
- * paths c, c + n … of the list (as long as there are enough), so that a device always has the same labels.
+ * The requests of one connection of several. Connection c asks for the devices c, c + n, c + 2n …; device d
+ * always asks for path d of the list, which goes round: as a real device it has its version, its platform
+ * and its labels. Without devices the numbers go on for ever.
  */
 export class RequestWriter {
-  private readonly templates: readonly Template[];
-  private readonly devices: number;
+  private readonly question: Question;
+  private readonly host: string;
+  /** By the place of the path; made when a device first asks for it. */
+  private readonly templates: (Template | undefined)[];
   private readonly first: number;
   private readonly step: number;
+  /** The first device number that is none; infinite without devices. */
+  private readonly end: number;
   private next: number;
-  private turn = 0;
 
   /** `skip`: how many requests were made before, so that a run goes on in the fleet where another ended. */
   constructor(question: Question, host: string, place: Place, skip = 0) {
     const { connection, connections } = place;
-    const own = question.paths.filter((_, index) => index % connections === connection);
-    const paths = own.length > 0 ? own : [question.paths[connection % question.paths.length] ?? ''];
-    this.templates = paths.map((path) => template(path, host, question.devices > 0));
-    this.devices = question.devices;
-    const start = connection % Math.max(question.devices, 1);
-    const turns = Math.max(1, Math.floor(question.devices / connections));
-    this.first = start;
+    const { devices } = question;
+    this.question = question;
+    this.host = host;
+    this.templates = new Array(question.paths.length).fill(undefined);
+    this.end = devices === 0 ? Number.POSITIVE_INFINITY : devices;
+    this.first = devices === 0 ? connection : connection % devices;
     this.step = connections;
-    this.next = start + (Math.floor(skip / connections) % turns) * connections;
+    const turns = Math.max(1, Math.floor(devices / connections));
+    const turn = Math.floor(skip / connections);
+    this.next = this.first + (devices === 0 ? turn : turn % turns) * connections;
   }
 
   /** How many bytes a buffer must have that any request is written to. */
   get lengthMax(): number {
-    return Math.max(...this.templates.map(({ bytes }) => bytes.length));
+    const { paths, devices } = this.question;
+    return Math.max(...paths.map((path) => template(path, this.host, devices > 0).bytes.length));
   }
 
   /**
-   * The bytes of the next request, valid until this writer has come round to the same template. `unique`
-   * numbers the request among all of a run, for versions that were never asked.
+   * The bytes of the next request, valid until this writer has come round to the same path. `unique` numbers
+   * the request among all of a run, for versions that were never asked.
    */
   write(unique: number): Buffer {
-    const { templates } = this;
-    const chosen = templates[this.turn] as Template;
-    this.turn = this.turn + 1 === templates.length ? 0 : this.turn + 1;
-    if (chosen.deviceAt > 0) {
-      writeHex(chosen.bytes, chosen.deviceAt, mixed(this.next));
-      this.next += this.step;
-      if (this.next >= this.devices) this.next = this.first;
-    }
+    const device = this.next;
+    const chosen = this.templateAt(device % this.templates.length);
+    if (chosen.deviceAt > 0) writeHex(chosen.bytes, chosen.deviceAt, mixed(device));
+    this.next = device + this.step < this.end ? device + this.step : this.first;
     if (chosen.versionAt > 0) {
       writeDecimal(chosen.bytes, chosen.versionAt, VERSION_FIRST + (unique % VERSION_COUNT));
     }
     return chosen.bytes;
+  }
+
+  private templateAt(place: number): Template {
+    const known = this.templates[place];
+    if (known !== undefined) return known;
+    const { paths, devices } = this.question;
+    const made = template(paths[place] as string, this.host, devices > 0);
+    this.templates[place] = made;
+    return made;
   }
 }
 

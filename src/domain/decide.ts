@@ -86,7 +86,7 @@ export function obstacleFor(
   if (!matchesFields(targeting, plan.fields)) return 'not-targeted';
   if (!matchesLabels(targeting.labelTests, device.labels)) return 'not-targeted';
   if (!isInCohort(threshold, seed, device.hash)) return 'outside-cohort';
-  return barred.has(source.id) ? 'first-offer-unavailable' : undefined;
+  return barred.size > 0 && barred.has(source.id) ? 'first-offer-unavailable' : undefined;
 }
 
 /** Without an identity there is no bucket, so only a release for everybody fits. */

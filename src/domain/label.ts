@@ -2,6 +2,8 @@
 
 import { type Failure, invalidField } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
+import { tagText } from './tag-text.ts';
+import type { Labels } from './targeting.ts';
 
 /**
  * The refusal for one label, or undefined when it is fine. `path` names it in the message. Lengths count
@@ -25,4 +27,11 @@ export function isLongerThan(text: string, max: number): boolean {
   if (text.length <= max) return false;
   if (text.length > max * 2) return true;
   return [...text].length > max;
+}
+
+/** A hash of labels: the same for the same pairs in any order. */
+export function tagLabels(labels: Labels): number {
+  let sum = labels.size;
+  for (const [key, value] of labels) sum = (sum + tagText(value, tagText(key))) | 0;
+  return sum;
 }

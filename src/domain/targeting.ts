@@ -48,7 +48,10 @@ export function compileTargeting(targeting: Targeting | null): CompiledTargeting
 
 /** The device-independent group: true when every `$` expression holds. */
 export function matchesFields(compiled: CompiledTargeting, fields: RequestFields): boolean {
-  return compiled.fieldTests.every((test) => test(fields));
+  for (const test of compiled.fieldTests) {
+    if (!test(fields)) return false;
+  }
+  return true;
 }
 
 /** The label group: true when every label test holds. */

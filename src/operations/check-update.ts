@@ -23,6 +23,8 @@ export type CheckDevice = {
   readonly hash: number | undefined;
   /** Those of the request. */
   readonly labels: Labels;
+  /** `tagLabels` of them. */
+  readonly labelsTag: number;
 };
 
 export type CheckUpdateDependencies = {
@@ -111,12 +113,15 @@ export class CheckUpdate {
   }
 
   /** Whether the labels that decide, or that are to be stored, are not all in this process. */
-  private mustWaitForLabels(prepared: PreparedPlan, { id, labels }: CheckDevice): boolean {
+  private mustWaitForLabels(
+    prepared: PreparedPlan,
+    { id, labels, labelsTag }: CheckDevice,
+  ): boolean {
     if (id === undefined) return false;
     if (labels.size === 0) return prepared.asksForLabels;
     if (!hasKeys(labels, prepared.plan.labelKeys)) return true;
     const { appId } = prepared.plan.catalog.snapshot;
-    return !this.dependencies.labels.areStored({ appId, deviceId: id }, labels);
+    return !this.dependencies.labels.areStored({ appId, deviceId: id }, labelsTag);
   }
 
   /** The labels to decide by: the request's over the stored ones. Stores the request's where they are new. */
@@ -178,7 +183,10 @@ function isFirstOffer({ decision: { candidate } }: Settled): boolean {
 }
 
 function hasKeys(labels: Labels, keys: readonly string[]): boolean {
-  return keys.every((key) => labels.has(key));
+  for (const key of keys) {
+    if (!labels.has(key)) return false;
+  }
+  return true;
 }
 
 function includesAll(known: readonly string[], wanted: readonly string[]): boolean {

@@ -60,9 +60,9 @@ export class DeviceLabels {
     );
   }
 
-  /** Whether a device's labels are known to be in the record as they are here, without asking. */
-  areStored(device: DeviceName, labels: Labels): boolean {
-    return this.memory.holds(device, labels);
+  /** Whether labels with this `tagLabels` are known to be in the record for a device, without asking. */
+  areStored(device: DeviceName, labelsTag: number): boolean {
+    return this.memory.holds(device, labelsTag);
   }
 
   /** The stored labels of a device. `Unavailable` when neither store can tell. */

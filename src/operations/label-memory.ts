@@ -7,24 +7,31 @@
 // come from it, and a label that was changed elsewhere in the same moment is not written back until then.
 
 import { hashText } from '../domain/cohort.ts';
+import { tagLabels } from '../domain/label.ts';
 import { tagText } from '../domain/tag-text.ts';
 import type { Labels } from '../domain/targeting.ts';
 import type { DeviceName } from '../ports/label-cache.ts';
 
-/** A power of two, of places for four devices each; 20 MiB in all, which only use takes from the machine. */
+/** A power of two, of places for four devices each; 16 MiB in all, which only use takes from the machine. */
 const SETS = 2 ** 18;
 const WAYS = 4;
-const WORDS = 5;
+const WORDS = 4;
 const TTL_MS = 600_000;
 
-/** Of an entry: two hashes of the device, one of its labels, their revision, and when it was made. */
-const [DEVICE, TAG, LABELS, REVISION, TIME] = [0, 1, 2, 3, 4];
+/**
+ * Of an entry: a hash of the device, one of its labels mixed with a second one of the device, their revision,
+ * and when it was made. Four words, so that a set is about one cache line.
+ */
+const [TAG, SAID, REVISION, TIME] = [0, 1, 2, 3];
 
 export class LabelMemory {
   private readonly words = new Int32Array(SETS * WAYS * WORDS);
   private readonly now: () => number;
   /** Which of a full set goes next. */
   private turn = 0;
+  // Of the app that came last, which is mostly the one that comes next.
+  private appId = '';
+  private appTag = tagText('');
 
   /** `now` in milliseconds that never go back. */
   constructor(now: () => number = () => performance.now()) {
@@ -35,28 +42,28 @@ export class LabelMemory {
   note(device: DeviceName, labels: Labels, revision: number): void {
     const { words } = this;
     const hash = hashText(device.deviceId) | 0;
-    const tag = tagOf(device);
-    const at = this.find(hash, tag) ?? this.find(0, 0, hash) ?? this.nextOf(hash);
-    words[at + DEVICE] = hash;
+    const tag = this.tagOf(device);
+    const at = this.find(hash, tag) ?? this.find(hash, 0) ?? this.nextOf(hash);
     words[at + TAG] = tag;
-    words[at + LABELS] = hashLabels(labels);
+    words[at + SAID] = tagLabels(labels) ^ hash;
     words[at + REVISION] = revision | 0;
     words[at + TIME] = this.now() | 0;
   }
 
-  /** Whether the record is known to have these labels for a device. */
-  holds(device: DeviceName, labels: Labels): boolean {
+  /** Whether the record is known to have labels with this `tagLabels` for a device. */
+  holds(device: DeviceName, labelsTag: number): boolean {
     const { words } = this;
-    const at = this.find(hashText(device.deviceId) | 0, tagOf(device));
-    if (at === undefined) return false;
+    const hash = hashText(device.deviceId) | 0;
+    const at = this.find(hash, this.tagOf(device));
+    if (at === undefined || words[at + SAID] !== (labelsTag ^ hash)) return false;
     const age = ((this.now() | 0) - (words[at + TIME] as number)) | 0;
-    return age >= 0 && age < TTL_MS && words[at + LABELS] === hashLabels(labels);
+    return age >= 0 && age < TTL_MS;
   }
 
   /** The device's labels are now at this revision: what was noted of an earlier one no longer counts. */
   forget(device: DeviceName, revision: number): void {
     const { words } = this;
-    const at = this.find(hashText(device.deviceId) | 0, tagOf(device));
+    const at = this.find(hashText(device.deviceId) | 0, this.tagOf(device));
     if (at === undefined) return;
     if ((words[at + REVISION] as number) < revision) words.fill(0, at, at + WORDS);
   }
@@ -66,13 +73,22 @@ export class LabelMemory {
     this.words.fill(0);
   }
 
-  /** Where an entry lies in the set of a device with the hash `of`. */
-  private find(hash: number, tag: number, of = hash): number | undefined {
-    const first = firstOf(of);
+  /** Where an entry with this tag lies in the set of a device with this hash. */
+  private find(hash: number, tag: number): number | undefined {
+    const first = firstOf(hash);
     for (let at = first; at < first + WAYS * WORDS; at += WORDS) {
-      if (this.words[at + TAG] === tag && this.words[at + DEVICE] === hash) return at;
+      if (this.words[at + TAG] === tag) return at;
     }
     return undefined;
+  }
+
+  /** Never 0, which is what an empty entry has. */
+  private tagOf({ appId, deviceId }: DeviceName): number {
+    if (appId !== this.appId) {
+      this.appId = appId;
+      this.appTag = tagText(appId);
+    }
+    return tagText(deviceId, this.appTag) | 1;
   }
 
   private nextOf(hash: number): number {
@@ -83,16 +99,4 @@ export class LabelMemory {
 
 function firstOf(hash: number): number {
   return (hash & (SETS - 1)) * WAYS * WORDS;
-}
-
-/** Never 0, which is what an empty entry has. */
-function tagOf({ appId, deviceId }: DeviceName): number {
-  return tagText(deviceId, tagText(appId)) | 1;
-}
-
-/** The same for the same pairs in any order. */
-function hashLabels(labels: Labels): number {
-  let sum = labels.size;
-  for (const [key, value] of labels) sum = (sum + tagText(value, tagText(key))) | 0;
-  return sum;
 }

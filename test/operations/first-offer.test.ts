@@ -25,7 +25,7 @@ const RETRY_AFTER_MS = 1000;
 const WAIT_MAX_MS = 1500;
 /** How often a check decides again before it takes the release for unavailable. */
 const DECIDED_AGAIN_MAX = 10;
-const DEVICE = { id: undefined, ...device('device-1') };
+const DEVICE = { id: undefined, ...device('device-1'), labelsTag: 0 };
 
 afterEach(() => vi.useRealTimers());
 

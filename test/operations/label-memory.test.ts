@@ -1,6 +1,7 @@
 // What a process remembers of which labels are in the record: only what is still so, and in fixed memory.
 
 import { expect, it } from 'vitest';
+import { tagLabels } from '../../src/domain/label.ts';
 import { LabelMemory } from '../../src/operations/label-memory.ts';
 
 const TTL_MS = 600_000;
@@ -13,30 +14,34 @@ function labels(pairs: Record<string, string>): ReadonlyMap<string, string> {
 it('holds what was noted of a device, in whatever order its labels come', () => {
   const memory = new LabelMemory();
   memory.note(DEVICE, labels({ ring: 'early', tier: 'gold' }), 3);
-  expect(memory.holds(DEVICE, labels({ tier: 'gold', ring: 'early' }))).toBe(true);
+  expect(memory.holds(DEVICE, tagLabels(labels({ tier: 'gold', ring: 'early' })))).toBe(true);
 });
 
 it('holds nothing of another device, app, value, key, or set of labels', () => {
   const memory = new LabelMemory();
   memory.note(DEVICE, labels({ ring: 'early' }), 3);
-  expect(memory.holds({ ...DEVICE, deviceId: 'device-2' }, labels({ ring: 'early' }))).toBe(false);
-  expect(memory.holds({ ...DEVICE, appId: 'app_2' }, labels({ ring: 'early' }))).toBe(false);
+  expect(
+    memory.holds({ ...DEVICE, deviceId: 'device-2' }, tagLabels(labels({ ring: 'early' }))),
+  ).toBe(false);
+  expect(memory.holds({ ...DEVICE, appId: 'app_2' }, tagLabels(labels({ ring: 'early' })))).toBe(
+    false,
+  );
   for (const other of [{ ring: 'late' }, { circle: 'early' }, {}, { ring: 'early', tier: 'x' }]) {
-    expect(memory.holds(DEVICE, labels(other as Record<string, string>))).toBe(false);
+    expect(memory.holds(DEVICE, tagLabels(labels(other as Record<string, string>)))).toBe(false);
   }
   // Key and value do not run into each other.
-  expect(memory.holds(DEVICE, labels({ rin: 'gearly' }))).toBe(false);
+  expect(memory.holds(DEVICE, tagLabels(labels({ rin: 'gearly' })))).toBe(false);
 });
 
 it('forgets what was noted before a change, not what was noted of it', () => {
   const memory = new LabelMemory();
   memory.note(DEVICE, labels({ ring: 'early' }), 3);
   memory.forget(DEVICE, 3);
-  expect(memory.holds(DEVICE, labels({ ring: 'early' }))).toBe(true);
+  expect(memory.holds(DEVICE, tagLabels(labels({ ring: 'early' })))).toBe(true);
   memory.forget({ ...DEVICE, deviceId: 'device-2' }, 9);
-  expect(memory.holds(DEVICE, labels({ ring: 'early' }))).toBe(true);
+  expect(memory.holds(DEVICE, tagLabels(labels({ ring: 'early' })))).toBe(true);
   memory.forget(DEVICE, 4);
-  expect(memory.holds(DEVICE, labels({ ring: 'early' }))).toBe(false);
+  expect(memory.holds(DEVICE, tagLabels(labels({ ring: 'early' })))).toBe(false);
 });
 
 it('forgets everything when it may have missed something, and each entry in time', () => {
@@ -44,16 +49,16 @@ it('forgets everything when it may have missed something, and each entry in time
   const memory = new LabelMemory(() => now);
   memory.note(DEVICE, labels({ ring: 'early' }), 3);
   now += TTL_MS - 1;
-  expect(memory.holds(DEVICE, labels({ ring: 'early' }))).toBe(true);
+  expect(memory.holds(DEVICE, tagLabels(labels({ ring: 'early' })))).toBe(true);
   now += 1;
-  expect(memory.holds(DEVICE, labels({ ring: 'early' }))).toBe(false);
+  expect(memory.holds(DEVICE, tagLabels(labels({ ring: 'early' })))).toBe(false);
   memory.note(DEVICE, labels({ ring: 'early' }), 3);
   memory.clear();
-  expect(memory.holds(DEVICE, labels({ ring: 'early' }))).toBe(false);
+  expect(memory.holds(DEVICE, tagLabels(labels({ ring: 'early' })))).toBe(false);
 });
 
 it('a new memory holds nothing, not even for no labels', () => {
-  expect(new LabelMemory().holds(DEVICE, new Map())).toBe(false);
+  expect(new LabelMemory().holds(DEVICE, tagLabels(new Map()))).toBe(false);
 });
 
 it('a hundred thousand devices mostly fit, and none is ever taken for another', () => {
@@ -64,8 +69,9 @@ it('a hundred thousand devices mostly fit, and none is ever taken for another', 
   }
   let held = 0;
   for (let index = 0; index < 100_000; index++) {
-    if (memory.holds(nameOf(index), labels({ ring: String(index % 7) }))) held += 1;
-    expect(memory.holds(nameOf(index), labels({ ring: String((index + 1) % 7) }))).toBe(false);
+    if (memory.holds(nameOf(index), tagLabels(labels({ ring: String(index % 7) })))) held += 1;
+    const other = tagLabels(labels({ ring: String((index + 1) % 7) }));
+    expect(memory.holds(nameOf(index), other)).toBe(false);
   }
   expect(held).toBeGreaterThan(97_000);
 });

@@ -28,7 +28,7 @@ const collectGarbage = runInNewContext('gc') as () => void;
 const ROUNDS = 60;
 /** Of `Catalogs`. */
 const CHANNELS = 10_000;
-const DEVICE = { id: undefined, ...device('device-1') };
+const DEVICE = { id: undefined, ...device('device-1'), labelsTag: 0 };
 
 function subjectOf(version: string): UpdateSubject {
   return updateSubject('acme', 'stable', fields(version));

@@ -6,6 +6,7 @@ import { type Failure, isFailure, type Outcome } from '../../contract/failure.ts
 import { LIMIT } from '../../contract/limit.ts';
 import { hashText } from '../../domain/cohort.ts';
 import { ADMITTED, MUST_SETTLE } from '../../domain/device-windows.ts';
+import { tagLabels } from '../../domain/label.ts';
 import type { Plan } from '../../domain/plan.ts';
 import type { Labels } from '../../domain/targeting.ts';
 import { wordsOf } from '../../domain/text-words.ts';
@@ -33,6 +34,8 @@ export type DeviceQuestion<Planned extends Plan> = {
   readonly reply: (settled: Settled<Planned>, ifNoneMatch: string) => Reply;
 };
 
+type SaidLabels = { readonly labels: Labels; readonly tag: number };
+
 type DeviceRequest = {
   readonly res: HttpResponse;
   readonly isHead: boolean;
@@ -41,9 +44,12 @@ type DeviceRequest = {
 
 /** Addresses remembered with their parsed form; strangers choose them, so number and length are bounded. */
 const SUBJECTS_MAX = 50_000;
-const REMEMBERED_PATH_LENGTH_MAX = 256;
+const REMEMBERED_LENGTH_MAX = 256;
 
-const NO_LABELS: Labels = new Map();
+/** Likewise queries with the labels in them: devices of a fleet say one of a few things. */
+const QUERIES_MAX = 10_000;
+
+const NO_LABELS: SaidLabels = { labels: new Map(), tag: tagLabels(new Map()) };
 
 export type DeviceRouteDependencies = {
   readonly check: CheckUpdate;
@@ -60,6 +66,7 @@ export class DeviceRoute<Planned extends Plan> {
   private readonly gate: DeviceGate;
   private readonly traffic: Traffic;
   private readonly subjects = new RecentMap<CheckSubject<Planned>>(SUBJECTS_MAX);
+  private readonly said = new RecentMap<SaidLabels>(QUERIES_MAX);
 
   constructor(question: DeviceQuestion<Planned>, dependencies: DeviceRouteDependencies) {
     this.question = question;
@@ -93,13 +100,13 @@ export class DeviceRoute<Planned extends Plan> {
       subject = parsed;
     }
     const query = req.getQuery();
-    let labels = NO_LABELS;
-    if (query !== undefined) {
-      const read = readLabels(query);
+    let said = query === undefined ? NO_LABELS : this.said.get(query);
+    if (said === undefined) {
+      const read = this.newSaid(query as string);
       if (isFailure(read)) return this.refuseAfter(request, wait, read);
-      labels = read;
+      said = read;
     }
-    const device = { id, hash, labels };
+    const device = { id, hash, labels: said.labels, labelsTag: said.tag };
     const ifNoneMatch = question.isConditional ? req.getHeader('if-none-match') : '';
     if (wait === ADMITTED) {
       const settled = check.now(subject, device);
@@ -140,8 +147,16 @@ export class DeviceRoute<Planned extends Plan> {
   private newSubject(path: string): Outcome<CheckSubject<Planned>> {
     const subject = this.question.parse(path);
     if (isFailure(subject)) return subject;
-    subject.isKept = path.length <= REMEMBERED_PATH_LENGTH_MAX && this.subjects.keep(path, subject);
+    subject.isKept = path.length <= REMEMBERED_LENGTH_MAX && this.subjects.keep(path, subject);
     return subject;
+  }
+
+  private newSaid(query: string): Outcome<SaidLabels> {
+    const labels = readLabels(query);
+    if (isFailure(labels)) return labels;
+    const said = { labels, tag: tagLabels(labels) };
+    if (query.length <= REMEMBERED_LENGTH_MAX) this.said.keep(query, said);
+    return said;
   }
 
   private refuseAfter(request: DeviceRequest, wait: number, failure: Failure): void {
