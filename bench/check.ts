@@ -12,8 +12,8 @@ import type { Benchmark, Report, Row } from './report.ts';
 const PACE: Pace = {
   rounds: 3,
   retries: 2,
-  seconds: 1.5,
-  warmupSeconds: 0.4,
+  seconds: 1.2,
+  warmupSeconds: 0.3,
   pacedSeconds: 2.5,
   probes: 2000,
 };
@@ -26,8 +26,8 @@ const SMOKE: Pace = {
   probes: 200,
 };
 /** Check-ins of a round are recorded for seconds after it, so waiting is part of the method. */
-const WAIT_MS = 150_000;
-const WAIT_PER_ROUND_MS = 20_000;
+const WAIT_MS = 300_000;
+const WAIT_PER_ROUND_MS = 30_000;
 
 export const check: Benchmark = {
   name: 'check',

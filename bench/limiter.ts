@@ -18,7 +18,7 @@ import { pinProcess } from './load/cpu-account.ts';
 import { repetition, type SideServer, sideOf, warmSides } from './load/fixed-sides.ts';
 import { GC_WATCH } from './load/gc-pauses.ts';
 import { startGenerator } from './load/generator.ts';
-import { alternate, percentileUs, type SideSummary } from './load/rounds.ts';
+import { alternate, percentileUs, ratioOf, type SideSummary } from './load/rounds.ts';
 import { failureOf } from './peers.ts';
 import type { Benchmark, Report, Row } from './report.ts';
 
@@ -115,8 +115,8 @@ function rowOf(name: string, summary: SideSummary, base: SideSummary, checksum: 
   return {
     server: name,
     'requests/s': Math.round(summary.rps),
-    'by script': summary.rps / base.rps,
-    cpu: base.cpuUs / summary.cpuUs,
+    'by script': ratioOf(summary, base, ({ rps }) => rps),
+    cpu: ratioOf(summary, base, ({ cpuUs }) => 1 / cpuUs),
     'us/request': summary.cpuUs,
     busy: summary.serverShare,
     'p50 us': Math.round(percentileUs(summary, 0.5)),

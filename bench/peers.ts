@@ -15,7 +15,13 @@ import {
 } from './load/fixed-sides.ts';
 import { startGenerator } from './load/generator.ts';
 import { deviceId } from './load/question.ts';
-import { alternate, percentileUs, type SideSummary, waitUntilIdle } from './load/rounds.ts';
+import {
+  alternate,
+  percentileUs,
+  ratioOf,
+  type SideSummary,
+  waitUntilIdle,
+} from './load/rounds.ts';
 import type { Benchmark, Report, Row } from './report.ts';
 
 const PEERS = [
@@ -117,8 +123,8 @@ function rowOf(
   return {
     server: name,
     'requests/s': Math.round(summary.rps),
-    'by node:http': summary.rps / base.rps,
-    cpu: base.cpuUs / summary.cpuUs,
+    'by node:http': ratioOf(summary, base, ({ rps }) => rps),
+    cpu: ratioOf(summary, base, ({ cpuUs }) => 1 / cpuUs),
     'us/request': summary.cpuUs,
     busy: summary.serverShare,
     'p50 us': Math.round(percentileUs(summary, 0.5)),

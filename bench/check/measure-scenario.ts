@@ -14,6 +14,7 @@ import {
   type Patience,
   patienceOf,
   percentileUs,
+  ratioOf,
   type Side,
   type SideSummary,
   waitUntilIdle,
@@ -42,7 +43,7 @@ export type ScenarioReport = {
   readonly p999Us: number;
   readonly checksum: string;
   readonly floorCpuUsPerRequest: number;
-  /** Floor's CPU per request by the service's: comparable with `ratio`. */
+  /** Floor's CPU per request by the service's: comparable with `ratio`. Both are medians over the turns. */
   readonly cpuRatio: number;
   readonly backgroundCpuUsPerRequest: number;
   readonly generatorCpuUsPerRequest: number;
@@ -207,8 +208,8 @@ function reportOf(
   floor: SideSummary,
   service: SideSummary,
 ): ScenarioReport {
-  const ratio = service.rps / floor.rps;
-  const cpuRatio = floor.cpuUs / service.cpuUs;
+  const ratio = ratioOf(service, floor, ({ rps }) => rps);
+  const cpuRatio = ratioOf(service, floor, ({ cpuUs }) => 1 / cpuUs);
   return {
     name,
     rps: Math.round(service.rps),

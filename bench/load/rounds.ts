@@ -36,7 +36,7 @@ export type Round = {
   readonly responses: number;
 };
 
-/** What the rounds of one side come to. */
+/** What the rounds of one side come to; those of sides that took turns are of the same turns. */
 export type SideSummary = {
   readonly rounds: readonly Round[];
   readonly rejected: number;
@@ -86,7 +86,11 @@ export function patienceOf(isSmoke: boolean, leftMs: number, perRoundMs: number)
   return isSmoke ? { leftMs: 0, perRoundMs: 0, inVain: 0 } : { leftMs, perRoundMs, inVain: 0 };
 }
 
-/** Measures the sides in turns until each has `wanted` good rounds, or `retries` more were tried. */
+/**
+ * Measures the sides one after the other, `wanted` times. When a round of any was disturbed, all are measured
+ * again, at most `retries` times: rounds are compared with those next to them, because the machine's own
+ * pace changes from minute to minute.
+ */
 export async function alternate(
   generator: Generator,
   sides: readonly Side[],
@@ -94,18 +98,24 @@ export async function alternate(
 ): Promise<SideSummary[]> {
   const all = sides.map((): Round[] => []);
   const skipped = sides.map(({ load }) => load.skip ?? 0);
-  for (let attempt = 0; attempt < options.wanted + options.retries; attempt++) {
+  for (let turn = 0; turn < options.wanted + options.retries; turn++) {
+    if (goodTurns(all).length >= options.wanted) break;
     for (const [index, side] of sides.entries()) {
-      const rounds = all[index] as Round[];
-      if (usable(rounds).length >= options.wanted) continue;
       await waitUntilIdle(options.patience);
       const { round, sent } = await measure(generator, side, skipped[index] as number);
       skipped[index] = (skipped[index] as number) + sent;
-      rounds.push(round);
+      all[index]?.push(round);
       await sleep(0);
     }
   }
-  return all.map((rounds) => summarise(rounds));
+  const turns = goodTurns(all);
+  return all.map((rounds) => summarise(rounds, turns));
+}
+
+/** The turns in which no side was disturbed. */
+function goodTurns(sides: readonly (readonly Round[])[]): number[] {
+  const turns = [...(sides[0]?.keys() ?? [])];
+  return turns.filter((turn) => sides.every((rounds) => rounds[turn]?.verdict !== 'disturbed'));
 }
 
 /** One run, judged. */
@@ -149,12 +159,8 @@ function errorsOf(result: LoadResult, expected: number): Record<string, number> 
   return errors;
 }
 
-function usable(rounds: readonly Round[]): readonly Round[] {
-  return rounds.filter(({ verdict }) => verdict !== 'disturbed');
-}
-
-function summarise(rounds: readonly Round[]): SideSummary {
-  const good = usable(rounds);
+function summarise(rounds: readonly Round[], turns: readonly number[]): SideSummary {
+  const good = rounds.filter((_, turn) => turns.includes(turn));
   const chosen = good.length > 0 ? good : rounds;
   const middle = (value: (round: Round) => number) => median(chosen.map(value));
   const errors: Record<string, number> = {};
@@ -176,6 +182,15 @@ function summarise(rounds: readonly Round[]): SideSummary {
     isGeneratorBound: chosen.some(({ verdict }) => verdict === 'generator-bound'),
     errors,
   };
+}
+
+/** How one side compares with another that took turns with it: the median of the turns' own ratios. */
+export function ratioOf(
+  side: SideSummary,
+  base: SideSummary,
+  value: (round: Round) => number,
+): number {
+  return median(side.rounds.map((round, turn) => value(round) / value(base.rounds[turn] as Round)));
 }
 
 /** A percentile in microseconds: the median of the rounds' own. */

@@ -15,9 +15,8 @@ import { type Contender, NO_OFFER_REASONS, type Plan } from '../domain/plan.ts';
 import type { CheckSubject } from './check-subject.ts';
 
 /** What a plan decides for a device, and what all checks of that decision have in common. */
-export type Settled<Planned extends Plan = Plan> = {
+export type Settled<Planned extends Plan = Plan> = Decision<Planned['list'][number]> & {
   readonly plan: Planned;
-  readonly decision: Decision<Planned['list'][number]>;
   readonly kind: SharedKind;
 };
 
@@ -52,8 +51,8 @@ export class PreparedPlan<Planned extends Plan = Plan> {
 }
 
 function settledAt<Planned extends Plan>(plan: Planned, place: number): Settled<Planned> {
-  const decision = decisionAt(plan, place) as Settled<Planned>['decision'];
-  return { plan, decision, kind: new SharedKind(kindOf(plan, decision.candidate)) };
+  const decision = decisionAt(plan, place) as Decision<Planned['list'][number]>;
+  return { ...decision, plan, kind: new SharedKind(kindOf(plan, decision.candidate)) };
 }
 
 let lastGeneration = 0;

@@ -103,7 +103,7 @@ export class CheckUpdate {
       const { plan } = prepared;
       if (!includesAll(labelKeys, plan.labelKeys)) return undefined;
       const settled = prepared.settle(device, barred);
-      const { candidate } = settled.decision;
+      const { candidate } = settled;
       if (candidate === undefined || candidate.release.offered) return settled;
       const outcome = await this.recordOffer(plan.catalog, candidate, stale < DECISIONS_MAX);
       if (outcome === 'recorded') return settled;
@@ -168,7 +168,7 @@ export class CheckUpdate {
     settled: Settled<Planned>,
     labels: Labels | undefined,
   ): Settled<Planned> {
-    this.dependencies.metrics.checks.add(settled.decision.reason);
+    this.dependencies.metrics.checks.add(settled.reason);
     if (id !== undefined) {
       const carried = labels?.size === 0 ? undefined : labels;
       this.dependencies.checkIns.add(settled.kind, id, Date.now(), carried);
@@ -178,7 +178,7 @@ export class CheckUpdate {
 }
 
 /** A release's first offer has to be recorded before it is made. */
-function isFirstOffer({ decision: { candidate } }: Settled): boolean {
+function isFirstOffer({ candidate }: Settled): boolean {
   return candidate !== undefined && !candidate.release.offered;
 }
 

@@ -149,7 +149,7 @@ export class PlanWave {
         source: 'push',
         at,
         labels: undefined,
-        offeredReleaseId: answers[index]?.decision.candidate?.release.source.id,
+        offeredReleaseId: answers[index]?.candidate?.release.source.id,
       };
     });
     const distinct = coalesceCheckIns(checkIns);

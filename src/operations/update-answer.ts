@@ -10,8 +10,7 @@ import { type CheckSubject, checkSubject } from './check-subject.ts';
 export type UpdateSubject = CheckSubject<UpdatePlan>;
 
 /** The manifest that is offered, as what is sent; undefined when the device gets nothing. */
-export function manifestOf({ plan, decision }: Settled<UpdatePlan>): Buffer | undefined {
-  const { candidate } = decision;
+export function manifestOf({ plan, candidate }: Settled<UpdatePlan>): Buffer | undefined {
   if (candidate === undefined) return undefined;
   return candidateBytes(plan.catalog, candidate, plan.isRequired, plan.allowDowngrade);
 }

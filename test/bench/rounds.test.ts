@@ -5,7 +5,7 @@ import type { CpuSample } from '../../bench/load/cpu-account.ts';
 import type { Generator } from '../../bench/load/generator.ts';
 import { LatencyHistogram } from '../../bench/load/latency-histogram.ts';
 import type { LoadOptions, LoadResult } from '../../bench/load/load-run.ts';
-import { alternate, type Side } from '../../bench/load/rounds.ts';
+import { alternate, ratioOf, type Side } from '../../bench/load/rounds.ts';
 
 const GENERATOR = 1;
 const SERVERS = { floor: 2, service: 3 } as const;
@@ -78,7 +78,19 @@ describe('alternated rounds', () => {
     expect(floor?.cpuUs).toBeCloseTo(9900);
   });
 
-  it('do a disturbed round again, and leave it out', async () => {
+  it('are compared turn by turn, whatever pace the machine has meanwhile', async () => {
+    const { generator } = generatorWith({
+      [SERVERS.floor]: [{ rps: 100 }, { rps: 50 }, { rps: 200 }],
+      [SERVERS.service]: [{ rps: 80 }, { rps: 40 }, { rps: 150 }],
+    });
+    const sides = [side('floor'), side('service')];
+    const options = { wanted: 3, retries: 0, patience: IMPATIENT };
+    const [floor, service] = await alternate(generator, sides, options);
+    if (floor === undefined || service === undefined) throw new Error('nothing was measured');
+    expect(ratioOf(service, floor, ({ rps }) => rps)).toBe(0.8);
+  });
+
+  it('do a turn with a disturbed round in it again, and leave it out on all sides', async () => {
     const { generator, runs } = generatorWith({
       [SERVERS.floor]: [{ rps: 100 }],
       [SERVERS.service]: [{ rps: 10, foreign: 0.3 }, { rps: 20, server: 0.5 }, { rps: 80 }],
@@ -86,7 +98,7 @@ describe('alternated rounds', () => {
     const sides = [side('floor'), side('service')];
     const options = { wanted: 1, retries: 5, patience: IMPATIENT };
     const [, service] = await alternate(generator, sides, options);
-    expect(runs.map(({ port }) => port)).toEqual([2, 3, 3, 3]);
+    expect(runs.map(({ port }) => port)).toEqual([2, 3, 2, 3, 2, 3]);
     expect(service).toMatchObject({ rps: 80, rejected: 2 });
   });
 

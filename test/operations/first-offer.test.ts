@@ -67,7 +67,7 @@ async function check({ check: update }: ServingNode, subject = subjectOf()): Pro
   const settled = update.now(subject, DEVICE) ?? (await update.later(subject, DEVICE));
   if (isFailure(settled)) return `${settled.status}`;
   const manifest = manifestOf(settled);
-  if (manifest === undefined) return settled.decision.reason;
+  if (manifest === undefined) return settled.reason;
   return (JSON.parse(manifest.toString()) as { version: string }).version;
 }
 
@@ -226,7 +226,7 @@ describe('a check that would be a first offer', () => {
     node.ledger.fault = ledgerAway();
     for (const version of ['0.9.0', '0.1.0']) {
       const known = version === '0.9.0' ? subject : subjectOf(version);
-      expect(node.check.now(known, DEVICE)).toMatchObject({ decision: { reason: 'offered' } });
+      expect(node.check.now(known, DEVICE)).toMatchObject({ reason: 'offered' });
     }
     expect(node.ledger.offers).toHaveLength(1);
     expect(node.ledger.reads).toHaveLength(1);

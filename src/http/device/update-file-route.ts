@@ -29,7 +29,7 @@ export function createUpdateFileRoute(
 ): DeviceRoute<FeedPlan> {
   const files = new WeakMap<FeedCandidate, TaggedBody>();
   const reply = (settled: Settled<FeedPlan>, ifNoneMatch: string): Reply => {
-    const { candidate } = settled.decision;
+    const { candidate } = settled;
     if (candidate === undefined) return refusalReply(fail('noReleaseOffered'));
     const file = files.get(candidate) ?? tagBody(Buffer.from(electronFeed(candidate), 'utf8'));
     files.set(candidate, file);
