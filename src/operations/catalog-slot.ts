@@ -51,8 +51,10 @@ export class PreparedPlan<Planned extends Plan = Plan> {
 }
 
 function settledAt<Planned extends Plan>(plan: Planned, place: number): Settled<Planned> {
-  const decision = decisionAt(plan, place) as Decision<Planned['list'][number]>;
-  return { ...decision, plan, kind: new SharedKind(kindOf(plan, decision.candidate)) };
+  const { reason, candidate } = decisionAt(plan, place);
+  const kind = new SharedKind(kindOf(plan, candidate));
+  // Written out: objects that a spread has made have no common shape, and every check reads one of these.
+  return { reason, candidate, plan, kind } as Settled<Planned>;
 }
 
 let lastGeneration = 0;
