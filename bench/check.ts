@@ -41,7 +41,7 @@ export const check: Benchmark = {
   async run({ isSmoke, scenario: wanted }) {
     const service = await startBenchService(insertScenarios);
     const generator = startGenerator();
-    const patience = patienceOf(isSmoke, WAIT_MS, WAIT_PER_ROUND_MS);
+    const patience = patienceOf(isSmoke, WAIT_MS, WAIT_PER_ROUND_MS, service.recording);
     const reports: ScenarioReport[] = [];
     try {
       for (const scenario of scenarios(isSmoke)) {

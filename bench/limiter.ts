@@ -18,6 +18,7 @@ import { pinProcess } from './load/cpu-account.ts';
 import { repetition, type SideServer, sideOf, warmSides } from './load/fixed-sides.ts';
 import { GC_WATCH } from './load/gc-pauses.ts';
 import { startGenerator } from './load/generator.ts';
+import { watchRecording } from './load/recording.ts';
 import { alternate, percentileUs, ratioOf, type SideSummary } from './load/rounds.ts';
 import { failureOf } from './peers.ts';
 import type { Benchmark, Report, Row } from './report.ts';
@@ -47,6 +48,7 @@ async function measureLimiters(service: BenchService, isSmoke: boolean): Promise
   if (scenario === undefined) throw new Error('no scenario');
   const { checksum, first } = await probe(service.node.url, scenario.question, 200);
   const scripted = await startScripted(service);
+  const recording = watchRecording([service.redisUrl, scripted.redisUrl]);
   const generator = startGenerator();
   let bare: ChildServer | undefined;
   try {
@@ -68,7 +70,7 @@ async function measureLimiters(service: BenchService, isSmoke: boolean): Promise
     ];
     const sides = servers.map(([name, server]) => sideOf(name, server, loop));
     await warmSides(generator, sides);
-    const summaries = await alternate(generator, sides, repetition(isSmoke));
+    const summaries = await alternate(generator, sides, repetition(isSmoke, recording));
     const base = summaries[1];
     if (base === undefined) throw new Error('nothing was measured');
     const rows = summaries.map((summary, index) =>
@@ -79,6 +81,7 @@ async function measureLimiters(service: BenchService, isSmoke: boolean): Promise
     const tables = [{ rows }, { title: 'counting one request, in process', rows: counted }];
     return { tables, json, ...failureOf(summaries) };
   } finally {
+    recording.close();
     await generator.end();
     await bare?.end();
     await scripted.dispose();
@@ -101,6 +104,7 @@ async function startScripted(service: BenchService) {
   const { pid } = node.process;
   return {
     url: node.url,
+    redisUrl: redis.url,
     port: Number(new URL(node.url).port),
     pid,
     backgroundPids: placeNode(pid),

@@ -74,7 +74,7 @@ async function measurePeers(service: BenchService, isSmoke: boolean): Promise<Re
     };
     const sides = servers.map((server) => sideOf(server.name, server, loop));
     await warmSides(generator, sides);
-    const options = repetition(isSmoke);
+    const options = repetition(isSmoke, service.recording);
     const summaries = await alternate(generator, sides, options);
     const counted: number[] = [];
     for (const server of servers) {

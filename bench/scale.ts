@@ -75,7 +75,7 @@ async function measureWorkers(service: BenchService, isSmoke: boolean) {
     };
     const side = sideOf('service', { port: service.port, pids, backgroundPids }, loop);
     await warmSides(generator, [side]);
-    const [summary] = await alternate(generator, [side], repetition(isSmoke));
+    const [summary] = await alternate(generator, [side], repetition(isSmoke, service.recording));
     if (summary === undefined) throw new Error('nothing was measured');
     return { summary, checksum };
   } finally {

@@ -94,7 +94,7 @@ export async function measureScenario(
   try {
     pinProcess(floor.pid, SERVER_PROCESSOR);
     const sides = sidesOf(service, floor, scenario, pace);
-    await warmUp(generator, sides, scenario, pace);
+    await warmUp(service, generator, sides, scenario, pace);
     const options = { wanted: pace.rounds, retries: pace.retries, patience };
     const [bare, served] = await alternate(generator, sides, options);
     if (bare === undefined || served === undefined) throw new Error('a side was not measured');
@@ -141,21 +141,27 @@ function sidesOf(
 
 /** Until both are compiled and, where it matters, every device is on record, as a running fleet is. */
 async function warmUp(
+  service: BenchService,
   generator: Generator,
   sides: readonly Side[],
   scenario: Scenario,
   pace: Pace,
 ): Promise<void> {
   for (const side of sides) {
+    if (scenario.meetsAllFirst === true && side.name !== 'floor') {
+      await meetAll(service, generator, side, pace);
+    }
     const seconds = pace.warmupSeconds * 3;
     await measure(generator, { ...side, load: { ...side.load, seconds } }, 0);
-    if (scenario.meetsAllFirst === true && side.name !== 'floor') {
-      await meetAll(generator, side, pace);
-    }
   }
 }
 
-async function meetAll(generator: Generator, side: Side, { retries }: Pace): Promise<void> {
+async function meetAll(
+  { recording }: BenchService,
+  generator: Generator,
+  side: Side,
+  { retries }: Pace,
+): Promise<void> {
   const load = {
     ...side.load,
     connections: MEETING_CONNECTIONS,
@@ -164,7 +170,7 @@ async function meetAll(generator: Generator, side: Side, { retries }: Pace): Pro
     requestsMax: side.load.question.devices,
   };
   await measure(generator, { ...side, load }, 0);
-  await waitUntilIdle(patienceOf(retries === 0, RECORDING_MS_MAX, RECORDING_MS_MAX));
+  await waitUntilIdle(patienceOf(retries === 0, RECORDING_MS_MAX, RECORDING_MS_MAX, recording));
 }
 
 /** Both at the same fixed rate, in the open loop. */

@@ -10,6 +10,7 @@ import { startPostgres } from '../../test/support/postgres-server.ts';
 import { startRedis } from '../../test/support/redis-server.ts';
 import { commandOf, pinProcess, processTree, yieldProcess } from './cpu-account.ts';
 import { type GcPauses, keepGcPauses } from './gc-pauses.ts';
+import { type Recording, watchRecording } from './recording.ts';
 
 export type BenchService = {
   readonly node: ServingNode;
@@ -22,6 +23,8 @@ export type BenchService = {
   readonly gc: GcPauses;
   readonly redisUrl: string;
   readonly databaseUrl: string;
+  /** Of its check-ins. */
+  readonly recording: Recording;
   /** Whether processes were pinned: needs Linux, `taskset` and two processors. */
   readonly isPinned: boolean;
   dispose(): Promise<void>;
@@ -59,6 +62,7 @@ export async function startBenchService(
     throw error;
   });
   const { pid } = node.process;
+  const recording = watchRecording([redis.url]);
   await withClient(database.url, fill);
   if (isPlaced) placeNode(pid);
   else for (const each of processTree(pid)) pinProcess(each, `0-${cpus().length - 1}`);
@@ -71,8 +75,10 @@ export async function startBenchService(
     gc,
     redisUrl: redis.url,
     databaseUrl: database.url,
+    recording,
     isPinned,
     async dispose() {
+      recording.close();
       await node.dispose();
       await endStores();
     },

@@ -6,6 +6,7 @@ import { pinProcess } from './cpu-account.ts';
 import type { Generator } from './generator.ts';
 import type { LoadOptions } from './load-run.ts';
 import type { Question } from './question.ts';
+import type { Recording } from './recording.ts';
 import { measure, patienceOf, type Side } from './rounds.ts';
 
 export type ClosedLoop = {
@@ -23,12 +24,12 @@ export type SideServer = {
   readonly backgroundPids?: readonly number[];
 };
 
-const WAIT_MS = 60_000;
-const WAIT_PER_ROUND_MS = 10_000;
+const WAIT_MS = 90_000;
+const WAIT_PER_ROUND_MS = 20_000;
 
 /** How the rounds of a benchmark are repeated: alternated, with room for disturbed ones. */
-export function repetition(isSmoke: boolean) {
-  const patience = patienceOf(isSmoke, WAIT_MS, WAIT_PER_ROUND_MS);
+export function repetition(isSmoke: boolean, recording: Recording) {
+  const patience = patienceOf(isSmoke, WAIT_MS, WAIT_PER_ROUND_MS, recording);
   return { wanted: isSmoke ? 1 : 3, retries: isSmoke ? 0 : 2, patience };
 }
 

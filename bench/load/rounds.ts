@@ -58,17 +58,20 @@ export type Patience = {
   readonly perRoundMs: number;
   /** Waits in vain so far, one after the other: on a machine that stays busy, each halves the next. */
   inVain: number;
+  /** What an idle moment is not enough for: work that rests and goes on. */
+  readonly isDone: () => Promise<boolean>;
 };
 
 const IDLE_WANTED = 0.96;
 const IDLE_WINDOW_MS = 250;
 
-/** Waits until the machine is idle, or patience is at its end; whether it is idle. */
+/** Waits until nothing is left to do and the machine is idle, or patience is at its end; whether it is. */
 export async function waitUntilIdle(patience: Patience): Promise<boolean> {
   const begin = performance.now();
   const waitMs = Math.min(patience.perRoundMs / 2 ** patience.inVain, patience.leftMs);
   for (;;) {
-    if (waitMs > 0 && !((await idleShare(IDLE_WINDOW_MS)) < IDLE_WANTED)) {
+    const isIdle = waitMs > 0 && !((await idleShare(IDLE_WINDOW_MS)) < IDLE_WANTED);
+    if (isIdle && (await patience.isDone())) {
       patience.inVain = 0;
       return true;
     }
@@ -82,8 +85,14 @@ export async function waitUntilIdle(patience: Patience): Promise<boolean> {
 }
 
 /** Waits at most this long in all, and this long before a round; nothing at all in a quick pass. */
-export function patienceOf(isSmoke: boolean, leftMs: number, perRoundMs: number): Patience {
-  return isSmoke ? { leftMs: 0, perRoundMs: 0, inVain: 0 } : { leftMs, perRoundMs, inVain: 0 };
+export function patienceOf(
+  isSmoke: boolean,
+  leftMs: number,
+  perRoundMs: number,
+  { isDone }: Pick<Patience, 'isDone'>,
+): Patience {
+  const [left, perRound] = isSmoke ? [0, 0] : [leftMs, perRoundMs];
+  return { leftMs: left, perRoundMs: perRound, inVain: 0, isDone };
 }
 
 /**

@@ -9,7 +9,7 @@ import { alternate, ratioOf, type Side } from '../../bench/load/rounds.ts';
 
 const GENERATOR = 1;
 const SERVERS = { floor: 2, service: 3 } as const;
-const IMPATIENT = { leftMs: 0, perRoundMs: 0, inVain: 0 };
+const IMPATIENT = { leftMs: 0, perRoundMs: 0, inVain: 0, isDone: () => Promise.resolve(true) };
 
 type Shape = { readonly rps: number; readonly server?: number; readonly foreign?: number };
 
