@@ -31,6 +31,8 @@ export class CheckIns {
   private backlogSize = 0;
   private timer: NodeJS.Timeout | undefined;
   private sending: Promise<boolean> | undefined;
+  /** Since the engine refused some, until a turn finds that it takes them again. */
+  private isRefused = false;
 
   constructor(queue: CheckInQueue, live: Pick<LiveFeed, 'notePacked'>, metrics: Metrics, log: Log) {
     this.queue = queue;
@@ -46,7 +48,10 @@ export class CheckIns {
       return;
     }
     this.packer.add(kind, deviceId, at, labels);
-    if (this.packer.size === BATCH_SIZE_MAX) this.closeBatch();
+    if (this.packer.size < BATCH_SIZE_MAX) return;
+    this.closeBatch();
+    // One by one as they fill: many at a turn would hold up the checks of a millisecond.
+    if (this.timer !== undefined && !this.isRefused) setImmediate(() => void this.send());
   }
 
   /** How many are held here. */
@@ -54,7 +59,7 @@ export class CheckIns {
     return this.packer.size + this.backlogSize;
   }
 
-  /** Sends what is held every `intervalMs`, until `stop`. */
+  /** Sends full batches at once and whatever is held every `intervalMs`, until `stop`. */
   start(intervalMs: number): void {
     const turn = async (): Promise<void> => {
       const isSent = await this.send();
@@ -93,9 +98,11 @@ export class CheckIns {
       if (refused.length > 0) {
         // In front of what came meanwhile.
         this.backlog = [...waiting, ...this.backlog];
+        this.isRefused = true;
         return false;
       }
     }
+    this.isRefused = false;
     return true;
   }
 
