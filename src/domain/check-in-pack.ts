@@ -44,18 +44,20 @@ export class SharedKind {
   readonly kind: CheckInKind;
   pack = 0;
   place = 0;
-  private written: string | undefined;
+  /** As whoever sends packs writes it; kept, because a kind is in one pack after the other. */
+  written: WrittenKind | undefined;
 
   constructor(kind: CheckInKind) {
     this.kind = kind;
   }
-
-  /** What `write` makes of it, made once: the same writer every time. */
-  writtenBy(write: (kind: CheckInKind) => string): string {
-    this.written ??= write(this.kind);
-    return this.written;
-  }
 }
+
+/** A kind in two parts, because fleets have many versions and little else. */
+export type WrittenKind = {
+  readonly version: string;
+  /** All but the version. */
+  readonly rest: string;
+};
 
 /** Gathers check-ins until somebody takes them. */
 export class CheckInPacker {

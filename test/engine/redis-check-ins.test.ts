@@ -244,10 +244,10 @@ describe.skipIf(!hasCluster)('when a Redis Cluster fails', () => {
 
 /** Every way in which a payload can be less than one that was packed. */
 function malformedPayloads(): (string | Buffer)[] {
-  const kind = ['app_1', 'stable', '1.0.0', 'linux', '', 'pull', null];
+  const rest = ['app_1', 'stable', 'linux', '', 'pull', null];
   const { rows } = packCheckIns([checkInOf('device')]);
   const row = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
-  const [kinds, labels] = [JSON.stringify([kind]), '[]'];
+  const [kinds, labels] = [JSON.stringify([[rest], [0, '1.0.0']]), '[]'];
   const whole = payloadOf({ kinds, labels, count: 1, rows: row });
   return [
     ...['', '{', '[', 'x'.repeat(11), 'x'.repeat(12), '[1790000000000,[],[],[]]'],
@@ -257,7 +257,7 @@ function malformedPayloads(): (string | Buffer)[] {
     ...[row.subarray(4), row.subarray(0, -4), row.subarray(1), Buffer.alloc(0)].map((broken) =>
       payloadOf({ kinds, labels, count: 1, rows: broken }),
     ),
-    ...brokenKinds(kind).map((broken) => {
+    ...brokenKinds(rest).map((broken) => {
       return payloadOf({ kinds: JSON.stringify(broken), labels, count: 1, rows: row });
     }),
     ...['', '{', '{}', 'null', '[0]', '[0,{}]', '["0",[]]', '[0,[["key"]]]', '[0,[["key",7]]]'].map(
@@ -266,11 +266,20 @@ function malformedPayloads(): (string | Buffer)[] {
   ];
 }
 
-function brokenKinds(kind: readonly unknown[]): unknown[] {
+function brokenKinds(rest: readonly unknown[]): unknown[] {
+  const rests = [
+    ...[{}, null, 7, 'rest', rest.slice(0, 3), [...rest.slice(0, 4), 'pulled', null]],
+    ...[...rest.keys()].map((index) => rest.map((field, at) => (at === index ? 7 : field))),
+  ];
+  const pairs = [{}, null, 7, 'pair', [], [0], [1, '1.0.0'], ['0', '1.0.0'], [0, 7], [-1, '1.0.0']];
   return [
-    ...[{}, null, 7, 'kind', [], [null], [{}], ['kind'], [kind.slice(0, 3)]],
-    [[...kind.slice(0, 5), 'pulled', null]],
-    ...[...kind.keys()].map((index) => [kind.map((field, at) => (at === index ? 7 : field))]),
+    ...[{}, null, 7, 'kind', [], [null], [[rest]], [[], [0, '1.0.0']]],
+    ...rests.map((broken) => [[broken], [0, '1.0.0']]),
+    ...rests.map((broken) => [
+      [rest, broken],
+      [0, '1.0.0'],
+    ]),
+    ...pairs.map((broken) => [[rest], broken]),
   ];
 }
 

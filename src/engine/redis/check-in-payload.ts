@@ -3,7 +3,8 @@
 //
 //   bytes of kinds | bytes of labels | count      32 bits each, little-endian
 //   rows     see `CheckInPack`; little-endian, as every machine is that uWebSockets.js runs on
-//   kinds    [[appId, channel, version or null, platform, arch, source, offeredReleaseId or null], …]
+//   kinds    [[rest, rest, …], [index of its rest, version or null, index, version, …]]
+//            rest = [appId, channel, platform, arch, source, offeredReleaseId or null]
 //   labels   [place, labelPairs, place, labelPairs, …]
 //
 // Kinds and labels are JSON. The format has a number, which stands in the name of the stream: see
@@ -16,6 +17,7 @@ import {
   type CheckInPack,
   SharedKind,
   unpackCheckIns,
+  type WrittenKind,
 } from '../../domain/check-in-pack.ts';
 import type { Labels } from '../../domain/targeting.ts';
 import { isLabelPairs } from './label-payload.ts';
@@ -23,11 +25,11 @@ import { parseJson } from './payload.ts';
 
 const HEAD_BYTES = 12;
 const [KINDS_AT, LABELS_AT, COUNT_AT] = [0, 4, 8];
-const LABELS_WIDTH = 2;
+const [KINDS_WIDTH, LABELS_WIDTH] = [2, 2];
 const NO_LABELS_TEXT = '[]';
 
 export function packCheckInPayload({ kinds, count, rows, labels }: CheckInPack): Buffer {
-  const kindsText = `[${kinds.map((each) => each.writtenBy(writeKind)).join(',')}]`;
+  const kindsText = writeKinds(kinds);
   const labelsText = labels.size === 0 ? NO_LABELS_TEXT : writeLabels(labels);
   const kindsBytes = Buffer.byteLength(kindsText);
   const labelsBytes = Buffer.byteLength(labelsText);
@@ -64,36 +66,64 @@ function readRows(payload: Buffer, end: number): Int32Array | undefined {
   return rows;
 }
 
+function writeKinds(kinds: readonly SharedKind[]): string {
+  const rests = new Map<string, number>();
+  let pairs = '';
+  for (const each of kinds) {
+    each.written ??= writeKind(each.kind);
+    const { version, rest } = each.written;
+    let index = rests.get(rest);
+    if (index === undefined) {
+      index = rests.size;
+      rests.set(rest, index);
+    }
+    pairs += pairs === '' ? `${index},${version}` : `,${index},${version}`;
+  }
+  return `[[${[...rests.keys()].join(',')}],[${pairs}]]`;
+}
+
 /** In an array, JSON makes null of undefined. */
-function writeKind(kind: CheckInKind): string {
+function writeKind(kind: CheckInKind): WrittenKind {
   const { appId, channel, version, platform, arch, source, offeredReleaseId } = kind;
-  return JSON.stringify([appId, channel, version, platform, arch, source, offeredReleaseId]);
+  return {
+    version: version === undefined ? 'null' : JSON.stringify(version),
+    rest: JSON.stringify([appId, channel, platform, arch, source, offeredReleaseId]),
+  };
 }
 
 function parseKinds(text: string): SharedKind[] | undefined {
   const packed = parseJson(text);
-  if (!Array.isArray(packed)) return undefined;
-  const kinds = packed.map(parseKind);
-  return kinds.includes(undefined) ? undefined : (kinds as SharedKind[]);
+  if (!Array.isArray(packed) || !Array.isArray(packed[0]) || !Array.isArray(packed[1])) {
+    return undefined;
+  }
+  const rests = packed[0].map(parseRest);
+  const pairs = packed[1] as unknown[];
+  const kinds: SharedKind[] = [];
+  for (let at = 0; at < pairs.length; at += KINDS_WIDTH) {
+    const [index, version] = [pairs[at], pairs[at + 1]];
+    const rest = typeof index === 'number' ? rests[index] : undefined;
+    if (rest === undefined || !(version === null || typeof version === 'string')) return undefined;
+    kinds.push(new SharedKind({ ...rest, version: version ?? undefined }));
+  }
+  return rests.includes(undefined) ? undefined : kinds;
 }
 
-function parseKind(packed: unknown): SharedKind | undefined {
+function parseRest(packed: unknown): Omit<CheckInKind, 'version'> | undefined {
   if (!Array.isArray(packed)) return undefined;
-  const [appId, channel, version, platform, arch, source, offeredReleaseId] = packed as unknown[];
-  const isKind =
+  const [appId, channel, platform, arch, source, offeredReleaseId] = packed as unknown[];
+  const isRest =
     [appId, channel, platform, arch].every((field) => typeof field === 'string') &&
-    [version, offeredReleaseId].every((field) => field === null || typeof field === 'string') &&
+    (offeredReleaseId === null || typeof offeredReleaseId === 'string') &&
     (source === 'pull' || source === 'push');
-  if (!isKind) return undefined;
-  return new SharedKind({
+  if (!isRest) return undefined;
+  return {
     appId: appId as string,
     channel: channel as string,
-    version: (version as string | null) ?? undefined,
     platform: platform as string,
     arch: arch as string,
     source: source as CheckInSource,
     offeredReleaseId: (offeredReleaseId as string | null) ?? undefined,
-  });
+  };
 }
 
 function writeLabels(labels: ReadonlyMap<number, Labels>): string {
