@@ -24,8 +24,8 @@ export type SideServer = {
   readonly backgroundPids?: readonly number[];
 };
 
-const WAIT_MS = 90_000;
-const WAIT_PER_ROUND_MS = 20_000;
+const WAIT_MS = 45_000;
+const WAIT_PER_ROUND_MS = 10_000;
 
 /** How the rounds of a benchmark are repeated: alternated, with room for disturbed ones. */
 export function repetition(isSmoke: boolean, recording: Recording) {

@@ -26,8 +26,6 @@ export type CheckInPack = {
   readonly labels: ReadonlyMap<number, Labels>;
 };
 
-/** A pack takes no more than this: an index of a kind has 16 bits. */
-export const PACK_SIZE_MAX = 65_535;
 const BYTES_PER_WORD = 4;
 const HEAD_WORDS = 3;
 /** With ids of the size of a UUID; a pack of longer ones makes room as it goes. */
@@ -68,7 +66,7 @@ export class CheckInPacker {
   private labels: Map<number, Labels> | undefined;
   size = 0;
 
-  /** At most `PACK_SIZE_MAX` between two takes. `at` in milliseconds since 1970. */
+  /** At most 65,535 between two takes, since an index has 16 bits. `at` in milliseconds since 1970. */
   add(kind: SharedKind, deviceId: string, at: number, labels: Labels | undefined): void {
     const { words, wordCount, byteLength } = wordsOf(deviceId);
     if (kind.pack !== this.pack) this.enter(kind);

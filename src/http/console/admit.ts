@@ -7,7 +7,7 @@ import type { Accounts } from '../../operations/accounts.ts';
 import { bearerToken } from '../bearer-token.ts';
 import type { EventSource } from '../event-stream.ts';
 import type { Exchange, Handler } from '../exchange.ts';
-import { failureReply, jsonReply, type Reply } from '../reply.ts';
+import { failureReply, jsonReply, NO_STORE, type Reply } from '../reply.ts';
 import { isOwnOrigin } from './own-origin.ts';
 import { sessionCookie } from './session-cookie.ts';
 
@@ -48,7 +48,7 @@ export function streaming(source: EventSource): unknown {
 
 /** The reply, for no cache to keep: what it says is one person's. */
 export function unstored(reply: Reply): Reply {
-  return { ...reply, headers: [...(reply.headers ?? []), ['Cache-Control', 'no-store']] };
+  return { ...reply, headers: [...(reply.headers ?? []), ...NO_STORE] };
 }
 
 /**

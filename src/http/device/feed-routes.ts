@@ -7,7 +7,7 @@ import type { Exchange, Handler } from '../exchange.ts';
 import { JSON_FEED } from '../format/json-feed.ts';
 import type { FeedFormat } from '../format/release-feed.ts';
 import { rssFeed } from '../format/rss-feed.ts';
-import { failureReply, type Reply } from '../reply.ts';
+import { failureReply, NO_STORE, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import type { DeviceGate } from './device-gate.ts';
 import { RenderedFeeds } from './rendered-feeds.ts';
@@ -26,7 +26,7 @@ const FEED_HEADERS: Headers = [
   ['X-Content-Type-Options', 'nosniff'],
 ];
 /** What a 404 says is unknown may be there a second later. */
-const REFUSAL_HEADERS: Headers = [...OPEN_TO_ALL, ['Cache-Control', 'no-store']];
+const REFUSAL_HEADERS: Headers = [...OPEN_TO_ALL, ...NO_STORE];
 /** For scripts that send `If-None-Match` themselves, or a device id with everything. */
 const PREFLIGHT: Reply = {
   status: 204,
