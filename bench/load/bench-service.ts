@@ -8,9 +8,9 @@ import { freshDatabase } from '../../test/support/fresh-database.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../../test/support/node.ts';
 import { startPostgres } from '../../test/support/postgres-server.ts';
 import { startRedis } from '../../test/support/redis-server.ts';
-import { commandOf, pinProcess, processTree, yieldProcess } from './cpu-account.ts';
+import { pinProcess, processTree, yieldProcess } from './cpu-account.ts';
 import { type GcPauses, keepGcPauses } from './gc-pauses.ts';
-import { type Recording, watchRecording } from './recording.ts';
+import { letStoresYield, type Recording, watchRecording } from './recording.ts';
 
 export type BenchService = {
   readonly node: ServingNode;
@@ -103,16 +103,6 @@ export function placeNode(pid: number): number[] {
 function otherProcessors(): string {
   const last = cpus().length - 1;
   return last <= 1 ? '1' : `1-${last}`;
-}
-
-/**
- * PostgreSQL, which records check-ins behind the answers, yields to the generator on the processor they
- * share: else it would take the generator's time and the generator would be measured.
- */
-function letStoresYield(): void {
-  for (const pid of processTree(process.pid)) {
-    if (commandOf(pid).startsWith('postgres')) yieldProcess(pid);
-  }
 }
 
 async function withClient(url: string, work: (sql: pg.Client) => Promise<void>): Promise<void> {

@@ -1,16 +1,10 @@
 // Check-ins on their way to the record: many in one value, in the order they came. Devices of one fleet
-// differ in little but their id, so what they share (their kind) stands once, and a check-in is a row of a few
-// words: nothing is built for it, nothing is left to collect.
+// differ in little but their id, so what they share (their kind) stands once, and a check-in is a row of a
+// few words: nothing is built for it, nothing is left to collect.
 
 import type { CheckIn } from './check-in.ts';
 import type { Labels } from './targeting.ts';
 import { wordsOf } from './text-words.ts';
-
-/** What the check-ins of many devices share. */
-export type CheckInKind = Pick<
-  CheckIn,
-  'appId' | 'channel' | 'version' | 'platform' | 'arch' | 'source' | 'offeredReleaseId'
->;
 
 export type CheckInPack = {
   readonly kinds: readonly SharedKind[];
@@ -26,18 +20,24 @@ export type CheckInPack = {
   readonly labels: ReadonlyMap<number, Labels>;
 };
 
+/** What the check-ins of many devices share. */
+export type CheckInKind = Pick<
+  CheckIn,
+  'appId' | 'channel' | 'version' | 'platform' | 'arch' | 'source' | 'offeredReleaseId'
+>;
+
 const BYTES_PER_WORD = 4;
 const HEAD_WORDS = 3;
 /** With ids of the size of a UUID; a pack of longer ones makes room as it goes. */
 const ROW_WORDS_TYPICAL = HEAD_WORDS + 9;
 const ROWS_AT_FIRST = 512;
-const WORD = 2 ** 32;
+const WORD_VALUES = 2 ** 32;
 const NO_LABELS: ReadonlyMap<number, Labels> = new Map();
 
 /** Numbers packs, so that a kind can tell in which one it stands. */
 let lastPack = 0;
 
-/** A kind, kept by whoever has many check-ins of it; it remembers its place in the pack that is being made. */
+/** A kind, kept by whoever has many check-ins of it; remembers its place in the pack that is being made. */
 export class SharedKind {
   readonly kind: CheckInKind;
   pack = 0;
@@ -76,7 +76,7 @@ export class CheckInPacker {
     const { rows } = this;
     rows[from] = kind.place | (byteLength << 16);
     rows[from + 1] = at;
-    rows[from + 2] = Math.floor(at / WORD);
+    rows[from + 2] = Math.floor(at / WORD_VALUES);
     for (let index = 0; index < wordCount; index++) {
       rows[from + HEAD_WORDS + index] = words[index] as number;
     }
@@ -139,7 +139,7 @@ export function unpackCheckIns({ kinds, count, rows, labels }: CheckInPack): Che
       platform: kind.platform,
       arch: kind.arch,
       source: kind.source,
-      at: ((rows[at + 1] as number) >>> 0) + (rows[at + 2] as number) * WORD,
+      at: ((rows[at + 1] as number) >>> 0) + (rows[at + 2] as number) * WORD_VALUES,
       labels: labels.get(place),
       offeredReleaseId: kind.offeredReleaseId,
     });

@@ -44,15 +44,6 @@ export type UpdatePlan = Plan<Candidate> & {
 /** The plan of an updater's feed file, which shows the same to every version. */
 export type FeedPlan = Plan<FeedCandidate>;
 
-export const NO_OFFER_REASONS = [
-  'up-to-date',
-  'no-artifact',
-  'not-targeted',
-  'outside-cohort',
-  'rolled-back-without-fallback',
-  'first-offer-unavailable',
-] as const;
-
 export type NoOfferReason = (typeof NO_OFFER_REASONS)[number];
 
 const NO_KEYS: readonly string[] = [];
@@ -95,6 +86,15 @@ export function planFeed(catalog: Catalog, kind: FeedKind): FeedPlan {
     labelKeys: collectLabelKeys(list, 0, list.length, fields),
   };
 }
+
+export const NO_OFFER_REASONS = [
+  'up-to-date',
+  'no-artifact',
+  'not-targeted',
+  'outside-cohort',
+  'rolled-back-without-fallback',
+  'first-offer-unavailable',
+] as const;
 
 /** Only as far as a device can get: behind an offered release that fits everybody nothing is asked. */
 function collectLabelKeys(

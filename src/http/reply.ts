@@ -19,6 +19,16 @@ export type Reply = {
 const NO_HEADERS: NonNullable<Reply['headers']> = [];
 const JSON_TYPE = 'application/json';
 
+/** Answers that never have a body. */
+function isBodiless(status: number): boolean {
+  return status === 204 || status === 304;
+}
+
+/** A JSON answer. */
+export function jsonReply(status: number, value: unknown): Reply {
+  return { status, contentType: JSON_TYPE, body: JSON.stringify(value) };
+}
+
 /** For an answer that depends on who asks and when: no cache may keep it. */
 export const NO_STORE = [['Cache-Control', 'no-store']] as const;
 
@@ -29,16 +39,6 @@ export const NO_STORE = [['Cache-Control', 'no-store']] as const;
 export function headerBlock(headers: NonNullable<Reply['headers']>): readonly [HeaderPair] {
   const [[name, value], ...others] = headers as readonly [HeaderPair, ...HeaderPair[]];
   return [[name, [value, ...others.map((pair) => pair.join(': '))].join('\r\n')]];
-}
-
-/** Answers that never have a body. */
-function isBodiless(status: number): boolean {
-  return status === 204 || status === 304;
-}
-
-/** A JSON answer. */
-export function jsonReply(status: number, value: unknown): Reply {
-  return { status, contentType: JSON_TYPE, body: JSON.stringify(value) };
 }
 
 /** The Error body of a refusal, with `Retry-After` where it has one. */

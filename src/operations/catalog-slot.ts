@@ -20,43 +20,6 @@ export type Settled<Planned extends Plan = Plan> = Decision<Planned['list'][numb
   readonly kind: SharedKind;
 };
 
-/** A plan with the decisions that it has come to so far. */
-export class PreparedPlan<Planned extends Plan = Plan> {
-  readonly plan: Planned;
-  readonly asksForLabels: boolean;
-  /** Where the decision is the same for all devices. */
-  private readonly fixed: Settled<Planned> | undefined;
-  /** Those that depend on the device, by place: reasons first, then the plan's list from where it begins. */
-  private readonly settled: Settled<Planned>[] = [];
-
-  constructor(plan: Planned) {
-    this.plan = plan;
-    this.asksForLabels = plan.labelKeys.length > 0;
-    const place = fixedPlace(plan);
-    this.fixed = place === undefined ? undefined : settledAt(plan, place);
-  }
-
-  /** Decides for a device; `barred` as in `decide`. */
-  settle(device: Device, barred?: ReadonlySet<string>): Settled<Planned> {
-    if (this.fixed !== undefined && barred === undefined) return this.fixed;
-    const place = decidePlace(this.plan, device, barred);
-    const index = place < 0 ? -1 - place : place - this.plan.from + NO_OFFER_REASONS.length;
-    let settled = this.settled[index];
-    if (settled === undefined) {
-      settled = settledAt(this.plan, place);
-      this.settled[index] = settled;
-    }
-    return settled;
-  }
-}
-
-function settledAt<Planned extends Plan>(plan: Planned, place: number): Settled<Planned> {
-  const { reason, candidate } = decisionAt(plan, place);
-  const kind = new SharedKind(kindOf(plan, candidate));
-  // Written out: objects that a spread has made have no common shape, and every check reads one of these.
-  return { reason, candidate, plan, kind } as Settled<Planned>;
-}
-
 let lastGeneration = 0;
 
 export class CatalogSlot {
@@ -106,6 +69,43 @@ export class CatalogSlot {
 function nextGeneration(): number {
   lastGeneration += 1;
   return lastGeneration;
+}
+
+/** A plan with the decisions that it has come to so far. */
+export class PreparedPlan<Planned extends Plan = Plan> {
+  readonly plan: Planned;
+  readonly asksForLabels: boolean;
+  /** Where the decision is the same for all devices. */
+  private readonly fixed: Settled<Planned> | undefined;
+  /** Those that depend on the device, by place: reasons first, then the plan's list from where it begins. */
+  private readonly settled: Settled<Planned>[] = [];
+
+  constructor(plan: Planned) {
+    this.plan = plan;
+    this.asksForLabels = plan.labelKeys.length > 0;
+    const place = fixedPlace(plan);
+    this.fixed = place === undefined ? undefined : settledAt(plan, place);
+  }
+
+  /** Decides for a device; `barred` as in `decide`. */
+  settle(device: Device, barred?: ReadonlySet<string>): Settled<Planned> {
+    if (this.fixed !== undefined && barred === undefined) return this.fixed;
+    const place = decidePlace(this.plan, device, barred);
+    const index = place < 0 ? -1 - place : place - this.plan.from + NO_OFFER_REASONS.length;
+    let settled = this.settled[index];
+    if (settled === undefined) {
+      settled = settledAt(this.plan, place);
+      this.settled[index] = settled;
+    }
+    return settled;
+  }
+}
+
+function settledAt<Planned extends Plan>(plan: Planned, place: number): Settled<Planned> {
+  const { reason, candidate } = decisionAt(plan, place);
+  const kind = new SharedKind(kindOf(plan, candidate));
+  // Written out: objects that a spread has made have no common shape, and every check reads one of these.
+  return { reason, candidate, plan, kind } as Settled<Planned>;
 }
 
 /** What the check-ins of devices have in common that a plan offers this, or nothing. */

@@ -15,7 +15,7 @@ import type { Catalogs } from './catalogs.ts';
 import type { CheckUpdate } from './check-update.ts';
 import type { DeviceLabels } from './device-labels.ts';
 import type { LiveFeed } from './live-feed.ts';
-import { manifestOf, type UpdateSubject, updateSubject } from './update-answer.ts';
+import { manifestOf, type UpdateSubject, updateSubject } from './update-subject.ts';
 
 export type WaveDevice = {
   readonly deviceId: string;

@@ -6,7 +6,7 @@ import { isFailure, type Outcome } from '../../src/contract/failure.ts';
 import type { CompiledRelease } from '../../src/domain/catalog.ts';
 import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
 import type { CatalogSlot } from '../../src/operations/catalog-slot.ts';
-import { updateSubject } from '../../src/operations/update-answer.ts';
+import { updateSubject } from '../../src/operations/update-subject.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { fields, release } from '../domain/sample.ts';
 import { eventually } from '../support/eventually.ts';

@@ -10,7 +10,7 @@ import {
   manifestOf,
   type UpdateSubject,
   updateSubject,
-} from '../../src/operations/update-answer.ts';
+} from '../../src/operations/update-subject.ts';
 import { device, fields, release } from '../domain/sample.ts';
 import { eventually } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';

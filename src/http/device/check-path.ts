@@ -5,7 +5,7 @@ import { LIMIT } from '../../contract/limit.ts';
 import { foldArch, foldPlatform } from '../../domain/artifact.ts';
 import { isLongerThan } from '../../domain/label.ts';
 import { parseVersion } from '../../domain/version.ts';
-import { type UpdateSubject, updateSubject } from '../../operations/update-answer.ts';
+import { type UpdateSubject, updateSubject } from '../../operations/update-subject.ts';
 import { isStorable } from '../shape/field.ts';
 import { pathSegments } from './path-segments.ts';
 

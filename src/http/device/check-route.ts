@@ -3,7 +3,7 @@
 import { fail } from '../../contract/failure.ts';
 import type { UpdatePlan } from '../../domain/plan.ts';
 import type { Settled } from '../../operations/catalog-slot.ts';
-import { manifestOf } from '../../operations/update-answer.ts';
+import { manifestOf } from '../../operations/update-subject.ts';
 import { failureReply, headerBlock, NO_STORE, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { parseCheckPath } from './check-path.ts';

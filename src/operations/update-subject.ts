@@ -1,4 +1,4 @@
-// The answers of an update check: what an address asks for, and what a decision about it is as bytes.
+// The subject of an update check: what an address asks for, and what a decision about it is as bytes.
 
 import { candidateBytes } from '../domain/catalog.ts';
 import { planUpdate, type UpdatePlan } from '../domain/plan.ts';
