@@ -21,7 +21,7 @@ export class LoadConnection {
   private readonly connect: Connect;
   private readonly writer: RequestWriter;
   private readonly pipelining: number;
-  /** Where pipelined requests are gathered. */
+  /** Where pipelined requests are gathered; empty when they go one at a time. */
   private readonly batch: Buffer;
   private reader: ResponseReader;
   private socket: Dialled['socket'] | undefined;
@@ -38,7 +38,8 @@ export class LoadConnection {
     this.connect = connect;
     this.writer = new RequestWriter(question, `${host}:${port}`, place, skip);
     this.pipelining = ready === undefined ? pipelining : 1;
-    this.batch = Buffer.allocUnsafe(this.writer.lengthMax * this.pipelining);
+    const batchLength = this.pipelining === 1 ? 0 : this.writer.lengthMax * this.pipelining;
+    this.batch = Buffer.allocUnsafe(batchLength);
     this.reader = this.newReader();
   }
 
