@@ -7,6 +7,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { faultOf } from './fault.ts';
+import { quickenStrings } from './quicken-strings.ts';
 import type { Script } from './script.ts';
 import type { RedisTarget } from './target.ts';
 
@@ -33,6 +34,8 @@ export type RedisConnection = {
   isReachable(): Promise<boolean>;
   close(): void;
 };
+
+quickenStrings();
 
 const COMMAND_TIMEOUT_MS = 800;
 // A server that owes an answer for this long is given up, so that commands fail at once, not one by one.
