@@ -98,7 +98,8 @@ export async function measureScenario(
     const options = { wanted: pace.rounds, retries: pace.retries, patience };
     const [bare, served] = await alternate(generator, sides, options);
     if (bare === undefined || served === undefined) throw new Error('a side was not measured');
-    const report = reportOf(scenario.name, checksum, bare, served);
+    const settled = await service.settledCount();
+    const report = reportOf(scenario.name, checksum, bare, served, settled);
     if (scenario.isPaced !== true) return report;
     const openLoop = await measurePaced(service, generator, sides, served.rps / 2, pace, patience);
     return { ...report, openLoop };
@@ -213,6 +214,7 @@ function reportOf(
   checksum: string,
   floor: SideSummary,
   service: SideSummary,
+  settled: number,
 ): ScenarioReport {
   const ratio = ratioOf(service, floor, ({ rps }) => rps);
   const cpuRatio = ratioOf(service, floor, ({ cpuUs }) => 1 / cpuUs);
@@ -237,16 +239,22 @@ function reportOf(
     floorP50Us: percentileUs(floor, 0.5),
     floorP99Us: percentileUs(floor, 0.99),
     rejectedRounds: floor.rejected + service.rejected,
-    remarks: remarksOn(floor, service, agree(ratio, cpuRatio)),
+    remarks: remarksOn(floor, service, agree(ratio, cpuRatio), settled),
     errors: service.errors,
   };
 }
 
-function remarksOn(floor: SideSummary, service: SideSummary, isAgreed: boolean): string[] {
+function remarksOn(
+  floor: SideSummary,
+  service: SideSummary,
+  isAgreed: boolean,
+  settled: number,
+): string[] {
   const isBound = floor.isGeneratorBound || service.isGeneratorBound;
   return [
     ...(floor.isDisturbed || service.isDisturbed ? ['every round was disturbed'] : []),
     ...(isBound ? ['the generator was the bottleneck: compare CPU per request'] : []),
     ...(isAgreed ? [] : ['rate and CPU ratio differ by more than 5 %']),
+    ...(settled === 0 ? [] : [`of devices that ask too often, ${settled} requests went to Redis`]),
   ];
 }

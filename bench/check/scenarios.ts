@@ -46,7 +46,7 @@ export function scenarios(isSmoke: boolean): Scenario[] {
     {
       name: 'labels from the request',
       // Fewer: PostgreSQL records the labels of each before its first answer.
-      question: { paths: labelPaths(), devices: fleet(CONNECTIONS * 1024) },
+      question: { paths: labelPaths(), devices: fleet(CONNECTIONS * 1536) },
       expected: 200,
       meetsAllFirst: true,
     },

@@ -27,8 +27,26 @@ export type BenchService = {
   readonly recording: Recording;
   /** Whether processes were pinned: needs Linux, `taskset` and two processors. */
   readonly isPinned: boolean;
+  /**
+   * How many requests came from devices so busy that Redis was asked about them: no fleet should do that
+   * where it is not what is measured.
+   */
+  settledCount(): Promise<number>;
+  /** The same stores with a node that knows nothing yet, in place of this one. */
+  restart(): Promise<BenchService>;
   dispose(): Promise<void>;
 };
+
+/** What stays when the node is restarted. */
+type Surroundings = Pick<
+  BenchService,
+  'gc' | 'redisUrl' | 'databaseUrl' | 'recording' | 'isPinned'
+> & {
+  readonly isPlaced: boolean;
+  endStores(): Promise<void>;
+};
+
+const SETTLED = /^sluice_device_limit_total\{outcome="settled"\} (\d+)$/m;
 
 /** The measured server has this processor to itself; everything else is on the others. */
 export const SERVER_PROCESSOR = '0';
@@ -61,24 +79,41 @@ export async function startBenchService(
     await endStores();
     throw error;
   });
-  const { pid } = node.process;
   const recording = watchRecording([redis.url]);
   await withClient(database.url, fill);
-  if (isPlaced) placeNode(pid);
-  else for (const each of processTree(pid)) pinProcess(each, `0-${cpus().length - 1}`);
-  return {
-    node,
-    host: '127.0.0.1',
-    port: Number(new URL(node.url).port),
-    pid,
-    place: () => placeNode(pid),
+  return serviceOf(node, {
     gc,
     redisUrl: redis.url,
     databaseUrl: database.url,
     recording,
     isPinned,
+    isPlaced,
+    endStores,
+  });
+}
+
+function serviceOf(node: ServingNode, surroundings: Surroundings): BenchService {
+  const { pid } = node.process;
+  const { isPlaced, endStores, ...shared } = surroundings;
+  if (isPlaced) placeNode(pid);
+  else for (const each of processTree(pid)) pinProcess(each, `0-${cpus().length - 1}`);
+  return {
+    ...shared,
+    node,
+    host: '127.0.0.1',
+    port: Number(new URL(node.url).port),
+    pid,
+    place: () => placeNode(pid),
+    async settledCount() {
+      const metrics = await (await fetch(`${node.url}/metrics`)).text();
+      return Number(SETTLED.exec(metrics)?.[1] ?? 0);
+    },
+    async restart() {
+      await node.stop();
+      return serviceOf(await node.restart(), surroundings);
+    },
     async dispose() {
-      recording.close();
+      shared.recording.close();
       await node.dispose();
       await endStores();
     },

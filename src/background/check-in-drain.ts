@@ -17,7 +17,7 @@ import type { CheckInBatch, CheckInQueue } from '../ports/check-in-queue.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 
-const BATCHES_MAX = 16;
+const BATCHES_MAX = 8;
 const ROWS_PER_STATEMENT_MAX = 2000;
 const WAIT_MS = 500;
 /** Longer than any statement may take, so that only the dead are taken over from. */

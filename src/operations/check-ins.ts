@@ -14,7 +14,8 @@ import type { LiveFeed } from './live-feed.ts';
 
 /** Check-ins this process holds before it drops new ones: some seconds of a busy node without engine. */
 const HELD_MAX = 200_000;
-const BATCH_SIZE_MAX = 500;
+/** Large, because each batch costs a command, and names each version in it once. */
+const BATCH_SIZE_MAX = 2000;
 /** Batches under way to the engine at a time: enough to fill the pipe, few enough to keep the order near. */
 const BATCHES_IN_FLIGHT_MAX = 8;
 const RETRY_MS = 250;

@@ -12,7 +12,7 @@ import { Unavailable } from '../../src/ports/unavailable.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 
 const HELD_MAX = 200_000;
-const BATCH_SIZE_MAX = 500;
+const BATCH_SIZE_MAX = 2000;
 const BATCHES_IN_FLIGHT_MAX = 8;
 const INTERVAL_MS = 50;
 const RETRY_MS = 250;
@@ -109,14 +109,14 @@ describe('a turn', () => {
     expect(queue.asked).toEqual([]);
   });
 
-  it('has at most 8 batches of at most 500 under way', async () => {
+  it('has at most 8 batches of at most 2,000 under way', async () => {
     const { queue, checkIns, fill } = setUp();
-    fill(0, 10_250);
+    fill(0, 41_000);
     await checkIns.send();
     expect(queue.runningMax).toBe(BATCHES_IN_FLIGHT_MAX);
     expect(queue.asked.length).toBe(21);
     expect(Math.max(...queue.asked.map(({ length }) => length))).toBe(BATCH_SIZE_MAX);
-    expect(queue.devices).toEqual(numbers(0, 10_250));
+    expect(queue.devices).toEqual(numbers(0, 41_000));
   });
 
   it('asked for while one runs is that one: batches are never sent twice', async () => {
@@ -128,12 +128,12 @@ describe('a turn', () => {
 
   it('drops a batch that cannot be packed, counts it, and sends the others', async () => {
     const { queue, checkIns, count, fill } = setUp();
-    fill(0, 1200);
-    queue.answer = (batch) => (batch[0]?.deviceId === '500' ? new TypeError('bad') : 'accepted');
+    fill(0, 4200);
+    queue.answer = (batch) => (batch[0]?.deviceId === '2000' ? new TypeError('bad') : 'accepted');
     expect(await checkIns.send()).toBe(true);
-    expect(queue.devices).toEqual([...numbers(0, 500), ...numbers(1000, 1200)]);
-    expect(count('accepted')).toBe(700);
-    expect(count('dropped')).toBe(500);
+    expect(queue.devices).toEqual([...numbers(0, 2000), ...numbers(4000, 4200)]);
+    expect(count('accepted')).toBe(2200);
+    expect(count('dropped')).toBe(2000);
     expect(checkIns.size).toBe(0);
   });
 });
@@ -167,18 +167,18 @@ describe.each([
 
   it('only what was refused is sent again', async () => {
     const { queue, checkIns, count, fill } = setUp();
-    queue.answer = (batch) => (batch[0]?.deviceId === '500' ? refuse() : 'accepted');
-    fill(0, 1500);
+    queue.answer = (batch) => (batch[0]?.deviceId === '2000' ? refuse() : 'accepted');
+    fill(0, 6000);
     expect(await checkIns.send()).toBe(false);
-    expect(checkIns.size).toBe(500);
+    expect(checkIns.size).toBe(2000);
     queue.answer = () => 'accepted';
     await checkIns.send();
     expect(queue.devices).toEqual([
-      ...numbers(0, 500),
-      ...numbers(1000, 1500),
-      ...numbers(500, 1000),
+      ...numbers(0, 2000),
+      ...numbers(4000, 6000),
+      ...numbers(2000, 4000),
     ]);
-    expect(count('accepted')).toBe(1500);
+    expect(count('accepted')).toBe(6000);
   });
 
   it('a device that asks again meanwhile is sent in the order in which it asked', async () => {

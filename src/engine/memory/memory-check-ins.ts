@@ -10,7 +10,8 @@
 import { type CheckInPack, unpackCheckIns } from '../../domain/check-in-pack.ts';
 import type { CheckInBatch, CheckInQueue } from '../../ports/check-in-queue.ts';
 
-const BATCHES_MAX = 20_000;
+/** Of a hundred kilobytes each when the process is busy. */
+const BATCHES_MAX = 5000;
 
 type MemoryCheckIns = {
   readonly queue: CheckInQueue;

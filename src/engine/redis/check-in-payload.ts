@@ -103,9 +103,15 @@ function parseKinds(text: string): SharedKind[] | undefined {
     const [index, version] = [pairs[at], pairs[at + 1]];
     const rest = typeof index === 'number' ? rests[index] : undefined;
     if (rest === undefined || !(version === null || typeof version === 'string')) return undefined;
-    kinds.push(new SharedKind({ ...rest, version: version ?? undefined }));
+    kinds.push(new SharedKind(kindOf(rest, version ?? undefined)));
   }
   return rests.includes(undefined) ? undefined : kinds;
+}
+
+/** Written out, because objects that a spread makes have no common shape, and many rows read this one. */
+function kindOf(rest: Omit<CheckInKind, 'version'>, version: string | undefined): CheckInKind {
+  const { appId, channel, platform, arch, source, offeredReleaseId } = rest;
+  return { appId, channel, version, platform, arch, source, offeredReleaseId };
 }
 
 function parseRest(packed: unknown): Omit<CheckInKind, 'version'> | undefined {

@@ -18,8 +18,8 @@ import type { RedisConnection } from './connection.ts';
 import { keys } from './keys.ts';
 import { SCRIPTS } from './script.ts';
 
-/** A batch is some tens of kilobytes: at the bound Redis holds around half a gigabyte. */
-const BATCHES_MAX = 20_000;
+/** A batch of a busy node is about a hundred kilobytes: at the bound Redis holds a gigabyte. */
+const BATCHES_MAX = 10_000;
 const GROUP = 'drain';
 /** As often as a node appends. A wait notices within it that the engine was closed. */
 const ASK_INTERVAL_MS = 50;

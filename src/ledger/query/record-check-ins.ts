@@ -37,7 +37,9 @@ export async function recordCheckIns(
 function storable(checkIn: CheckIn): CheckIn {
   const { appId, deviceId, channel, version, platform, arch, offeredReleaseId } = checkIn;
   return {
-    ...checkIn,
+    source: checkIn.source,
+    at: checkIn.at,
+    labels: checkIn.labels,
     appId: storableText(appId),
     deviceId: storableText(deviceId),
     channel: storableText(channel),
