@@ -4,6 +4,8 @@
 // lock devices out nor open the gate. What is guaranteed: see `DeviceWindows`.
 
 import { randomBytes } from 'node:crypto';
+// Not the global: that one is a property with a getter, which every read has to call.
+import { performance } from 'node:perf_hooks';
 import { type Failure, failUntil } from '../contract/failure.ts';
 import { ADMITTED, type Claim, DeviceWindows, MUST_SETTLE } from '../domain/device-windows.ts';
 import type { DeviceDebt } from '../domain/shared-window.ts';

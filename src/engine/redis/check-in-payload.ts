@@ -82,13 +82,45 @@ function writeKinds(kinds: readonly SharedKind[]): string {
   return `[[${[...rests.keys()].join(',')}],[${pairs}]]`;
 }
 
-/** In an array, JSON makes null of undefined. */
+/** What JSON needs no escapes for, which is all that a version is written with. */
+const PLAIN = /^[0-9A-Za-z.+-]*$/;
+
 function writeKind(kind: CheckInKind): WrittenKind {
-  const { appId, channel, version, platform, arch, source, offeredReleaseId } = kind;
-  return {
-    version: version === undefined ? 'null' : JSON.stringify(version),
-    rest: JSON.stringify([appId, channel, platform, arch, source, offeredReleaseId]),
-  };
+  return { version: writeVersion(kind), rest: writeRest(kind) };
+}
+
+function writeVersion({ version }: CheckInKind): string {
+  if (version === undefined) return 'null';
+  return PLAIN.test(version) ? `"${version}"` : JSON.stringify(version);
+}
+
+type WrittenRest = { readonly kind: CheckInKind; readonly text: string };
+
+/** The rests written last: versions that are never seen again have the rest of others. */
+const lastRests: WrittenRest[] = [];
+const LAST_RESTS_MAX = 16;
+let oldestRest = 0;
+
+/** In an array, JSON makes null of undefined. */
+function writeRest(kind: CheckInKind): string {
+  const known = lastRests.find((last) => isSameRest(last.kind, kind));
+  if (known !== undefined) return known.text;
+  const { appId, channel, platform, arch, source, offeredReleaseId } = kind;
+  const text = JSON.stringify([appId, channel, platform, arch, source, offeredReleaseId]);
+  lastRests[oldestRest] = { kind, text };
+  oldestRest = (oldestRest + 1) % LAST_RESTS_MAX;
+  return text;
+}
+
+function isSameRest(left: CheckInKind, right: CheckInKind): boolean {
+  return (
+    left.arch === right.arch &&
+    left.platform === right.platform &&
+    left.offeredReleaseId === right.offeredReleaseId &&
+    left.channel === right.channel &&
+    left.appId === right.appId &&
+    left.source === right.source
+  );
 }
 
 function parseKinds(text: string): SharedKind[] | undefined {

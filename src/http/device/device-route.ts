@@ -2,7 +2,13 @@
 // this function: no promise, no I/O, nothing parsed that was parsed for the same address before.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { type Failure, isFailure, type Outcome } from '../../contract/failure.ts';
+import {
+  FAILURES,
+  type Failure,
+  type FailureKind,
+  isFailure,
+  type Outcome,
+} from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { hashText } from '../../domain/cohort.ts';
 import { ADMITTED, MUST_SETTLE } from '../../domain/device-windows.ts';
@@ -15,7 +21,7 @@ import type { CheckSubject } from '../../operations/check-subject.ts';
 import type { CheckDevice, CheckUpdate } from '../../operations/check-update.ts';
 import { refusalOf } from '../../operations/limit-devices.ts';
 import { answerLater, faultReply } from '../exchange.ts';
-import { failureReply, NO_STORE, type Reply, writeReply } from '../reply.ts';
+import { failureReply, headerBlock, NO_STORE, type Reply, writeReply } from '../reply.ts';
 import type { RequestHandler } from '../server.ts';
 import type { Traffic } from '../traffic.ts';
 import type { DeviceGate } from './device-gate.ts';
@@ -193,8 +199,25 @@ function methodOf({ isHead }: DeviceRequest): string {
   return isHead ? 'HEAD' : 'GET';
 }
 
+/** Refusals that say no more than their kind, which a stray fleet hears as often as others hear of updates. */
+const plainRefusals = new Map<FailureKind, Reply>();
+
 /** Not to be kept either: the app that a 404 says is unknown may be there a second later. */
-export function refusalReply(failure: Failure): Reply {
-  const reply = failureReply(failure);
-  return { ...reply, headers: [...(reply.headers ?? []), ...NO_STORE] };
+export function refusalReply(refusal: Failure): Reply {
+  const { failure, message, retryAfterSeconds } = refusal;
+  if (retryAfterSeconds !== undefined || message !== FAILURES[failure].message) {
+    return writeRefusal(refusal);
+  }
+  let reply = plainRefusals.get(failure);
+  if (reply === undefined) {
+    reply = writeRefusal(refusal);
+    plainRefusals.set(failure, reply);
+  }
+  return reply;
+}
+
+function writeRefusal(failure: Failure): Reply {
+  const { status, headers = [], contentType = '', body = '' } = failureReply(failure);
+  const all = headerBlock([...headers, ...NO_STORE, ['Content-Type', contentType]]);
+  return { status, headers: all, body: Buffer.from(body) };
 }

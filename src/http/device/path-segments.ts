@@ -10,6 +10,7 @@ import { decodeSegment } from '../router.ts';
 export function pathSegments(path: string, names: readonly string[]): Outcome<readonly string[]> {
   const raw = path.split('/').slice(2);
   if (raw.length !== names.length || raw.includes('')) return fail('notFound');
+  if (!path.includes('%')) return raw;
   const segments: string[] = [];
   for (const [index, name] of names.entries()) {
     const segment = decodeSegment(raw[index] ?? '');
