@@ -36,7 +36,7 @@ export const check: Benchmark = {
   explanation: [
     'ratio: service by floor, in requests/s; cpu: the same in CPU per request, which counts where a server',
     'was less than 0.94 busy. us: CPU microseconds per request of the serving process; behind: of those that',
-    'work behind it. p50 to p99.9: closed loop, 64 connections; below: open loop, from when each was due.',
+    'work behind it. p50 to p99.9: closed loop, 128 connections; below: open loop, from when it was due.',
   ],
   async run({ isSmoke, scenario: wanted }) {
     let service = await startBenchService(insertScenarios);

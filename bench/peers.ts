@@ -35,7 +35,7 @@ const DEVICES_PER_CONNECTION = 400;
 export const peers: Benchmark = {
   name: 'peers',
   title:
-    'the service beside servers that answer a constant (64 connections, server on one processor)',
+    'the service beside servers that answer a constant (128 connections, server on one processor)',
   explanation: [
     'requests/s: by our generator; by node:http: against node:http, and cpu the same in CPU per request.',
     'autocannon: requests/s as autocannon counts them. It is full at about 86,000/s on one core, so what is',

@@ -15,7 +15,7 @@ const WORKERS = [1, 2] as const;
 export const scale: Benchmark = {
   name: 'scale',
   title:
-    'one and two worker processes on one port (64 connections, nothing pinned but the generator)',
+    'one and two worker processes on one port (128 connections, nothing pinned but the generator)',
   explanation: [
     'cores: processors that the serving processes used; us: their CPU per request; behind: of the rest.',
     'The generator and the stores need processors, too: on a machine with two, two workers have to share',

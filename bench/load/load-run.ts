@@ -50,7 +50,7 @@ export const NOT_SENT = 'not sent in time';
 
 const TIMEOUT_MS = 10_000;
 const LOOK_MS = 100;
-/** A slow begin, such as 64 connections at once, is no error of the measured time. */
+/** A slow begin, such as many connections at once, is no error of the measured time. */
 const CONNECT_TIMEOUT_MS = 5000;
 
 /** What the connections of one run share. */

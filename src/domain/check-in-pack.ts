@@ -123,14 +123,20 @@ export function areRowsWhole({ kinds, count, rows }: Omit<CheckInPack, 'labels'>
   return at === rows.length;
 }
 
-/** The check-ins in a pack, in their order. */
-export function unpackCheckIns({ kinds, count, rows, labels }: CheckInPack): CheckIn[] {
+/** The check-ins in a pack, in their order; of some of them, those of which `isWanted` says so in turn. */
+export function unpackCheckIns(
+  { kinds, count, rows, labels }: CheckInPack,
+  isWanted: (kind: CheckInKind) => boolean = () => true,
+): CheckIn[] {
   const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
   const checkIns: CheckIn[] = [];
   for (let place = 0, at = 0; place < count; place++) {
     const head = rows[at] as number;
     const { kind } = kinds[head & 0xffff] as SharedKind;
-    const idAt = (at + HEAD_WORDS) * BYTES_PER_WORD;
+    const from = at;
+    at += rowWords(head);
+    if (!isWanted(kind)) continue;
+    const idAt = (from + HEAD_WORDS) * BYTES_PER_WORD;
     checkIns.push({
       appId: kind.appId,
       deviceId: bytes.toString('utf8', idAt, idAt + (head >>> 16)),
@@ -139,11 +145,10 @@ export function unpackCheckIns({ kinds, count, rows, labels }: CheckInPack): Che
       platform: kind.platform,
       arch: kind.arch,
       source: kind.source,
-      at: ((rows[at + 1] as number) >>> 0) + (rows[at + 2] as number) * WORD_VALUES,
+      at: ((rows[from + 1] as number) >>> 0) + (rows[from + 2] as number) * WORD_VALUES,
       labels: labels.get(place),
       offeredReleaseId: kind.offeredReleaseId,
     });
-    at += rowWords(head);
   }
   return checkIns;
 }

@@ -2,7 +2,12 @@
 // whoever watches an app hears the sum over all nodes.
 
 import type { CheckIn } from '../domain/check-in.ts';
-import { type CheckInPack, countKinds, unpackCheckIns } from '../domain/check-in-pack.ts';
+import {
+  type CheckInKind,
+  type CheckInPack,
+  countKinds,
+  unpackCheckIns,
+} from '../domain/check-in-pack.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Activity, ActivityFeed, ActivitySample } from '../ports/activity-feed.ts';
@@ -89,12 +94,22 @@ export class LiveFeed {
     };
   }
 
+  /** Reads no more of a batch than its apps' samples have room for. */
   private sample(batch: CheckInPack): void {
-    for (const checkIn of unpackCheckIns(batch)) {
-      const samples = this.current.get(checkIn.appId)?.samples;
-      if (samples === undefined || samples.length >= SAMPLES_PER_APP_MAX) continue;
-      samples.push(sampleOf(checkIn));
+    const room = new Map<string, number>();
+    const isWanted = ({ appId }: CheckInKind): boolean => {
+      const left = room.get(appId) ?? this.roomOf(appId);
+      room.set(appId, left - 1);
+      return left > 0;
+    };
+    for (const checkIn of unpackCheckIns(batch, isWanted)) {
+      this.current.get(checkIn.appId)?.samples.push(sampleOf(checkIn));
     }
+  }
+
+  private roomOf(appId: string): number {
+    const activity = this.current.get(appId);
+    return activity === undefined ? 0 : SAMPLES_PER_APP_MAX - activity.samples.length;
   }
 
   /** The app's activity in this interval; undefined when there are too many apps to tell of. */

@@ -199,7 +199,7 @@ function methodOf({ isHead }: DeviceRequest): string {
   return isHead ? 'HEAD' : 'GET';
 }
 
-/** Refusals that say no more than their kind, which a stray fleet hears as often as others hear of updates. */
+/** Refusals that say no more than their kind: a stray fleet hears them as often as others hear of updates. */
 const plainRefusals = new Map<FailureKind, Reply>();
 
 /** Not to be kept either: the app that a 404 says is unknown may be there a second later. */
