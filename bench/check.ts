@@ -12,8 +12,8 @@ import type { Benchmark, Report, Row } from './report.ts';
 const PACE: Pace = {
   rounds: 3,
   retries: 2,
-  seconds: 1.2,
-  warmupSeconds: 0.3,
+  seconds: 1,
+  warmupSeconds: 0.2,
   pacedSeconds: 2.5,
   probes: 2000,
 };

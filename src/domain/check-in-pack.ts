@@ -18,6 +18,8 @@ export type CheckInPack = {
   readonly rows: Int32Array;
   /** Of the check-ins that carry some, by their place. */
   readonly labels: ReadonlyMap<number, Labels>;
+  /** How many check-ins there are of each app, by its id. */
+  readonly counts: ReadonlyMap<string, { readonly count: number }>;
 };
 
 /** What the check-ins of many devices share. */
@@ -40,21 +42,27 @@ let lastPack = 0;
 /** A kind, kept by whoever has many check-ins of it; remembers its place in the pack that is being made. */
 export class SharedKind {
   readonly kind: CheckInKind;
+  readonly appId: string;
   pack = 0;
   place = 0;
-  /** As whoever sends packs writes it; kept, because a kind is in one pack after the other. */
-  written: WrittenKind | undefined;
+  // As whoever sends packs writes it, in two parts, because fleets have many versions and little else. Kept,
+  // because a kind is in one pack after the other; here, because a pack has a thousand kinds that all lie
+  // somewhere else, and each look at memory counts.
+  /** The version, and which rest it has. */
+  writtenText = '';
+  /** All but the version; undefined before it is written for the first time. */
+  writtenRest: WrittenRest | undefined;
 
   constructor(kind: CheckInKind) {
     this.kind = kind;
+    this.appId = kind.appId;
   }
 }
 
-/** A kind in two parts, because fleets have many versions and little else. */
-export type WrittenKind = {
-  readonly version: string;
-  /** All but the version. */
-  readonly rest: string;
+export type WrittenRest = {
+  readonly text: string;
+  /** Numbers the batch that it was last written into. */
+  batch: number;
 };
 
 /** Gathers check-ins until somebody takes them. */
@@ -64,12 +72,18 @@ export class CheckInPacker {
   private rows = new Int32Array(ROWS_AT_FIRST * ROW_WORDS_TYPICAL);
   private end = 0;
   private labels: Map<number, Labels> | undefined;
+  private counts = new Map<string, { count: number }>();
+  // Of the app that came last, which is mostly the one that comes next.
+  private appId = '';
+  private counted = { count: 0 };
   size = 0;
 
   /** At most 65,535 between two takes, since an index has 16 bits. `at` in milliseconds since 1970. */
   add(kind: SharedKind, deviceId: string, at: number, labels: Labels | undefined): void {
     const { words, wordCount, byteLength } = wordsOf(deviceId);
     if (kind.pack !== this.pack) this.enter(kind);
+    if (kind.appId !== this.appId) this.countApp(kind.appId);
+    this.counted.count += 1;
     const from = this.end;
     this.end = from + HEAD_WORDS + wordCount;
     if (this.end > this.rows.length) this.makeRoom();
@@ -91,18 +105,26 @@ export class CheckInPacker {
   take(): CheckInPack {
     const { kinds, size: count } = this;
     const rows = this.rows.slice(0, this.end);
-    const labels = this.labels ?? NO_LABELS;
+    const { labels = NO_LABELS, counts } = this;
     this.pack = nextPack();
     this.kinds = [];
+    this.counts = new Map();
+    this.appId = '';
     this.end = 0;
     this.labels = undefined;
     this.size = 0;
-    return { kinds, count, rows, labels };
+    return { kinds, count, rows, labels, counts };
   }
 
   private enter(kind: SharedKind): void {
     kind.pack = this.pack;
     kind.place = this.kinds.push(kind) - 1;
+  }
+
+  private countApp(appId: string): void {
+    this.appId = appId;
+    this.counted = this.counts.get(appId) ?? { count: 0 };
+    this.counts.set(appId, this.counted);
   }
 
   private makeRoom(): void {
@@ -112,8 +134,11 @@ export class CheckInPacker {
   }
 }
 
+/** What a pack has to be read by. */
+type PackedRows = Pick<CheckInPack, 'kinds' | 'count' | 'rows'>;
+
 /** Whether the rows are such as a packer makes: for packs that have come from somewhere else. */
-export function areRowsWhole({ kinds, count, rows }: Omit<CheckInPack, 'labels'>): boolean {
+export function areRowsWhole({ kinds, count, rows }: PackedRows): boolean {
   let at = 0;
   for (let place = 0; place < count; place++) {
     const head = rows[at];
@@ -125,7 +150,7 @@ export function areRowsWhole({ kinds, count, rows }: Omit<CheckInPack, 'labels'>
 
 /** The check-ins in a pack, in their order; of some of them, those of which `isWanted` says so in turn. */
 export function unpackCheckIns(
-  { kinds, count, rows, labels }: CheckInPack,
+  { kinds, count, rows, labels }: PackedRows & Pick<CheckInPack, 'labels'>,
   isWanted: (kind: CheckInKind) => boolean = () => true,
 ): CheckIn[] {
   const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
@@ -151,18 +176,6 @@ export function unpackCheckIns(
     });
   }
   return checkIns;
-}
-
-/** How many check-ins there are of each kind, in the order of the kinds. */
-export function countKinds({ kinds, count, rows }: CheckInPack): number[] {
-  const counts = kinds.map(() => 0);
-  for (let place = 0, at = 0; place < count; place++) {
-    const head = rows[at] as number;
-    const index = head & 0xffff;
-    counts[index] = (counts[index] as number) + 1;
-    at += rowWords(head);
-  }
-  return counts;
 }
 
 /** Of a row with this first word. */

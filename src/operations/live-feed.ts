@@ -2,12 +2,7 @@
 // whoever watches an app hears the sum over all nodes.
 
 import type { CheckIn } from '../domain/check-in.ts';
-import {
-  type CheckInKind,
-  type CheckInPack,
-  countKinds,
-  unpackCheckIns,
-} from '../domain/check-in-pack.ts';
+import { type CheckInKind, type CheckInPack, unpackCheckIns } from '../domain/check-in-pack.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Activity, ActivityFeed, ActivitySample } from '../ports/activity-feed.ts';
@@ -64,14 +59,11 @@ export class LiveFeed {
 
   /** Counts a batch of check-ins in, as `note` would each of them. */
   notePacked(batch: CheckInPack): void {
-    const counts = countKinds(batch);
     let isSampled = true;
-    let [appId, activity]: [string | undefined, Interval | undefined] = [undefined, undefined];
-    for (const [index, { kind }] of batch.kinds.entries()) {
-      // Mostly the app of the kind before.
-      if (kind.appId !== appId) [appId, activity] = [kind.appId, this.activityOf(kind.appId)];
+    for (const [appId, { count }] of batch.counts) {
+      const activity = this.activityOf(appId);
       if (activity === undefined) continue;
-      activity.count += counts[index] as number;
+      activity.count += count;
       if (activity.samples.length < SAMPLES_PER_APP_MAX) isSampled = false;
     }
     if (!isSampled) this.sample(batch);

@@ -247,7 +247,13 @@ function malformedPayloads(): (string | Buffer)[] {
   const rest = ['app_1', 'stable', 'linux', '', 'pull', null];
   const { rows } = packCheckIns([checkInOf('device')]);
   const row = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
-  const [kinds, labels] = [JSON.stringify([[rest], [0, '1.0.0']]), '[]'];
+  const [kinds, labels] = [
+    JSON.stringify([
+      [0, rest],
+      [0, '1.0.0'],
+    ]),
+    '[]',
+  ];
   const whole = payloadOf({ kinds, labels, count: 1, rows: row });
   return [
     ...['', '{', '[', 'x'.repeat(11), 'x'.repeat(12), '[1790000000000,[],[],[]]'],
@@ -273,13 +279,16 @@ function brokenKinds(rest: readonly unknown[]): unknown[] {
   ];
   const pairs = [{}, null, 7, 'pair', [], [0], [1, '1.0.0'], ['0', '1.0.0'], [0, 7], [-1, '1.0.0']];
   return [
-    ...[{}, null, 7, 'kind', [], [null], [[rest]], [[], [0, '1.0.0']]],
-    ...rests.map((broken) => [[broken], [0, '1.0.0']]),
+    ...[{}, null, 7, 'kind', [], [null], [[0, rest]], [[], [0, '1.0.0']], [[0], [0, '1.0.0']]],
     ...rests.map((broken) => [
-      [rest, broken],
+      [0, broken],
       [0, '1.0.0'],
     ]),
-    ...pairs.map((broken) => [[rest], broken]),
+    ...rests.map((broken) => [
+      [0, rest, 1, broken],
+      [0, '1.0.0'],
+    ]),
+    ...pairs.map((broken) => [[0, rest], broken]),
   ];
 }
 

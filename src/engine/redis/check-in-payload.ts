@@ -3,7 +3,7 @@
 //
 //   bytes of kinds | bytes of labels | count      32 bits each, little-endian
 //   rows     see `CheckInPack`; little-endian, as every machine is that uWebSockets.js runs on
-//   kinds    [[rest, rest, …], [index of its rest, version or null, index, version, …]]
+//   kinds    [[number, rest, number, rest, …], [number of its rest, version or null, number, version, …]]
 //            rest = [appId, channel, platform, arch, source, offeredReleaseId or null]
 //   labels   [place, labelPairs, place, labelPairs, …]
 //
@@ -17,7 +17,7 @@ import {
   type CheckInPack,
   SharedKind,
   unpackCheckIns,
-  type WrittenKind,
+  type WrittenRest,
 } from '../../domain/check-in-pack.ts';
 import type { Labels } from '../../domain/targeting.ts';
 import { isLabelPairs } from './label-payload.ts';
@@ -66,27 +66,32 @@ function readRows(payload: Buffer, end: number): Int32Array | undefined {
   return rows;
 }
 
+let lastBatch = 0;
+
+/** For each kind it only joins what was written of it once: a busy node sends many thousands a second. */
 function writeKinds(kinds: readonly SharedKind[]): string {
-  const rests = new Map<string, number>();
-  let pairs = '';
-  for (const each of kinds) {
-    each.written ??= writeKind(each.kind);
-    const { version, rest } = each.written;
-    let index = rests.get(rest);
-    if (index === undefined) {
-      index = rests.size;
-      rests.set(rest, index);
-    }
-    pairs += pairs === '' ? `${index},${version}` : `,${index},${version}`;
+  lastBatch += 1;
+  const rests: string[] = [];
+  const texts: string[] = new Array(kinds.length);
+  for (let index = 0; index < kinds.length; index++) {
+    const each = kinds[index] as SharedKind;
+    const rest = each.writtenRest ?? writeKind(each);
+    texts[index] = each.writtenText;
+    if (rest.batch === lastBatch) continue;
+    rest.batch = lastBatch;
+    rests.push(rest.text);
   }
-  return `[[${[...rests.keys()].join(',')}],[${pairs}]]`;
+  return `[[${rests.join(',')}],[${texts.join(',')}]]`;
 }
 
 /** What JSON needs no escapes for, which is all that a version is written with. */
 const PLAIN = /^[0-9A-Za-z.+-]*$/;
 
-function writeKind(kind: CheckInKind): WrittenKind {
-  return { version: writeVersion(kind), rest: writeRest(kind) };
+function writeKind(shared: SharedKind): WrittenRest {
+  const rest = writeRest(shared.kind);
+  shared.writtenText = `${rest.number},${writeVersion(shared.kind)}`;
+  shared.writtenRest = rest;
+  return rest;
 }
 
 function writeVersion({ version }: CheckInKind): string {
@@ -94,22 +99,24 @@ function writeVersion({ version }: CheckInKind): string {
   return PLAIN.test(version) ? `"${version}"` : JSON.stringify(version);
 }
 
-type WrittenRest = { readonly kind: CheckInKind; readonly text: string };
+type NumberedRest = WrittenRest & { readonly kind: CheckInKind; readonly number: number };
 
 /** The rests written last: versions that are never seen again have the rest of others. */
-const lastRests: WrittenRest[] = [];
+const lastRests: NumberedRest[] = [];
 const LAST_RESTS_MAX = 16;
-let oldestRest = 0;
+/** No two of this process have the same, so a batch may mix those that were written anew with others. */
+let restNumber = 0;
 
 /** In an array, JSON makes null of undefined. */
-function writeRest(kind: CheckInKind): string {
+function writeRest(kind: CheckInKind): NumberedRest {
   const known = lastRests.find((last) => isSameRest(last.kind, kind));
-  if (known !== undefined) return known.text;
+  if (known !== undefined) return known;
   const { appId, channel, platform, arch, source, offeredReleaseId } = kind;
-  const text = JSON.stringify([appId, channel, platform, arch, source, offeredReleaseId]);
-  lastRests[oldestRest] = { kind, text };
-  oldestRest = (oldestRest + 1) % LAST_RESTS_MAX;
-  return text;
+  const fields = JSON.stringify([appId, channel, platform, arch, source, offeredReleaseId]);
+  const number = restNumber++;
+  const rest = { text: `${number},${fields}`, batch: 0, kind, number };
+  lastRests[number % LAST_RESTS_MAX] = rest;
+  return rest;
 }
 
 function isSameRest(left: CheckInKind, right: CheckInKind): boolean {
@@ -128,25 +135,39 @@ function parseKinds(text: string): SharedKind[] | undefined {
   if (!Array.isArray(packed) || !Array.isArray(packed[0]) || !Array.isArray(packed[1])) {
     return undefined;
   }
-  const rests = packed[0].map(parseRest);
+  const rests = parseRests(packed[0]);
+  if (rests === undefined) return undefined;
   const pairs = packed[1] as unknown[];
   const kinds: SharedKind[] = [];
   for (let at = 0; at < pairs.length; at += KINDS_WIDTH) {
-    const [index, version] = [pairs[at], pairs[at + 1]];
-    const rest = typeof index === 'number' ? rests[index] : undefined;
+    const [number, version] = [pairs[at], pairs[at + 1]];
+    const rest = rests.get(number);
     if (rest === undefined || !(version === null || typeof version === 'string')) return undefined;
     kinds.push(new SharedKind(kindOf(rest, version ?? undefined)));
   }
-  return rests.includes(undefined) ? undefined : kinds;
+  return kinds;
+}
+
+type Rest = Omit<CheckInKind, 'version'>;
+
+/** By number. */
+function parseRests(pairs: readonly unknown[]): Map<unknown, Rest> | undefined {
+  const rests = new Map<unknown, Rest>();
+  for (let at = 0; at < pairs.length; at += KINDS_WIDTH) {
+    const rest = parseRest(pairs[at + 1]);
+    if (rest === undefined) return undefined;
+    rests.set(pairs[at], rest);
+  }
+  return rests;
 }
 
 /** Written out, because objects that a spread makes have no common shape, and many rows read this one. */
-function kindOf(rest: Omit<CheckInKind, 'version'>, version: string | undefined): CheckInKind {
+function kindOf(rest: Rest, version: string | undefined): CheckInKind {
   const { appId, channel, platform, arch, source, offeredReleaseId } = rest;
   return { appId, channel, version, platform, arch, source, offeredReleaseId };
 }
 
-function parseRest(packed: unknown): Omit<CheckInKind, 'version'> | undefined {
+function parseRest(packed: unknown): Rest | undefined {
   if (!Array.isArray(packed)) return undefined;
   const [appId, channel, platform, arch, source, offeredReleaseId] = packed as unknown[];
   const isRest =
