@@ -20,15 +20,20 @@ export type FixedAnswer = {
 
 export type ChildServer = Child & { readonly port: number };
 
-/** Starts a file of bench/ in a process of its own; its code is translated once, when it is loaded. */
+/**
+ * Starts a file of bench/ in a process of its own, or even in a session of its own; its code is translated
+ * once, when it is loaded.
+ */
 export function startChild(
   file: URL,
   args: readonly string[] = [],
   environment: Readonly<Record<string, string>> = {},
+  isOwnSession = false,
 ): Child {
   const child = fork(fileURLToPath(file), args, {
     execArgv: ['--import', 'tsx'],
     env: { ...process.env, ...environment },
+    detached: isOwnSession,
   });
   return {
     pid: child.pid ?? -1,
