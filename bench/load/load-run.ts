@@ -117,8 +117,9 @@ export async function runLoad(
   await forSeconds(run, Math.min(SETTLE_SECONDS, options.seconds / 2));
   run.latency.clear();
   await forSeconds(run, options.seconds - (performance.now() - begin.at) / 1000);
-  const end = sampleCpu(options.watchedRoot);
+  // First of all: what falls due while the accounts are read was never to be sent.
   const unsent = pacer?.stop() ?? 0;
+  const end = sampleCpu(options.watchedRoot);
   if (unsent > 0) run.fail(NOT_SENT, unsent);
   run.isStopped = true;
   clearInterval(watchdog);
