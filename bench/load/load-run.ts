@@ -113,9 +113,11 @@ export async function runLoad(
   await forSeconds(run, options.warmupSeconds);
   run.clear();
   const begin = sampleCpu(options.watchedRoot);
-  // Reading the system's accounts takes milliseconds, in which this process neither sends nor hears.
-  await forSeconds(run, Math.min(SETTLE_SECONDS, options.seconds / 2));
-  run.latency.clear();
+  if (options.watchedRoot !== undefined) {
+    // Reading the accounts of many processes takes milliseconds, in which this one neither sends nor hears.
+    await forSeconds(run, Math.min(SETTLE_SECONDS, options.seconds / 2));
+    run.latency.clear();
+  }
   await forSeconds(run, options.seconds - (performance.now() - begin.at) / 1000);
   // First of all: what falls due while the accounts are read was never to be sent.
   const unsent = pacer?.stop() ?? 0;
