@@ -148,7 +148,7 @@ export function areRowsWhole({ kinds, count, rows }: PackedRows): boolean {
   return at === rows.length;
 }
 
-/** The check-ins in a pack, in their order; of some of them, those of which `isWanted` says so in turn. */
+/** The check-ins in a pack, in their order: all, or those whose kind `isWanted`, asked for each in turn. */
 export function unpackCheckIns(
   { kinds, count, rows, labels }: PackedRows & Pick<CheckInPack, 'labels'>,
   isWanted: (kind: CheckInKind) => boolean = () => true,
