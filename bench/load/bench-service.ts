@@ -10,7 +10,7 @@ import { startPostgres } from '../../test/support/postgres-server.ts';
 import { startRedis } from '../../test/support/redis-server.ts';
 import { pinProcess, processTree, yieldProcess } from './cpu-account.ts';
 import { type GcPauses, keepGcPauses } from './gc-pauses.ts';
-import { letStoresYield, type Recording, watchRecording } from './recording.ts';
+import { placeStores, type Recording, watchRecording } from './recording.ts';
 
 export type BenchService = {
   readonly node: ServingNode;
@@ -63,7 +63,7 @@ export async function startBenchService(
   // First of all this process: what it starts from now on inherits its place.
   const isPinned = pinProcess(process.pid, otherProcessors());
   const [postgres, redis] = await Promise.all([startPostgres({ fsync: true }), startRedis()]);
-  letStoresYield();
+  placeStores();
   const database = await freshDatabase(postgres.url);
   const gc = keepGcPauses();
   const endStores = async () => {

@@ -87,13 +87,14 @@ export function pinProcess(pid: number, processors: string): boolean {
  */
 export function yieldProcess(pid: number): void {
   isRun('chrt', ['--all-tasks', '--idle', '--pid', '0', String(pid)]);
+}
+
+/** Lets the session of a process go after those of others; all that is in it. */
+export function yieldSession(pid: number): void {
   weighSession(pid, 19);
 }
 
-/**
- * Lets the session of a process, which should have no other in it, go before those of others. Not before all
- * else: Redis must go on getting the little that it needs.
- */
+/** Lets the session of a process go before those of others; all that is in it. */
 export function favourSession(pid: number): void {
   weighSession(pid, -15);
 }

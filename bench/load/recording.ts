@@ -3,10 +3,17 @@
 
 import { Redis } from 'ioredis';
 import { keys } from '../../src/engine/redis/keys.ts';
-import { commandOf, processTree, yieldProcess } from './cpu-account.ts';
+import {
+  commandOf,
+  favourSession,
+  processTree,
+  yieldProcess,
+  yieldSession,
+} from './cpu-account.ts';
 
 export type Recording = {
-  /** Whether no check-in waits in any of these Redis servers; if so, PostgreSQL yields from here on. */
+  /** Whether no check-in waits in any of these Redis servers; if so, the stores are in their
+   * places from here on. */
   isDone(): Promise<boolean>;
   close(): void;
 };
@@ -18,7 +25,7 @@ export function watchRecording(redisUrls: readonly string[]): Recording {
     async isDone() {
       const lengths = await Promise.all(servers.map((server) => server.xlen(keys.checkIns)));
       if (!lengths.every((length) => length === 0)) return false;
-      letStoresYield();
+      placeStores();
       return true;
     },
     close() {
@@ -27,17 +34,23 @@ export function watchRecording(redisUrls: readonly string[]): Recording {
   };
 }
 
-const yielding = new Set<number>();
+const placed = new Set<number>();
 
 /**
  * PostgreSQL, which records check-ins behind the answers, yields to the generator on the processor they
- * share: else it would take the generator's time and the generator would be measured. Connections come and
- * go, and each is a process.
+ * share: else it would take the generator's time and the generator would be measured. Redis, which needs
+ * little, does not: without it the service would be measured in trouble. Connections to PostgreSQL come and
+ * go, and each is a process and a session.
  */
-export function letStoresYield(): void {
+export function placeStores(): void {
   for (const pid of processTree(process.pid)) {
-    if (yielding.has(pid) || !commandOf(pid).startsWith('postgres')) continue;
-    yieldProcess(pid);
-    yielding.add(pid);
+    if (placed.has(pid)) continue;
+    const command = commandOf(pid);
+    if (command.startsWith('redis')) favourSession(pid);
+    else if (command.startsWith('postgres')) {
+      yieldProcess(pid);
+      yieldSession(pid);
+    } else continue;
+    placed.add(pid);
   }
 }

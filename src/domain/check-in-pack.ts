@@ -33,6 +33,8 @@ const HEAD_WORDS = 3;
 /** With ids of the size of a UUID; a pack of longer ones makes room as it goes. */
 const ROW_WORDS_TYPICAL = HEAD_WORDS + 9;
 const ROWS_AT_FIRST = 512;
+/** Of packs that were sent: more are never under way at a time while nothing is held up. */
+const SPARE_ROWS_MAX = 8;
 const WORD_VALUES = 2 ** 32;
 const NO_LABELS: ReadonlyMap<number, Labels> = new Map();
 
@@ -69,7 +71,8 @@ export type WrittenRest = {
 export class CheckInPacker {
   private pack = nextPack();
   private kinds: SharedKind[] = [];
-  private rows = new Int32Array(ROWS_AT_FIRST * ROW_WORDS_TYPICAL);
+  private rows = newRows();
+  private readonly spareRows: Int32Array[] = [];
   private end = 0;
   private labels: Map<number, Labels> | undefined;
   private counts = new Map<string, { count: number }>();
@@ -104,9 +107,10 @@ export class CheckInPacker {
   /** What was gathered; from here on it gathers anew. */
   take(): CheckInPack {
     const { kinds, size: count } = this;
-    const rows = this.rows.slice(0, this.end);
+    const rows = this.rows.subarray(0, this.end);
     const { labels = NO_LABELS, counts } = this;
     this.pack = nextPack();
+    this.rows = this.spareRows.pop() ?? newRows();
     this.kinds = [];
     this.counts = new Map();
     this.appId = '';
@@ -114,6 +118,14 @@ export class CheckInPacker {
     this.labels = undefined;
     this.size = 0;
     return { kinds, count, rows, labels, counts };
+  }
+
+  /**
+   * Gathers into the rows of a pack again, which nobody may read any more: a busy node fills megabytes of
+   * them a second, and collecting those would stop it.
+   */
+  reuse({ rows }: CheckInPack): void {
+    if (this.spareRows.length < SPARE_ROWS_MAX) this.spareRows.push(new Int32Array(rows.buffer));
   }
 
   private enter(kind: SharedKind): void {
@@ -181,6 +193,10 @@ export function unpackCheckIns(
 /** Of a row with this first word. */
 function rowWords(head: number): number {
   return HEAD_WORDS + (((head >>> 16) + BYTES_PER_WORD - 1) >> 2);
+}
+
+function newRows(): Int32Array {
+  return new Int32Array(ROWS_AT_FIRST * ROW_WORDS_TYPICAL);
 }
 
 function nextPack(): number {

@@ -116,6 +116,7 @@ export class CheckIns {
     try {
       if ((await this.queue.appendCheckIns(batch)) === 'full') return false;
       this.metrics.checkIns.add('accepted', batch.count);
+      this.packer.reuse(batch);
       return true;
     } catch (error) {
       if (error instanceof Unavailable) {

@@ -11,7 +11,8 @@ export interface CheckInQueue {
   /**
    * Accepts a batch: from then on it reaches whoever takes check-ins, at least once, whatever process dies.
    * `full` when the queue is at its bound: nothing of the batch was accepted. After a rejection it is
-   * unknown whether it was; appending it again does no harm. The batch must not change afterwards.
+   * unknown whether it was; appending it again does no harm. The batch must not change before the answer, and
+   * may change afterwards: what is kept of it is a copy.
    */
   appendCheckIns(checkIns: CheckInPack): Promise<'accepted' | 'full'>;
 

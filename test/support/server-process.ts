@@ -24,9 +24,11 @@ const running = new Set<ChildProcess>();
 const folders = new Set<string>();
 
 process.once('exit', endAll);
-// How the test runner ends a worker, or a terminal the run; without a handler there would be no `exit`.
+// How the test runner ends a worker, or a terminal or its user the run; without a handler there would be no
+// `exit`.
 process.once('SIGTERM', () => process.exit(143));
 process.once('SIGHUP', () => process.exit(129));
+process.once('SIGINT', () => process.exit(130));
 
 /** What a run leaves that did not come to its own end. Synchronous, for there is no later. */
 function endAll(): void {
@@ -54,13 +56,20 @@ export function removeFolder(folder: string): void {
   folders.delete(folder);
 }
 
-/** Starts a program; rejects when it cannot be started at all. */
+/**
+ * Starts a program, in a session of its own as a service manager would: Linux shares processors out by
+ * session. Rejects when it cannot be started at all.
+ */
 export async function startProcess(
   file: string,
   args: readonly string[],
   options: Pick<SpawnOptions, 'uid' | 'gid' | 'cwd' | 'env'> = {},
 ): Promise<ServerProcess> {
-  const child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(file, args, {
+    ...options,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   let output = '';
   const keep = (chunk: Buffer) => {
     output = (output + chunk.toString()).slice(-OUTPUT_LENGTH_MAX);

@@ -82,7 +82,7 @@ class Batches {
 
   append(checkIns: CheckInPack): void {
     this.lastNumber += 1;
-    this.waiting.set(this.lastNumber, checkIns);
+    this.waiting.set(this.lastNumber, { ...checkIns, rows: checkIns.rows.slice() });
   }
 
   /** Oldest first: whatever was taken before is older than all that waits. */

@@ -28,13 +28,17 @@ const [KINDS_AT, LABELS_AT, COUNT_AT] = [0, 4, 8];
 const [KINDS_WIDTH, LABELS_WIDTH] = [2, 2];
 const NO_LABELS_TEXT = '[]';
 
-export function packCheckInPayload({ kinds, count, rows, labels }: CheckInPack): Buffer {
+/** Packs a batch into bytes: into what `roomFor` answers for their number. */
+export function packCheckInPayload(
+  { kinds, count, rows, labels }: CheckInPack,
+  roomFor: (byteLength: number) => Buffer,
+): Buffer {
   const kindsText = writeKinds(kinds);
   const labelsText = labels.size === 0 ? NO_LABELS_TEXT : writeLabels(labels);
   const kindsBytes = Buffer.byteLength(kindsText);
   const labelsBytes = Buffer.byteLength(labelsText);
   const rowsEnd = HEAD_BYTES + rows.byteLength;
-  const payload = Buffer.allocUnsafe(rowsEnd + kindsBytes + labelsBytes);
+  const payload = roomFor(rowsEnd + kindsBytes + labelsBytes);
   payload.writeUInt32LE(kindsBytes, KINDS_AT);
   payload.writeUInt32LE(labelsBytes, LABELS_AT);
   payload.writeUInt32LE(count, COUNT_AT);

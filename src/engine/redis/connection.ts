@@ -6,6 +6,7 @@
 
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { Unavailable } from '../../ports/unavailable.ts';
+import { BufferedCommand, type CommandBuffer } from './command-buffer.ts';
 import { faultOf } from './fault.ts';
 import { quickenStrings } from './quicken-strings.ts';
 import type { Script } from './script.ts';
@@ -14,13 +15,13 @@ import type { RedisTarget } from './target.ts';
 /** One key of a script and the arguments that go with it. */
 type ScriptCall = { readonly key: string; readonly args: readonly string[] };
 
-type Argument = string | Buffer;
-
 export type RedisConnection = {
   /** Runs a script whose keys lie with `key`. */
-  run(script: Script, key: string, ...args: Argument[]): Promise<unknown>;
+  run(script: Script, key: string, ...args: string[]): Promise<unknown>;
   /** The same; whatever is text in the answer comes as its bytes. */
-  runForBytes(script: Script, key: string, ...args: Argument[]): Promise<unknown>;
+  runForBytes(script: Script, key: string, ...args: string[]): Promise<unknown>;
+  /** The same as `run`, with one argument more, which must not change before the answer. */
+  runWithBytes(script: Script, key: string, arg: string, bytes: CommandBuffer): Promise<unknown>;
   /** Runs a script that treats any number of keys, each with as many arguments. */
   runAll(script: Script, calls: readonly ScriptCall[]): Promise<void>;
   /** The same for a script that answers with a list, one answer for each key: all of them in order. */
@@ -90,7 +91,10 @@ export function openConnection(
 
   return {
     run: (script, key, ...args) => ask(runScript(client, script, [key], args)),
-    runForBytes: (script, key, ...args) => ask(runScript(client, script, [key], args, true)),
+    runForBytes: (script, key, ...args) =>
+      ask(byHashFirst(script, (...by) => client.callBuffer(...by, '1', key, ...args))),
+    runWithBytes: (script, key, arg, bytes) =>
+      ask(byHashFirst(script, (...by) => sendBuffered(client, [...by, '1', key, arg], bytes))),
     runAll: async (script, calls) => void (await ask(runForAll(client, script, calls))),
     runEach: async (script, calls) => (await ask(runForAll(client, script, calls))).flat(),
     readField: (key, field) => ask(client.hget(key, field)),
@@ -135,25 +139,37 @@ async function readAll(
   return keys.length === 0 ? [] : client.mget([...keys]);
 }
 
-/** By hash first; by text when the server has not seen it, such as one that was restarted empty. */
-async function runScript(
+function runScript(
   client: Redis | Cluster,
-  { lua, sha1 }: Script,
+  script: Script,
   keys: readonly string[],
-  args: readonly Argument[],
-  answersBytes = false,
+  args: readonly string[],
 ): Promise<unknown> {
-  const rest = [String(keys.length), ...keys, ...args];
-  const call = (command: string, script: string) =>
-    answersBytes
-      ? client.callBuffer(command, script, ...rest)
-      : client.call(command, script, ...rest);
+  return byHashFirst(script, (...by) => client.call(...by, String(keys.length), ...keys, ...args));
+}
+
+/** A command, and the script that it runs. */
+type ScriptCommand = readonly [command: 'evalsha' | 'eval', script: string];
+
+/** By hash first; by text when the server has not seen it, such as one that was restarted empty. */
+async function byHashFirst(
+  { lua, sha1 }: Script,
+  call: (...by: ScriptCommand) => Promise<unknown>,
+): Promise<unknown> {
   try {
     return await call('evalsha', sha1);
   } catch (error) {
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
     return call('eval', lua);
   }
+}
+
+async function sendBuffered(
+  client: Redis | Cluster,
+  [name, ...args]: readonly [string, ...string[]],
+  bytes: CommandBuffer,
+): Promise<unknown> {
+  return client.sendCommand(new BufferedCommand(name, args, bytes));
 }
 
 function openSingle(target: RedisTarget, onFault: (error: unknown) => void): Redis {

@@ -14,6 +14,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckInBatch, CheckInQueue } from '../../ports/check-in-queue.ts';
 import { packCheckInPayload, parseCheckInPayload } from './check-in-payload.ts';
+import { CommandBuffer } from './command-buffer.ts';
 import type { RedisConnection } from './connection.ts';
 import { keys } from './keys.ts';
 import { SCRIPTS } from './script.ts';
@@ -21,6 +22,8 @@ import { SCRIPTS } from './script.ts';
 /** A batch of a busy node is about a hundred kilobytes: at the bound Redis holds a gigabyte. */
 const BATCHES_MAX = 10_000;
 const GROUP = 'drain';
+/** As many as a node has under way at a time. */
+const SPARES_MAX = 8;
 /** As often as a node appends. A wait notices within it that the engine was closed. */
 const ASK_INTERVAL_MS = 50;
 
@@ -29,6 +32,7 @@ export function createRedisCheckIns(
   onFault: (error: unknown) => void,
 ): CheckInQueue {
   let lastTaker: string | undefined;
+  const spares: CommandBuffer[] = [];
 
   async function takeNow(
     taker: string,
@@ -53,9 +57,17 @@ export function createRedisCheckIns(
 
   return {
     async appendCheckIns(checkIns) {
-      const payload = packCheckInPayload(checkIns);
+      const buffer = spares.pop() ?? new CommandBuffer();
+      packCheckInPayload(checkIns, (byteLength) => buffer.roomFor(byteLength));
       const bound = String(BATCHES_MAX);
-      const reply = await connection.run(SCRIPTS.appendCheckIns, keys.checkIns, bound, payload);
+      const reply = await connection.runWithBytes(
+        SCRIPTS.appendCheckIns,
+        keys.checkIns,
+        bound,
+        buffer,
+      );
+      // Answered, so it was sent. After a rejection nobody knows, and the buffer is left to whoever has it.
+      if (spares.length < SPARES_MAX) spares.push(buffer);
       return reply === 1 ? 'accepted' : 'full';
     },
 
