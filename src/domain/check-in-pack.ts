@@ -3,17 +3,21 @@
 // few words: nothing is built for it, nothing is left to collect.
 
 import type { CheckIn } from './check-in.ts';
+import type { CheckInOrigin, SharedKind, SharedPart } from './check-in-kind.ts';
 import type { Labels } from './targeting.ts';
 import { wordsOf } from './text-words.ts';
 
 export type CheckInPack = {
-  readonly kinds: readonly SharedKind[];
+  /** What the check-ins share, in two parts: rows name them by their places. */
+  readonly origins: readonly SharedPart<CheckInOrigin>[];
+  readonly versions: readonly SharedPart<string | undefined>[];
   /** How many check-ins there are in it. */
   readonly count: number;
   /**
-   * A row each, in 32-bit words: the index of the kind and the length of the id in bytes (16 bits each, the
-   * index below); the time in milliseconds since 1970, its low word first; the id's UTF-8, with zeros up to
-   * a whole word. Half a surrogate pair has no UTF-8: it is U+FFFD here, as in the ledger.
+   * A row each, in 32-bit words: the places of the origin and of the version (16 bits each, the origin's
+   * below); the low word of the time in milliseconds since 1970; its high word (21 bits, below) and the
+   * length of the id in bytes (11 bits); the id's UTF-8, with zeros up to a whole word. Half a surrogate pair
+   * has no UTF-8: it is U+FFFD here, as in the ledger.
    */
   readonly rows: Int32Array;
   /** Of the check-ins that carry some, by their place. */
@@ -22,14 +26,14 @@ export type CheckInPack = {
   readonly counts: ReadonlyMap<string, { readonly count: number }>;
 };
 
-/** What the check-ins of many devices share. */
-export type CheckInKind = Pick<
-  CheckIn,
-  'appId' | 'channel' | 'version' | 'platform' | 'arch' | 'source' | 'offeredReleaseId'
->;
-
 const BYTES_PER_WORD = 4;
 const HEAD_WORDS = 3;
+const [SHARED_AT, TIME_AT, LENGTH_AT] = [0, 1, 2];
+const PLACE_BITS = 16;
+const PLACE_MASK = 2 ** PLACE_BITS - 1;
+/** All that a time can be; an id has at most some 500 bytes. */
+const HIGH_TIME_BITS = 21;
+const HIGH_TIME_MASK = 2 ** HIGH_TIME_BITS - 1;
 /** With ids of the size of a UUID; a pack of longer ones makes room as it goes. */
 const ROW_WORDS_TYPICAL = HEAD_WORDS + 9;
 const ROWS_AT_FIRST = 512;
@@ -38,39 +42,14 @@ const SPARE_ROWS_MAX = 8;
 const WORD_VALUES = 2 ** 32;
 const NO_LABELS: ReadonlyMap<number, Labels> = new Map();
 
-/** Numbers packs, so that a kind can tell in which one it stands. */
+/** Numbers packs, so that a part can tell in which one it stands. */
 let lastPack = 0;
-
-/** A kind, kept by whoever has many check-ins of it; remembers its place in the pack that is being made. */
-export class SharedKind {
-  readonly kind: CheckInKind;
-  readonly appId: string;
-  pack = 0;
-  place = 0;
-  // As whoever sends packs writes it, in two parts, because fleets have many versions and little else. Kept,
-  // because a kind is in one pack after the other; here, because a pack has a thousand kinds that all lie
-  // somewhere else, and each look at memory counts.
-  /** The version, and which rest it has. */
-  writtenText = '';
-  /** All but the version; undefined before it is written for the first time. */
-  writtenRest: WrittenRest | undefined;
-
-  constructor(kind: CheckInKind) {
-    this.kind = kind;
-    this.appId = kind.appId;
-  }
-}
-
-export type WrittenRest = {
-  readonly text: string;
-  /** Numbers the batch that it was last written into. */
-  batch: number;
-};
 
 /** Gathers check-ins until somebody takes them. */
 export class CheckInPacker {
   private pack = nextPack();
-  private kinds: SharedKind[] = [];
+  private origins: SharedPart<CheckInOrigin>[] = [];
+  private versions: SharedPart<string | undefined>[] = [];
   private rows = newRows();
   private readonly spareRows: Int32Array[] = [];
   private end = 0;
@@ -81,19 +60,21 @@ export class CheckInPacker {
   private counted = { count: 0 };
   size = 0;
 
-  /** At most 65,535 between two takes, since an index has 16 bits. `at` in milliseconds since 1970. */
+  /** At most 65,535 between two takes, since a place has 16 bits. `at` in milliseconds since 1970. */
   add(kind: SharedKind, deviceId: string, at: number, labels: Labels | undefined): void {
     const { words, wordCount, byteLength } = wordsOf(deviceId);
-    if (kind.pack !== this.pack) this.enter(kind);
+    const { origin, version } = kind;
+    if (origin.pack !== this.pack) enter(origin, this.origins, this.pack);
+    if (version.pack !== this.pack) enter(version, this.versions, this.pack);
     if (kind.appId !== this.appId) this.countApp(kind.appId);
     this.counted.count += 1;
     const from = this.end;
     this.end = from + HEAD_WORDS + wordCount;
     if (this.end > this.rows.length) this.makeRoom();
     const { rows } = this;
-    rows[from] = kind.place | (byteLength << 16);
-    rows[from + 1] = at;
-    rows[from + 2] = Math.floor(at / WORD_VALUES);
+    rows[from + SHARED_AT] = origin.place | (version.place << PLACE_BITS);
+    rows[from + TIME_AT] = at;
+    rows[from + LENGTH_AT] = Math.floor(at / WORD_VALUES) | (byteLength << HIGH_TIME_BITS);
     for (let index = 0; index < wordCount; index++) {
       rows[from + HEAD_WORDS + index] = words[index] as number;
     }
@@ -106,18 +87,18 @@ export class CheckInPacker {
 
   /** What was gathered; from here on it gathers anew. */
   take(): CheckInPack {
-    const { kinds, size: count } = this;
+    const { origins, versions, size: count, labels = NO_LABELS, counts } = this;
     const rows = this.rows.subarray(0, this.end);
-    const { labels = NO_LABELS, counts } = this;
     this.pack = nextPack();
     this.rows = this.spareRows.pop() ?? newRows();
-    this.kinds = [];
+    this.origins = [];
+    this.versions = [];
     this.counts = new Map();
     this.appId = '';
     this.end = 0;
     this.labels = undefined;
     this.size = 0;
-    return { kinds, count, rows, labels, counts };
+    return { origins, versions, count, rows, labels, counts };
   }
 
   /**
@@ -126,11 +107,6 @@ export class CheckInPacker {
    */
   reuse({ rows }: CheckInPack): void {
     if (this.spareRows.length < SPARE_ROWS_MAX) this.spareRows.push(new Int32Array(rows.buffer));
-  }
-
-  private enter(kind: SharedKind): void {
-    kind.pack = this.pack;
-    kind.place = this.kinds.push(kind) - 1;
   }
 
   private countApp(appId: string): void {
@@ -146,53 +122,61 @@ export class CheckInPacker {
   }
 }
 
+function enter<Value>(part: SharedPart<Value>, parts: SharedPart<Value>[], pack: number): void {
+  part.pack = pack;
+  part.place = parts.push(part) - 1;
+}
+
 /** What a pack has to be read by. */
-type PackedRows = Pick<CheckInPack, 'kinds' | 'count' | 'rows'>;
+type PackedRows = Pick<CheckInPack, 'origins' | 'versions' | 'count' | 'rows'>;
 
 /** Whether the rows are such as a packer makes: for packs that have come from somewhere else. */
-export function areRowsWhole({ kinds, count, rows }: PackedRows): boolean {
+export function areRowsWhole({ origins, versions, count, rows }: PackedRows): boolean {
   let at = 0;
   for (let place = 0; place < count; place++) {
-    const head = rows[at];
-    if (head === undefined || (head & 0xffff) >= kinds.length) return false;
-    at += rowWords(head);
+    const [shared, length] = [rows[at + SHARED_AT], rows[at + LENGTH_AT]];
+    if (shared === undefined || length === undefined) return false;
+    if ((shared & PLACE_MASK) >= origins.length) return false;
+    if (shared >>> PLACE_BITS >= versions.length) return false;
+    at += rowWords(length);
   }
   return at === rows.length;
 }
 
-/** The check-ins in a pack, in their order: all, or those whose kind `isWanted`, asked for each in turn. */
+/** The check-ins in a pack, in their order: all, or those whose origin `isWanted`, asked for each in turn. */
 export function unpackCheckIns(
-  { kinds, count, rows, labels }: PackedRows & Pick<CheckInPack, 'labels'>,
-  isWanted: (kind: CheckInKind) => boolean = () => true,
+  { origins, versions, count, rows, labels }: PackedRows & Pick<CheckInPack, 'labels'>,
+  isWanted: (origin: CheckInOrigin) => boolean = () => true,
 ): CheckIn[] {
   const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
   const checkIns: CheckIn[] = [];
   for (let place = 0, at = 0; place < count; place++) {
-    const head = rows[at] as number;
-    const { kind } = kinds[head & 0xffff] as SharedKind;
+    const shared = rows[at + SHARED_AT] as number;
+    const length = rows[at + LENGTH_AT] as number;
+    const { value: origin } = origins[shared & PLACE_MASK] as SharedPart<CheckInOrigin>;
     const from = at;
-    at += rowWords(head);
-    if (!isWanted(kind)) continue;
+    at += rowWords(length);
+    if (!isWanted(origin)) continue;
     const idAt = (from + HEAD_WORDS) * BYTES_PER_WORD;
     checkIns.push({
-      appId: kind.appId,
-      deviceId: bytes.toString('utf8', idAt, idAt + (head >>> 16)),
-      channel: kind.channel,
-      version: kind.version,
-      platform: kind.platform,
-      arch: kind.arch,
-      source: kind.source,
-      at: ((rows[from + 1] as number) >>> 0) + (rows[from + 2] as number) * WORD_VALUES,
+      appId: origin.appId,
+      deviceId: bytes.toString('utf8', idAt, idAt + (length >>> HIGH_TIME_BITS)),
+      channel: origin.channel,
+      version: versions[shared >>> PLACE_BITS]?.value,
+      platform: origin.platform,
+      arch: origin.arch,
+      source: origin.source,
+      at: ((rows[from + TIME_AT] as number) >>> 0) + (length & HIGH_TIME_MASK) * WORD_VALUES,
       labels: labels.get(place),
-      offeredReleaseId: kind.offeredReleaseId,
+      offeredReleaseId: origin.offeredReleaseId,
     });
   }
   return checkIns;
 }
 
-/** Of a row with this first word. */
-function rowWords(head: number): number {
-  return HEAD_WORDS + (((head >>> 16) + BYTES_PER_WORD - 1) >> 2);
+/** Of a row with this word of lengths. */
+function rowWords(length: number): number {
+  return HEAD_WORDS + (((length >>> HIGH_TIME_BITS) + BYTES_PER_WORD - 1) >> 2);
 }
 
 function newRows(): Int32Array {

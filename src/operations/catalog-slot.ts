@@ -3,7 +3,7 @@
 // subject that is never asked again must not keep an old one alive.
 
 import type { Catalog } from '../domain/catalog.ts';
-import { type CheckInKind, SharedKind } from '../domain/check-in-pack.ts';
+import { type CheckInKind, SharedKind } from '../domain/check-in-kind.ts';
 import {
   type Decision,
   type Device,

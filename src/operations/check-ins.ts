@@ -4,7 +4,8 @@
 // Batches are closed as they fill and never looked into again. Devices are not merged here: a device asks
 // far too seldom to be in one turn twice, and whoever records the batches merges them anyway.
 
-import { type CheckInPack, CheckInPacker, type SharedKind } from '../domain/check-in-pack.ts';
+import type { SharedKind } from '../domain/check-in-kind.ts';
+import { type CheckInPack, CheckInPacker } from '../domain/check-in-pack.ts';
 import type { Labels } from '../domain/targeting.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -30,7 +31,11 @@ export class CheckIns {
   private backlog: CheckInPack[] = [];
   /** Check-ins in the backlog, those under way included. */
   private backlogSize = 0;
+  private intervalMs = 0;
+  /** Until the next turn; undefined when there is none. */
   private timer: NodeJS.Timeout | undefined;
+  /** Whether the engine did not take all in the last turn: then it is left alone until the next. */
+  private isRefused = false;
   private sending: Promise<boolean> | undefined;
 
   constructor(queue: CheckInQueue, live: Pick<LiveFeed, 'notePacked'>, metrics: Metrics, log: Log) {
@@ -47,7 +52,7 @@ export class CheckIns {
       return;
     }
     this.packer.add(kind, deviceId, at, labels);
-    if (this.packer.size === BATCH_SIZE_MAX) this.closeBatch();
+    if (this.packer.size === BATCH_SIZE_MAX) this.closeFull();
   }
 
   /** How many are held here. */
@@ -55,20 +60,13 @@ export class CheckIns {
     return this.packer.size + this.backlogSize;
   }
 
-  /**
-   * Sends what is held every `intervalMs`, until `stop`. Not each batch as it fills: answers that come one by
-   * one cost the process a twentieth of its rate.
-   */
+  /** Sends batches as they fill, and what is held at least every `intervalMs`, until `stop`. */
   start(intervalMs: number): void {
-    const turn = async (): Promise<void> => {
-      const isSent = await this.send();
-      if (this.timer === undefined) return;
-      this.timer = setTimeout(() => void turn(), isSent ? intervalMs : RETRY_MS);
-    };
-    this.timer = setTimeout(() => void turn(), intervalMs);
+    this.intervalMs = intervalMs;
+    this.wait(intervalMs);
   }
 
-  /** Stops the turns and sends what is held, once. */
+  /** Stops that and sends what is held, once. */
   async stop(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -78,14 +76,32 @@ export class CheckIns {
 
   /** One turn: true when everything held at its begin was accepted. Never rejects. */
   send(): Promise<boolean> {
-    this.sending ??= this.sendBacklog().finally(() => {
+    if (this.sending === undefined) this.closeBatch();
+    return this.sendClosed();
+  }
+
+  /** A full batch is on its way at once, but not before the answer to the check that filled it. */
+  private closeFull(): void {
+    this.closeBatch();
+    if (this.timer !== undefined && !this.isRefused) setImmediate(() => void this.sendClosed());
+  }
+
+  private sendClosed(): Promise<boolean> {
+    this.sending ??= this.sendBacklog().then((isSent) => {
       this.sending = undefined;
+      this.isRefused = !isSent;
+      if (this.timer !== undefined) this.wait(isSent ? this.intervalMs : RETRY_MS);
+      return isSent;
     });
     return this.sending;
   }
 
+  private wait(ms: number): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.send(), ms);
+  }
+
   private async sendBacklog(): Promise<boolean> {
-    this.closeBatch();
     let waiting = this.backlog;
     this.backlog = [];
     while (waiting.length > 0) {

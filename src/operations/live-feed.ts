@@ -2,7 +2,8 @@
 // whoever watches an app hears the sum over all nodes.
 
 import type { CheckIn } from '../domain/check-in.ts';
-import { type CheckInKind, type CheckInPack, unpackCheckIns } from '../domain/check-in-pack.ts';
+import type { CheckInOrigin } from '../domain/check-in-kind.ts';
+import { type CheckInPack, unpackCheckIns } from '../domain/check-in-pack.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Activity, ActivityFeed, ActivitySample } from '../ports/activity-feed.ts';
@@ -89,7 +90,7 @@ export class LiveFeed {
   /** Reads no more of a batch than its apps' samples have room for. */
   private sample(batch: CheckInPack): void {
     const room = new Map<string, number>();
-    const isWanted = ({ appId }: CheckInKind): boolean => {
+    const isWanted = ({ appId }: CheckInOrigin): boolean => {
       const left = room.get(appId) ?? this.roomOf(appId);
       room.set(appId, left - 1);
       return left > 0;

@@ -3,11 +3,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CheckIn } from '../../src/domain/check-in.ts';
+import { SharedKind } from '../../src/domain/check-in-kind.ts';
 import {
   areRowsWhole,
   type CheckInPack,
   CheckInPacker,
-  SharedKind,
   unpackCheckIns,
 } from '../../src/domain/check-in-pack.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
@@ -103,9 +103,11 @@ describe('rows from somewhere else are not whole', () => {
     ['with a row less than counted', { ...pack, count: 3 }],
     ['with a row more than counted', { ...pack, count: 1 }],
     ['without their end', { ...pack, rows: pack.rows.slice(0, -1) }],
-    ['with a kind that is not there', changed(0, 1 | (1 << 16))],
-    ['with an id that ends behind them', changed(4, 0 | (9 << 16))],
-    ['without any kind', { ...pack, kinds: [] }],
+    ['with an origin that is not there', changed(0, 1)],
+    ['with a version that is not there', changed(0, 1 << 16)],
+    ['with an id that ends behind them', changed(6, 9 << 21)],
+    ['without any origin', { ...pack, origins: [] }],
+    ['without any version', { ...pack, versions: [] }],
   ])('%s', (_, broken) => {
     expect(areRowsWhole(broken)).toBe(false);
   });

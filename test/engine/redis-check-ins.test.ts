@@ -244,16 +244,10 @@ describe.skipIf(!hasCluster)('when a Redis Cluster fails', () => {
 
 /** Every way in which a payload can be less than one that was packed. */
 function malformedPayloads(): (string | Buffer)[] {
-  const rest = ['app_1', 'stable', 'linux', '', 'pull', null];
+  const origin = ['app_1', 'stable', 'linux', '', 'pull', null];
   const { rows } = packCheckIns([checkInOf('device')]);
   const row = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
-  const [kinds, labels] = [
-    JSON.stringify([
-      [0, rest],
-      [0, '1.0.0'],
-    ]),
-    '[]',
-  ];
+  const [kinds, labels] = [JSON.stringify([[origin], ['1.0.0']]), '[]'];
   const whole = payloadOf({ kinds, labels, count: 1, rows: row });
   return [
     ...['', '{', '[', 'x'.repeat(11), 'x'.repeat(12), '[1790000000000,[],[],[]]'],
@@ -263,7 +257,7 @@ function malformedPayloads(): (string | Buffer)[] {
     ...[row.subarray(4), row.subarray(0, -4), row.subarray(1), Buffer.alloc(0)].map((broken) =>
       payloadOf({ kinds, labels, count: 1, rows: broken }),
     ),
-    ...brokenKinds(rest).map((broken) => {
+    ...brokenKinds(origin).map((broken) => {
       return payloadOf({ kinds: JSON.stringify(broken), labels, count: 1, rows: row });
     }),
     ...['', '{', '{}', 'null', '[0]', '[0,{}]', '["0",[]]', '[0,[["key"]]]', '[0,[["key",7]]]'].map(
@@ -272,23 +266,16 @@ function malformedPayloads(): (string | Buffer)[] {
   ];
 }
 
-function brokenKinds(rest: readonly unknown[]): unknown[] {
-  const rests = [
-    ...[{}, null, 7, 'rest', rest.slice(0, 3), [...rest.slice(0, 4), 'pulled', null]],
-    ...[...rest.keys()].map((index) => rest.map((field, at) => (at === index ? 7 : field))),
+function brokenKinds(origin: readonly unknown[]): unknown[] {
+  const origins = [
+    ...[{}, null, 7, 'origin', origin.slice(0, 3), [...origin.slice(0, 4), 'pulled', null]],
+    ...[...origin.keys()].map((index) => origin.map((field, at) => (at === index ? 7 : field))),
   ];
-  const pairs = [{}, null, 7, 'pair', [], [0], [1, '1.0.0'], ['0', '1.0.0'], [0, 7], [-1, '1.0.0']];
   return [
-    ...[{}, null, 7, 'kind', [], [null], [[0, rest]], [[], [0, '1.0.0']], [[0], [0, '1.0.0']]],
-    ...rests.map((broken) => [
-      [0, broken],
-      [0, '1.0.0'],
-    ]),
-    ...rests.map((broken) => [
-      [0, rest, 1, broken],
-      [0, '1.0.0'],
-    ]),
-    ...pairs.map((broken) => [[0, rest], broken]),
+    ...[{}, null, 7, 'kind', [], [null], [[origin]], [[], ['1.0.0']], [[origin], []]],
+    ...[{}, null, 7, '1.0.0', [7], [{}], ['1.0.0', 7]].map((versions) => [[origin], versions]),
+    ...origins.map((broken) => [[broken], ['1.0.0']]),
+    ...origins.map((broken) => [[origin, broken], ['1.0.0']]),
   ];
 }
 

@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { CheckInDrain } from '../../src/background/check-in-drain.ts';
 import type { CheckIn } from '../../src/domain/check-in.ts';
-import { SharedKind } from '../../src/domain/check-in-pack.ts';
+import { SharedKind } from '../../src/domain/check-in-kind.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';

@@ -3,7 +3,8 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { CheckIn } from '../../src/domain/check-in.ts';
-import { type CheckInPack, SharedKind, unpackCheckIns } from '../../src/domain/check-in-pack.ts';
+import { SharedKind } from '../../src/domain/check-in-kind.ts';
+import { type CheckInPack, unpackCheckIns } from '../../src/domain/check-in-pack.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { CheckIns } from '../../src/operations/check-ins.ts';

@@ -1,7 +1,8 @@
 // Check-ins as the pack that a node would make of them.
 
 import type { CheckIn } from '../../src/domain/check-in.ts';
-import { type CheckInPack, CheckInPacker, SharedKind } from '../../src/domain/check-in-pack.ts';
+import { SharedKind } from '../../src/domain/check-in-kind.ts';
+import { type CheckInPack, CheckInPacker } from '../../src/domain/check-in-pack.ts';
 
 /** Packs check-ins, in their order. */
 export function packCheckIns(checkIns: readonly CheckIn[]): CheckInPack {

@@ -38,7 +38,7 @@ export const keys = {
    * cluster is far from busy with it, and several streams would have no order among them. The number
    * is that of the packing: a node never takes what only a newer one can read.
    */
-  checkIns: 'sluice:check-ins:3',
+  checkIns: 'sluice:check-ins:4',
 
   /** Pub/sub channel, not a key: JSON announcements of all apps. */
   announcements: 'sluice:announcements',
