@@ -27,7 +27,8 @@ export type Pace = {
   readonly retries: number;
   readonly seconds: number;
   readonly warmupSeconds: number;
-  readonly pacedSeconds: number;
+  /** In the open loop: more of them, since a percentile is at the mercy of the worst milliseconds. */
+  readonly pacedRounds: number;
   readonly probes: number;
 };
 
@@ -64,6 +65,9 @@ export type PacedReport = {
   readonly rate: number;
   readonly service: Percentiles;
   readonly floor: Percentiles;
+  /** Service by floor: the medians of the turns' own. */
+  readonly p50Ratio: number;
+  readonly p90Ratio: number;
   /** The serving process's longest garbage collection meanwhile. */
   readonly gcMaxMs: number;
   readonly errors: Readonly<Record<string, number>>;
@@ -187,15 +191,17 @@ async function measurePaced(
   const begin = Date.now();
   const paced = sides.map((side) => ({
     ...side,
-    load: { ...side.load, rate: Math.round(rate), seconds: pace.pacedSeconds },
+    load: { ...side.load, rate: Math.round(rate) },
   }));
-  const options = { wanted: pace.rounds, retries: 1, patience };
+  const options = { wanted: pace.pacedRounds, retries: pace.retries, patience };
   const [bare, served] = await alternate(generator, paced, options);
   if (bare === undefined || served === undefined) throw new Error('a side was not measured');
   return {
     rate: Math.round(rate),
     service: percentilesOf(served),
     floor: percentilesOf(bare),
+    p50Ratio: ratioOf(served, bare, ({ latency }) => latency.percentileUs(PERCENTILES.p50Us)),
+    p90Ratio: ratioOf(served, bare, ({ latency }) => latency.percentileUs(PERCENTILES.p90Us)),
     gcMaxMs: service.gc.longestSince(service.pid, begin),
     errors: served.errors,
   };

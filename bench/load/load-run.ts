@@ -45,12 +45,14 @@ export type LoadResult = {
   readonly cpu: { readonly begin: CpuSample; readonly end: CpuSample };
 };
 
-/** The error of requests that were due in the open loop while all connections waited for answers. */
+/** The error of requests that were due in the open loop and could not be sent, since no answer came. */
 export const NOT_SENT = 'not sent in time';
 
 const TIMEOUT_MS = 10_000;
 const LOOK_MS = 100;
 const SETTLE_SECONDS = 0.1;
+/** What is still to be sent at the end of the open loop has this long: late, but not forgotten. */
+const LATE_MS_MAX = 1000;
 /** A slow begin, such as many connections at once, is no error of the measured time. */
 const CONNECT_TIMEOUT_MS = 5000;
 
@@ -120,7 +122,7 @@ export async function runLoad(
   }
   await forSeconds(run, options.seconds - (performance.now() - begin.at) / 1000);
   // First of all: what falls due while the accounts are read was never to be sent.
-  const unsent = pacer?.stop() ?? 0;
+  const unsent = (await pacer?.finish()) ?? 0;
   const end = sampleCpu(options.watchedRoot);
   if (unsent > 0) run.fail(NOT_SENT, unsent);
   run.isStopped = true;
@@ -190,16 +192,18 @@ function createReadyQueue(connections: number): ReadyQueue {
 
 /**
  * Sends what is due, at every turn of the event loop: a timer would be late by up to a millisecond.
- * `stop` answers how many requests were due and could not be sent.
+ * `finish` sends what was due by then and answers how many requests could not be sent.
  */
 function startPacing(ready: ReadyQueue, rate: number) {
   const begin = performance.now();
   const gapMs = 1000 / rate;
+  const dueNow = () => Math.floor((performance.now() - begin) / gapMs);
+  let dueMax = Number.POSITIVE_INFINITY;
   let paced = 0;
   let isOn = true;
   const turn = (): void => {
     if (!isOn) return;
-    const due = Math.floor((performance.now() - begin) / gapMs);
+    const due = Math.min(dueNow(), dueMax);
     while (paced < due) {
       const connection = ready.shift();
       if (connection === undefined) break;
@@ -210,9 +214,14 @@ function startPacing(ready: ReadyQueue, rate: number) {
   };
   turn();
   return {
-    stop(): number {
+    async finish(): Promise<number> {
+      dueMax = dueNow();
+      const deadline = performance.now() + LATE_MS_MAX;
+      while (paced < dueMax && performance.now() < deadline) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
       isOn = false;
-      return Math.max(0, Math.floor((performance.now() - begin) / gapMs) - paced);
+      return Math.max(0, dueMax - paced);
     },
   };
 }
