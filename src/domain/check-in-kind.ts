@@ -3,6 +3,7 @@
 // comes in a handful of combinations.
 
 import type { CheckIn } from './check-in.ts';
+import { tagText } from './tag-text.ts';
 
 /** All that a check-in says besides who made it, when, and with which labels. */
 export type CheckInKind = CheckInOrigin & Pick<CheckIn, 'version'>;
@@ -39,16 +40,19 @@ export class SharedKind {
   }
 }
 
-/** Versions come from strangers: with this many, all are forgotten. A kind keeps what it has. */
-const VERSIONS_MAX = 2048;
-const versions = new Map<string | undefined, SharedPart<string | undefined>>();
+/**
+ * A place for each of so many hashes, a power of two, where the version that came last is kept. Versions come
+ * from strangers: a flood of them costs no more than this, and who has a part keeps it.
+ */
+const VERSION_PLACES = 2 ** 11;
+const versions: (SharedPart<string | undefined> | undefined)[] = new Array(VERSION_PLACES);
 
 function sharedVersion(version: string | undefined): SharedPart<string | undefined> {
-  const known = versions.get(version);
-  if (known !== undefined) return known;
-  if (versions.size >= VERSIONS_MAX) versions.clear();
+  const place = tagText(version ?? '') & (VERSION_PLACES - 1);
+  const known = versions[place];
+  if (known !== undefined && known.value === version) return known;
   const part = new SharedPart(version);
-  versions.set(version, part);
+  versions[place] = part;
   return part;
 }
 
