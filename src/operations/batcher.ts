@@ -1,5 +1,7 @@
 // Turns many single questions into few batched ones: what is asked in the same turn of the event loop goes
-// out together, so that a round trip is shared by all who wait for it.
+// out together, so that a round trip is shared by all who wait for it. While enough batches are under way,
+// whatever is asked gathers for the next one: the slower the answers, the larger the batches, so that a busy
+// store is asked less often instead of more.
 
 import { Unavailable } from '../ports/unavailable.ts';
 
@@ -13,6 +15,8 @@ export type BatcherOptions<Item, Answer> = {
   /** Answers a batch, in its order; a rejection rejects every item of it. */
   readonly ask: (items: readonly Item[]) => Promise<readonly Answer[]>;
   readonly batchSizeMax: number;
+  /** Batches in flight. */
+  readonly batchesMax: number;
   /** Items waiting or in flight; one more is refused at once. */
   readonly pendingMax: number;
 };
@@ -21,6 +25,8 @@ export class Batcher<Item, Answer> {
   private readonly options: BatcherOptions<Item, Answer>;
   private waiting: Waiting<Item, Answer>[] = [];
   private pending = 0;
+  private inFlight = 0;
+  private isScheduled = false;
 
   constructor(options: BatcherOptions<Item, Answer>) {
     this.options = options;
@@ -33,20 +39,27 @@ export class Batcher<Item, Answer> {
     }
     this.pending += 1;
     return new Promise((resolve, reject) => {
-      if (this.waiting.length === 0) setImmediate(() => this.send());
       this.waiting.push({ item, resolve, reject });
+      this.schedule();
     });
   }
 
+  private schedule(): void {
+    if (this.isScheduled || this.inFlight >= this.options.batchesMax) return;
+    this.isScheduled = true;
+    setImmediate(() => this.send());
+  }
+
   private send(): void {
-    const all = this.waiting;
-    this.waiting = [];
-    for (let from = 0; from < all.length; from += this.options.batchSizeMax) {
-      void this.sendBatch(all.slice(from, from + this.options.batchSizeMax));
+    const { batchSizeMax, batchesMax } = this.options;
+    this.isScheduled = false;
+    while (this.waiting.length > 0 && this.inFlight < batchesMax) {
+      void this.sendBatch(this.waiting.splice(0, batchSizeMax));
     }
   }
 
   private async sendBatch(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
+    this.inFlight += 1;
     try {
       const answers = await this.options.ask(batch.map(({ item }) => item));
       for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Answer);
@@ -54,6 +67,8 @@ export class Batcher<Item, Answer> {
       for (const { reject } of batch) reject(error);
     } finally {
       this.pending -= batch.length;
+      this.inFlight -= 1;
+      if (this.waiting.length > 0) this.schedule();
     }
   }
 }

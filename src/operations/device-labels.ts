@@ -23,6 +23,8 @@ export type DeviceLabelsDependencies = {
 };
 
 const BATCH_SIZE_MAX = 500;
+/** Enough to keep a store busy; each has a connection of its own to PostgreSQL, which others need, too. */
+const BATCHES_MAX = 2;
 const PENDING_MAX = 20_000;
 /** Entries the engine could not be told of; beyond it they are left to run out there. */
 const UNTOLD_MAX = 10_000;
@@ -41,11 +43,13 @@ export class DeviceLabels {
     this.lookups = new Batcher({
       ask: (devices) => this.readMany(devices),
       batchSizeMax: BATCH_SIZE_MAX,
+      batchesMax: BATCHES_MAX,
       pendingMax: PENDING_MAX,
     });
     this.writes = new Batcher({
       ask: (checkIns) => this.writeMany(checkIns),
       batchSizeMax: BATCH_SIZE_MAX,
+      batchesMax: BATCHES_MAX,
       pendingMax: PENDING_MAX,
     });
   }

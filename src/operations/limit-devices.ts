@@ -33,6 +33,7 @@ const CAPACITY_DEFAULT = 2 ** 20;
 const BUSY_CAPACITY_DEFAULT = 2 ** 15;
 /** A script holds up the engine while it runs: this many devices take it about a millisecond. */
 const BATCH_SIZE_MAX = 100;
+const BATCHES_MAX = 16;
 const PENDING_MAX = 10_000;
 
 export class LimitDevices {
@@ -56,6 +57,7 @@ export class LimitDevices {
     this.settling = new Batcher({
       ask: (debts) => engine.settleDevices(debts),
       batchSizeMax: BATCH_SIZE_MAX,
+      batchesMax: BATCHES_MAX,
       pendingMax: PENDING_MAX,
     });
   }
