@@ -16,6 +16,7 @@ import { consoleData } from './console.ts';
 import { drain } from './drain.ts';
 import { limiter } from './limiter.ts';
 import { liveFeed } from './live-feed.ts';
+import { freeProcess } from './load/cpu-account.ts';
 import { peers } from './peers.ts';
 import { propagation } from './propagation.ts';
 import { type Benchmark, printTable, type Report } from './report.ts';
@@ -102,6 +103,8 @@ function refuse(reason: string): never {
 }
 
 async function reportOf(benchmark: Benchmark): Promise<Report> {
+  // Where the one before has put this process, all that this one starts would begin.
+  freeProcess(process.pid);
   const result = await benchmark.run({ isSmoke: values.smoke, scenario: values.scenario });
   return 'tables' in result ? result : { tables: [{ rows: result }] };
 }

@@ -8,7 +8,7 @@ import { freshDatabase } from '../../test/support/fresh-database.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../../test/support/node.ts';
 import { startPostgres } from '../../test/support/postgres-server.ts';
 import { startRedis } from '../../test/support/redis-server.ts';
-import { pinProcess, processTree, yieldProcess } from './cpu-account.ts';
+import { freeProcess, pinProcess, processTree, yieldProcess } from './cpu-account.ts';
 import { type GcPauses, keepGcPauses } from './gc-pauses.ts';
 import { placeStores, type Recording, watchRecording } from './recording.ts';
 
@@ -96,7 +96,7 @@ function serviceOf(node: ServingNode, surroundings: Surroundings): BenchService 
   const { pid } = node.process;
   const { isPlaced, endStores, ...shared } = surroundings;
   if (isPlaced) placeNode(pid);
-  else for (const each of processTree(pid)) pinProcess(each, `0-${cpus().length - 1}`);
+  else for (const each of processTree(pid)) freeProcess(each);
   return {
     ...shared,
     node,

@@ -81,6 +81,11 @@ export function pinProcess(pid: number, processors: string): boolean {
   return isRun('taskset', ['-a', '-c', '-p', processors, String(pid)]);
 }
 
+/** Lets a process run on every processor again. What it has started stays where it is. */
+export function freeProcess(pid: number): void {
+  pinProcess(pid, `0-${cpus().length - 1}`);
+}
+
 /**
  * Lets a process run only while nobody else wants the processor (SCHED_IDLE). A high nice value would not do:
  * its share is small, but whoever wakes up meanwhile may have to wait for milliseconds until it is used up.
