@@ -101,7 +101,7 @@ export function yieldSession(pid: number): void {
 
 /** Lets the session of a process go before those of others; all that is in it. */
 export function favourSession(pid: number): void {
-  weighSession(pid, -15);
+  weighSession(pid, -20);
 }
 
 /**

@@ -29,7 +29,7 @@ export type ServingNode = {
 };
 
 /** Those of `npm start`. */
-const FLAGS = ['--max-semi-space-size=32'];
+const FLAGS = ['--max-semi-space-size=32', '--no-memory-reducer'];
 
 /**
  * Starts a node and waits until it listens. Settings are environment variables; PORT is always free. It
