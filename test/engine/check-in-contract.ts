@@ -32,10 +32,28 @@ function acceptingRules(nodes: () => EnginesUnderTest): void {
 
   it('what its appender does to the batch afterwards does not change it', async () => {
     const { engine } = nodes();
-    const buffer = [checkInOf('a')];
-    await engine.appendCheckIns(packCheckIns(buffer));
-    buffer.length = 0;
+    const pack = packCheckIns([checkInOf('a')]);
+    await engine.appendCheckIns(pack);
+    pack.rows.fill(0);
     expect(devicesIn(await engine.takeCheckIns('taker', 1, 0, NEVER_MS))).toEqual(['a']);
+  });
+
+  it('of many batches under way at a time, small and large, each is what it was', async () => {
+    const { engine } = nodes();
+    for (const sizes of [
+      [1, 3000, 2, 40],
+      Array.from({ length: 20 }, (_, index) => index * 60 + 1),
+    ]) {
+      const batches = sizes.map((size, batch) =>
+        Array.from({ length: size }, (_, index) =>
+          checkInOf(`${batch} ${'x'.repeat(100)} ${index}`),
+        ),
+      );
+      await Promise.all(batches.map((batch) => engine.appendCheckIns(packCheckIns(batch))));
+      const taken = await engine.takeCheckIns('taker', sizes.length, 0, NEVER_MS);
+      expect(taken.map(({ checkIns }) => checkIns)).toEqual(batches);
+      await engine.acknowledgeCheckIns(idsOf(taken));
+    }
   });
 
   it('a batch that was appended again, because its fate was unknown, does no harm', async () => {

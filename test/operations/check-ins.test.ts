@@ -66,6 +66,11 @@ function add(checkIns: CheckIns, { deviceId, at, labels, ...kind }: CheckIn): vo
   checkIns.add(new SharedKind(kind), deviceId, at, labels);
 }
 
+/** Until what was put off by `setImmediate` is done. */
+function turnOfLoop(): Promise<void> {
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+}
+
 function away(): Unavailable {
   return new Unavailable('engine', 'connection refused');
 }
@@ -270,6 +275,45 @@ describe('turns', () => {
     fill(1, 2);
     await vi.advanceTimersByTimeAsync(INTERVAL_MS);
     expect(queue.devices).toEqual(['0', '1']);
+    await checkIns.stop();
+  });
+
+  it('do not keep a full batch waiting, and come at their interval from then', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { queue, checkIns, fill } = setUp();
+    queue.gate = Promise.resolve();
+    checkIns.start(INTERVAL_MS);
+    await vi.advanceTimersByTimeAsync(INTERVAL_MS - 1);
+    fill(0, BATCH_SIZE_MAX + 1);
+    // Not within the request that filled it.
+    expect(queue.asked.length).toBe(0);
+    await turnOfLoop();
+    expect(queue.asked.map(({ length }) => length)).toEqual([BATCH_SIZE_MAX]);
+    await vi.advanceTimersByTimeAsync(INTERVAL_MS - 1);
+    expect(queue.asked.length).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(queue.devices).toEqual(numbers(0, BATCH_SIZE_MAX + 1));
+    await checkIns.stop();
+  });
+
+  it('leave a full batch waiting while the engine refuses', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { queue, checkIns, fill } = setUp();
+    queue.gate = Promise.resolve();
+    queue.answer = away;
+    checkIns.start(INTERVAL_MS);
+    fill(0, 1);
+    await vi.advanceTimersByTimeAsync(INTERVAL_MS);
+    expect(queue.asked.length).toBe(1);
+    fill(1, BATCH_SIZE_MAX + 1);
+    await turnOfLoop();
+    expect(queue.asked.length).toBe(1);
+    queue.answer = () => 'accepted';
+    await vi.advanceTimersByTimeAsync(RETRY_MS);
+    expect(queue.devices).toEqual(numbers(0, BATCH_SIZE_MAX + 1));
+    fill(BATCH_SIZE_MAX + 1, 2 * BATCH_SIZE_MAX + 1);
+    await turnOfLoop();
+    expect(queue.devices).toEqual(numbers(0, 2 * BATCH_SIZE_MAX + 1));
     await checkIns.stop();
   });
 

@@ -6,7 +6,7 @@ import { Command } from 'ioredis';
 
 /** Room for all of a command but its large argument; a script's text is longer and is sent rarely. */
 const HEAD_ROOM = 256;
-const LENGTH_AT_FIRST = 131_072;
+const LENGTH_AT_FIRST = 4096;
 const END = '\r\n';
 /** How the protocol writes an argument of no length. */
 const EMPTY_ARGUMENT = '$0\r\n\r\n';
