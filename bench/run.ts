@@ -8,6 +8,7 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { quickenStrings } from '../src/engine/redis/quicken-strings.ts';
+import { useOwnSessions } from '../test/support/server-process.ts';
 import { catalog } from './catalog.ts';
 import { loadTarget } from './check/load-target.ts';
 import { readTargetSettings } from './check/target-settings.ts';
@@ -25,6 +26,7 @@ import { wave } from './wave.ts';
 
 // This process has loaded ioredis as well, and some measure in it what the service does.
 quickenStrings();
+useOwnSessions();
 
 const BENCHMARKS: readonly Benchmark[] = [
   check,
