@@ -123,6 +123,7 @@ function sidesOf(
     question,
     connections: CONNECTIONS,
     pipelining: 1,
+    isAwake: true,
     seconds: pace.seconds,
     warmupSeconds: pace.warmupSeconds,
   };
@@ -169,6 +170,8 @@ async function meetAll(
 ): Promise<void> {
   const load = {
     ...side.load,
+    // PostgreSQL needs the processor, too.
+    isAwake: false,
     connections: MEETING_CONNECTIONS,
     seconds: MEETING_SECONDS_MAX,
     warmupSeconds: 0,

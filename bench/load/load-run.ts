@@ -25,6 +25,8 @@ export type LoadOptions = {
   readonly requestsMax?: number;
   /** Requests a second, open loop; absent: closed loop. */
   readonly rate?: number;
+  /** Whether the closed loop never sleeps, as the open loop never does: it takes a whole processor. */
+  readonly isAwake?: boolean;
   /** Requests that other runs made before. */
   readonly skip?: number;
   /** The process whose tree's CPU times are read at begin and end of the measured time. */
@@ -42,6 +44,8 @@ export type LoadResult = {
   /** What went wrong, by kind. */
   readonly errors: Readonly<Record<string, number>>;
   readonly latency: readonly number[];
+  /** Of a generator that never slept: how much of the measured time it had something to do. */
+  readonly busyMs?: number;
   readonly cpu: { readonly begin: CpuSample; readonly end: CpuSample };
 };
 
@@ -71,6 +75,7 @@ export class LoadRun {
   isStopped = false;
   sent = 0;
   responses = 0;
+  busyMs = 0;
 
   constructor(options: LoadOptions) {
     this.options = options;
@@ -94,6 +99,7 @@ export class LoadRun {
     this.latency.clear();
     this.statuses.fill(0);
     this.responses = 0;
+    this.busyMs = 0;
   }
 }
 
@@ -108,6 +114,7 @@ export async function runLoad(
   const connections = await openAll(run, ready);
   const pacer = ready === undefined ? undefined : startPacing(ready, options.rate ?? 0);
   if (pacer === undefined) for (const connection of connections) connection.sendNext();
+  if (isKeptAwake(options)) stayAwake(run);
   const watchdog = setInterval(() => {
     const now = performance.now();
     for (const connection of connections) connection.endIfSilent(now, TIMEOUT_MS);
@@ -143,6 +150,7 @@ function resultOf(run: LoadRun, begin: CpuSample, end: CpuSample): LoadResult {
     statuses,
     errors: Object.fromEntries(run.errors),
     latency: [...run.latency.counts],
+    ...(isKeptAwake(run.options) ? { busyMs: run.busyMs } : {}),
     cpu: { begin, end },
   };
 }
@@ -169,6 +177,29 @@ async function openAll(run: LoadRun, ready: ReadyQueue | undefined): Promise<Loa
   const timeout = new Promise((resolve) => setTimeout(resolve, CONNECT_TIMEOUT_MS).unref());
   await Promise.race([Promise.all(all.map((connection) => connection.open())), timeout]);
   return all;
+}
+
+function isKeptAwake({ isAwake, rate }: LoadOptions): boolean {
+  return isAwake === true && rate === undefined;
+}
+
+/**
+ * Keeps the event loop turning until the run stops. A generator that sleeps is woken by the server's answer,
+ * and in the server's time: the slower a server, the more often it would pay for that. Counts the time of
+ * turns in which something was sent, since the processor's own account says that all of them worked.
+ */
+function stayAwake(run: LoadRun): void {
+  let { sent } = run;
+  let at = performance.now();
+  const turn = (): void => {
+    if (run.isStopped) return;
+    const now = performance.now();
+    if (run.sent !== sent) run.busyMs += now - at;
+    sent = run.sent;
+    at = now;
+    setImmediate(turn);
+  };
+  turn();
 }
 
 /** A ring of the connections that wait for work: first come, first served, so that all take part. */

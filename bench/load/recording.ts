@@ -12,8 +12,7 @@ import {
 } from './cpu-account.ts';
 
 export type Recording = {
-  /** Whether no check-in waits in any of these Redis servers; if so, the stores are in their
-   * places from here on. */
+  /** Whether no check-in waits in any of these Redis servers; if so, `placeStores` has been called. */
   isDone(): Promise<boolean>;
   close(): void;
 };

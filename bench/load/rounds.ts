@@ -28,6 +28,7 @@ export type Round = {
   /** Of the server's own processor time, in microseconds. */
   readonly cpuUs: number;
   readonly backgroundUs: number;
+  /** Of the generator's work, likewise. */
   readonly generatorUs: number;
   readonly generatorShare: number;
   readonly latency: LatencyHistogram;
@@ -139,21 +140,22 @@ function judge(generator: Generator, side: Side, result: LoadResult): Round {
   const used = (pids: readonly number[]) => usedMs(begin, end, pids);
   const others = Object.keys(end.processesMs)
     .map(Number)
-    .filter((pid) => !side.serverPids.includes(pid));
+    .filter((pid) => !side.serverPids.includes(pid) && pid !== generator.pid);
+  const generatorMs = result.busyMs ?? used([generator.pid]);
   const shares = {
     server: used(side.serverPids) / wallMs,
-    generatorSide: used(others) / wallMs,
+    generatorSide: (used(others) + generatorMs) / wallMs,
     foreign: foreignMs(begin, end) / wallMs,
   };
-  const perResponseUs = (pids: readonly number[]) => (used(pids) * 1000) / result.responses;
+  const perResponseUs = (ms: number) => (ms * 1000) / result.responses;
   return {
     verdict: side.load.rate === undefined ? judgeRound(shares) : judgePacedRound(shares),
     shares,
     rps: result.responses / result.seconds,
-    cpuUs: perResponseUs(side.serverPids),
-    backgroundUs: perResponseUs(side.backgroundPids),
-    generatorUs: perResponseUs([generator.pid]),
-    generatorShare: used([generator.pid]) / wallMs,
+    cpuUs: perResponseUs(used(side.serverPids)),
+    backgroundUs: perResponseUs(used(side.backgroundPids)),
+    generatorUs: perResponseUs(generatorMs),
+    generatorShare: generatorMs / wallMs,
     latency: new LatencyHistogram(result.latency),
     errors: errorsOf(result, side.expected),
     responses: result.responses,

@@ -33,6 +33,7 @@ const CAPACITY_DEFAULT = 2 ** 20;
 const BUSY_CAPACITY_DEFAULT = 2 ** 15;
 /** A script holds up the engine while it runs: this many devices take it about a millisecond. */
 const BATCH_SIZE_MAX = 100;
+/** Under way at once; whatever else is asked of the engine stands behind them. */
 const BATCHES_MAX = 16;
 const PENDING_MAX = 10_000;
 

@@ -41,6 +41,18 @@ describe('a load run', () => {
     expect(asked - result.responses).toBeLessThanOrEqual(4);
   });
 
+  it('tells of a generator that never sleeps how long it had something to do', async () => {
+    const options = await serve((_, response) => {
+      setTimeout(() => response.end('hello'), 50);
+    });
+    const result = await runLoad({ ...options, isAwake: true });
+    expect(result.responses).toBeGreaterThan(0);
+    expect(result.busyMs).toBeGreaterThan(0);
+    // Four answers every 50 ms: it waited nearly all the time.
+    expect(result.busyMs).toBeLessThan(0.7 * result.seconds * 1000);
+    expect(await runLoad(options)).not.toHaveProperty('busyMs');
+  });
+
   it('keeps a fixed rate in the open loop', async () => {
     const options = await serve((_, response) => response.end('hello'));
     const result = await runLoad({ ...options, rate: 200, seconds: 1 });

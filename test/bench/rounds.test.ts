@@ -11,7 +11,12 @@ const GENERATOR = 1;
 const SERVERS = { floor: 2, service: 3 } as const;
 const IMPATIENT = { leftMs: 0, perRoundMs: 0, inVain: 0, isDone: () => Promise.resolve(true) };
 
-type Shape = { readonly rps: number; readonly server?: number; readonly foreign?: number };
+type Shape = {
+  readonly rps: number;
+  readonly server?: number;
+  readonly foreign?: number;
+  readonly busyMs?: number;
+};
 
 function side(name: keyof typeof SERVERS): Side {
   const load: LoadOptions = {
@@ -43,7 +48,7 @@ function generatorWith(shapes: Record<number, readonly Shape[]>) {
 }
 
 function resultOf(shape: Shape | undefined, serverPid: number): LoadResult {
-  const { rps = 0, server = 0.99, foreign = 0 } = shape ?? {};
+  const { rps = 0, server = 0.99, foreign = 0, busyMs } = shape ?? {};
   const sample = (at: number, used: number, own: number, others: number): CpuSample => ({
     at,
     machineMs: used + own + others,
@@ -59,6 +64,7 @@ function resultOf(shape: Shape | undefined, serverPid: number): LoadResult {
     statuses: { 200: rps },
     errors: {},
     latency: [...latency.counts],
+    ...(busyMs === undefined ? {} : { busyMs }),
     cpu: { begin: sample(0, 0, 0, 0), end: sample(1000, server * 1000, 500, foreign * 1000) },
   };
 }
@@ -100,6 +106,18 @@ describe('alternated rounds', () => {
     const [, service] = await alternate(generator, sides, options);
     expect(runs.map(({ port }) => port)).toEqual([2, 3, 2, 3, 2, 3]);
     expect(service).toMatchObject({ rps: 80, rejected: 2 });
+  });
+
+  it('take a generator that never slept for as busy as it was', async () => {
+    const { generator } = generatorWith({
+      [SERVERS.floor]: [{ rps: 100, server: 0.8, busyMs: 950 }],
+      [SERVERS.service]: [{ rps: 100, server: 0.8, busyMs: 600 }],
+    });
+    const options = { wanted: 1, retries: 0, patience: IMPATIENT };
+    const [bound] = await alternate(generator, [side('floor')], options);
+    expect(bound).toMatchObject({ isGeneratorBound: true, generatorShare: 0.95, rejected: 0 });
+    const [disturbed] = await alternate(generator, [side('service')], options);
+    expect(disturbed).toMatchObject({ isDisturbed: true, generatorUs: 6000 });
   });
 
   it('give up within bounds, and say that every round was disturbed', async () => {

@@ -100,6 +100,33 @@ describe('grammar: optional leading v or V, one to four numeric parts, -prerelea
     expect(parseVersion(text)).toBeUndefined();
   });
 
+  it('means the same with and without a leading v, which only the grammar reads', () => {
+    const plain = fc
+      .array(anyDigits, { minLength: 1, maxLength: 4 })
+      .map((parts) => parts.join('.'));
+    fc.assert(
+      fc.property(fc.oneof(plain, anyVersionText), (text) => {
+        if (/^v/i.test(text) || text.length === LIMIT.versionLengthMax) return;
+        expect(parseVersion(text)).toEqual(parseVersion(`v${text}`));
+      }),
+      RUNS,
+    );
+    for (const text of [
+      '',
+      '.',
+      '1.',
+      '1..2',
+      '.1.2',
+      '1.2.',
+      '1.2.3.',
+      '1.2.3.4.5',
+      '0.0.0',
+      '00.1.2',
+    ]) {
+      expect(parseVersion(text)).toEqual(parseVersion(`v${text}`));
+    }
+  });
+
   it('takes at most 64 characters', () => {
     const longest = `1.0.0-${'a'.repeat(LIMIT.versionLengthMax - 6)}`;
     expect(longest).toHaveLength(64);

@@ -44,3 +44,11 @@ it('what is asked for now and then stays, however many others come', () => {
     if (index % 40 === 0) expect(map.get('a')).toBe(1);
   }
 });
+
+it('keeps no key of more than 256 characters, however often it comes', () => {
+  const map = new RecentMap<number>(100);
+  show(map, 'k'.repeat(256), 1);
+  show(map, 'k'.repeat(257), 2);
+  expect(map.get('k'.repeat(256))).toBe(1);
+  expect(map.get('k'.repeat(257))).toBeUndefined();
+});

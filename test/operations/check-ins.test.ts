@@ -256,11 +256,17 @@ describe('the bound', () => {
 });
 
 describe('turns', () => {
-  it('come at their interval; after a refusal, at that of a retry', async () => {
+  /** Their timers are faked; the engine answers at once. */
+  function startTurns() {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { queue, checkIns, fill } = setUp();
-    queue.gate = Promise.resolve();
-    checkIns.start(INTERVAL_MS);
+    const all = setUp();
+    all.queue.gate = Promise.resolve();
+    all.checkIns.start(INTERVAL_MS);
+    return all;
+  }
+
+  it('come at their interval; after a refusal, at that of a retry', async () => {
+    const { queue, checkIns, fill } = startTurns();
     fill(0, 1);
     await vi.advanceTimersByTimeAsync(INTERVAL_MS - 1);
     expect(queue.asked.length).toBe(0);
@@ -279,10 +285,7 @@ describe('turns', () => {
   });
 
   it('do not keep a full batch waiting, and come at their interval from then', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { queue, checkIns, fill } = setUp();
-    queue.gate = Promise.resolve();
-    checkIns.start(INTERVAL_MS);
+    const { queue, checkIns, fill } = startTurns();
     await vi.advanceTimersByTimeAsync(INTERVAL_MS - 1);
     fill(0, BATCH_SIZE_MAX + 1);
     // Not within the request that filled it.
@@ -297,11 +300,8 @@ describe('turns', () => {
   });
 
   it('leave a full batch waiting while the engine refuses', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { queue, checkIns, fill } = setUp();
-    queue.gate = Promise.resolve();
+    const { queue, checkIns, fill } = startTurns();
     queue.answer = away;
-    checkIns.start(INTERVAL_MS);
     fill(0, 1);
     await vi.advanceTimersByTimeAsync(INTERVAL_MS);
     expect(queue.asked.length).toBe(1);
@@ -318,11 +318,8 @@ describe('turns', () => {
   });
 
   it('end with stop, which sends what is held once, accepted or not', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { queue, checkIns, fill } = setUp();
-    queue.gate = Promise.resolve();
+    const { queue, checkIns, fill } = startTurns();
     queue.answer = away;
-    checkIns.start(INTERVAL_MS);
     fill(0, 3);
     await checkIns.stop();
     expect(queue.asked.map(({ length }) => length)).toEqual([3]);

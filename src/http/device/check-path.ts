@@ -1,25 +1,72 @@
-// Reads the address of an update check: `/u/{appRef}/{channel}/{platform}/{arch}/{version}`.
+// Reads the addresses of update checks: `/u/{appRef}/{channel}/{platform}/{arch}/{version}`. Devices of a
+// fleet run many versions on a few kinds of machine, so what stands before the version is read once.
 
-import { type Failure, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
+import {
+  type Failure,
+  fail,
+  invalidField,
+  isFailure,
+  type Outcome,
+} from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { foldArch, foldPlatform } from '../../domain/artifact.ts';
 import { isLongerThan } from '../../domain/label.ts';
-import { parseVersion } from '../../domain/version.ts';
+import { parseVersion, type Version } from '../../domain/version.ts';
 import { type UpdateSubject, updateSubject } from '../../operations/update-subject.ts';
+import { decodeSegment } from '../router.ts';
 import { isStorable } from '../shape/field.ts';
 import { pathSegments } from './path-segments.ts';
+import { RecentMap } from './recent-map.ts';
 
-/** The subject of a check; 404 when the path has another form, 400 naming the segment at fault. */
-export function parseCheckPath(url: string): Outcome<UpdateSubject> {
-  const segments = pathSegments(url, ['appRef', 'channel', 'platform', 'arch', 'version']);
+/** What an address says before the version; platform and arch are folded. */
+type Origin = {
+  readonly app: string;
+  readonly channel: string;
+  readonly platform: string;
+  readonly arch: string;
+};
+
+/** Strangers choose these too. */
+const ORIGINS_MAX = 10_000;
+
+export class CheckPaths {
+  private readonly origins = new RecentMap<Origin>(ORIGINS_MAX);
+
+  /** The subject of a check; 404 when the path has another form, 400 naming a segment at fault. */
+  parse(path: string): Outcome<UpdateSubject> {
+    const end = path.lastIndexOf('/');
+    const versionText = path.slice(end + 1);
+    if (versionText === '') return fail('notFound');
+    const origin = this.originOf(path.slice(0, end));
+    if (isFailure(origin)) return origin;
+    const version = versionOf(versionText);
+    if (isFailure(version)) return version;
+    const { app, channel, platform, arch } = origin;
+    return updateSubject(app, channel, { version, platform, arch });
+  }
+
+  private originOf(path: string): Outcome<Origin> {
+    const known = this.origins.get(path);
+    if (known !== undefined) return known;
+    const origin = readOrigin(path);
+    if (!isFailure(origin)) this.origins.keep(path, origin);
+    return origin;
+  }
+}
+
+function readOrigin(path: string): Outcome<Origin> {
+  const segments = pathSegments(path, ['appRef', 'channel', 'platform', 'arch']);
   if (isFailure(segments)) return segments;
-  const [app = '', channel = '', platform = '', arch = '', versionText = ''] = segments;
+  const [app = '', channel = '', platform = '', arch = ''] = segments;
   const refusal = refuseName('platform', platform) ?? refuseName('arch', arch);
   if (refusal !== undefined) return refusal;
-  const version = parseVersion(versionText);
-  if (version === undefined) return invalidField('version', 'Invalid version');
-  const fields = { version, platform: foldPlatform(platform), arch: foldArch(arch) };
-  return updateSubject(app, channel, fields);
+  return { app, channel, platform: foldPlatform(platform), arch: foldArch(arch) };
+}
+
+function versionOf(segment: string): Outcome<Version> {
+  const text = decodeSegment(segment);
+  if (text === undefined) return invalidField('version', 'Malformed percent-encoding');
+  return parseVersion(text) ?? invalidField('version', 'Invalid version');
 }
 
 /** No artifact can have such a name, and no record could keep it. */

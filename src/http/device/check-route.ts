@@ -6,7 +6,7 @@ import type { Settled } from '../../operations/catalog-slot.ts';
 import { manifestOf } from '../../operations/update-subject.ts';
 import { failureReply, headerBlock, NO_STORE, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
-import { parseCheckPath } from './check-path.ts';
+import { CheckPaths } from './check-path.ts';
 import { DeviceRoute, type DeviceRouteDependencies } from './device-route.ts';
 
 const NOTHING: Reply = { status: 204, headers: NO_STORE };
@@ -15,7 +15,9 @@ const MANIFEST_HEADERS = headerBlock([...NO_STORE, ['Content-Type', 'application
 /** Builds the handlers for GET and HEAD below `/u/`. */
 export function createCheckRoute(dependencies: DeviceRouteDependencies): DeviceRoute<UpdatePlan> {
   const deviceHeaders = ['x-service-device'];
-  const question = { parse: parseCheckPath, deviceHeaders, isConditional: false, reply };
+  const paths = new CheckPaths();
+  const parse = (path: string) => paths.parse(path);
+  const question = { parse, deviceHeaders, isConditional: false, reply };
   return new DeviceRoute(question, dependencies);
 }
 

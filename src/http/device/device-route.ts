@@ -48,9 +48,8 @@ type DeviceRequest = {
   readonly path: string;
 };
 
-/** Addresses remembered with their parsed form; strangers choose them, so number and length are bounded. */
+/** Addresses remembered with their parsed form; strangers choose them, so their number is bounded. */
 const SUBJECTS_MAX = 50_000;
-const REMEMBERED_LENGTH_MAX = 256;
 
 /** Likewise queries with the labels in them: devices of a fleet say one of a few things. */
 const QUERIES_MAX = 10_000;
@@ -153,7 +152,7 @@ export class DeviceRoute<Planned extends Plan> {
   private newSubject(path: string): Outcome<CheckSubject<Planned>> {
     const subject = this.question.parse(path);
     if (isFailure(subject)) return subject;
-    subject.isKept = path.length <= REMEMBERED_LENGTH_MAX && this.subjects.keep(path, subject);
+    subject.isKept = this.subjects.keep(path, subject);
     return subject;
   }
 
@@ -161,7 +160,7 @@ export class DeviceRoute<Planned extends Plan> {
     const labels = readLabels(query);
     if (isFailure(labels)) return labels;
     const said = { labels, tag: tagLabels(labels) };
-    if (query.length <= REMEMBERED_LENGTH_MAX) this.said.keep(query, said);
+    this.said.keep(query, said);
     return said;
   }
 

@@ -10,6 +10,9 @@ import { tagText } from '../../domain/tag-text.ts';
 /** A power of two: 256 KiB of hashes of texts seen once. */
 const SIGHTS = 2 ** 16;
 
+/** Strangers choose the texts: the number of them is bounded, and this is their length. */
+const KEY_LENGTH_MAX = 256;
+
 export class RecentMap<Value> {
   private readonly generationMax: number;
   private readonly sights = new Int32Array(SIGHTS);
@@ -26,8 +29,9 @@ export class RecentMap<Value> {
     return value === undefined ? this.revive(key) : value;
   }
 
-  /** Keeps the value if its key was seen before; false when it was not, and is from now on. */
+  /** Keeps the value if its key was seen before and is not too long; otherwise false. */
   keep(key: string, value: Value): boolean {
+    if (key.length > KEY_LENGTH_MAX) return false;
     const sight = tagText(key) | 0;
     const place = sight & (SIGHTS - 1);
     if (this.sights[place] !== sight) {
