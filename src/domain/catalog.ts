@@ -9,12 +9,15 @@ import { type FeedArtifact, feedArtifacts } from './feed-artifacts.ts';
 import type { FeedKind } from './feed-kind.ts';
 import { type ManifestTerms, manifestBytes } from './manifest.ts';
 import type { ServingSnapshot, SnapshotRelease } from './serving-snapshot.ts';
+import { collectLandmarks } from './standing.ts';
 import { type CompiledTargeting, compileTargeting } from './targeting.ts';
 import { compareVersions, isSemVer, parseVersion, type Version } from './version.ts';
 
 export type Catalog = {
   readonly snapshot: ServingSnapshot;
   readonly minimum: Version | undefined;
+  /** What devices' versions are compared with: see `standingOf`. */
+  readonly landmarks: readonly Version[];
   /** Every release by canonical version, whatever its status. */
   readonly byCanonical: ReadonlyMap<string, CompiledRelease>;
   /** The published ones, highest version first. */
@@ -63,12 +66,11 @@ export function compileCatalog(snapshot: ServingSnapshot): Catalog {
     .filter((release) => release !== undefined)
     .sort((left, right) => compareVersions(right.version, left.version));
   const published = releases.filter((release) => release.source.status === 'published');
+  const minimum = parseVersion(snapshot.minimumSupportedVersion ?? '');
   return {
     snapshot,
-    minimum:
-      snapshot.minimumSupportedVersion === null
-        ? undefined
-        : parseVersion(snapshot.minimumSupportedVersion),
+    minimum,
+    landmarks: collectLandmarks(releases, minimum),
     byCanonical: new Map(releases.map((release) => [release.version.canonical, release])),
     published,
     candidates: new Map(),

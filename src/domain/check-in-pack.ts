@@ -1,9 +1,9 @@
 // Check-ins on their way to the record: many in one value, in the order they came. Devices of one fleet
-// differ in little but their id, so what they share (their kind) stands once, and a check-in is a row of a
+// differ in little but their id, so what they share stands once, and a check-in is a row of a
 // few words: nothing is built for it, nothing is left to collect.
 
 import type { CheckIn } from './check-in.ts';
-import type { CheckInOrigin, SharedKind, SharedPart } from './check-in-kind.ts';
+import type { CheckInOrigin, SharedPart } from './shared-part.ts';
 import type { Labels } from './targeting.ts';
 import { wordsOf } from './text-words.ts';
 
@@ -61,12 +61,18 @@ export class CheckInPacker {
   size = 0;
 
   /** At most 65,535 between two takes, since a place has 16 bits. `at` in milliseconds since 1970. */
-  add(kind: SharedKind, deviceId: string, at: number, labels: Labels | undefined): void {
+  add(
+    origin: SharedPart<CheckInOrigin>,
+    version: SharedPart<string | undefined>,
+    deviceId: string,
+    at: number,
+    labels: Labels | undefined,
+  ): void {
     const { words, wordCount, byteLength } = wordsOf(deviceId);
-    const { origin, version } = kind;
+    const { appId } = origin.value;
     if (origin.pack !== this.pack) enter(origin, this.origins, this.pack);
     if (version.pack !== this.pack) enter(version, this.versions, this.pack);
-    if (kind.appId !== this.appId) this.countApp(kind.appId);
+    if (appId !== this.appId) this.countApp(appId);
     this.counted.count += 1;
     const from = this.end;
     this.end = from + HEAD_WORDS + wordCount;

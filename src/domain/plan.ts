@@ -28,6 +28,7 @@ export type Plan<Item extends Contender = Contender> = {
   readonly from: number;
   /** Exclusive. */
   readonly to: number;
+  /** The version is one of those that the plan is for: they all stand at its place, see `standingOf`. */
   readonly fields: RequestFields;
   /** Why a device gets nothing when no release comes into question. */
   readonly reasonWithout: NoOfferReason;

@@ -23,9 +23,16 @@ export type CompiledTargeting = {
   readonly labelTests: readonly LabelTest[];
   /** The keys that the label tests look at. */
   readonly labelKeys: readonly string[];
+  /** All that the field tests compare a version with. */
+  readonly versions: readonly Version[];
 };
 
-const EVERYBODY: CompiledTargeting = { fieldTests: [], labelTests: [], labelKeys: [] };
+const EVERYBODY: CompiledTargeting = {
+  fieldTests: [],
+  labelTests: [],
+  labelKeys: [],
+  versions: [],
+};
 
 /** Compiles a validated targeting object; `null` targets everybody. */
 export function compileTargeting(targeting: Targeting | null): CompiledTargeting {
@@ -43,7 +50,14 @@ export function compileTargeting(targeting: Targeting | null): CompiledTargeting
       labelTests.push(labelTest(expression.key, expression));
     }
   }
-  return { fieldTests, labelTests, labelKeys: [...labelKeys] };
+  const versions = targeting.matchExpressions.flatMap(versionsIn);
+  return { fieldTests, labelTests, labelKeys: [...labelKeys], versions };
+}
+
+/** A value that is no version is compared with none: no canonical form is like it. */
+function versionsIn({ key, values }: TargetExpression): Version[] {
+  if (key !== '$version') return [];
+  return values.map(parseVersion).filter((version) => version !== undefined);
 }
 
 /** The device-independent group: true when every `$` expression holds. */

@@ -1,9 +1,8 @@
-// Where one channel's present catalog lies, with the plans made from it. Whoever asks again and again keeps a
-// subject, which finds its plan by a number instead of making it anew. The plans go with their catalog: a
-// subject that is never asked again must not keep an old one alive.
+// Where one channel's present catalog lies, with the plans made from it: one for each place that a version
+// can have in it, and each kind of machine. Whoever asks again and again keeps a subject, which finds its
+// plan by a number. The plans go with their catalog: what is never asked again must not keep an old one alive.
 
 import type { Catalog } from '../domain/catalog.ts';
-import { type CheckInKind, SharedKind } from '../domain/check-in-kind.ts';
 import {
   type Decision,
   type Device,
@@ -12,19 +11,28 @@ import {
   fixedPlace,
 } from '../domain/decide.ts';
 import { type Contender, NO_OFFER_REASONS, type Plan } from '../domain/plan.ts';
-import type { CheckSubject } from './check-subject.ts';
+import { type CheckInOrigin, type SharedPart, sharedOrigin } from '../domain/shared-part.ts';
+import { standingOf } from '../domain/standing.ts';
+import type { Version } from '../domain/version.ts';
+import type { CheckOrigin, CheckSubject } from './check-subject.ts';
 
 /** What a plan decides for a device, and what all checks of that decision have in common. */
 export type Settled<Planned extends Plan = Plan> = Decision<Planned['list'][number]> & {
   readonly plan: Planned;
-  readonly kind: SharedKind;
+  readonly origin: SharedPart<CheckInOrigin>;
 };
+
+/** Where the plans of an origin are, by the standing of the version. */
+type PlanPlaces = Map<number, number>;
 
 let lastGeneration = 0;
 
 export class CatalogSlot {
   private present: Catalog | undefined;
   private plans: PreparedPlan[] = [];
+  private planPlaces: PlanPlaces[] = [];
+  /** Where in `planPlaces` those of an origin are, by its `planKey`. */
+  private readonly originPlaces = new Map<string, number>();
   /** Of the plans; no two slots ever have the same. */
   private generation = nextGeneration();
   private readonly budget: PlanBudget;
@@ -44,25 +52,48 @@ export class CatalogSlot {
     this.forgetPlans();
   }
 
-  /** The plan for a subject on the present catalog, made once; undefined when there is no catalog. */
+  /** The plan for a subject on the present catalog; undefined when there is no catalog. */
   planFor<Planned extends Plan>(subject: CheckSubject<Planned>): PreparedPlan<Planned> | undefined {
-    if (subject.generation === this.generation) {
-      // Whatever stands at a subject's place, its own `plan` has made.
-      return this.plans[subject.place] as PreparedPlan<Planned>;
+    if (subject.generation !== this.generation) {
+      const catalog = this.present;
+      if (catalog === undefined) return undefined;
+      const { origin, version } = subject;
+      if (!origin.isKept) return new PreparedPlan(origin.plan(catalog, version));
+      subject.place = this.placeOf(origin, version, catalog);
+      subject.generation = this.generation;
     }
-    if (this.present === undefined) return undefined;
-    const prepared = new PreparedPlan(subject.plan(this.present));
-    if (!subject.isKept) return prepared;
-    this.budget.take(this);
-    subject.place = this.plans.push(prepared) - 1;
-    subject.generation = this.generation;
-    return prepared;
+    // Whatever stands at a subject's place, an origin of the same key has made.
+    return this.plans[subject.place] as PreparedPlan<Planned>;
   }
 
   /** The plans will be made anew as they are asked for. */
   forgetPlans(): void {
     this.plans = [];
+    this.planPlaces = [];
+    this.originPlaces.clear();
     this.generation = nextGeneration();
+  }
+
+  /** Of the plan for a version, made once for all that stand where it does. */
+  private placeOf(origin: CheckOrigin, version: Version | undefined, catalog: Catalog): number {
+    const standing = standingOf(catalog.landmarks, version);
+    const known = this.placesOf(origin).get(standing);
+    if (known !== undefined) return known;
+    // First of all: it may forget the plans there are.
+    this.budget.take(this);
+    const place = this.plans.push(new PreparedPlan(origin.plan(catalog, version))) - 1;
+    this.placesOf(origin).set(standing, place);
+    return place;
+  }
+
+  private placesOf(origin: CheckOrigin): PlanPlaces {
+    if (origin.generation !== this.generation) {
+      const place = this.originPlaces.get(origin.planKey) ?? this.planPlaces.push(new Map()) - 1;
+      this.originPlaces.set(origin.planKey, place);
+      origin.place = place;
+      origin.generation = this.generation;
+    }
+    return this.planPlaces[origin.place] as PlanPlaces;
   }
 }
 
@@ -103,19 +134,18 @@ export class PreparedPlan<Planned extends Plan = Plan> {
 
 function settledAt<Planned extends Plan>(plan: Planned, place: number): Settled<Planned> {
   const { reason, candidate } = decisionAt(plan, place);
-  const kind = new SharedKind(kindOf(plan, candidate));
+  const origin = sharedOrigin(originOf(plan, candidate));
   // Written out: objects that a spread has made have no common shape, and every check reads one of these.
-  return { reason, candidate, plan, kind } as Settled<Planned>;
+  return { reason, candidate, plan, origin } as Settled<Planned>;
 }
 
 /** What the check-ins of devices have in common that a plan offers this, or nothing. */
-export function kindOf(plan: Plan, candidate: Contender | undefined): CheckInKind {
+export function originOf(plan: Plan, candidate: Contender | undefined): CheckInOrigin {
   const { appId, channel } = plan.catalog.snapshot;
-  const { version, platform, arch } = plan.fields;
+  const { platform, arch } = plan.fields;
   return {
     appId,
     channel,
-    version: version?.canonical,
     platform,
     arch,
     source: 'pull',
@@ -123,7 +153,7 @@ export function kindOf(plan: Plan, candidate: Contender | undefined): CheckInKin
   };
 }
 
-/** Versions come from strangers: with this many plans, all are forgotten and made again. */
+/** Strangers choose what is asked: with this many plans, all are forgotten and made again. */
 const PLANS_MAX = 65_536;
 
 /** How many plans the slots of a node hold, and which slots do. */

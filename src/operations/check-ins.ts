@@ -4,8 +4,8 @@
 // Batches are closed as they fill and never looked into again. Devices are not merged here: a device asks
 // far too seldom to be in one turn twice, and whoever records the batches merges them anyway.
 
-import type { SharedKind } from '../domain/check-in-kind.ts';
 import { type CheckInPack, CheckInPacker } from '../domain/check-in-pack.ts';
+import type { CheckInOrigin, SharedPart } from '../domain/shared-part.ts';
 import type { Labels } from '../domain/targeting.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -46,12 +46,18 @@ export class CheckIns {
   }
 
   /** Takes a check-in over; never waits, never throws. `at` in milliseconds since 1970. */
-  add(kind: SharedKind, deviceId: string, at: number, labels: Labels | undefined): void {
+  add(
+    origin: SharedPart<CheckInOrigin>,
+    version: SharedPart<string | undefined>,
+    deviceId: string,
+    at: number,
+    labels: Labels | undefined,
+  ): void {
     if (this.backlogSize + this.packer.size >= HELD_MAX) {
       this.metrics.checkIns.add('dropped');
       return;
     }
-    this.packer.add(kind, deviceId, at, labels);
+    this.packer.add(origin, version, deviceId, at, labels);
     if (this.packer.size === BATCH_SIZE_MAX) this.closeFull();
   }
 

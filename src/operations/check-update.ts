@@ -9,7 +9,7 @@ import type { Contender, Plan } from '../domain/plan.ts';
 import type { Labels } from '../domain/targeting.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { type CatalogSlot, kindOf, type PreparedPlan, type Settled } from './catalog-slot.ts';
+import { type CatalogSlot, originOf, type PreparedPlan, type Settled } from './catalog-slot.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { CheckIns } from './check-ins.ts';
 import type { CheckSubject } from './check-subject.ts';
@@ -50,23 +50,23 @@ export class CheckUpdate {
     subject: CheckSubject<Planned>,
     device: CheckDevice,
   ): Settled<Planned> | undefined {
-    subject.slot ??= this.dependencies.catalogs.peek(subject.app, subject.channel);
-    const { slot } = subject;
-    const prepared = slot?.planFor(subject);
+    const { origin } = subject;
+    origin.slot ??= this.dependencies.catalogs.peek(origin.app, origin.channel);
+    const prepared = origin.slot?.planFor(subject);
     if (prepared === undefined) {
-      subject.slot = undefined;
+      origin.slot = undefined;
       return undefined;
     }
     if (this.mustWaitForLabels(prepared, device)) return undefined;
     const settled = prepared.settle(device);
     if (isFirstOffer(settled)) return undefined;
     // Whatever labels there are, the record has them: else they would have been waited for.
-    return this.conclude(device, settled, undefined);
+    return this.conclude(subject, device, settled, undefined);
   }
 
   /** The refusal that can be given without waiting: what was unknown a moment ago is still believed to be. */
-  refused({ app, channel }: CheckSubject): Failure | undefined {
-    return this.dependencies.catalogs.refused(app, channel);
+  refused({ origin }: CheckSubject): Failure | undefined {
+    return this.dependencies.catalogs.refused(origin.app, origin.channel);
   }
 
   /** The decision, after whatever it has to wait for. 404 unknown, 503 cannot be told. */
@@ -74,16 +74,17 @@ export class CheckUpdate {
     subject: CheckSubject<Planned>,
     device: CheckDevice,
   ): Promise<Outcome<Settled<Planned>>> {
-    const slot = await this.dependencies.catalogs.find(subject.app, subject.channel);
+    const { origin } = subject;
+    const slot = await this.dependencies.catalogs.find(origin.app, origin.channel);
     if (isFailure(slot)) return slot;
-    subject.slot = slot;
+    origin.slot = slot;
     const prepared = slot.planFor(subject);
     if (prepared === undefined) return this.later(subject, device);
-    const labels = await this.labelsFor(prepared, device);
+    const labels = await this.labelsFor(subject, prepared, device);
     const known = { hash: device.hash, labels };
     const settled = await this.settle(subject, slot, prepared.plan.labelKeys, known);
     if (settled === undefined) return this.later(subject, device);
-    return this.conclude(device, settled, device.labels);
+    return this.conclude(subject, device, settled, device.labels);
   }
 
   /**
@@ -125,7 +126,11 @@ export class CheckUpdate {
   }
 
   /** The labels to decide by: the request's over the stored ones. Stores the request's where they are new. */
-  private async labelsFor(prepared: PreparedPlan, device: CheckDevice): Promise<Labels> {
+  private async labelsFor(
+    { version }: CheckSubject,
+    prepared: PreparedPlan,
+    device: CheckDevice,
+  ): Promise<Labels> {
     const { id, labels } = device;
     const { plan } = prepared;
     if (id === undefined || !this.mustWaitForLabels(prepared, device)) return labels;
@@ -133,7 +138,8 @@ export class CheckUpdate {
     const { appId } = plan.catalog.snapshot;
     try {
       if (labels.size === 0) return await store.read({ appId, deviceId: id });
-      const checkIn = { ...kindOf(plan, undefined), deviceId: id, at: Date.now(), labels };
+      const who = { deviceId: id, at: Date.now(), labels, version: version?.canonical };
+      const checkIn = { ...originOf(plan, undefined), ...who };
       return mergeLabels(await store.store(checkIn), labels);
     } catch (error) {
       // Without any store the request's labels decide if they are enough: their check-in carries them on.
@@ -164,6 +170,7 @@ export class CheckUpdate {
 
   /** Hands the check-in over, with the labels that may not be in the record yet. */
   private conclude<Planned extends Plan>(
+    { reported }: CheckSubject,
     { id }: CheckDevice,
     settled: Settled<Planned>,
     labels: Labels | undefined,
@@ -171,7 +178,7 @@ export class CheckUpdate {
     this.dependencies.metrics.checks.add(settled.reason);
     if (id !== undefined) {
       const carried = labels?.size === 0 ? undefined : labels;
-      this.dependencies.checkIns.add(settled.kind, id, Date.now(), carried);
+      this.dependencies.checkIns.add(settled.origin, reported, id, Date.now(), carried);
     }
     return settled;
   }

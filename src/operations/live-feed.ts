@@ -2,8 +2,8 @@
 // whoever watches an app hears the sum over all nodes.
 
 import type { CheckIn } from '../domain/check-in.ts';
-import type { CheckInOrigin } from '../domain/check-in-kind.ts';
 import { type CheckInPack, unpackCheckIns } from '../domain/check-in-pack.ts';
+import type { CheckInOrigin } from '../domain/shared-part.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Activity, ActivityFeed, ActivitySample } from '../ports/activity-feed.ts';

@@ -12,10 +12,11 @@ import { Unavailable } from '../ports/unavailable.ts';
 import type { Caller } from './authenticate-key.ts';
 import type { CatalogSlot, Settled } from './catalog-slot.ts';
 import type { Catalogs } from './catalogs.ts';
+import { checkSubject } from './check-subject.ts';
 import type { CheckUpdate } from './check-update.ts';
 import type { DeviceLabels } from './device-labels.ts';
 import type { LiveFeed } from './live-feed.ts';
-import { manifestOf, type UpdateSubject, updateSubject } from './update-subject.ts';
+import { manifestOf, type UpdateSubject, updateOrigin } from './update-subject.ts';
 
 export type WaveDevice = {
   readonly deviceId: string;
@@ -138,14 +139,14 @@ export class PlanWave {
     at: number,
   ): Promise<void> {
     const checkIns = request.devices.map(({ deviceId }, index): CheckIn => {
-      const { fields } = subjects[index] as UpdateSubject;
+      const { origin, version } = subjects[index] as UpdateSubject;
       return {
         appId: app.id,
         deviceId,
         channel: request.channel,
-        version: fields.version?.canonical,
-        platform: fields.platform,
-        arch: fields.arch,
+        version: version?.canonical,
+        platform: origin.platform,
+        arch: origin.arch,
         source: 'push',
         at,
         labels: undefined,
@@ -194,6 +195,6 @@ function createSubject(
 ): UpdateSubject {
   const version = parseVersion(versionText);
   if (version === undefined) throw new Error('a wave was planned with a version nobody checked');
-  const fields = { version, platform: foldPlatform(platform), arch: foldArch(arch) };
-  return updateSubject(app, channel, fields);
+  const origin = updateOrigin(app, channel, foldPlatform(platform), foldArch(arch));
+  return checkSubject(origin, version);
 }

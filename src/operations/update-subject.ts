@@ -2,12 +2,12 @@
 
 import { candidateBytes } from '../domain/catalog.ts';
 import { planUpdate, type UpdatePlan } from '../domain/plan.ts';
-import type { RequestFields } from '../domain/targeting.ts';
 import type { Version } from '../domain/version.ts';
 import type { Settled } from './catalog-slot.ts';
-import { type CheckSubject, checkSubject } from './check-subject.ts';
+import { type CheckOrigin, type CheckSubject, checkOrigin } from './check-subject.ts';
 
 export type UpdateSubject = CheckSubject<UpdatePlan>;
+export type UpdateOrigin = CheckOrigin<UpdatePlan>;
 
 /** The manifest that is offered, as what is sent; undefined when the device gets nothing. */
 export function manifestOf({ plan, candidate }: Settled<UpdatePlan>): Buffer | undefined {
@@ -15,11 +15,21 @@ export function manifestOf({ plan, candidate }: Settled<UpdatePlan>): Buffer | u
   return candidateBytes(plan.catalog, candidate, plan.isRequired, plan.allowDowngrade);
 }
 
-/** What a device asks that runs this version; `fields` are folded, `app` is a ref or an id. */
-export function updateSubject(
+/**
+ * What devices on such machines ask, all of which report a version; platform and arch are folded, `app` is a
+ * ref or an id.
+ */
+export function updateOrigin(
   app: string,
   channel: string,
-  fields: RequestFields & { readonly version: Version },
-): UpdateSubject {
-  return checkSubject(app, channel, fields, (catalog) => planUpdate(catalog, fields));
+  platform: string,
+  arch: string,
+): UpdateOrigin {
+  return checkOrigin({
+    ...{ app, channel, platform, arch },
+    // Names may hold any character: the length keeps two pairs from meeting in one key.
+    planKey: `update ${platform.length} ${platform}${arch}`,
+    plan: (catalog, version) =>
+      planUpdate(catalog, { version: version as Version, platform, arch }),
+  });
 }

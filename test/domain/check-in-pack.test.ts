@@ -1,15 +1,14 @@
-// Packs of check-ins: what is taken out is what was put in, whichever devices, kinds and packers are mixed.
-
+// Packs of check-ins: what is taken out is what was put in, whichever devices and versions are mixed.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CheckIn } from '../../src/domain/check-in.ts';
-import { SharedKind } from '../../src/domain/check-in-kind.ts';
 import {
   areRowsWhole,
   type CheckInPack,
   CheckInPacker,
   unpackCheckIns,
 } from '../../src/domain/check-in-pack.ts';
+import { sharedOrigin, sharedVersion } from '../../src/domain/shared-part.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 
@@ -52,21 +51,19 @@ describe('a pack', () => {
 
   it('stays as it was taken while its packer gathers anew', () => {
     const packer = new CheckInPacker();
-    const kind = new SharedKind(kindOf(checkInOf('a')));
-    packer.add(kind, 'first', 1, undefined);
+    const [origin, version] = sharedOf(checkInOf('a'));
+    packer.add(origin, version, 'first', 1, undefined);
     const taken = packer.take();
-    packer.add(kind, 'later', 2, undefined);
+    packer.add(origin, version, 'later', 2, undefined);
     expect(devicesIn(taken)).toEqual(['first']);
     expect(devicesIn(packer.take())).toEqual(['later']);
   });
 
-  it('has its kinds for itself, also when another packer has the same ones in turn', () => {
+  it('has what is shared for itself, also when another packer has the same in turn', () => {
     const packers = [new CheckInPacker(), new CheckInPacker()] as const;
-    const kinds = ['1.0.0', '2.0.0'].map((version) => {
-      return new SharedKind(kindOf(checkInOf('a', { version })));
-    });
     for (const [index, id] of ['a', 'b', 'c', 'd', 'e', 'f'].entries()) {
-      packers[index % 2 === 0 ? 0 : 1].add(kinds[index >> 2] as SharedKind, id, 1, undefined);
+      const [origin, version] = sharedOf(checkInOf('a', { version: `${(index >> 2) + 1}.0.0` }));
+      packers[index % 2 === 0 ? 0 : 1].add(origin, version, id, 1, undefined);
     }
     const [even, odd] = packers.map((packer) => unpackCheckIns(packer.take()));
     expect(even?.map(({ deviceId, version }) => deviceId + version)).toEqual([
@@ -85,9 +82,9 @@ describe('a pack', () => {
 
   it('has the time of each check-in to the millisecond, also when a clock jumps', () => {
     const packer = new CheckInPacker();
-    const kind = new SharedKind(kindOf(checkInOf('a')));
+    const [origin, version] = sharedOf(checkInOf('a'));
     const times = [0, 5, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 1_790_000_000_001, Number.MAX_SAFE_INTEGER];
-    for (const at of times) packer.add(kind, 'device', at, undefined);
+    for (const at of times) packer.add(origin, version, 'device', at, undefined);
     expect(unpackCheckIns(packer.take()).map(({ at }) => at)).toEqual(times);
   });
 });
@@ -123,8 +120,8 @@ function countBy(checkIns: readonly CheckIn[], key: (checkIn: CheckIn) => string
   return counts;
 }
 
-function kindOf({ deviceId: _, at: __, labels: ___, ...kind }: CheckIn) {
-  return kind;
+function sharedOf(checkIn: CheckIn) {
+  return [sharedOrigin(checkIn), sharedVersion(checkIn.version)] as const;
 }
 
 function devicesIn(pack: Parameters<typeof unpackCheckIns>[0]): string[] {

@@ -133,6 +133,11 @@ const anyFieldExpression = fc.oneof(
     values: fc.constantFrom('1.0.0', '1.1', '2.0.0-beta.1', '2.0.0').map((value) => [value]),
   }),
   fc.record({
+    key: fc.constant('$version'),
+    operator: fc.constantFrom('In' as const, 'NotIn' as const),
+    values: fc.constantFrom(['0.9'], ['1.0.1', 'v3'], ['1.0.0-rc', '2.0.0']),
+  }),
+  fc.record({
     key: fc.constant('$platform'),
     operator: fc.constantFrom('In' as const, 'NotIn' as const),
     values: fc.constantFrom(['macOS'], ['linux'], ['win32', 'linux']),

@@ -156,12 +156,14 @@ function holdsPlainly(
   const folded = new Map<string, string>([
     ...[['macOS', 'darwin'] as const, ['win32', 'windows'] as const],
     ...[['x64', 'x86_64'] as const, ['arm64', 'aarch64'] as const],
+    ...[['0.9', '0.9.0'] as const, ['v3', '3.0.0'] as const],
   ]);
   const reserved = new Map([
     ['$platform', request.platform],
     ['$arch', request.arch === '' ? undefined : request.arch],
+    ['$version', request.version?.canonical],
   ]);
-  if (key === '$version') {
+  if (operator === 'VersionGte' || operator === 'VersionLt') {
     const ladder = ['1.0.0', '1.1.0', '1.5.0', '2.0.0-beta.1', '2.0.0'];
     const has = ladder.indexOf(request.version?.canonical ?? '');
     const bound = ladder.indexOf(values[0] === '1.1' ? '1.1.0' : (values[0] ?? ''));

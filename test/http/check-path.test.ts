@@ -9,8 +9,8 @@ import { CheckPaths } from '../../src/http/device/check-path.ts';
 function outcomeOf(paths: CheckPaths, path: string): unknown {
   const outcome = paths.parse(path);
   if (isFailure(outcome)) return outcome;
-  const { app, channel, fields } = outcome;
-  return { app, channel, fields };
+  const { app, channel, platform, arch } = outcome.origin;
+  return { app, channel, platform, arch, version: outcome.version };
 }
 
 describe('an address', () => {
@@ -20,7 +20,9 @@ describe('an address', () => {
       expect(outcomeOf(paths, '/u/my%20app/b%2Fc/WIN32/AMD64/v1%2E2')).toMatchObject({
         app: 'my app',
         channel: 'b/c',
-        fields: { platform: 'windows', arch: 'x86_64', version: { canonical: '1.2.0' } },
+        platform: 'windows',
+        arch: 'x86_64',
+        version: { canonical: '1.2.0' },
       });
     }
   });

@@ -6,12 +6,18 @@ import { isFailure, type Outcome } from '../../src/contract/failure.ts';
 import type { CompiledRelease } from '../../src/domain/catalog.ts';
 import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
 import type { CatalogSlot } from '../../src/operations/catalog-slot.ts';
-import { updateSubject } from '../../src/operations/update-subject.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
-import { fields, release } from '../domain/sample.ts';
+import { release } from '../domain/sample.ts';
 import { eventually } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
-import { channelAt, engineAway, servedRevision, servingNode, settle } from './serving-node.ts';
+import {
+  channelAt,
+  engineAway,
+  servedRevision,
+  servingNode,
+  settle,
+  subjectOf,
+} from './serving-node.ts';
 
 /** Of `Catalogs`; a bound that moves is a decision, so the tests write it down again. */
 const COLD_LOADS_RUNNING = 4;
@@ -528,7 +534,7 @@ describe('an evicted channel', () => {
     const { catalogs, ledger } = node;
     ledger.commit(channelAt(1));
     const held = slotOf(await catalogs.find('acme', 'stable'));
-    const subject = updateSubject('acme', 'stable', fields('0.9.0'));
+    const subject = subjectOf('0.9.0');
     expect(held.planFor(subject)).toBeDefined();
     // Snapshots that nodes share are installed as those of the ledger are, only quicker.
     ledger.fault = ledgerAway();

@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { CheckInDrain } from '../../src/background/check-in-drain.ts';
 import type { CheckIn } from '../../src/domain/check-in.ts';
-import { SharedKind } from '../../src/domain/check-in-kind.ts';
+import { sharedOrigin, sharedVersion } from '../../src/domain/shared-part.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
@@ -312,8 +312,8 @@ describe('at the end of a process whose engine ends with it', () => {
       drain.start();
       for (let turn = 0; turn < round; turn++) await Promise.resolve();
       for (const device of names(0, 1200)) {
-        const { deviceId, at, labels, ...kind } = checkInOf(device);
-        checkIns.add(new SharedKind(kind), deviceId, at, labels);
+        const { deviceId, at, labels, version, ...origin } = checkInOf(device);
+        checkIns.add(sharedOrigin(origin), sharedVersion(version), deviceId, at, labels);
       }
       await checkIns.stop();
       for (let turn = 0; turn < round; turn++) await Promise.resolve();

@@ -3,8 +3,8 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { CheckIn } from '../../src/domain/check-in.ts';
-import { SharedKind } from '../../src/domain/check-in-kind.ts';
 import { type CheckInPack, unpackCheckIns } from '../../src/domain/check-in-pack.ts';
+import { sharedOrigin, sharedVersion } from '../../src/domain/shared-part.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { CheckIns } from '../../src/operations/check-ins.ts';
@@ -62,8 +62,8 @@ function setUp() {
   return { queue, metrics, noted, checkIns, count, fill };
 }
 
-function add(checkIns: CheckIns, { deviceId, at, labels, ...kind }: CheckIn): void {
-  checkIns.add(new SharedKind(kind), deviceId, at, labels);
+function add(checkIns: CheckIns, { deviceId, at, labels, version, ...origin }: CheckIn): void {
+  checkIns.add(sharedOrigin(origin), sharedVersion(version), deviceId, at, labels);
 }
 
 /** Until what was put off by `setImmediate` is done. */

@@ -6,12 +6,8 @@ import { isFailure } from '../../src/contract/failure.ts';
 import type { CompiledRelease } from '../../src/domain/catalog.ts';
 import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
 import { FirstOffers } from '../../src/operations/first-offer.ts';
-import {
-  manifestOf,
-  type UpdateSubject,
-  updateSubject,
-} from '../../src/operations/update-subject.ts';
-import { catalog as compiled, device, fields, release } from '../domain/sample.ts';
+import { manifestOf } from '../../src/operations/update-subject.ts';
+import { catalog as compiled, device, release } from '../domain/sample.ts';
 import { FakeLedger, ledgerAway } from '../support/fake-ledger.ts';
 import {
   channelAt,
@@ -19,6 +15,7 @@ import {
   servedRevision,
   servingNode,
   settle,
+  subjectOf,
 } from './serving-node.ts';
 
 const RETRY_AFTER_MS = 1000;
@@ -58,12 +55,11 @@ function barrier(clock: { now: number } | 'own' = { now: 5000 }) {
   return { ledger, offers, recorded, clock: clock === 'own' ? { now: 0 } : clock };
 }
 
-function subjectOf(version = '0.9.0', channel = 'stable'): UpdateSubject {
-  return updateSubject('acme', channel, fields(version));
-}
-
 /** The version a check is answered with, or why there is none. */
-async function check({ check: update }: ServingNode, subject = subjectOf()): Promise<string> {
+async function check(
+  { check: update }: ServingNode,
+  subject = subjectOf('0.9.0'),
+): Promise<string> {
   const settled = update.now(subject, DEVICE) ?? (await update.later(subject, DEVICE));
   if (isFailure(settled)) return `${settled.status}`;
   const manifest = manifestOf(settled);
@@ -218,7 +214,7 @@ describe('a check that would be a first offer', () => {
   it('in parallel with others is one write, and from then on none', async () => {
     const node = servingNode();
     node.ledger.commit(unoffered(1, ['1.0.0']));
-    const subject = subjectOf();
+    const subject = subjectOf('0.9.0');
     const answers = await Promise.all(Array.from({ length: 50 }, () => check(node, subject)));
     expect(new Set(answers)).toEqual(new Set(['1.0.0']));
     expect(node.ledger.offers).toEqual(['rel-1.0.0@1']);

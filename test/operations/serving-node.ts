@@ -8,10 +8,12 @@ import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
 import { Catalogs } from '../../src/operations/catalogs.ts';
 import { CheckIns } from '../../src/operations/check-ins.ts';
+import { checkSubject } from '../../src/operations/check-subject.ts';
 import { CheckUpdate } from '../../src/operations/check-update.ts';
 import { DeviceLabels } from '../../src/operations/device-labels.ts';
 import { FirstOffers } from '../../src/operations/first-offer.ts';
 import { LiveFeed } from '../../src/operations/live-feed.ts';
+import { type UpdateSubject, updateOrigin } from '../../src/operations/update-subject.ts';
 import type { ActivityFeed } from '../../src/ports/activity-feed.ts';
 import type { CheckInQueue } from '../../src/ports/check-in-queue.ts';
 import type { DeviceRates } from '../../src/ports/device-rates.ts';
@@ -19,8 +21,13 @@ import type { Announcement, Engine, RateDecision } from '../../src/ports/engine.
 import type { LabelCache } from '../../src/ports/label-cache.ts';
 import type { LastGood } from '../../src/ports/last-good.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
-import { release, snapshot } from '../domain/sample.ts';
+import { release, snapshot, version } from '../domain/sample.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';
+
+/** A check of `acme` from linux/x86_64, as an address of its own. */
+export function subjectOf(text: string, channel = 'stable'): UpdateSubject {
+  return checkSubject(updateOrigin('acme', channel, 'linux', 'x86_64'), version(text));
+}
 
 type Served = Omit<
   Engine,

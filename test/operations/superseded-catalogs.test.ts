@@ -6,12 +6,8 @@ import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import type { Catalog } from '../../src/domain/catalog.ts';
-import {
-  manifestOf,
-  type UpdateSubject,
-  updateSubject,
-} from '../../src/operations/update-subject.ts';
-import { device, fields, release } from '../domain/sample.ts';
+import { manifestOf, type UpdateSubject } from '../../src/operations/update-subject.ts';
+import { device, release } from '../domain/sample.ts';
 import { eventually } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 import {
@@ -20,6 +16,7 @@ import {
   servedRevision,
   servingNode,
   settle,
+  subjectOf,
 } from './serving-node.ts';
 
 setFlagsFromString('--expose-gc');
@@ -29,10 +26,6 @@ const ROUNDS = 60;
 /** Of `Catalogs`. */
 const CHANNELS = 10_000;
 const DEVICE = { id: undefined, ...device('device-1'), labelsTag: 0 };
-
-function subjectOf(version: string): UpdateSubject {
-  return updateSubject('acme', 'stable', fields(version));
-}
 
 /** The node's present catalog, without a reference to it on the caller's stack. */
 function weaklyPresent({ catalogs }: ServingNode): WeakRef<Catalog> {
@@ -88,7 +81,7 @@ it('first offers and chases on the way leave nothing behind either', async () =>
     catalogs.push(weaklyPresent(node));
   }
   await eventually('old catalogs are collected', async () => (await countAlive(catalogs)) <= 1);
-  expect(subjects.every(({ slot }) => slot !== undefined)).toBe(true);
+  expect(subjects.every(({ origin }) => origin.slot !== undefined)).toBe(true);
 });
 
 it('a subject whose channel was evicted keeps neither its catalog nor its plan', async () => {
@@ -101,7 +94,7 @@ it('a subject whose channel was evicted keeps neither its catalog nor its plan',
   await evict(node);
   await eventually('it is collected', async () => (await countAlive([catalog])) === 0);
 
-  expect(subject.slot).toBeDefined();
+  expect(subject.origin.slot).toBeDefined();
   node.ledger.fault = undefined;
   expect(node.check.now(subject, DEVICE)).toBeUndefined();
   expect(await node.check.later(subject, DEVICE)).toMatchObject({

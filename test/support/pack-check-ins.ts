@@ -1,18 +1,18 @@
 // Check-ins as the pack that a node would make of them.
 
 import type { CheckIn } from '../../src/domain/check-in.ts';
-import { SharedKind } from '../../src/domain/check-in-kind.ts';
 import { type CheckInPack, CheckInPacker } from '../../src/domain/check-in-pack.ts';
+import { type CheckInOrigin, SharedPart, sharedVersion } from '../../src/domain/shared-part.ts';
 
 /** Packs check-ins, in their order. */
 export function packCheckIns(checkIns: readonly CheckIn[]): CheckInPack {
   const packer = new CheckInPacker();
-  const kinds = new Map<string, SharedKind>();
-  for (const { deviceId, at, labels, ...kind } of checkIns) {
-    const key = JSON.stringify(Object.values(kind));
-    const known = kinds.get(key) ?? new SharedKind(kind);
-    kinds.set(key, known);
-    packer.add(known, deviceId, at, labels);
+  const origins = new Map<string, SharedPart<CheckInOrigin>>();
+  for (const { deviceId, at, labels, version, ...origin } of checkIns) {
+    const key = JSON.stringify(Object.values(origin));
+    const known = origins.get(key) ?? new SharedPart(origin);
+    origins.set(key, known);
+    packer.add(known, sharedVersion(version), deviceId, at, labels);
   }
   return packer.take();
 }

@@ -1,9 +1,9 @@
-// How a batch of check-ins is packed into bytes, and read back. What many devices share (their kind) is
+// How a batch of check-ins is packed into bytes, and read back. What many devices share (its parts) is
 // written once; a device is the row that `CheckInPacker` has made of it, copied as it is:
 //
-//   bytes of kinds | bytes of labels | count      32 bits each, little-endian
+//   bytes of parts | bytes of labels | count      32 bits each, little-endian
 //   rows     see `CheckInPack`; little-endian, as every machine is that uWebSockets.js runs on
-//   kinds    [[origin, origin, …], [version or null, version, …]]
+//   parts    [[origin, origin, …], [version or null, version, …]]
 //            origin = [appId, channel, platform, arch, source, offeredReleaseId or null]
 //   labels   [place, labelPairs, place, labelPairs, …]
 //
@@ -11,14 +11,14 @@
 // `keys.checkIns`.
 
 import type { CheckIn, CheckInSource } from '../../domain/check-in.ts';
-import { type CheckInOrigin, SharedPart } from '../../domain/check-in-kind.ts';
 import { areRowsWhole, type CheckInPack, unpackCheckIns } from '../../domain/check-in-pack.ts';
+import { type CheckInOrigin, SharedPart } from '../../domain/shared-part.ts';
 import type { Labels } from '../../domain/targeting.ts';
 import { isLabelPairs } from './label-payload.ts';
 import { parseJson } from './payload.ts';
 
 const HEAD_BYTES = 12;
-const [KINDS_AT, LABELS_AT, COUNT_AT] = [0, 4, 8];
+const [PARTS_AT, LABELS_AT, COUNT_AT] = [0, 4, 8];
 const LABELS_WIDTH = 2;
 const NO_LABELS_TEXT = '[]';
 
@@ -27,18 +27,18 @@ export function packCheckInPayload(
   { origins, versions, count, rows, labels }: CheckInPack,
   roomFor: (byteLength: number) => Buffer,
 ): Buffer {
-  const kindsText = `[${writeParts(origins, writeOrigin)},${writeParts(versions, writeVersion)}]`;
+  const partsText = `[${writeParts(origins, writeOrigin)},${writeParts(versions, writeVersion)}]`;
   const labelsText = labels.size === 0 ? NO_LABELS_TEXT : writeLabels(labels);
-  const kindsBytes = Buffer.byteLength(kindsText);
+  const partsBytes = Buffer.byteLength(partsText);
   const labelsBytes = Buffer.byteLength(labelsText);
   const rowsEnd = HEAD_BYTES + rows.byteLength;
-  const payload = roomFor(rowsEnd + kindsBytes + labelsBytes);
-  payload.writeUInt32LE(kindsBytes, KINDS_AT);
+  const payload = roomFor(rowsEnd + partsBytes + labelsBytes);
+  payload.writeUInt32LE(partsBytes, PARTS_AT);
   payload.writeUInt32LE(labelsBytes, LABELS_AT);
   payload.writeUInt32LE(count, COUNT_AT);
   payload.set(new Uint8Array(rows.buffer, rows.byteOffset, rows.byteLength), HEAD_BYTES);
-  payload.write(kindsText, rowsEnd, 'utf8');
-  payload.write(labelsText, rowsEnd + kindsBytes, 'utf8');
+  payload.write(partsText, rowsEnd, 'utf8');
+  payload.write(labelsText, rowsEnd + partsBytes, 'utf8');
   return payload;
 }
 
@@ -46,12 +46,12 @@ export function packCheckInPayload(
 export function parseCheckInPayload(payload: Buffer): CheckIn[] | undefined {
   if (payload.length < HEAD_BYTES) return undefined;
   const labelsAt = payload.length - payload.readUInt32LE(LABELS_AT);
-  const kindsAt = labelsAt - payload.readUInt32LE(KINDS_AT);
-  const rows = readRows(payload, kindsAt);
-  const kinds = parseKinds(payload.toString('utf8', kindsAt, labelsAt));
+  const partsAt = labelsAt - payload.readUInt32LE(PARTS_AT);
+  const rows = readRows(payload, partsAt);
+  const parts = parseParts(payload.toString('utf8', partsAt, labelsAt));
   const labels = parseLabels(payload.toString('utf8', labelsAt));
-  if (rows === undefined || kinds === undefined || labels === undefined) return undefined;
-  const pack = { ...kinds, count: payload.readUInt32LE(COUNT_AT), rows, labels };
+  if (rows === undefined || parts === undefined || labels === undefined) return undefined;
+  const pack = { ...parts, count: payload.readUInt32LE(COUNT_AT), rows, labels };
   return areRowsWhole(pack) ? unpackCheckIns(pack) : undefined;
 }
 
@@ -92,9 +92,9 @@ function writeOrigin(origin: CheckInOrigin): string {
   return JSON.stringify([appId, channel, platform, arch, source, offeredReleaseId]);
 }
 
-type Kinds = Pick<CheckInPack, 'origins' | 'versions'>;
+type Parts = Pick<CheckInPack, 'origins' | 'versions'>;
 
-function parseKinds(text: string): Kinds | undefined {
+function parseParts(text: string): Parts | undefined {
   const packed = parseJson(text);
   if (!Array.isArray(packed)) return undefined;
   const [packedOrigins, packedVersions] = packed as unknown[];

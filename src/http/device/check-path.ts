@@ -12,55 +12,39 @@ import { LIMIT } from '../../contract/limit.ts';
 import { foldArch, foldPlatform } from '../../domain/artifact.ts';
 import { isLongerThan } from '../../domain/label.ts';
 import { parseVersion, type Version } from '../../domain/version.ts';
-import { type UpdateSubject, updateSubject } from '../../operations/update-subject.ts';
+import { checkSubject } from '../../operations/check-subject.ts';
+import {
+  type UpdateOrigin,
+  type UpdateSubject,
+  updateOrigin,
+} from '../../operations/update-subject.ts';
 import { decodeSegment } from '../router.ts';
 import { isStorable } from '../shape/field.ts';
+import { KnownOrigins } from './known-origins.ts';
 import { pathSegments } from './path-segments.ts';
-import { RecentMap } from './recent-map.ts';
-
-/** What an address says before the version; platform and arch are folded. */
-type Origin = {
-  readonly app: string;
-  readonly channel: string;
-  readonly platform: string;
-  readonly arch: string;
-};
-
-/** Strangers choose these too. */
-const ORIGINS_MAX = 10_000;
 
 export class CheckPaths {
-  private readonly origins = new RecentMap<Origin>(ORIGINS_MAX);
+  private readonly origins = new KnownOrigins(readOrigin);
 
   /** The subject of a check; 404 when the path has another form, 400 naming a segment at fault. */
   parse(path: string): Outcome<UpdateSubject> {
     const end = path.lastIndexOf('/');
     const versionText = path.slice(end + 1);
     if (versionText === '') return fail('notFound');
-    const origin = this.originOf(path.slice(0, end));
+    const origin = this.origins.at(path.slice(0, end));
     if (isFailure(origin)) return origin;
     const version = versionOf(versionText);
-    if (isFailure(version)) return version;
-    const { app, channel, platform, arch } = origin;
-    return updateSubject(app, channel, { version, platform, arch });
-  }
-
-  private originOf(path: string): Outcome<Origin> {
-    const known = this.origins.get(path);
-    if (known !== undefined) return known;
-    const origin = readOrigin(path);
-    if (!isFailure(origin)) this.origins.keep(path, origin);
-    return origin;
+    return isFailure(version) ? version : checkSubject(origin, version);
   }
 }
 
-function readOrigin(path: string): Outcome<Origin> {
+function readOrigin(path: string): Outcome<UpdateOrigin> {
   const segments = pathSegments(path, ['appRef', 'channel', 'platform', 'arch']);
   if (isFailure(segments)) return segments;
   const [app = '', channel = '', platform = '', arch = ''] = segments;
   const refusal = refuseName('platform', platform) ?? refuseName('arch', arch);
   if (refusal !== undefined) return refusal;
-  return { app, channel, platform: foldPlatform(platform), arch: foldArch(arch) };
+  return updateOrigin(app, channel, foldPlatform(platform), foldArch(arch));
 }
 
 function versionOf(segment: string): Outcome<Version> {

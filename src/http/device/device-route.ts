@@ -151,8 +151,7 @@ export class DeviceRoute<Planned extends Plan> {
 
   private newSubject(path: string): Outcome<CheckSubject<Planned>> {
     const subject = this.question.parse(path);
-    if (isFailure(subject)) return subject;
-    subject.isKept = this.subjects.keep(path, subject);
+    if (!isFailure(subject)) this.subjects.keep(path, subject);
     return subject;
   }
 

@@ -2,16 +2,17 @@
 // "nothing for you" here: the client compares versions itself, and takes an empty answer for a broken one.
 
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
-import type { FeedCandidate } from '../../domain/catalog.ts';
+import type { Catalog, FeedCandidate } from '../../domain/catalog.ts';
 import { FEED_KINDS, feedKindOf } from '../../domain/feed-kind.ts';
 import { type FeedPlan, planFeed } from '../../domain/plan.ts';
 import type { Settled } from '../../operations/catalog-slot.ts';
-import { type CheckSubject, checkSubject } from '../../operations/check-subject.ts';
+import { type CheckOrigin, checkOrigin, checkSubject } from '../../operations/check-subject.ts';
 import { conditionalReply, type TaggedBody, tagBody } from '../conditional.ts';
 import { electronFeed } from '../format/electron-feed.ts';
 import { failureReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { DeviceRoute, type DeviceRouteDependencies, refusalReply } from './device-route.ts';
+import { KnownOrigins } from './known-origins.ts';
 import { pathSegments } from './path-segments.ts';
 
 /** The second is what every electron-updater sends by itself. */
@@ -35,7 +36,11 @@ export function createUpdateFileRoute(
     files.set(candidate, file);
     return conditionalReply(ifNoneMatch, file, CONTENT_TYPE, HEADERS);
   };
-  const parse = parseUpdateFilePath;
+  const origins = new KnownOrigins(readOrigin);
+  const parse = (path: string) => {
+    const origin = origins.at(path);
+    return isFailure(origin) ? origin : checkSubject(origin, undefined);
+  };
   const question = { parse, deviceHeaders: DEVICE_HEADERS, isConditional: true, reply };
   return new DeviceRoute(question, dependencies);
 }
@@ -47,13 +52,13 @@ export const UPDATE_FILE_PLACEHOLDER: Route = {
   handler: () => failureReply(fail('notFound')),
 };
 
-function parseUpdateFilePath(path: string): Outcome<CheckSubject<FeedPlan>> {
+function readOrigin(path: string): Outcome<CheckOrigin<FeedPlan>> {
   const segments = pathSegments(path, ['appRef', 'channel', 'file']);
   if (isFailure(segments)) return segments;
   const [app = '', channel = '', file = ''] = segments;
   const kind = feedKindOf(file, channel);
   if (kind === undefined) return fail('unknownFile');
   const { platform, arch } = FEED_KINDS[kind];
-  const fields = { version: undefined, platform, arch };
-  return checkSubject(app, channel, fields, (catalog) => planFeed(catalog, kind));
+  const plan = (catalog: Catalog) => planFeed(catalog, kind);
+  return checkOrigin({ app, channel, platform, arch, planKey: `feed ${kind}`, plan });
 }
