@@ -1,6 +1,6 @@
 // Where one channel's present catalog lies, with the plans made from it: one for each place that a version
 // can have in it, and each kind of machine. Whoever asks again and again keeps a subject, which finds its
-// plan by a number. The plans go with their catalog: what is never asked again must not keep an old one alive.
+// plan by a number. Plans go with their catalog: what is never asked again must not keep an old one alive.
 
 import type { Catalog } from '../domain/catalog.ts';
 import {
