@@ -19,6 +19,7 @@ import {
   type SideSummary,
   waitUntilIdle,
 } from '../load/rounds.ts';
+import { median } from '../report.ts';
 import { probe } from './probe.ts';
 import { CONNECTIONS, type Scenario } from './scenarios.ts';
 
@@ -29,6 +30,7 @@ export type Pace = {
   readonly warmupSeconds: number;
   /** In the open loop: more of them, since a percentile is at the mercy of the worst milliseconds. */
   readonly pacedRounds: number;
+  readonly pacedRetries: number;
   readonly probes: number;
 };
 
@@ -70,6 +72,8 @@ export type PacedReport = {
   readonly p90Ratio: number;
   /** The serving process's longest garbage collection meanwhile. */
   readonly gcMaxMs: number;
+  /** Of the time, what the generator was kept from running: see `runLoad`. */
+  readonly generatorLostShare: number;
   readonly errors: Readonly<Record<string, number>>;
 };
 
@@ -196,7 +200,7 @@ async function measurePaced(
     ...side,
     load: { ...side.load, rate: Math.round(rate) },
   }));
-  const options = { wanted: pace.pacedRounds, retries: pace.retries, patience };
+  const options = { wanted: pace.pacedRounds, retries: pace.pacedRetries, patience };
   const [bare, served] = await alternate(generator, paced, options);
   if (bare === undefined || served === undefined) throw new Error('a side was not measured');
   return {
@@ -206,6 +210,7 @@ async function measurePaced(
     p50Ratio: ratioOf(served, bare, ({ latency }) => latency.percentileUs(PERCENTILES.p50Us)),
     p90Ratio: ratioOf(served, bare, ({ latency }) => latency.percentileUs(PERCENTILES.p90Us)),
     gcMaxMs: service.gc.longestSince(service.pid, begin),
+    generatorLostShare: median([...bare.rounds, ...served.rounds].map((round) => round.lostShare)),
     errors: served.errors,
   };
 }

@@ -11,6 +11,8 @@ export type CpuSample = {
   readonly at: number;
   /** All processors together, whoever used them. */
   readonly machineMs: number;
+  /** Of these, what the host gave to others; always 0 where it does not tell. */
+  readonly stolenMs: number;
   /** Of each process of the watched tree, by id. */
   readonly processesMs: Readonly<Record<string, number>>;
   /** Of the tree's processes that have ended. */
@@ -27,7 +29,7 @@ export function sampleCpu(root?: number): CpuSample {
   return {
     at,
     processesMs: Object.fromEntries(tree.map((pid) => [String(pid), processCpuMs(pid)])),
-    machineMs: machineCpuMs(),
+    ...machineTimes(),
     endedMs: tree.reduce((sum, pid) => sum + endedChildrenMs(pid), 0),
   };
 }
@@ -143,15 +145,15 @@ function processCpuMs(pid: number): number {
   }, 0);
 }
 
-function machineCpuMs(): number {
+function machineTimes(): Pick<CpuSample, 'machineMs' | 'stolenMs'> {
   const line = read('/proc/stat')?.split('\n')[0];
-  if (line === undefined) return Number.NaN;
-  const [user, nice, system, , , irq, softirq, steal] = line.split(/\s+/).slice(1).map(Number);
+  if (line === undefined) return { machineMs: Number.NaN, stolenMs: 0 };
+  const [user, nice, system, , , irq, softirq, steal = 0] = line.split(/\s+/).slice(1).map(Number);
   const ticks = [user, nice, system, irq, softirq, steal].reduce<number>(
     (sum, value) => sum + (value ?? 0),
     0,
   );
-  return ticks * MS_PER_TICK;
+  return { machineMs: ticks * MS_PER_TICK, stolenMs: steal * MS_PER_TICK };
 }
 
 /** The two times of waited-for children, among the fields after the command's name. */

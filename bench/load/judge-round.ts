@@ -7,6 +7,8 @@ export type RoundShares = {
   readonly generatorSide: number;
   /** Processes that are no part of the benchmark. */
   readonly foreign: number;
+  /** What the host gave to others. */
+  readonly stolen: number;
 };
 
 /**
@@ -19,19 +21,26 @@ export type Verdict = 'good' | 'generator-bound' | 'disturbed';
 export const SATURATED = 0.94;
 const GENERATOR_SATURATED = 0.9;
 const FOREIGN_MAX = 0.06;
+/** A host tells it in ticks of ten milliseconds: of a round of 0.6 s one is allowed. */
+const STOLEN_MAX = 0.03;
 /** How far requests per second and CPU per request may lie apart before a reader must be told. */
 const AGREEMENT_MAX = 0.05;
 
 /** Judges a closed-loop round. What cannot be measured does not speak against it. */
-export function judgeRound({ server, generatorSide, foreign }: RoundShares): Verdict {
-  if (foreign > FOREIGN_MAX) return 'disturbed';
+export function judgeRound(shares: RoundShares): Verdict {
+  const { server, generatorSide } = shares;
+  if (isDisturbed(shares)) return 'disturbed';
   if (!(server < SATURATED)) return 'good';
   return generatorSide >= GENERATOR_SATURATED ? 'generator-bound' : 'disturbed';
 }
 
 /** Judges an open-loop round, which saturates nothing on purpose. */
-export function judgePacedRound({ foreign }: RoundShares): Verdict {
-  return foreign > FOREIGN_MAX ? 'disturbed' : 'good';
+export function judgePacedRound(shares: RoundShares): Verdict {
+  return isDisturbed(shares) ? 'disturbed' : 'good';
+}
+
+function isDisturbed({ foreign, stolen }: RoundShares): boolean {
+  return foreign > FOREIGN_MAX || stolen > STOLEN_MAX;
 }
 
 /** Whether two ways to compare the same servers tell about the same. */

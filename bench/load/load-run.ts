@@ -1,6 +1,7 @@
 // A load run: so many connections that each ask again as soon as they are answered (closed loop), or requests
 // at fixed times whatever the answers do (open loop). In the open loop a latency counts from when the request
-// was meant to leave, so a server that stalls cannot hide the requests it kept waiting.
+// was meant to leave, so a server that stalls cannot hide the requests it kept waiting. Time in which the
+// generator itself was kept from running does not exist for it: no request was meant to leave then.
 
 import { type CpuSample, sampleCpu } from './cpu-account.ts';
 import { dial } from './dial.ts';
@@ -46,6 +47,8 @@ export type LoadResult = {
   readonly latency: readonly number[];
   /** Of a generator that never slept: how much of the measured time it had something to do. */
   readonly busyMs?: number;
+  /** In the open loop: how long the generator was kept from running. */
+  readonly lostMs: number;
   readonly cpu: { readonly begin: CpuSample; readonly end: CpuSample };
 };
 
@@ -57,6 +60,9 @@ const LOOK_MS = 100;
 const SETTLE_SECONDS = 0.1;
 /** What is still to be sent at the end of the open loop has this long: late, but not forgotten. */
 const LATE_MS_MAX = 1000;
+/** What a turn of the generator's event loop can take, and more for each request and answer in it. */
+const TURN_MS_MAX = 0.2;
+const WORK_MS_MAX = 0.02;
 /** A slow begin, such as many connections at once, is no error of the measured time. */
 const CONNECT_TIMEOUT_MS = 5000;
 
@@ -76,6 +82,7 @@ export class LoadRun {
   sent = 0;
   responses = 0;
   busyMs = 0;
+  lostMs = 0;
 
   constructor(options: LoadOptions) {
     this.options = options;
@@ -100,6 +107,7 @@ export class LoadRun {
     this.statuses.fill(0);
     this.responses = 0;
     this.busyMs = 0;
+    this.lostMs = 0;
   }
 }
 
@@ -112,7 +120,7 @@ export async function runLoad(
   onStart(run);
   const ready = options.rate === undefined ? undefined : createReadyQueue(options.connections);
   const connections = await openAll(run, ready);
-  const pacer = ready === undefined ? undefined : startPacing(ready, options.rate ?? 0);
+  const pacer = ready === undefined ? undefined : startPacing(run, ready, options.rate ?? 0);
   if (pacer === undefined) for (const connection of connections) connection.sendNext();
   if (isKeptAwake(options)) stayAwake(run);
   const watchdog = setInterval(() => {
@@ -151,6 +159,7 @@ function resultOf(run: LoadRun, begin: CpuSample, end: CpuSample): LoadResult {
     errors: Object.fromEntries(run.errors),
     latency: [...run.latency.counts],
     ...(isKeptAwake(run.options) ? { busyMs: run.busyMs } : {}),
+    lostMs: run.lostMs,
     cpu: { begin, end },
   };
 }
@@ -225,8 +234,10 @@ function createReadyQueue(connections: number): ReadyQueue {
  * Sends what is due, at every turn of the event loop: a timer would be late by up to a millisecond.
  * `finish` sends what was due by then and answers how many requests could not be sent.
  */
-function startPacing(ready: ReadyQueue, rate: number) {
-  const begin = performance.now();
+function startPacing(run: LoadRun, ready: ReadyQueue, rate: number) {
+  let begin = performance.now();
+  let lastTurn = begin;
+  let done = 0;
   const gapMs = 1000 / rate;
   const dueNow = () => Math.floor((performance.now() - begin) / gapMs);
   let dueMax = Number.POSITIVE_INFINITY;
@@ -234,6 +245,15 @@ function startPacing(ready: ReadyQueue, rate: number) {
   let isOn = true;
   const turn = (): void => {
     if (!isOn) return;
+    const now = performance.now();
+    const ms = now - lastTurn;
+    const work = run.sent + run.responses - done;
+    if (ms > TURN_MS_MAX + work * WORK_MS_MAX) {
+      begin += ms;
+      run.lostMs += ms;
+    }
+    lastTurn = now;
+    done = run.sent + run.responses;
     const due = Math.min(dueNow(), dueMax);
     while (paced < due) {
       const connection = ready.shift();

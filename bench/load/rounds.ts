@@ -31,6 +31,8 @@ export type Round = {
   /** Of the generator's work, likewise. */
   readonly generatorUs: number;
   readonly generatorShare: number;
+  /** In the open loop: of the time, what the generator was kept from running. */
+  readonly lostShare: number;
   readonly latency: LatencyHistogram;
   /** Errors by kind, unexpected statuses among them. */
   readonly errors: Readonly<Record<string, number>>;
@@ -146,6 +148,7 @@ function judge(generator: Generator, side: Side, result: LoadResult): Round {
     server: used(side.serverPids) / wallMs,
     generatorSide: (used(others) + generatorMs) / wallMs,
     foreign: foreignMs(begin, end) / wallMs,
+    stolen: (end.stolenMs - begin.stolenMs) / wallMs,
   };
   const perResponseUs = (ms: number) => (ms * 1000) / result.responses;
   return {
@@ -156,6 +159,7 @@ function judge(generator: Generator, side: Side, result: LoadResult): Round {
     backgroundUs: perResponseUs(used(side.backgroundPids)),
     generatorUs: perResponseUs(generatorMs),
     generatorShare: generatorMs / wallMs,
+    lostShare: result.lostMs / wallMs,
     latency: new LatencyHistogram(result.latency),
     errors: errorsOf(result, side.expected),
     responses: result.responses,

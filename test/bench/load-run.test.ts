@@ -60,6 +60,17 @@ describe('a load run', () => {
     expect(result.responses).toBeLessThanOrEqual(205);
   });
 
+  it('counts no time in the open loop in which it did not run itself', async () => {
+    const options = await serve((_, response) => response.end('hello'));
+    const stall = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+    setTimeout(stall, 300);
+    const result = await runLoad({ ...options, rate: 200, seconds: 1 });
+    expect(result.lostMs).toBeGreaterThanOrEqual(390);
+    // What would have been due meanwhile is not sent afterwards, all at once.
+    expect(result.responses).toBeLessThanOrEqual(130);
+    expect(result.errors).toEqual({});
+  });
+
   it('counts a stall for every request that it kept waiting in the open loop', async () => {
     let first = true;
     const options = await serve((_, response) => {

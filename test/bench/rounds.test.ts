@@ -15,6 +15,7 @@ type Shape = {
   readonly rps: number;
   readonly server?: number;
   readonly foreign?: number;
+  readonly stolen?: number;
   readonly busyMs?: number;
 };
 
@@ -48,10 +49,11 @@ function generatorWith(shapes: Record<number, readonly Shape[]>) {
 }
 
 function resultOf(shape: Shape | undefined, serverPid: number): LoadResult {
-  const { rps = 0, server = 0.99, foreign = 0, busyMs } = shape ?? {};
+  const { rps = 0, server = 0.99, foreign = 0, stolen = 0, busyMs } = shape ?? {};
   const sample = (at: number, used: number, own: number, others: number): CpuSample => ({
     at,
     machineMs: used + own + others,
+    stolenMs: at * stolen,
     processesMs: { [GENERATOR]: own, [serverPid]: used },
     endedMs: 0,
   });
@@ -65,6 +67,7 @@ function resultOf(shape: Shape | undefined, serverPid: number): LoadResult {
     errors: {},
     latency: [...latency.counts],
     ...(busyMs === undefined ? {} : { busyMs }),
+    lostMs: 0,
     cpu: { begin: sample(0, 0, 0, 0), end: sample(1000, server * 1000, 500, foreign * 1000) },
   };
 }
@@ -99,13 +102,18 @@ describe('alternated rounds', () => {
   it('do a turn with a disturbed round in it again, and leave it out on all sides', async () => {
     const { generator, runs } = generatorWith({
       [SERVERS.floor]: [{ rps: 100 }],
-      [SERVERS.service]: [{ rps: 10, foreign: 0.3 }, { rps: 20, server: 0.5 }, { rps: 80 }],
+      [SERVERS.service]: [
+        { rps: 10, foreign: 0.3 },
+        { rps: 20, server: 0.5 },
+        { rps: 30, stolen: 0.1 },
+        { rps: 80 },
+      ],
     });
     const sides = [side('floor'), side('service')];
     const options = { wanted: 1, retries: 5, patience: IMPATIENT };
     const [, service] = await alternate(generator, sides, options);
-    expect(runs.map(({ port }) => port)).toEqual([2, 3, 2, 3, 2, 3]);
-    expect(service).toMatchObject({ rps: 80, rejected: 2 });
+    expect(runs.map(({ port }) => port)).toEqual([2, 3, 2, 3, 2, 3, 2, 3]);
+    expect(service).toMatchObject({ rps: 80, rejected: 3 });
   });
 
   it('take a generator that never slept for as busy as it was', async () => {
