@@ -161,7 +161,7 @@ async function warmUp(
     if (scenario.meetsAllFirst === true && side.name !== 'floor') {
       await meetAll(service, generator, side, pace);
     }
-    const seconds = pace.warmupSeconds * 3;
+    const seconds = pace.warmupSeconds * 6;
     await measure(generator, { ...side, load: { ...side.load, seconds } }, 0);
   }
 }

@@ -192,6 +192,9 @@ function isKeptAwake({ isAwake, rate }: LoadOptions): boolean {
   return isAwake === true && rate === undefined;
 }
 
+/** A generator without an answer for so long lets others run: the server may be waiting for one of them. */
+const AWAKE_MS = 2;
+
 /**
  * Keeps the event loop turning until the run stops. A generator that sleeps is woken by the server's answer,
  * and in the server's time: the slower a server, the more often it would pay for that. Counts the time of
@@ -200,13 +203,18 @@ function isKeptAwake({ isAwake, rate }: LoadOptions): boolean {
 function stayAwake(run: LoadRun): void {
   let { sent } = run;
   let at = performance.now();
+  let sentAt = at;
   const turn = (): void => {
     if (run.isStopped) return;
     const now = performance.now();
-    if (run.sent !== sent) run.busyMs += now - at;
+    if (run.sent !== sent) {
+      run.busyMs += now - at;
+      sentAt = now;
+    }
     sent = run.sent;
     at = now;
-    setImmediate(turn);
+    if (now - sentAt < AWAKE_MS) setImmediate(turn);
+    else setTimeout(turn, 1);
   };
   turn();
 }
