@@ -42,8 +42,8 @@ export const catalog: Benchmark = {
   name: 'catalog',
   title: 'cost of a decision by the number of releases and of targeting expressions (in process)',
   explanation: [
-    'warm ns: a decision on a plan that is there, as for nearly every check; cold ns: for a version that',
-    'nobody asked about before, so plan and all. growth: against 10 releases without expressions.',
+    'warm ns: a decision on a plan that is there, as for nearly every check; cold ns: for the first version',
+    'at its place among the releases, so plan and all. growth: against 10 releases without expressions.',
     'build ms and MB: to compile the catalog, and what it keeps. expressions: of each release.',
   ],
   async run({ isSmoke }) {

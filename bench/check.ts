@@ -13,10 +13,10 @@ const PACE: Pace = {
   // Many and short: what else the host does comes in bursts, and the median is not that of a burst.
   rounds: 5,
   retries: 2,
-  seconds: 0.5,
+  seconds: 0.4,
   warmupSeconds: 0.1,
   pacedRounds: 11,
-  pacedRetries: 7,
+  pacedRetries: 4,
   probes: 2000,
 };
 const SMOKE: Pace = {

@@ -72,7 +72,7 @@ async function measure(url: string, client: pg.Client, isSmoke: boolean): Promis
 
 /** Rounds alternate between the two ways and go through fresh, changed and unchanged devices each. */
 async function measureAll(setting: Setting, isSmoke: boolean): Promise<Row[]> {
-  const rounds = isSmoke ? 1 : 5;
+  const rounds = isSmoke ? 1 : 3;
   const recordedRows = isSmoke ? 2000 : 40_000;
   const plainRows = isSmoke ? 200 : 3000;
   const rates = new Map<string, { recorded: number[]; plain: number[] }>();

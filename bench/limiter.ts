@@ -60,7 +60,7 @@ async function measureLimiters(service: BenchService, isSmoke: boolean): Promise
     const loop = {
       ...scenario,
       connections: CONNECTIONS,
-      seconds: isSmoke ? 0.3 : 1.5,
+      seconds: isSmoke ? 0.3 : 0.5,
       warmupSeconds: isSmoke ? 0.1 : 0.4,
     };
     const servers: [string, SideServer][] = [

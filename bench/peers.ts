@@ -69,7 +69,7 @@ async function measurePeers(service: BenchService, isSmoke: boolean): Promise<Re
     const loop = {
       ...scenario,
       connections: CONNECTIONS,
-      seconds: isSmoke ? 0.3 : 1.5,
+      seconds: isSmoke ? 0.3 : 0.5,
       warmupSeconds: isSmoke ? 0.1 : 0.4,
     };
     const sides = servers.map((server) => sideOf(server.name, server, loop));

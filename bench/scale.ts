@@ -70,7 +70,7 @@ async function measureWorkers(service: BenchService, isSmoke: boolean) {
     const loop = {
       ...scenario,
       connections: CONNECTIONS,
-      seconds: isSmoke ? 0.3 : 2,
+      seconds: isSmoke ? 0.3 : 0.8,
       warmupSeconds: isSmoke ? 0.1 : 0.5,
     };
     const side = sideOf('service', { port: service.port, pids, backgroundPids }, loop);
