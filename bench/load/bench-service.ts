@@ -2,13 +2,18 @@
 // processor of its own. What it serves is written straight into PostgreSQL, with fixed ids and times, so that
 // answers, cohorts and checksums are the same in every run.
 
-import { cpus } from 'node:os';
 import pg from 'pg';
 import { freshDatabase } from '../../test/support/fresh-database.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../../test/support/node.ts';
 import { startPostgres } from '../../test/support/postgres-server.ts';
 import { startRedis } from '../../test/support/redis-server.ts';
-import { freeProcess, pinProcess, processTree, yieldProcess } from './cpu-account.ts';
+import {
+  freeProcess,
+  otherProcessors,
+  pinProcess,
+  processTree,
+  yieldProcess,
+} from './cpu-account.ts';
 import { type GcPauses, keepGcPauses } from './gc-pauses.ts';
 import { placeStores, type Recording, watchRecording } from './recording.ts';
 
@@ -132,12 +137,6 @@ export function placeNode(pid: number): number[] {
     yieldProcess(background);
   }
   return backgroundPids;
-}
-
-/** Where whatever is not measured runs. */
-function otherProcessors(): string {
-  const last = cpus().length - 1;
-  return last <= 1 ? '1' : `1-${last}`;
 }
 
 async function withClient(url: string, work: (sql: pg.Client) => Promise<void>): Promise<void> {

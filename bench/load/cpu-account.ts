@@ -9,9 +9,9 @@ import { cpus } from 'node:os';
 export type CpuSample = {
   /** `performance.now()` of the process that took it. */
   readonly at: number;
-  /** All processors together, whoever used them. */
+  /** All processors together, whoever of this machine used them. */
   readonly machineMs: number;
-  /** Of these, what the host gave to others; always 0 where it does not tell. */
+  /** What the host gave to others instead; always 0 where it does not tell. */
   readonly stolenMs: number;
   /** Of each process of the watched tree, by id. */
   readonly processesMs: Readonly<Record<string, number>>;
@@ -83,6 +83,12 @@ export function pinProcess(pid: number, processors: string): boolean {
   return isRun('taskset', ['-a', '-c', '-p', processors, String(pid)]);
 }
 
+/** Where whatever is not measured runs. */
+export function otherProcessors(): string {
+  const last = cpus().length - 1;
+  return last <= 1 ? '1' : `1-${last}`;
+}
+
 /** Lets a process run on every processor again. What it has started stays where it is. */
 export function freeProcess(pid: number): void {
   pinProcess(pid, `0-${cpus().length - 1}`);
@@ -149,7 +155,7 @@ function machineTimes(): Pick<CpuSample, 'machineMs' | 'stolenMs'> {
   const line = read('/proc/stat')?.split('\n')[0];
   if (line === undefined) return { machineMs: Number.NaN, stolenMs: 0 };
   const [user, nice, system, , , irq, softirq, steal = 0] = line.split(/\s+/).slice(1).map(Number);
-  const ticks = [user, nice, system, irq, softirq, steal].reduce<number>(
+  const ticks = [user, nice, system, irq, softirq].reduce<number>(
     (sum, value) => sum + (value ?? 0),
     0,
   );

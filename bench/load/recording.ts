@@ -6,14 +6,21 @@ import { keys } from '../../src/engine/redis/keys.ts';
 import {
   commandOf,
   favourSession,
+  freeProcess,
+  otherProcessors,
+  pinProcess,
   processTree,
   yieldProcess,
   yieldSession,
 } from './cpu-account.ts';
 
 export type Recording = {
-  /** Whether no check-in waits in any of these Redis servers; if so, `placeStores` has been called. */
+  /** Whether no check-in waits in any of these Redis servers. */
   isDone(): Promise<boolean>;
+  /** Lets PostgreSQL have every processor, while nothing is measured. */
+  spread(): void;
+  /** Puts the stores in their places for a round. */
+  place(): void;
   close(): void;
 };
 
@@ -23,10 +30,10 @@ export function watchRecording(redisUrls: readonly string[]): Recording {
   return {
     async isDone() {
       const lengths = await Promise.all(servers.map((server) => server.xlen(keys.checkIns)));
-      if (!lengths.every((length) => length === 0)) return false;
-      placeStores();
-      return true;
+      return lengths.every((length) => length === 0);
     },
+    spread: spreadStores,
+    place: placeStores,
     close() {
       for (const server of servers) server.disconnect();
     },
@@ -34,6 +41,16 @@ export function watchRecording(redisUrls: readonly string[]): Recording {
 }
 
 const placed = new Set<number>();
+const spread = new Set<number>();
+
+function spreadStores(): void {
+  if (spread.size > 0) return;
+  for (const pid of placed) {
+    if (!commandOf(pid).startsWith('postgres')) continue;
+    freeProcess(pid);
+    spread.add(pid);
+  }
+}
 
 /**
  * PostgreSQL, which records check-ins behind the answers, yields to the generator on the processor they
@@ -42,6 +59,8 @@ const placed = new Set<number>();
  * go, and each is a process and a session.
  */
 export function placeStores(): void {
+  for (const pid of spread) pinProcess(pid, otherProcessors());
+  spread.clear();
   for (const pid of processTree(process.pid)) {
     if (placed.has(pid)) continue;
     const command = commandOf(pid);

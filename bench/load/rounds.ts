@@ -8,6 +8,7 @@ import type { Generator } from './generator.ts';
 import { judgePacedRound, judgeRound, type RoundShares, type Verdict } from './judge-round.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 import type { LoadOptions, LoadResult } from './load-run.ts';
+import type { Recording } from './recording.ts';
 
 /** One of the servers that take turns. */
 export type Side = {
@@ -62,7 +63,7 @@ export type Patience = {
   /** Waits in vain so far, one after the other: on a machine that stays busy, each halves the next. */
   inVain: number;
   /** What an idle moment is not enough for: work that rests and goes on. */
-  readonly isDone: () => Promise<boolean>;
+  readonly recording: Pick<Recording, 'isDone' | 'spread' | 'place'>;
 };
 
 const IDLE_WANTED = 0.96;
@@ -72,18 +73,25 @@ const IDLE_WINDOW_MS = 250;
 export async function waitUntilIdle(patience: Patience): Promise<boolean> {
   const begin = performance.now();
   const waitMs = Math.min(patience.perRoundMs / 2 ** patience.inVain, patience.leftMs);
-  for (;;) {
-    const isIdle = waitMs > 0 && !((await idleShare(IDLE_WINDOW_MS)) < IDLE_WANTED);
-    if (isIdle && (await patience.isDone())) {
-      patience.inVain = 0;
-      return true;
+  if (waitMs <= 0) return false;
+  const { recording } = patience;
+  try {
+    for (;;) {
+      const isIdle = !((await idleShare(IDLE_WINDOW_MS)) < IDLE_WANTED);
+      if (isIdle && (await recording.isDone())) {
+        patience.inVain = 0;
+        return true;
+      }
+      const elapsed = performance.now() - begin;
+      if (elapsed >= waitMs) {
+        patience.leftMs -= elapsed;
+        patience.inVain += 1;
+        return false;
+      }
+      recording.spread();
     }
-    const elapsed = performance.now() - begin;
-    if (elapsed >= waitMs) {
-      patience.leftMs -= elapsed;
-      patience.inVain += 1;
-      return false;
-    }
+  } finally {
+    recording.place();
   }
 }
 
@@ -92,10 +100,10 @@ export function patienceOf(
   isSmoke: boolean,
   leftMs: number,
   perRoundMs: number,
-  { isDone }: Pick<Patience, 'isDone'>,
+  recording: Patience['recording'],
 ): Patience {
   const [left, perRound] = isSmoke ? [0, 0] : [leftMs, perRoundMs];
-  return { leftMs: left, perRoundMs: perRound, inVain: 0, isDone };
+  return { leftMs: left, perRoundMs: perRound, inVain: 0, recording };
 }
 
 /**

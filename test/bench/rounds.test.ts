@@ -9,7 +9,8 @@ import { alternate, ratioOf, type Side } from '../../bench/load/rounds.ts';
 
 const GENERATOR = 1;
 const SERVERS = { floor: 2, service: 3 } as const;
-const IMPATIENT = { leftMs: 0, perRoundMs: 0, inVain: 0, isDone: () => Promise.resolve(true) };
+const recording = { isDone: () => Promise.resolve(true), spread() {}, place() {} };
+const IMPATIENT = { leftMs: 0, perRoundMs: 0, inVain: 0, recording };
 
 type Shape = {
   readonly rps: number;
