@@ -12,11 +12,11 @@ import type { Benchmark, Report, Row } from './report.ts';
 const PACE: Pace = {
   // Many and short: what else the host does comes in bursts, and the median is not that of a burst.
   rounds: 5,
-  retries: 2,
-  seconds: 0.4,
+  retries: 1,
+  seconds: 0.3,
   warmupSeconds: 0.1,
   pacedRounds: 11,
-  pacedRetries: 4,
+  pacedRetries: 2,
   probes: 2000,
 };
 const SMOKE: Pace = {

@@ -32,7 +32,7 @@ export const CONNECTIONS = 128;
  */
 export function scenarios(isSmoke: boolean): Scenario[] {
   const fleet = (devices: number) => (isSmoke ? 12_800 : devices);
-  const devices = fleet(204_800);
+  const devices = fleet(131_072);
   return [
     {
       name: 'full rollout',

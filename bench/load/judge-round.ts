@@ -21,8 +21,8 @@ export type Verdict = 'good' | 'generator-bound' | 'disturbed';
 export const SATURATED = 0.94;
 const GENERATOR_SATURATED = 0.9;
 const FOREIGN_MAX = 0.06;
-/** A host tells it in ticks of ten milliseconds: of a round of 0.4 s one is allowed. */
-const STOLEN_MAX = 0.03;
+/** A host tells it in ticks of ten milliseconds: of a round of 0.3 s one is allowed. */
+const STOLEN_MAX = 0.04;
 /** How far requests per second and CPU per request may lie apart before a reader must be told. */
 const AGREEMENT_MAX = 0.05;
 
