@@ -1,15 +1,58 @@
-// How the tests run. Forked processes, because the tests open native handles and kill servers; two of
-// them, because a rate window or a time limit under test must not wait for a processor.
+// How the tests run, in parts: `unit` needs no server, the others need real ones (test/support/global-setup.ts).
+// Forked processes, because the tests open native handles and kill servers. Three of them wherever a node is
+// started: tests often wait for a time to pass, and with more of them a time limit under test would have to wait
+// for a processor.
 
 import { defineConfig } from 'vitest/config';
 
+const SERVERS = 'test/support/global-setup.ts';
+const NODES = 'test/support/shared-nodes.ts';
+
+/** Parts that need servers, each with its folders and what starts before it; every other test is a unit test. */
+const SERVER_PARTS: Readonly<Record<string, { folders: string[]; before: string[] }>> = {
+  stores: { folders: ['test/engine', 'test/ledger'], before: [SERVERS] },
+  service: { folders: ['test/service'], before: [SERVERS, NODES] },
+  browser: { folders: ['test/browser'], before: [SERVERS, NODES] },
+  faults: { folders: ['test/faults', 'test/child-process'], before: [SERVERS] },
+};
+
+const shared = {
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+  pool: 'forks',
+  // Loading every module once for each file would cost as much as many of the tests.
+  isolate: false,
+} as const;
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    pool: 'forks',
-    maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: Object.values(SERVER_PARTS).flatMap(({ folders }) => folders.map(within)),
+          env: { SLUICE_TEST_PART: 'unit' },
+          setupFiles: ['test/support/property-runs.ts'],
+          maxWorkers: '100%',
+        },
+      },
+      ...Object.entries(SERVER_PARTS).map(([name, { folders, before }]) => ({
+        test: {
+          ...shared,
+          name,
+          include: folders.map(within),
+          globalSetup: before,
+          // After the unit tests, which take every processor and measure no time.
+          sequence: { groupOrder: 1 },
+          maxWorkers: 3,
+        },
+      })),
+    ],
   },
 });
+
+function within(folder: string): string {
+  return `${folder}/**/*.test.ts`;
+}

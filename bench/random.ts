@@ -1,6 +1,7 @@
-// Random numbers that are the same in every run: a benchmark with another input is another benchmark.
+// Random numbers that are the same in every run: with other input, the figures of two runs could not be
+// compared.
 
-/** Mulberry32 (public domain): uniform in [0, 1), from a 32-bit seed. */
+/** Generator of numbers that are uniform in [0, 1), from a 32-bit seed: Mulberry32 (public domain). */
 export function seededRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {
@@ -11,7 +12,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** A device id in the form of a UUID. */
+/** Random device id in the form of a UUID. */
 export function deviceIdOf(random: () => number): string {
   const hex = Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join('');
   const parts = [

@@ -1,92 +1,82 @@
-// `npm run bench -- [NAME] [--smoke] [--json FILE]`: runs benchmarks and prints their tables. Those that
-// compare claim nothing but ratios measured side by side in one run; `console` measures what people wait for,
-// `live-feed` what their page costs.
-// --smoke runs each on a few items, to see it work.
-// `--scenario NAME` picks one of check's.
+// `npm run bench -- [NAME] [--smoke] [--json FILE]` runs benchmarks and prints their tables. Most claim
+// nothing but ratios measured side by side in one run; `console` measures how long a page waits for its data,
+// `live-feed` how much processor time a page takes.
+// --smoke runs each on a few items, to see that it works.
+// `--scenario NAME` picks scenarios of `check`.
 // `check --target URL [--rate N] [--duration S] [--devices N] [--label K=V]…` loads a running service.
+// `compare REF [--scenario NAME]` measures update checks of this tree beside those of another commit.
 
 import { writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
-import { quickenStrings } from '../src/engine/redis/quicken-strings.ts';
+import { fileURLToPath } from 'node:url';
+import { restoreStringSpeed } from '../src/engine/redis/restore-string-speed.ts';
 import { useOwnSessions } from '../test/support/server-process.ts';
-import { catalog } from './catalog.ts';
-import { loadTarget } from './check/load-target.ts';
-import { readTargetSettings } from './check/target-settings.ts';
-import { check } from './check.ts';
-import { consoleData } from './console.ts';
-import { drain } from './drain.ts';
-import { limiter } from './limiter.ts';
-import { liveFeed } from './live-feed.ts';
-import { freeProcess } from './load/cpu-account.ts';
-import { peers } from './peers.ts';
-import { propagation } from './propagation.ts';
-import { type Benchmark, printTable, type Report } from './report.ts';
-import { scale } from './scale.ts';
-import { wave } from './wave.ts';
+import { readCommand } from './command-line.ts';
+import { findCommit } from './compare/checkout.ts';
+import { COMPARE_EXPLANATION, compare } from './compare/compare.ts';
+import { freeProcess } from './machine/place-process.ts';
+import { printTable, type Report } from './measure/report.ts';
+import { scenarios } from './service/scenarios.ts';
+import type { Benchmark } from './suite/benchmark.ts';
+import { BENCHMARKS } from './suite/benchmarks.ts';
+import { loadTarget } from './suite/check/load-target.ts';
 
-// This process has loaded ioredis as well, and some measure in it what the service does.
-quickenStrings();
+// This process has loaded ioredis as well, and some benchmarks measure in it the code of the service.
+restoreStringSpeed();
 useOwnSessions();
 
-const BENCHMARKS: readonly Benchmark[] = [
-  check,
-  peers,
-  limiter,
-  catalog,
-  propagation,
-  scale,
-  drain,
-  wave,
-  consoleData,
-  liveFeed,
-];
-
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TARGET_EXPLANATION = [
   'answered/s: answers a second; p50 to p99.9: from when a request was meant to leave until its answer, so a',
   'stall counts for every request it kept waiting. "not sent in time": all connections waited for answers.',
   'A device gets 429 above 120 requests a minute: raise --devices with --rate.',
 ];
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    smoke: { type: 'boolean', default: false },
-    json: { type: 'string' },
-    scenario: { type: 'string', default: '' },
-    target: { type: 'string' },
-    rate: { type: 'string', default: '100' },
-    duration: { type: 'string', default: '10' },
-    devices: { type: 'string', default: '1000' },
-    label: { type: 'string', multiple: true, default: [] },
-    'yes-i-own-this': { type: 'boolean', default: false },
-  },
-});
-
-const wanted = positionals[0];
-const chosen = BENCHMARKS.filter(({ name }) => wanted === undefined || name === wanted);
-if (chosen.length === 0) {
-  refuse(`no benchmark ${wanted}: there are ${BENCHMARKS.map(({ name }) => name).join(', ')}`);
-}
 const results: Record<string, unknown> = {};
 const failures: string[] = [];
-if (values.target !== undefined) {
-  if (wanted !== 'check') refuse('--target belongs to check');
-  const settings = readTargetSettings({
-    ...values,
-    target: values.target,
-    isOwned: values['yes-i-own-this'],
-  });
-  if (typeof settings === 'string') refuse(settings);
-  show('target', TARGET_EXPLANATION, await loadTarget(settings));
-  chosen.length = 0;
+
+const command = readCommand(process.argv.slice(2), {
+  benchmarks: BENCHMARKS.map(({ name }) => name),
+  scenarios: scenarios(false).map(({ name }) => name),
+});
+if (typeof command === 'string') refuse(command);
+const { target, ref, benchmarks, json, isSmoke, scenario } = command;
+if (target !== undefined) {
+  show('target', TARGET_EXPLANATION, await attempt(() => loadTarget(target)));
 }
-for (const benchmark of chosen) {
+if (ref !== undefined) {
+  const commit = findCommit(ROOT, ref) ?? refuse(`no commit ${ref} in this repository`);
+  const options = { root: ROOT, commit, isSmoke, scenario };
+  console.log(`\ncompare: update checks on the present tree beside ${ref} (PostgreSQL and Redis)`);
+  show('compare', COMPARE_EXPLANATION, await attempt(() => compare(options)));
+}
+for (const benchmark of BENCHMARKS.filter(({ name }) => benchmarks.includes(name))) {
   console.log(`\n${benchmark.name}: ${benchmark.title}`);
-  show(benchmark.name, benchmark.explanation, await reportOf(benchmark));
+  show(benchmark.name, benchmark.explanation, await attempt(() => reportOf(benchmark)));
 }
-if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`);
+if (json !== undefined) writeFileSync(json, `${JSON.stringify(results, null, 2)}\n`);
 for (const failure of failures) console.error(`failed: ${failure}`);
 if (failures.length > 0) process.exitCode = 1;
+
+function refuse(reason: string): never {
+  console.error(reason);
+  process.exit(2);
+}
+
+async function reportOf(benchmark: Benchmark): Promise<Report> {
+  const result = await benchmark.run({ isSmoke, scenario });
+  return 'tables' in result ? result : { tables: [{ rows: result }] };
+}
+
+/** Report of a run; one that breaks off is reported as a failure, and the others still get their turn. */
+async function attempt(run: () => Promise<Report>): Promise<Report> {
+  // The previous run may have pinned this process, and processes that it starts inherit its processors.
+  freeProcess(process.pid);
+  try {
+    return await run();
+  } catch (error) {
+    return { tables: [], failure: error instanceof Error ? error.message : String(error) };
+  }
+}
 
 function show(name: string, explanation: readonly string[], report: Report): void {
   for (const { title, rows } of report.tables) {
@@ -97,16 +87,4 @@ function show(name: string, explanation: readonly string[], report: Report): voi
   for (const line of [...explanation, ...(report.remarks ?? [])]) console.log(line);
   Object.assign(results, report.json ?? { [name]: report.tables[0]?.rows });
   if (report.failure !== undefined) failures.push(`${name}: ${report.failure}`);
-}
-
-function refuse(reason: string): never {
-  console.error(reason);
-  process.exit(2);
-}
-
-async function reportOf(benchmark: Benchmark): Promise<Report> {
-  // Where the one before has put this process, all that this one starts would begin.
-  freeProcess(process.pid);
-  const result = await benchmark.run({ isSmoke: values.smoke, scenario: values.scenario });
-  return 'tables' in result ? result : { tables: [{ rows: result }] };
 }

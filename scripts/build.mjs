@@ -1,8 +1,10 @@
-// Compiles src/ to dist/, carries over the files the compiler does not know (.sql, .lua), and bundles the
-// console for browsers, each of its files also compressed, because the service only ever sends them as they are.
+// Compiles src/ to dist/, carries over the files the compiler does not know (.sql, .lua), bundles the console
+// for browsers, each of its files also compressed, because the service only ever sends them as they are, and
+// makes the migrated ledger that every new embedded ledger is a copy of.
 // With --if-stale it does nothing when dist/ is newer than every source, so `npm start` stays quick.
 // Plain JavaScript, because it runs before anything has been compiled.
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   cpSync,
@@ -15,7 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -48,14 +50,14 @@ async function build() {
     rmSync(draft, { recursive: true, force: true });
     process.exit(compiled.status ?? 1);
   }
+  for (const file of sourceFiles()) {
+    if (/\.(sql|lua)$/.test(file)) cpSync(file, join(draft, relative(source, file)));
+  }
   try {
-    await bundleConsole(join(draft, 'console'));
+    await Promise.all([bundleConsole(join(draft, 'console')), provideTemplate(draft)]);
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
     throw error;
-  }
-  for (const file of sourceFiles()) {
-    if (/\.(sql|lua)$/.test(file)) cpSync(file, join(draft, relative(source, file)));
   }
   chmodSync(join(draft, 'cli', 'sluice.js'), 0o755);
   writeFileSync(join(draft, '.built'), '');
@@ -89,6 +91,69 @@ async function bundleConsole(folder) {
     writeFileSync(`${file}.br`, brotliCompressSync(bytes));
     writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));
   }
+}
+
+/**
+ * Takes the ledger template of the last build, or makes a new one when PGlite or a migration changed.
+ *
+ * @param {string} draft
+ */
+async function provideTemplate(draft) {
+  const previous = join(output, 'ledger', 'template');
+  const next = join(draft, 'ledger', 'template');
+  const key = templateKey(draft);
+  if (existsSync(previous) && readFileSync(`${previous}.key`, 'utf8') === key) {
+    cpSync(previous, next, { recursive: true });
+  } else {
+    await makeTemplate(draft, next);
+  }
+  writeFileSync(`${next}.key`, key);
+}
+
+/**
+ * Returns a key of all that decides the content of a template: PGlite, and the compiled migrations.
+ *
+ * @param {string} draft
+ */
+function templateKey(draft) {
+  const pglite = join(root, 'node_modules', '@electric-sql', 'pglite', 'package.json');
+  const folder = join(draft, 'ledger', 'migration');
+  const migrations = readdirSync(folder)
+    .sort()
+    .map((name) => join(folder, name));
+  const hash = createHash('sha256');
+  for (const file of [pglite, join(draft, 'ledger', 'migrate.js'), ...migrations]) {
+    hash.update(readFileSync(file)).update('\0');
+  }
+  return hash.digest('hex');
+}
+
+/**
+ * @param {string} draft
+ * @param {string} template
+ */
+async function makeTemplate(draft, template) {
+  /** @param {string} name */
+  const load = (name) => import(pathToFileURL(join(draft, 'ledger', name)).href);
+  const { openPgliteDatabase } = await load('pglite-database.js');
+  const { migrate } = await load('migrate.js');
+  const made = `${template}.draft`;
+  /** @type {unknown[]} */
+  const faults = [];
+  const database = await openPgliteDatabase({
+    directory: made,
+    onFault: (/** @type {unknown} */ error) => faults.push(error),
+  });
+  await migrate(database);
+  await database.close();
+  if (faults.length > 0) throw new AggregateError(faults, 'The ledger template was not made');
+  // The service may run as another user than the build: that user must be able to read the template, and
+  // unable to change it.
+  chmodSync(made, 0o755);
+  for (const entry of readdirSync(made, { recursive: true, withFileTypes: true })) {
+    chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
+  }
+  renameSync(made, template);
 }
 
 /** @param {string} draft */

@@ -1,16 +1,18 @@
-// The demo's fleet at work: every device asks for an update about once a minute, and installs what it is
-// offered a little later. An hour of a real fleet passes in a minute.
+// Fleet of the demo: every device asks for an update about once a minute, and installs what it is offered a
+// little later. An hour of a real fleet passes in a minute.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DemoDevice, DemoFleet } from './demo-history.ts';
 
 const POLL_MS = 60_000;
 const TICK_MS = 250;
-/** Updates wait as they would, sixty times as fast, and not for ever. */
+/** Milliseconds that stand for an hour of a device's delay before it installs an update. */
 const MS_PER_LAG_HOUR = 1000;
 const LAG_MS_MAX = 180_000;
 
-/** Polls the service until the signal; a request that fails is the next one's matter. */
+/**
+ * Polls the service until the signal. A request that fails is not repeated: the device's next poll is soon.
+ */
 export async function runDemoFleet(
   address: string,
   { app, devices }: DemoFleet,
@@ -46,6 +48,6 @@ async function poll(
       device.version = offer.version;
     }, lagMs).unref();
   } catch {
-    // The service is stopping, or the demo is.
+    // The service or the demo is stopping.
   }
 }

@@ -1,12 +1,13 @@
-// The past of the demo: releases, their rollouts, and what each device of the fleet ran when. Written
-// straight into the embedded ledger, because the service itself never lets anybody choose the time.
+// Past of the demo: releases, their rollouts, and the versions that each device of the fleet ran over time.
+// It is written straight into the embedded ledger, because the service itself gives everything the present
+// time.
 
 import { join } from 'node:path';
 import { deviceIdOf, seededRandom } from '../bench/random.ts';
 import { isFailure } from '../src/contract/failure.ts';
 import type { ReleaseStatus } from '../src/contract/resource.ts';
-import type { CheckIn } from '../src/domain/check-in.ts';
-import { cohortBucket, cohortThreshold, hashText } from '../src/domain/cohort.ts';
+import { cohortBucket, cohortThreshold, hashText } from '../src/domain/decision/cohort.ts';
+import type { CheckIn } from '../src/domain/fleet/check-in.ts';
 import type { Database } from '../src/ledger/database.ts';
 import { migrateDatabase } from '../src/ledger/migrated-database.ts';
 import { openPgliteDatabase } from '../src/ledger/pglite-database.ts';
@@ -19,7 +20,7 @@ export type DemoDevice = {
   readonly platform: string;
   readonly arch: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Hours until it takes an update that it was offered. */
+  /** Hours from the offer of an update until the device installs it. */
   readonly lagHours: number;
   version: string;
 };
@@ -31,7 +32,7 @@ type PastRelease = {
   readonly daysAgo: number;
   readonly rolloutPct: number;
   readonly notes: string;
-  /** What became of it, if it is no longer published. */
+  /** Change of status that ended its publication; absent while it is published. */
   readonly end?: { readonly status: ReleaseStatus; readonly daysAgo: number };
 };
 
@@ -109,7 +110,10 @@ async function createApp(
   return created.value.id;
 }
 
-/** Ids by version. What the API would date now is dated back. */
+/**
+ * Publishes the releases and dates them back, because the ledger gives them the present time. Returns ids by
+ * version.
+ */
 async function publishAll(ledger: Ledger, database: Database): Promise<Map<string, string>> {
   const [membership] = await ledger.listMemberships(undefined);
   const organizationId = membership?.organization.id ?? '';
@@ -197,7 +201,8 @@ function createDevices(): DemoDevice[] {
       platform,
       arch,
       labels: { region, ...ring },
-      // Most within a day or two, a few much later: nobody restarts an app to update it.
+      // Most devices update within a day or two, a few much later: an update waits until the app is
+      // restarted.
       lagHours: -Math.log(1 - random()) * (random() < 0.1 ? 300 : 30),
       version: random() < 0.15 ? '2.1.0' : '2.2.0',
     };
@@ -213,7 +218,9 @@ function pick<Value>(random: () => number, choices: readonly (readonly [number, 
   return (choices.at(-1) as readonly [number, Value])[1];
 }
 
-/** Hour by hour, every device that polls in it; each takes what it is offered after its own time. */
+/**
+ * Records the check-ins of the devices that poll, hour by hour; each device installs an offer after its lag.
+ */
 async function liveThrough(
   ledger: Ledger,
   appId: string,
@@ -237,7 +244,7 @@ async function liveThrough(
   await ledger.recordCheckIns(batch);
 }
 
-/** What the channel offered the device then, if anything; moves the device on when its time has come. */
+/** Returns the version that the channel offered the device then; updates the device once its lag is over. */
 function offerAt(
   device: DemoDevice,
   at: number,
@@ -253,7 +260,10 @@ function offerAt(
   return offer.version;
 }
 
-/** By the cohorts of the service, as nobody may have been offered what it would not; 2.3.0 had two days. */
+/**
+ * Tells whether the release was for the device, by the same cohorts as the service's. 2.3.0 was out for two
+ * days.
+ */
 function isFor(
   device: DemoDevice,
   { version, rolloutPct }: PastRelease,

@@ -1,6 +1,6 @@
-// `npm run demo`: the service, embedded, with an organization whose app has two weeks behind it and a rollout
-// under way, and with a fleet that polls, updates and lags like a real one. For looking around: everything
-// lies in a temporary directory that is removed at the end.
+// Runs the demo (`npm run demo`): the embedded service, an organization whose app has two weeks of history
+// and a rollout under way, and a fleet that polls, updates and lags like a real one. Everything lies in a
+// temporary directory that is removed at the end.
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -55,7 +55,7 @@ Ctrl+C ends the demo and removes what it wrote.
 `);
 await runDemoFleet(address, fleet, stopping.signal);
 
-/** The address of the log line that says it listens. */
+/** Returns the address in the log line by which the service says that it listens. */
 async function listening(): Promise<string> {
   let output = '';
   for await (const chunk of service.stdout) {

@@ -1,24 +1,26 @@
-// The one reader of the environment. Settings are parsed once, frozen, and handed on as values; a wrong
-// one stops the start with a line that names the variable.
+// Settings of the service, read from the environment, which no other file reads. They are parsed once, frozen
+// and passed on as values. A wrong setting stops the start with a line that names the variable.
 
 import { z } from 'zod';
+import { parseUrl } from './contract/parse-url.ts';
 
 export type Config = Readonly<{
   host: string;
   port: number;
-  /** Undefined: the embedded ledger in `dataDir`. */
+  /** Address of PostgreSQL; undefined for the embedded ledger in `dataDir`. */
   databaseUrl: string | undefined;
-  /** Undefined: the in-process engine. */
+  /** Address of Redis; undefined for the in-process engine. */
   redisUrl: string | undefined;
   dataDir: string;
   adminToken: string | undefined;
   secretKey: string | undefined;
-  /** Undefined: the address the service turns out to listen on. */
+  /** Base URL of the service for its clients; undefined for the address that it listens on. */
   publicUrl: string | undefined;
-  /** Serving processes; more than 1 only where both stores can be shared. */
+  /** Number of serving processes; above 1 only if both stores can be shared. */
   workers: number;
   deviceRetentionDays: number;
   adoptionRetentionDays: number;
+  /** Number of proxies in front of the service whose forwarded addresses are trusted. */
   trustProxy: number;
   logLevel: LogLevel;
 }>;
@@ -45,7 +47,8 @@ const ENVIRONMENT = z.object({
     'must be a redis:// or rediss:// address, or several of them separated by commas',
   ),
   DATA_DIR: text('./data'),
-  // Anything else could be set but never be sent in a header, or be quoted by the error that says so.
+  // A token with other characters could be set but not sent in a header, and the client's error would quote
+  // it.
   ADMIN_TOKEN: optionalText().refine(
     (value) => value === undefined || /^[\x21-\x7e]+$/.test(value),
     'must be visible ASCII characters, without spaces',
@@ -66,7 +69,7 @@ const ENVIRONMENT = z.object({
     .pipe(z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })),
 });
 
-/** Reads the settings, or throws a `ConfigError`. An empty variable counts as unset. */
+/** Reads the settings; throws a `ConfigError` for a wrong one. An empty variable counts as unset. */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const parsed = ENVIRONMENT.safeParse(environment);
   if (!parsed.success) {
@@ -75,7 +78,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   }
   const settings = parsed.data;
   if (settings.WORKERS > 1) {
-    // Refused rather than ignored: an operator who asks for four processes must not silently get one.
+    // The setting is refused, not ignored: an operator who asks for four processes must not silently get one.
     const missing = (['REDIS_URL', 'DATABASE_URL'] as const).filter((name) => !settings[name]);
     if (missing.length > 0) {
       throw new ConfigError(
@@ -103,11 +106,13 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
 export type ClientConfig = Readonly<{
   url: string;
   adminToken: string | undefined;
-  /** Where an embedded service leaves its generated token. */
+  /** Directory in which an embedded service keeps its generated token. */
   dataDir: string;
 }>;
 
-/** What the command line needs to find a running service; throws a `ConfigError`. */
+/**
+ * Reads what the command line needs to reach a running service; throws a `ConfigError` for a wrong setting.
+ */
 export function readClientConfig(environment: NodeJS.ProcessEnv = process.env): ClientConfig {
   const config = readConfig({ ...environment, WORKERS: undefined });
   const url = environment.SLUICE_URL || `http://${reachableHost(config.host)}:${config.port}`;
@@ -121,7 +126,9 @@ export function readClientConfig(environment: NodeJS.ProcessEnv = process.env): 
   });
 }
 
-/** A wildcard address is one to listen on, not one to call. */
+/**
+ * Returns the host for a URL. A wildcard address can be listened on but not called, so it becomes loopback.
+ */
 export function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
@@ -153,7 +160,9 @@ function whole(fallback: number, min: number, max: number) {
     .refine((value) => value >= min && value <= max, reason);
 }
 
-/** One address, or the nodes of a cluster; all but the first may be bare `host:port`. */
+/**
+ * Whether the value is an address of Redis, or the nodes of a cluster; all but the first may be `host:port`.
+ */
 function isRedisAddress(value: string): boolean {
   const parts = value.split(',').map((part) => part.trim());
   const [first = '', ...others] = parts.filter((part) => part !== '');
@@ -162,5 +171,5 @@ function isRedisAddress(value: string): boolean {
 }
 
 function isUrl(value: string, schemes: readonly string[]): boolean {
-  return URL.canParse(value) && schemes.includes(new URL(value).protocol);
+  return schemes.includes(parseUrl(value)?.protocol ?? '');
 }

@@ -1,17 +1,19 @@
-// Starts the service and stops it: settings, signals, the words a person reads on the terminal.
+// Entry point of the service: reads the settings, starts the service, prints to the terminal and stops on a
+// signal.
 
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, ConfigError, reachableHost, readConfig } from './config.ts';
+import { exitOnBug } from './observe/exit-on-bug.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { type RunningService, startService } from './start-service.ts';
 import { tokenFilePath } from './token-file.ts';
 
-/** SIGTERM promises an end within 10 s, whatever hangs. */
+/** Longest stop, after which the process exits whatever hangs: SIGTERM promises an end within 10 s. */
 const STOP_MS_MAX = 9500;
-/** The ledger may not be there yet. */
-const SET_UP_LOOKS_MAX = 300;
-const SET_UP_LOOK_INTERVAL_MS = 1000;
+/** Maximum number of questions whether the service is set up; the ledger may not be reachable yet. */
+const SET_UP_CHECKS_MAX = 300;
+const SET_UP_CHECK_INTERVAL_MS = 1000;
 
 /** Runs until a signal stops it. */
 async function main(): Promise<void> {
@@ -48,8 +50,9 @@ async function start(config: Config, log: Log): Promise<RunningService> {
 }
 
 /**
- * Listens for signals from before the start: as the first process of a container an unheard SIGTERM would
- * be lost. Returns what to call once there is a service to stop; until then there is nothing to lose.
+ * Listens for signals already before the start, because the first process of a container would lose a SIGTERM
+ * without a listener. Returns a function to call once there is a service to stop; until then a signal ends
+ * the process at once.
  */
 function stopOnSignal(log: Log): (service: RunningService) => void {
   let running: RunningService | undefined;
@@ -79,33 +82,35 @@ function stopOnSignal(log: Log): (service: RunningService) => void {
   };
 }
 
-/** A bug that reached the top leaves the process in an unknown state: better a restart than wrong answers. */
-function exitOnBug(log: Log): void {
-  const exit = (error: unknown): void => {
-    log.fatal({ err: error }, 'unexpected error');
-    process.exit(1);
-  };
-  process.on('uncaughtException', exit);
-  process.on('unhandledRejection', exit);
-}
-
-/** Until there is an account, the start says where its owner is made. */
+/** Logs where to create the owner, if the service has no account yet. */
 async function tellFirstStep(service: RunningService, config: Config, log: Log): Promise<void> {
-  // Asked as a visitor would: whichever process answers knows.
+  // The console API is asked as a browser would ask it, because every serving process can answer.
   const url = `http://${reachableHost(config.host)}:${service.port}/console/api/session`;
-  for (let look = 0; look < SET_UP_LOOKS_MAX; look++) {
+  for (let check = 0; check < SET_UP_CHECKS_MAX; check++) {
     const response = await fetch(url).catch(() => undefined);
     const session = response?.ok ? ((await response.json()) as { state?: string }) : undefined;
     if (session?.state === 'setup') {
       const address = `${service.address}/console`;
-      log.info(
-        { address },
-        'nobody has an account yet: create the owner there with the admin token',
-      );
+      if (hasAdminToken(config)) {
+        log.info(
+          { address },
+          'nobody has an account yet: create the owner there with the admin token',
+        );
+      } else {
+        log.warn(
+          { address },
+          'nobody has an account yet: set ADMIN_TOKEN, restart, and create the owner there with it',
+        );
+      }
     }
     if (session !== undefined) return;
-    await sleep(SET_UP_LOOK_INTERVAL_MS, undefined, { ref: false });
+    await sleep(SET_UP_CHECK_INTERVAL_MS, undefined, { ref: false });
   }
+}
+
+/** Returns whether there is an admin token: the setting, or the one that an embedded service generates. */
+function hasAdminToken({ adminToken, databaseUrl }: Config): boolean {
+  return adminToken !== undefined || databaseUrl === undefined;
 }
 
 function welcome(config: Config, address: string): string {

@@ -1,26 +1,26 @@
-// Decides how many processes the service is.
+// Starts the service with as many processes as its settings ask for:
 //
-//   embedded ledger, or in-process engine:   one, which does everything
-//   DATABASE_URL and REDIS_URL:              one that serves, and one for the background work
-//   the same with WORKERS above 1:           a supervisor, that many that serve, and the background
+//   embedded ledger, or in-process engine:      one process, which does everything
+//   DATABASE_URL and REDIS_URL:                 one serving process, and a background process
+//   DATABASE_URL, REDIS_URL, WORKERS above 1:   a supervisor, WORKERS serving processes, a background process
 
 import { composeService } from './compose/service.ts';
 import type { Config } from './config.ts';
 import type { Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
 import { startBackgroundProcess } from './processes/background-process.ts';
-import { NodeFigures } from './processes/node-figures.ts';
+import { NodeMetrics } from './processes/node-metrics.ts';
 import { startSupervisor } from './supervisor.ts';
 
 export type RunningService = {
-  /** Where it can be called, as printed and put into feeds. */
+  /** Base URL of the service, as printed at the start and written into feeds. */
   readonly address: string;
   readonly port: number;
-  /** Finishes what is in flight and ends everything that was started. */
+  /** Finishes the requests in flight and ends all processes that were started. */
   stop(): Promise<void>;
 };
 
-/** Starts everything; rejects, with one line that names the setting at fault, when that cannot work. */
+/** Starts the service; rejects, with one line that names the setting at fault, when it cannot run. */
 export function startService(config: Config, log: Log): Promise<RunningService> {
   if (config.workers > 1) return startSupervisor(config, log);
   const isShared = config.databaseUrl !== undefined && config.redisUrl !== undefined;
@@ -29,19 +29,19 @@ export function startService(config: Config, log: Log): Promise<RunningService> 
 
 function serveAlone(config: Config, log: Log): Promise<RunningService> {
   const metrics = new Metrics();
-  const figures = () => metrics.registry.metrics();
-  return composeService(config, log, { metrics, figures, hasBackground: true });
+  const readMetrics = () => metrics.registry.metrics();
+  return composeService(config, log, { metrics, readMetrics, hasBackground: true });
 }
 
 async function serveBesideBackground(config: Config, log: Log): Promise<RunningService> {
   const metrics = new Metrics();
-  const figures = new NodeFigures(metrics, log);
+  const nodeMetrics = new NodeMetrics(metrics, log);
   const service = await composeService(config, log, {
     metrics,
-    figures: () => figures.text(),
+    readMetrics: () => nodeMetrics.text(),
     hasBackground: false,
   });
-  const background = startBackgroundProcess(log, metrics, figures);
+  const background = startBackgroundProcess(log, metrics, nodeMetrics);
   return {
     ...service,
     async stop() {

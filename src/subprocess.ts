@@ -1,93 +1,83 @@
-// A process that the service starts for itself: `--worker NUMBER PORT` serves beside others on one port,
-// `--background` does the work that nobody waits for. It is never called by hand.
-//
-// It ends when it is told to, or at once when the process that started it is gone. Signals to the group
-// (Ctrl-C, a service manager) are not for it: the one that started it says when and in which order.
+// Entry point of the processes that the service starts for itself: `--worker NUMBER PORT` serves beside other
+// workers on one port, `--background` does the work that no request waits for. It is not meant to be started
+// by hand.
 
 import { constants, setPriority } from 'node:os';
+import { ParentLink } from './child-process/parent-link.ts';
 import { readConfig } from './config.ts';
-import { createLog, type Log } from './observe/log.ts';
+import { SharedCall } from './flow/shared-call.ts';
+import { SoleCall } from './flow/sole-call.ts';
+import { exitOnBug } from './observe/exit-on-bug.ts';
+import { createLog } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
-import { ParentLink } from './processes/parent-link.ts';
+import type { CallsToProcess, CallsToSupervisor } from './processes/calls-to-process.ts';
 
 type Running = { close?(): void; stop(): Promise<void> };
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
-process.on('disconnect', () => process.exit(0));
-if (!process.connected) {
-  process.stderr.write('sluice: this part of the service is started by the service itself\n');
-  process.exit(2);
-}
+/**
+ * Longest wait for the metrics of all processes: twice the time that the starting process gives each of them.
+ */
+const SUM_MS_MAX = 1000;
 
+const link = new ParentLink<CallsToProcess, CallsToSupervisor>({ start, stop, answer });
+const asking = new SoleCall(() => link.call('sum'));
+/** Reads the metrics of all processes of the node, as text; undefined when they do not come in time. */
+const summing = new SharedCall(() => asking.ask(SUM_MS_MAX));
 const [part, number = '', port = ''] = process.argv.slice(2);
+/** Number and port of a serving process; undefined for the background process. */
+const worker = part === '--worker' ? { number: Number(number), port: Number(port) } : undefined;
 const config = readConfig();
-await run(part === '--worker' ? { number: Number(number), port: Number(port) } : undefined);
+const log = createLog(
+  config.logLevel,
+  worker === undefined ? { part: 'background' } : { worker: worker.number },
+);
+const metrics = new Metrics();
+let running: Running | undefined;
 
-/** Runs until it is told to stop; `worker` undefined is the background work. */
-async function run(worker: { number: number; port: number } | undefined): Promise<void> {
-  const fields = worker === undefined ? { part: 'background' } : { worker: worker.number };
-  const log = createLog(config.logLevel, fields);
-  exitOnBug(log);
-  const metrics = new Metrics();
-  let running: Running | undefined;
-  const link = new ParentLink({
-    metrics,
-    onClose: () => running?.close?.(),
-    onStop: () => void stop(running, log),
-  });
+exitOnBug(log);
+await link.run();
+
+async function start(): Promise<void> {
   try {
-    running =
-      worker === undefined
-        ? await startBackground(log, metrics)
-        : await startWorker(worker, log, metrics, link);
+    running = await (worker === undefined ? startBackground() : startWorker(worker));
   } catch (error) {
     log.debug({ err: error }, 'cannot start');
-    await link.refuse(error instanceof Error ? error.message : String(error));
-    process.exit(1);
+    throw error;
   }
   log.info('ready');
-  link.ready();
 }
 
-async function startWorker(
-  worker: { number: number; port: number },
-  log: Log,
-  metrics: Metrics,
-  link: ParentLink,
-): Promise<Running> {
+async function startWorker(options: { number: number; port: number }): Promise<Running> {
   const { composeService } = await import('./compose/service.ts');
-  const figures = () => link.figures();
-  return composeService(config, log, { metrics, figures, hasBackground: false, worker });
+  const readMetrics = () => summing.ask();
+  return composeService(config, log, {
+    metrics,
+    readMetrics,
+    hasBackground: false,
+    worker: options,
+  });
 }
 
-/** Loads no more than it needs: what serves would only take memory here. */
-async function startBackground(log: Log, metrics: Metrics): Promise<Running> {
+/**
+ * Starts the background work. The modules that serve requests are not loaded, as they would only take memory.
+ */
+async function startBackground(): Promise<Running> {
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
-    // It works all the same, only that serving may have to wait for it.
+    // The process works all the same, but serving processes may have to wait for it.
     log.warn({ err: error }, 'the priority of the background work could not be lowered');
   }
   const { composeBackground } = await import('./compose/background.ts');
   return composeBackground(config, log, metrics);
 }
 
-async function stop(running: Running | undefined, log: Log): Promise<void> {
-  try {
-    await running?.stop();
-    process.exit(0);
-  } catch (error) {
-    log.fatal({ err: error }, 'stopping failed');
-    process.exit(1);
-  }
+async function answer(call: CallsToProcess['call']): Promise<CallsToProcess['answer']> {
+  if (call === 'metrics') return metrics.registry.getMetricsAsJSON();
+  running?.close?.();
+  return undefined;
 }
 
-/** A bug that reached the top leaves the process in an unknown state: better a restart than wrong answers. */
-function exitOnBug(log: Log): void {
-  const exit = (error: unknown): void => {
-    log.fatal({ err: error }, 'unexpected error');
-    process.exit(1);
-  };
-  process.on('uncaughtException', exit);
-  process.on('unhandledRejection', exit);
+async function stop(): Promise<void> {
+  await running?.stop();
 }

@@ -1,5 +1,5 @@
-// Several processes as one service: the serving ones on one port, one for the background work, and this
-// one, which starts them, restarts those that end, and stops them together. It serves nothing itself.
+// Supervisor of a service of several processes: it starts the serving processes on one port and the
+// background process, restarts those that end, and stops all of them together. It serves no requests itself.
 
 import { type Config, ConfigError, reachableHost } from './config.ts';
 import type { Log } from './observe/log.ts';
@@ -7,31 +7,32 @@ import { Metrics } from './observe/metrics.ts';
 import { startBackgroundProcess } from './processes/background-process.ts';
 import { claimPort } from './processes/claim-port.ts';
 import { KeptProcess } from './processes/kept-process.ts';
-import { NodeFigures } from './processes/node-figures.ts';
+import { NodeMetrics } from './processes/node-metrics.ts';
 
 export type Supervisor = {
-  /** Where the service can be called. */
+  /** Base URL of the service. */
   readonly address: string;
   readonly port: number;
   /** Stops all processes; resolves when they have ended. */
   stop(): Promise<void>;
 };
 
-/** A worker that is busy for so long closes its port when it comes to it. */
+/** Longest wait for a worker to close its port; a worker that is busy for longer closes it later. */
 const CLOSE_MS_MAX = 500;
-/** Above the bounds that a worker has for what it finishes, below what main.ts gives the whole stop. */
+/** Longest stop of a worker: above the worker's own bounds for its stop, below the bound of main.ts. */
 const WORKER_STOP_MS_MAX = 8500;
 
 /**
- * Starts `config.workers` serving processes and the background process; resolves when all that serve are
- * ready. Rejects when the port is taken or the first life of one that serves does not get that far.
+ * Starts `config.workers` serving processes and the background process; resolves when all serving ones are
+ * ready. Rejects when the port is taken, or when a serving process ends at its first start before it is
+ * ready.
  */
 export async function startSupervisor(config: Config, log: Log): Promise<Supervisor> {
   const port = await claimPort(config.host, config.port).catch((error: Error) => {
     throw new ConfigError(`HOST, PORT: ${error.message}`, { cause: error });
   });
   const metrics = new Metrics();
-  const figures = new NodeFigures(metrics, log);
+  const nodeMetrics = new NodeMetrics(metrics, log);
   const workers = Array.from(
     { length: config.workers },
     (_, index) =>
@@ -41,21 +42,22 @@ export async function startSupervisor(config: Config, log: Log): Promise<Supervi
         stopMsMax: WORKER_STOP_MS_MAX,
         log,
         metrics,
-        sum: () => figures.text(),
+        sum: () => nodeMetrics.text(),
       }),
   );
-  figures.include(...workers);
+  nodeMetrics.include(...workers);
   await Promise.all(workers.map((worker) => worker.start()));
-  const background = startBackgroundProcess(log, metrics, figures);
+  const background = startBackgroundProcess(log, metrics, nodeMetrics);
   return {
     address: config.publicUrl ?? `http://${reachableHost(config.host)}:${port}`,
     port,
     async stop() {
-      // First the port, of all of them: a client whose connection one ends would come back to another, and
-      // lose its request when that one closes with the connection not yet accepted.
+      // All workers close the port before any ends its connections: a client whose connection one worker ends
+      // would connect to another, and lose its request if that one closes the port before it accepts the
+      // connection.
       await Promise.all(workers.map((worker) => worker.close(CLOSE_MS_MAX)));
       await Promise.all(workers.map((worker) => worker.stop()));
-      // Last: what the workers still handed on may reach the ledger yet.
+      // The background process stops last, so that it can still record what the workers handed on.
       await background.stop();
     },
   };

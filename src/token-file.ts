@@ -1,21 +1,22 @@
-// The secrets that an embedded service generates for itself: the admin token, on which serving and the
-// command line agree, and the key that encrypts secrets at rest. Each is a file that only its owner can read.
+// Files of the secrets that an embedded service generates for itself: the admin token, which the service and
+// the command line share, and the key that encrypts secrets at rest. Only the owner of a file can read it.
 
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The file's name in the data directory. */
+/** Name of a secret's file in the data directory. */
 export type TokenName = 'admin-token' | 'secret-key';
 
-/** Where a generated token lies. */
+/** Returns the path of a generated token. */
 export function tokenFilePath(dataDir: string, name: TokenName): string {
   return join(dataDir, name);
 }
 
 /**
- * The token of this data directory; generates it (256 random bits, mode 0600) the first time. Throws when
- * there is one that cannot be read: another one in its place would lock out whoever has the first.
+ * Returns the token of this data directory, and generates it (256 random bits, mode 0600) the first time.
+ * Throws when there is a token that cannot be read, because a new one would lock out the holders of the
+ * first.
  */
 export function readOrCreateToken(dataDir: string, name: TokenName): string {
   mkdirSync(dataDir, { recursive: true });
@@ -25,7 +26,7 @@ export function readOrCreateToken(dataDir: string, name: TokenName): string {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
   try {
-    // A link appears whole or not at all, so that nobody ever reads half a token.
+    // A link appears with its whole content or not at all, so that no process ever reads half a token.
     linkSync(draft, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -37,7 +38,7 @@ export function readOrCreateToken(dataDir: string, name: TokenName): string {
   return token;
 }
 
-/** The generated token, or undefined when there is none yet or it may not be read. */
+/** Returns the generated token; undefined when there is none yet or it cannot be read. */
 export function readToken(dataDir: string, name: TokenName): string | undefined {
   try {
     return readFileSync(tokenFilePath(dataDir, name), 'utf8').trim() || undefined;

@@ -1,19 +1,20 @@
-// Opens a connection for the load generator: plain ones read into memory that is there already.
+// Opens a connection for the load generator. Plain connections read into memory that is allocated beforehand.
 
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** Where to read to, and who looks at it at once. */
+/** Memory to read into, and the function that looks at each chunk at once. */
 export type Read = {
   readonly buffer: Buffer;
   readonly callback: (length: number, chunk: Buffer) => boolean;
 };
 
-/** A socket, and the event that says that it may be written to. */
+/** Socket, and the event that says that it may be written to. */
 export type Dialled = { readonly socket: Socket; readonly readyEvent: 'connect' | 'secureConnect' };
 
 type Address = { readonly host: string; readonly port: number; readonly isTls?: boolean };
 
+/** Begins to connect. */
 export function dial({ host, port, isTls }: Address, read: Read): Dialled {
   if (isTls !== true) {
     const onread = {

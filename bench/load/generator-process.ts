@@ -1,6 +1,8 @@
-// The load generator's process: does one run after the other, as it is told, and ends with who tells it.
+// Process of the load generator: does the runs it is told to, one after the other, and ends with the process
+// that started it.
 
-import { type LoadOptions, runLoad } from './load-run.ts';
+import type { LoadOptions } from './load-run.ts';
+import { runLoad } from './run-load.ts';
 
 process.on('message', async (options: LoadOptions) => {
   process.send?.(await runLoad(options));

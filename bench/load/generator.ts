@@ -1,23 +1,24 @@
-// The load generator, seen from the process that conducts a benchmark.
+// Starts the process of the load generator, and hands it the runs of a benchmark.
 
-import { startChild } from './child-server.ts';
-import { favourSession } from './cpu-account.ts';
-import type { LoadOptions, LoadResult } from './load-run.ts';
+import { startChild } from '../machine/child-process.ts';
+import { favourSession } from '../machine/place-process.ts';
+import type { LoadOptions } from './load-run.ts';
+import type { LoadResult } from './run-load.ts';
 
 export type Generator = {
   readonly pid: number;
-  /** One run at a time. */
+  /** Does one run; only one at a time. */
   run(options: LoadOptions): Promise<LoadResult>;
   end(): Promise<void>;
 };
 
 /**
- * In the open loop it never sleeps, so whoever else gets the processor keeps it for milliseconds, in which
- * the generator would measure itself: it goes first.
+ * Starts the generator as a process with priority over all others. In the open loop it never sleeps: another
+ * process on its processor would delay it by milliseconds, which would count as latency of the server.
  */
 export function startGenerator(): Generator {
   const file = new URL('./generator-process.ts', import.meta.url);
-  const child = startChild(file, [], {}, true);
+  const child = startChild(file, { hasOwnSession: true });
   favourSession(child.pid);
   return {
     pid: child.pid,

@@ -1,11 +1,11 @@
-// Latencies in a fixed array: 128 buckets per doubling, so any value is known to within 0.8 %, and recording
-// one allocates nothing.
+// Counts latencies in a fixed array of 128 buckets per doubling, so that every value is known to within 0.8
+// %. Recording a latency allocates nothing.
 
-/** Sixteenths of a microsecond: the clock is finer than a microsecond, and so are the fastest answers. */
+/** Units per microsecond: the clock is finer than a microsecond, and the fastest answers take only a few. */
 const UNITS_PER_US = 16;
 const SUB_BITS = 7;
 const SUB_BUCKETS = 1 << SUB_BITS;
-/** Longer ones (over two minutes) are counted as this long. */
+/** Longest latency that is recorded as it is, over two minutes; longer ones count as this one. */
 const UNITS_MAX = 0x7fff_ffff;
 const BUCKETS = SUB_BUCKETS * (31 - SUB_BITS + 1);
 
@@ -13,7 +13,7 @@ export class LatencyHistogram {
   readonly counts: Uint32Array;
   private total = 0;
 
-  /** Empty, or with the counts of another one, which may have come through a message. */
+  /** Makes an empty histogram, or one with the counts of another, which may have come through a message. */
   constructor(counts: ArrayLike<number> = new Uint32Array(BUCKETS)) {
     if (counts.length !== BUCKETS) throw new Error(`a histogram has ${BUCKETS} buckets`);
     this.counts = Uint32Array.from(counts);
@@ -44,7 +44,7 @@ export class LatencyHistogram {
     this.total = 0;
   }
 
-  /** The latency in microseconds that this share (0 to 1) of all did not exceed; NaN when there are none. */
+  /** Latency in microseconds that this share (0 to 1) of all did not exceed; NaN when there are none. */
   percentileUs(share: number): number {
     if (this.total === 0) return Number.NaN;
     const wanted = Math.max(1, Math.ceil(this.total * share));
@@ -63,7 +63,7 @@ function bucketOf(units: number): number {
   return shift * SUB_BUCKETS + (units >>> shift);
 }
 
-/** The largest value that falls into the bucket. */
+/** Largest value that falls into the bucket. */
 function upperEdge(index: number): number {
   if (index < SUB_BUCKETS * 2) return index;
   const shift = (index >> SUB_BITS) - 1;

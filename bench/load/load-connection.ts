@@ -1,4 +1,4 @@
-// One connection of a load run: sends, reads, reconnects. Nothing is allocated per request.
+// Connection of a load run: sends, reads, reconnects. Nothing is allocated per request.
 
 import type { Dialled, Read } from './dial.ts';
 import type { LoadRun } from './load-run.ts';
@@ -21,13 +21,13 @@ export class LoadConnection {
   private readonly connect: Connect;
   private readonly writer: RequestWriter;
   private readonly pipelining: number;
-  /** Where pipelined requests are gathered; empty when they go one at a time. */
+  /** Memory in which pipelined requests are gathered; empty when they go one at a time. */
   private readonly batch: Buffer;
   private reader: ResponseReader;
   private socket: Dialled['socket'] | undefined;
-  /** Requests that are not answered yet. */
+  /** Number of requests that are not answered yet. */
   private unanswered = 0;
-  /** When they left, or should have. */
+  /** Time when the unanswered requests left, or should have left. */
   private since = 0;
   private now = 0;
 
@@ -43,7 +43,7 @@ export class LoadConnection {
     this.reader = this.newReader();
   }
 
-  /** Connects; resolves also when that fails, since it is tried again. */
+  /** Connects. Also resolves when the attempt fails, because a later attempt follows. */
   open(): Promise<void> {
     this.reader = this.newReader();
     this.unanswered = 0;
@@ -69,20 +69,20 @@ export class LoadConnection {
     this.socket?.destroy();
   }
 
-  /** Asks, at a time of the closed loop's own choosing. */
+  /** Sends the next requests at once, as the closed loop does. */
   sendNext(): void {
     if (this.socket?.readyState !== 'open') return;
     this.since = performance.now();
     this.send();
   }
 
-  /** Asks, later than planned if need be. */
+  /** Sends a request that was planned for this time, which may be in the past. */
   sendAt(planned: number): void {
     this.since = planned;
     this.send();
   }
 
-  /** Gives an answer up that has not come for this long. */
+  /** Ends the connection when an answer has not come within the time limit. */
   endIfSilent(now: number, timeoutMs: number): void {
     if (this.unanswered === 0 || now - this.since < timeoutMs) return;
     this.run.fail('timeout');

@@ -1,18 +1,18 @@
-// What a load run asks: a few addresses in turn, and a device of the fleet in each request. Requests are
-// made once, as bytes; per request only the digits of the device id (and of a version) are written anew.
+// Requests of a load run: a few addresses in turn, each for a device of the fleet. Requests are made once, as
+// bytes; per request only the digits of the device id (and of a version) are written anew.
 
-/** Where a device's labels and the addresses come from. All requests are GETs with `X-Service-Device`. */
+/** Addresses and fleet of a load run. All requests are GETs with `X-Service-Device`. */
 export type Question = {
-  /** Paths with query. `{version}` stands for one that was never asked before. */
+  /** Paths with query. `{version}` stands for a version that was never asked for before. */
   readonly paths: readonly string[];
-  /** How many devices ask, in turn, each always for the same path; 0: none says who it is. */
+  /** Number of devices that ask in turn, each always for the same path; 0 when no request names a device. */
   readonly devices: number;
 };
 
-/** A request as bytes, and where in it what changes lies. */
+/** Request as bytes, and the positions in it of the parts that change. */
 type Template = { readonly bytes: Buffer; readonly deviceAt: number; readonly versionAt: number };
 
-/** Which of a run's connections this is, from 0. */
+/** Number of a connection among those of its run, from 0. */
 export type Place = { readonly connection: number; readonly connections: number };
 
 const HEX = Buffer.from('0123456789abcdef');
@@ -23,18 +23,18 @@ const VERSION_FIRST = 10_000_000;
 const VERSION_COUNT = 90_000_000;
 const PLACEHOLDER = '{version}';
 
-/** A device's id, a UUID: different for all indices below 2^32, and the same in every run. */
+/** Id of a device, a UUID: different for all indices below 2^32, and the same in every run. */
 export function deviceId(index: number): string {
   const digits = mixed(index).toString(16).padStart(DEVICE_DIGITS, '0');
   return `${digits}-5ca1-4b1e-a5ed-000000c0ffee`;
 }
 
-/** The version that stands in a path for the nth never asked one. */
-export function freshVersion(index: number): string {
+/** Version that stands in a path for the nth one that was never asked for. */
+function freshVersion(index: number): string {
   return `0.9.${VERSION_FIRST + (index % VERSION_COUNT)}`;
 }
 
-/** The nth request of a question as its path and headers, for a client that is not in a hurry. */
+/** Path and headers of the nth request of a question, for clients other than the load generator. */
 export function nthRequest({ paths, devices }: Question, index: number) {
   const device = devices === 0 ? index : index % devices;
   const path = paths[device % paths.length] ?? '/';
@@ -44,22 +44,22 @@ export function nthRequest({ paths, devices }: Question, index: number) {
 }
 
 /**
- * The requests of one connection of several. Connection c asks for the devices c, c + n, c + 2n …; device d
- * always asks for path d of the list, which goes round: as a real device it has its version, its platform
- * and its labels. Without devices the numbers go on for ever.
+ * Writer of the requests of one connection among n. Connection c asks for the devices c, c + n, c + 2n ….
+ * Device d always asks for path d modulo the number of paths, because a real device keeps its version, its
+ * platform and its labels. Without devices the numbers go on for ever.
  */
 export class RequestWriter {
   private readonly question: Question;
   private readonly host: string;
-  /** By the place of the path; made when a device first asks for it. */
+  /** Requests by the place of their path in the list; made when a device first asks for one. */
   private readonly templates: (Template | undefined)[];
   private readonly first: number;
   private readonly step: number;
-  /** The first device number that is none; infinite without devices. */
+  /** Number of devices; infinite when no request names a device. */
   private readonly end: number;
   private next: number;
 
-  /** `skip`: how many requests were made before, so that a run goes on in the fleet where another ended. */
+  /** `skip` is the number of requests made before: a run goes on in the fleet where another ended. */
   constructor(question: Question, host: string, place: Place, skip = 0) {
     const { connection, connections } = place;
     const { devices } = question;
@@ -74,15 +74,15 @@ export class RequestWriter {
     this.next = this.first + (devices === 0 ? turn : turn % turns) * connections;
   }
 
-  /** How many bytes a buffer must have that any request is written to. */
+  /** Number of bytes that a buffer for any one request must have. */
   get lengthMax(): number {
     const { paths, devices } = this.question;
     return Math.max(...paths.map((path) => template(path, this.host, devices > 0).bytes.length));
   }
 
   /**
-   * The bytes of the next request, valid until this writer has come round to the same path. `unique` numbers
-   * the request among all of a run, for versions that were never asked.
+   * Returns the bytes of the next request, valid until this writer has come round to the same path. `unique`
+   * numbers the request among all of a run, for versions that were never asked for.
    */
   write(unique: number): Buffer {
     const device = this.next;

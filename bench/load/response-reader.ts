@@ -1,34 +1,34 @@
 // Reads HTTP/1.1 answers off one connection, for a client that has to be cheaper than the server. An answer
-// that looks like one it has seen (same status, same length, head ending at the same place) is recognised
-// by a few bytes; every other goes through a real parser, also when it comes in pieces.
+// of a known shape (same status, same length, head ending at the same position) is recognised by a few bytes.
+// Every other answer, and every answer that comes in pieces, goes through a full parser.
 
 const CR = 13;
 const LF = 10;
 const ZERO = 48;
 const SIZE = /^content-length(:[ \t]*\d+[ \t]*\r\n)/im;
-/** Statuses without a body, whatever the head says. */
+/** Statuses of answers without a body, whatever the head says. */
 const BODILESS: ReadonlySet<number> = new Set([204, 304]);
-/** `HTTP/1.1 ` comes before the status. */
+/** Position of the status, after `HTTP/1.1 `. */
 const STATUS_AT = 9;
 const HEAD_BYTES_MAX = 65_536;
-/** A bound on what a strange server could make us remember. */
+/** Maximum number of shapes to remember, whatever a server answers. */
 const SHAPES_MAX = 64;
 
-/** What the answers of one status and one length have in common. */
+/** Form that the answers of one status and one length have in common. */
 type Shape = {
   readonly status: number;
   readonly headLength: number;
-  /** Where `: ` and the digits of Content-Length stand, up to the line's end; `to` is 0 when they do not. */
+  /** Position of `: `, the digits and the line's end of Content-Length; `to` is 0 when there is none. */
   readonly from: number;
   readonly to: number;
   readonly sizeText: Uint8Array;
-  /** Head and body. */
+  /** Number of bytes of head and body. */
   readonly length: number;
 };
 
 export class MalformedResponse extends Error {}
 
-/** Shapes are shared by the connections of a run: each is learned once. */
+/** Shapes that the connections of a run have learned. All connections share them. */
 export class ResponseShapes {
   private readonly shapes: Shape[] = [];
   private last: Shape | undefined;
@@ -38,7 +38,7 @@ export class ResponseShapes {
     this.last = shape;
   }
 
-  /** The shape of the whole answer that begins here; undefined when that cannot be told at a glance. */
+  /** Shape of the whole answer that begins here; undefined when no known shape matches. */
   recognise(chunk: Uint8Array, at: number, end: number): Shape | undefined {
     if (this.last === undefined || isAt(this.last, chunk, at, end)) return this.last;
     const shape = this.shapes.find((known) => isAt(known, chunk, at, end));
@@ -47,7 +47,7 @@ export class ResponseShapes {
   }
 }
 
-/** The same status, a head that ends at the same place and names the same length at the same place. */
+/** Tells whether the answer that begins here has the shape's status, head length and named length. */
 function isAt(shape: Shape, chunk: Uint8Array, at: number, end: number): boolean {
   const bodyAt = at + shape.headLength;
   if (at + shape.length > end || readStatus(chunk, at) !== shape.status) return false;
@@ -63,7 +63,7 @@ export class ResponseReader {
   private readonly shapes: ResponseShapes;
   private readonly onResponse: (status: number) => void;
   private pending: Buffer = Buffer.alloc(0);
-  /** Body bytes of the present answer that are still to come. */
+  /** Number of body bytes of the present answer that are still to come. */
   private bodyLeft = 0;
   private status = 0;
   private isClosing = false;
@@ -73,7 +73,7 @@ export class ResponseReader {
     this.onResponse = onResponse;
   }
 
-  /** Whether the server said that the answer was its connection's last. */
+  /** True when the server said that the answer was its connection's last. */
   get closes(): boolean {
     return this.isClosing;
   }
@@ -106,7 +106,7 @@ export class ResponseReader {
       const headEnd = rest.indexOf('\r\n\r\n');
       if (headEnd < 0) {
         if (rest.length > HEAD_BYTES_MAX) throw new MalformedResponse('a head without an end');
-        // A copy: the chunk's memory belongs to the socket.
+        // Copied, because the chunk's memory belongs to the socket.
         this.pending = Buffer.from(rest);
         return;
       }
@@ -114,7 +114,7 @@ export class ResponseReader {
     }
   }
 
-  /** Begins an answer whose head is complete; what follows the head. */
+  /** Begins an answer whose head is complete; returns the bytes after the head. */
   private begin(bytes: Buffer, headLength: number): Buffer {
     const head = bytes.toString('latin1', 0, headLength);
     if (!/^HTTP\/1\.1 [1-5]\d\d/.test(head)) throw new MalformedResponse(head.slice(0, 60));
@@ -139,7 +139,7 @@ function readStatus(chunk: Uint8Array, at: number): number {
   return hundreds * 100 + tens * 10 + ((chunk[at + STATUS_AT + 2] as number) - ZERO);
 }
 
-/** Where in the head the text of its length stands, with what ends it. */
+/** Position of the length's text in the head, with the line's end. */
 function sizePlace(head: string, status: number): { from: number; to: number } {
   const found = BODILESS.has(status) ? null : SIZE.exec(head);
   if (found === null) return { from: 0, to: 0 };

@@ -1,4 +1,4 @@
-// The usual rate limiter: a sliding window of two counters in Redis, by one script per request.
+// Usual rate limiter: a sliding window of two counters in Redis, updated by one script per request.
 
 import { Redis } from 'ioredis';
 

@@ -1,8 +1,8 @@
-// A peer: fastify with the smallest decision there is, hard-coded.
+// Peer of the service on fastify. Its decision is one hard-coded comparison.
 
 import type { AddressInfo } from 'node:net';
 import { fastify } from 'fastify';
-import type { FixedAnswer } from '../load/child-server.ts';
+import type { FixedAnswer } from './start-server.ts';
 
 const answer = JSON.parse(process.argv[2] ?? '') as FixedAnswer;
 const body = Buffer.from(answer.body);

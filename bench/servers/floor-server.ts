@@ -1,17 +1,17 @@
-// What uWebSockets.js can do at all: a route of the same shape, the same reads, the same bytes as the service
-// answers, and no decision. The service is measured against it.
+// Floor that the service is measured against: the least that uWebSockets.js can do for a check. Its route has
+// the same shape, it reads the same headers and answers the same bytes as the service, and decides nothing.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import * as uws from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
-import type { FixedAnswer } from '../load/child-server.ts';
+import type { FixedAnswer } from './start-server.ts';
 
 const answer = JSON.parse(process.argv[2] ?? '') as FixedAnswer;
 const status = `${answer.status} ${STATUS_CODES[answer.status]}`;
 const [[firstName, firstValue] = ['', ''], [secondName, secondValue] = ['', '']] = answer.headers;
 const body = Buffer.from(answer.body);
 
-/** So that nothing of what is read can be left out. */
+/** Number of characters read so far, kept so that the compiler cannot leave the reading out. */
 let read = 0;
 
 function serve(res: HttpResponse, req: HttpRequest): void {

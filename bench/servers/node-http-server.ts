@@ -1,8 +1,8 @@
-// A peer: node:http with the smallest decision there is, hard-coded.
+// Peer of the service on node:http. Its decision is one hard-coded comparison.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { FixedAnswer } from '../load/child-server.ts';
+import type { FixedAnswer } from './start-server.ts';
 
 const answer = JSON.parse(process.argv[2] ?? '') as FixedAnswer;
 const body = Buffer.from(answer.body);

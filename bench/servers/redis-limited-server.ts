@@ -1,9 +1,10 @@
-// The floor with the usual rate limiter and nothing else: what one awaited script per request leaves at best.
+// Server with the usual rate limiter and nothing else. Its rate is the most that one awaited script per
+// request allows.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import * as uws from 'uWebSockets.js';
-import type { FixedAnswer } from '../load/child-server.ts';
 import { countByScript } from './count-by-script.mjs';
+import type { FixedAnswer } from './start-server.ts';
 
 const { headers, body } = JSON.parse(process.argv[2] ?? '') as FixedAnswer;
 const bytes = Buffer.from(body);

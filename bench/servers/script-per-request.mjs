@@ -1,16 +1,16 @@
-// Loaded into the service (`--import`) to see what it would be with the usual rate limiter: every update
-// check first waits for one Redis script that counts it. All else is the service itself.
+// Module that is loaded into the service (`--import`) to give it the usual rate limiter: every update check
+// first waits for one Redis script that counts it. Everything else is the unchanged service.
 
 import { countByScript } from './count-by-script.mjs';
 
-// Read when the native part is loaded, which happens here: as in src/http/server.ts.
+// uWebSockets.js reads this when its native part is loaded, which happens here instead of src/http/server.ts.
 process.env.UWS_HTTP_MAX_HEADERS_SIZE = '65536';
-// The object from which the package takes its exports when the service imports it, later.
+// The object from which the package takes its exports when the service imports it later on.
 const native = new URL('./uws.mjs', import.meta.resolve('uWebSockets.js')).href;
 const { default: uws } = await import(native);
 const createApp = uws.App;
 
-/** What handlers read of a request, kept beyond the turn in which uWebSockets.js would drop it. */
+/** Headers that handlers read, kept beyond the turn after which uWebSockets.js drops a request. */
 const HEADERS = ['x-service-device', 'x-user-staging-id', 'x-forwarded-for', 'if-none-match'];
 
 uws.App = () => {

@@ -1,18 +1,25 @@
 // Keeps this node's catalogs at the ledger's revisions. Announcements do that within milliseconds; this poll
-// is for what no announcement told: a lost message, an engine that restarted empty, a publisher that died
-// between commit and announcement. One small indexed query, whatever the number of changes.
+// catches changes whose announcement did not arrive: a lost message, an engine that restarted empty, a
+// publisher that died between commit and announcement. A poll is one small indexed query, whatever the number
+// of changes.
 
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { Catalogs } from '../operations/catalogs.ts';
-import { Turnstile } from '../operations/turnstile.ts';
+import type { Catalogs } from '../operations/serving/catalogs.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 
-/** Well below the promised 5 s: a poll may have just passed, take a while, and be followed by a load. */
+/**
+ * Milliseconds between polls. Well below the promised 5 s, because a poll takes time and a load may follow
+ * it.
+ */
 const POLL_INTERVAL_MS = 1500;
-/** Channels read at a time after a poll, and how many may wait: every channel that a node can hold. */
+/**
+ * Maximum number of channels read at a time after a poll, and of channels that wait: as many as a node can
+ * hold.
+ */
 const REFRESHES_RUNNING_MAX = 3;
 const REFRESHES_WAITING_MAX = 20_000;
 
@@ -21,7 +28,7 @@ export class CatalogRefresher {
   private readonly ledger: Ledger;
   private readonly metrics: Metrics;
   private readonly log: Log;
-  private readonly gate = new Turnstile(REFRESHES_RUNNING_MAX, REFRESHES_WAITING_MAX);
+  private readonly gate = new ConcurrencyLimit(REFRESHES_RUNNING_MAX, REFRESHES_WAITING_MAX);
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private isStopped = false;
@@ -33,24 +40,25 @@ export class CatalogRefresher {
     this.log = log;
   }
 
-  /** Begins hearing and polling; until `stop`. */
+  /** Starts listening to announcements and polling, until `stop`. */
   start(engine: Engine): void {
     engine.subscribe(
       (announcement) => this.catalogs.hear(announcement),
-      // Whatever was announced while this node was deaf is found now rather than at the next turn.
+      // Announcements may have been missed while the subscription was down: poll now rather than at the next
+      // turn.
       () => void this.poll(),
     );
     this.schedule();
   }
 
-  /** Stops polling and waits for a poll under way. */
+  /** Stops polling and waits for the poll in progress. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);
     await this.running;
   }
 
-  /** One comparison with the ledger. Shares a poll under way; never rejects. */
+  /** Compares the held revisions with the ledger's once. Joins a poll in progress; never rejects. */
   poll(): Promise<void> {
     this.running ??= this.compare().finally(() => {
       this.running = undefined;
@@ -60,7 +68,7 @@ export class CatalogRefresher {
 
   private schedule(): void {
     if (this.isStopped) return;
-    // Jitter, so that nodes started together do not ask together for ever.
+    // Jitter, so that nodes started at the same time do not poll at the same time for ever.
     const delay = POLL_INTERVAL_MS * (0.8 + Math.random() * 0.2);
     this.timer = setTimeout(() => void this.poll().then(() => this.schedule()), delay);
   }
@@ -71,7 +79,7 @@ export class CatalogRefresher {
     try {
       const present = await this.ledger.readRevisions([...held.keys()]);
       const behind = [...present].filter(([id, revision]) => revision > (held.get(id) ?? 0));
-      // Each on its own: one channel that cannot be read must not hold up the others.
+      // Channels load independently: one that cannot be read must not delay the others.
       await Promise.all(behind.map(([id, revision]) => this.follow(id, revision)));
     } catch (error) {
       this.metrics.faults.add('poll');

@@ -1,18 +1,19 @@
-// Moves check-ins from the engine into the ledger. Any number of nodes may run it: they share the work, and
-// what one took and did not finish before it died, another takes over.
+// Moves check-ins from the engine into the ledger. Any number of nodes may run the drain: they share the
+// work, and batches that a node took and did not finish before it died are taken over by another.
 //
 //   take ──▶ record in one statement ──▶ acknowledge ──▶ rest ──▶ take …
 //              │ ledger away: wait, record the same again (idempotent); nothing is acknowledged
 //
-// Nobody waits for the record, so it yields to those who serve: it rests three times as long as it worked,
-// until it falls behind. Databases that share a machine with the service otherwise take a core from it.
+// No request waits for the drain, so it yields to serving: it rests three times as long as it worked, until
+// it falls behind. Otherwise a database on the same machine would take a core from the service.
 
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type CheckIn, coalesceCheckIns } from '../domain/check-in.ts';
+import { type CheckIn, coalesceCheckIns } from '../domain/fleet/check-in.ts';
+import { type BackOff, backOffMs } from '../flow/back-off.ts';
+import { pause } from '../flow/pause.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { DeviceLabels } from '../operations/device-labels.ts';
+import type { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import type { CheckInBatch, CheckInQueue } from '../ports/check-in-queue.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
@@ -20,14 +21,16 @@ import { Unavailable } from '../ports/unavailable.ts';
 const BATCHES_MAX = 8;
 const ROWS_PER_STATEMENT_MAX = 2000;
 const WAIT_MS = 500;
-/** Longer than any statement may take, so that only the dead are taken over from. */
+/**
+ * Milliseconds after which a taken batch counts as abandoned: longer than any statement may take, so its node
+ * is dead.
+ */
 const ABANDONED_MS = 30_000;
-/** This far behind it works without a rest. */
+/** Age in milliseconds of the oldest check-in above which the drain works without rests. */
 const BEHIND_MS = 15_000;
 const REST_FACTOR = 3;
 const REST_MS_MAX = 1000;
-const BACK_OFF_MIN_MS = 100;
-const BACK_OFF_MAX_MS = 2000;
+const BACK_OFF: BackOff = { minMs: 100, maxMs: 2000 };
 
 export type DrainDependencies = {
   readonly queue: CheckInQueue;
@@ -42,8 +45,9 @@ export class CheckInDrain {
   private readonly taker = randomUUID();
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
-  private backOffMs = BACK_OFF_MIN_MS;
-  /** Taken, and not acknowledged yet. */
+  /** Failures since check-ins were last recorded. */
+  private failures = 0;
+  /** Batches that were taken and are not acknowledged yet. */
   private inHand: readonly CheckInBatch[] = [];
 
   constructor(dependencies: DrainDependencies) {
@@ -55,13 +59,13 @@ export class CheckInDrain {
     this.running ??= this.run();
   }
 
-  /** Ends soon, with what is in hand recorded or not. What is not stays with the engine. */
+  /** Stops soon. Batches in hand that were not recorded stay in the engine's queue. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
   }
 
-  /** Drains what is in hand and what waits, and returns; for an engine that ends with this process. */
+  /** Records everything in hand and in the queue, and returns; for an engine that ends with this process. */
   async finish(deadlineMs: number): Promise<void> {
     await this.stop();
     const deadline = Date.now() + deadlineMs;
@@ -83,9 +87,7 @@ export class CheckInDrain {
   }
 
   private async rest(workedMs: number): Promise<void> {
-    const { signal } = this.stopping;
-    const restMs = Math.min(workedMs * REST_FACTOR, REST_MS_MAX);
-    await sleep(restMs, undefined, { signal }).catch(() => undefined);
+    await pause(Math.min(workedMs * REST_FACTOR, REST_MS_MAX), this.stopping.signal);
   }
 
   private async take(waitMs: number): Promise<readonly CheckInBatch[]> {
@@ -98,16 +100,16 @@ export class CheckInDrain {
       );
     } catch (error) {
       this.report(error, 'check-in-take');
-      await this.pause();
+      await this.backOff();
       return [];
     }
   }
 
-  /** Records what is in hand, however long the ledger is away. */
+  /** Records the batches in hand, retrying for as long as the ledger is unavailable. */
   private async settle(): Promise<void> {
     while (!this.stopping.signal.aborted) {
       if (await this.settleOnce()) return;
-      await this.pause();
+      await this.backOff();
     }
   }
 
@@ -120,7 +122,7 @@ export class CheckInDrain {
       }
       await queue.acknowledgeCheckIns(this.inHand.map(({ id }) => id));
       this.inHand = [];
-      this.backOffMs = BACK_OFF_MIN_MS;
+      this.failures = 0;
       return true;
     } catch (error) {
       this.report(error, 'check-in-record');
@@ -129,8 +131,9 @@ export class CheckInDrain {
   }
 
   /**
-   * Records check-ins; of a statement that the ledger refuses for a reason of its own, the halves, down to
-   * the one row at fault. That one is dropped: it would be refused for ever, and hold up all others.
+   * Records check-ins. When the ledger refuses a statement for a reason other than being unavailable, its
+   * halves are recorded separately, down to the one row at fault, which is dropped: it would be refused for
+   * ever and block all others.
    */
   private async record(checkIns: readonly CheckIn[]): Promise<void> {
     const { ledger, labels, metrics, log } = this.dependencies;
@@ -150,13 +153,15 @@ export class CheckInDrain {
     }
   }
 
-  private async pause(): Promise<void> {
-    const { signal } = this.stopping;
-    await sleep(this.backOffMs, undefined, { signal }).catch(() => undefined);
-    this.backOffMs = Math.min(this.backOffMs * 2, BACK_OFF_MAX_MS);
+  private async backOff(): Promise<void> {
+    this.failures += 1;
+    await pause(backOffMs(BACK_OFF, this.failures), this.stopping.signal);
   }
 
-  /** A store that is away is expected; anything else is a bug, and the drain goes on trying all the same. */
+  /**
+   * Reports an error. An unavailable store is expected; anything else is a bug, and the drain keeps trying
+   * all the same.
+   */
   private report(error: unknown, place: string): void {
     const { metrics, log } = this.dependencies;
     metrics.faults.add(place);
@@ -165,7 +170,7 @@ export class CheckInDrain {
   }
 }
 
-/** When the first of these check-ins was made. */
+/** Time of the earliest of these check-ins, in milliseconds since 1970. */
 function oldestOf(batches: readonly CheckInBatch[]): number {
   return batches[0]?.checkIns[0]?.at ?? Number.POSITIVE_INFINITY;
 }

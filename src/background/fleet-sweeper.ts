@@ -1,12 +1,13 @@
-// Forgets devices that have been silent for long, and adoption hours that are old: a few rows at a time, so
-// that nothing else waits for it.
+// Deletes devices that have been silent for long, and old adoption counts: a few rows at a time, so that no
+// other statement waits for it.
 
+import { isoTime } from '../contract/iso-time.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Ledger } from '../ports/ledger.ts';
 
 export type Retention = {
-  /** Days of silence after which a device is forgotten. */
+  /** Days of silence after which a device is deleted. */
   readonly devicesDays: number;
   /** Days for which adoption hours are kept. */
   readonly hoursDays: number;
@@ -15,7 +16,7 @@ export type Retention = {
 const DAY_MS = 86_400_000;
 const ROWS_PER_TURN_MAX = 1000;
 const TURN_INTERVAL_MS = 60_000;
-/** With more to do, the next turn comes soon: the sweep must be faster than a fleet can age. */
+/** Milliseconds until the next turn when more rows are due: rows must go faster than new ones fall due. */
 const BUSY_INTERVAL_MS = 1000;
 
 export class FleetSweeper {
@@ -39,7 +40,7 @@ export class FleetSweeper {
     this.log = log;
   }
 
-  /** Sweeps from time to time until `stop`. Several nodes may: a row is deleted once. */
+  /** Sweeps periodically until `stop`. Several nodes may sweep at the same time: a row is deleted once. */
   start(): void {
     this.schedule(TURN_INTERVAL_MS * Math.random());
   }
@@ -50,7 +51,7 @@ export class FleetSweeper {
     await this.running;
   }
 
-  /** One turn at a given time; true when there may be more to do. Never rejects. */
+  /** Sweeps once; `now` is the present time. Returns whether more rows may be due. Never rejects. */
   async sweep(nowMs: number): Promise<boolean> {
     try {
       const gone = await this.ledger.sweepFleet(
@@ -77,5 +78,5 @@ export class FleetSweeper {
 }
 
 function daysBefore(nowMs: number, days: number): string {
-  return new Date(nowMs - days * DAY_MS).toISOString();
+  return isoTime(nowMs - days * DAY_MS);
 }

@@ -1,7 +1,8 @@
-// The commands that set up organizations, apps, channels, keys and webhooks, and that read the audit.
+// Commands that set up organizations, apps, channels, keys and webhooks, and that list devices and the audit.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type AuditEntry, UPDATE_MODES } from '../contract/resource.ts';
+import type { ConsoleAnswers } from '../contract/console.ts';
+import { UPDATE_MODES } from '../contract/resource.ts';
 import { printAnswer } from './print-answer.ts';
 import type { ServiceClient } from './service-client.ts';
 
@@ -9,7 +10,7 @@ type Options = Readonly<Record<string, string | number | boolean | readonly stri
 type Connect = () => ServiceClient;
 type Request = { readonly method: string; readonly path: string; readonly body?: unknown };
 
-/** Adds every command that asks the service; `connect` is only called when one runs. */
+/** Adds all commands that call the service. `connect` is called only when a command runs. */
 export function addCommands(program: Command, connect: Connect): void {
   addOrganizationCommands(program, connect);
   addAppCommands(program, connect);
@@ -86,7 +87,7 @@ function addChannelCommands(program: Command, connect: Connect): void {
       .requiredOption('--app <ref>', 'app')
       .requiredOption('--name <name>', 'channel')
       .option('--minimum-supported-version <version>', 'devices below must update ("" clears it)')
-      .option('--default-rollout <percent>', 'roll-out of new releases', wholeNumber)
+      .option('--default-rollout <percent>', 'rollout of new releases', wholeNumber)
       .addOption(
         new Option('--update-mode <mode>', 'how updates are announced').choices(UPDATE_MODES),
       ),
@@ -149,7 +150,7 @@ function addWebhookCommands(program: Command, connect: Connect): void {
   );
 }
 
-/** Makes a command send one request and print its answer; gives it `--json`. */
+/** Makes a command send one request and print its answer, and adds the option `--json`. */
 function asking(
   command: Command,
   connect: Connect,
@@ -165,9 +166,9 @@ function asking(
   });
 }
 
-/** Of the console's page what the command promises: the entries, without what paging needs. */
+/** Returns the entries of an audit page without their ids, which only paging needs. */
 function auditOf(answer: unknown): unknown {
-  const { entries } = answer as { readonly entries?: readonly AuditEntry[] };
+  const { entries } = answer as Partial<ConsoleAnswers['GET audit']>;
   if (entries === undefined) return answer;
   return { entries: entries.map(({ id: _, ...entry }) => entry) };
 }

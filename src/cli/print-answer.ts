@@ -1,19 +1,25 @@
-// An answer of the service as lines for a person. Values may come from strangers (device ids, labels), so
-// nothing that a terminal would obey gets through.
+// Text of a service's answer for the terminal. Values such as device ids and labels come from clients, so
+// control characters, which a terminal would obey, are replaced.
 
-/** One `name: value` line per field; a list of records becomes one paragraph per record. */
+/**
+ * Returns one `name: value` line per field. A list of records becomes one paragraph per record, apart from
+ * the fields that follow.
+ */
 export function printAnswer(answer: unknown): string {
   if (!isRecord(answer)) return inline(answer);
   return Object.entries(answer)
     .map(([name, value]) =>
-      isRecordList(value) ? value.map(printAnswer).join('\n\n') : `${name}: ${inline(value)}`,
+      isRecordList(value)
+        ? `${value.map(printAnswer).join('\n\n')}\n`
+        : `${name}: ${inline(value)}`,
     )
-    .join('\n');
+    .join('\n')
+    .replace(/\n$/, '');
 }
 
 function inline(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  // Category Cc is C0, DEL and C1: escape sequences begin with them.
+  // Unicode category Cc has the C0 and C1 control characters and DEL; escape sequences begin with them.
   return (text ?? '').replace(/\p{Cc}/gu, '\ufffd');
 }
 

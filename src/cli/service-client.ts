@@ -1,6 +1,4 @@
-// Talks to the running service's console API.
-
-import { ServiceError } from './service-error.ts';
+// Client of the running service's console API.
 
 const TIMEOUT_MS = 30_000;
 
@@ -13,7 +11,9 @@ export class ServiceClient {
     this.token = token;
   }
 
-  /** Sends a request below `/console/api/` and gives the JSON answer; throws `ServiceError`. */
+  /**
+   * Sends a request to a path below `/console/api/` and returns the JSON answer; rejects with `ServiceError`.
+   */
   async call(method: string, path: string, body?: unknown): Promise<unknown> {
     if (this.token === undefined) {
       throw new ServiceError(
@@ -40,6 +40,9 @@ export class ServiceClient {
     }
   }
 }
+
+/** Error of a command, in one line for the person at the terminal. */
+export class ServiceError extends Error {}
 
 async function readJson(response: Response): Promise<unknown> {
   try {

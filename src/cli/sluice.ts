@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-// The `sluice` command: reads its arguments, asks the running service, prints the answer. Errors are one
-// line on stderr: exit 1 when the service refuses or cannot be reached, exit 2 when the usage is wrong.
+// The `sluice` command: reads its arguments, calls the running service and prints the answer. An error is one
+// line on stderr, with exit code 1 when the service refuses or cannot be reached, and 2 when the usage is
+// wrong.
 
 import { Command, CommanderError } from 'commander';
 import { ConfigError, readClientConfig } from '../config.ts';
 import { readToken } from '../token-file.ts';
 import { addCommands } from './commands.ts';
-import { ServiceClient } from './service-client.ts';
-import { ServiceError } from './service-error.ts';
+import { ServiceClient, ServiceError } from './service-client.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -22,6 +22,7 @@ export async function sluice(args: readonly string[]): Promise<number> {
     .command('serve')
     .description('run the service')
     .action(async () => {
+      // biome-ignore lint/style/noRestrictedImports: this command is the service itself.
       await import('../main.ts');
     });
   addCommands(program, connect);
@@ -33,7 +34,7 @@ export async function sluice(args: readonly string[]): Promise<number> {
   }
 }
 
-/** In the one line that every error takes, whatever the library makes of it. */
+/** Puts the library's text of a usage error into one line, as all errors have. */
 function usageError(text: string): string {
   const reason = text
     .trim()
@@ -52,7 +53,7 @@ function connect(): ServiceClient {
 
 function report(error: unknown): number {
   if (error instanceof CommanderError) {
-    // Help and version arrive here too, with exit code 0; usage errors have been printed already.
+    // The library throws for help and version too, with exit code 0. It has printed usage errors already.
     return error.exitCode === 0 ? 0 : EXIT_USAGE;
   }
   if (error instanceof ConfigError || error instanceof ServiceError) {
@@ -63,5 +64,5 @@ function report(error: unknown): number {
 }
 
 const code = await sluice(process.argv.slice(2));
-// `serve` goes on running; every other command is over.
+// `serve` goes on running; every other command has ended.
 if (process.argv[2] !== 'serve' || code !== 0) process.exitCode = code;

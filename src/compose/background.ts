@@ -1,21 +1,24 @@
-// The work that nobody waits for: check-ins into the ledger, and the sweep of what is old. It runs beside
-// serving in one process, or in a process of its own so that serving is not slowed.
+// Assembly of the background work, which no request waits for: recording check-ins in the ledger and sweeping
+// old rows. It runs in the serving process, or in a process of its own so that it does not slow serving.
 
 import { CheckInDrain } from '../background/check-in-drain.ts';
 import { FleetSweeper } from '../background/fleet-sweeper.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { DeviceLabels } from '../operations/device-labels.ts';
+import { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import { openStores, type Stores } from './stores.ts';
 
 export type Background = {
   start(): void;
-  /** Ends soon; an engine that ends with this process is first emptied into the ledger. */
+  /** Stops soon. An engine that ends with this process is first drained into the ledger. */
   stop(): Promise<void>;
 };
 
-/** Leaves room below the 10 s that a stop may take for the stores to close. */
+/**
+ * Milliseconds that the last drain may take: below the 10 s of a stop, with time left for the stores to
+ * close.
+ */
 const DRAIN_WAIT_MS_MAX = 1500;
 
 /** Starts the background work of a process that does nothing else, with stores of its own. */
@@ -38,7 +41,7 @@ export async function composeBackground(
   };
 }
 
-/** Puts the background work together, for whichever process runs it. */
+/** Builds the background work for the process that runs it. */
 export function assembleBackground(
   config: Config,
   log: Log,

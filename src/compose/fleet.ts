@@ -1,28 +1,28 @@
-// What tells of the fleet while it is served: the labels of devices, their check-ins on the way to the
-// engine, and the live feed.
+// Assembly of the serving side of the fleet: the labels of devices, their check-ins on the way to the engine,
+// and the live activity for the console.
 
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { CheckIns } from '../operations/check-ins.ts';
-import { DeviceLabels } from '../operations/device-labels.ts';
-import { LiveFeed } from '../operations/live-feed.ts';
+import { ActivityBroadcast } from '../operations/fleet/activity-broadcast.ts';
+import { CheckIns } from '../operations/fleet/check-ins.ts';
+import { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import type { Stores } from './stores.ts';
 
 export type Fleet = {
   readonly labels: DeviceLabels;
   readonly checkIns: CheckIns;
-  readonly live: LiveFeed;
+  readonly live: ActivityBroadcast;
   start(): void;
-  /** Hands the engine what is held. */
+  /** Sends all buffered check-ins to the engine. */
   stop(): Promise<void>;
 };
 
-/** How long a check-in waits for company before it is sent. */
+/** Maximum time in milliseconds that a check-in is buffered before its batch is sent. */
 const CHECK_IN_INTERVAL_MS = 50;
 
-/** Puts the serving side of the fleet together. */
+/** Builds the serving side of the fleet. */
 export function assembleFleet({ ledger, engine }: Stores, metrics: Metrics, log: Log): Fleet {
-  const live = new LiveFeed(engine, metrics, log);
+  const live = new ActivityBroadcast(engine, metrics, log);
   const labels = new DeviceLabels({ ledger, engine, metrics, log });
   const checkIns = new CheckIns(engine, live, metrics, log);
   metrics.gauge('sluice_check_ins_held', 'Check-ins not yet sent', () => checkIns.size);

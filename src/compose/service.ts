@@ -1,8 +1,8 @@
-// A serving process: puts the rooms together, starts them in the order in which they need each other, and
-// stops them in the other one.
+// Assembly of a serving process: builds its parts, starts them in order of their dependencies and stops them
+// in reverse.
 
 import { type Config, reachableHost } from '../config.ts';
-import type { Figures } from '../http/health-routes.ts';
+import type { ReadMetrics } from '../http/health-routes.ts';
 import { startServer } from '../http/server.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -12,45 +12,47 @@ import { assembleServing } from './serving.ts';
 import { fromSetting, openStores } from './stores.ts';
 
 export type Service = {
-  /** Where it can be called, as printed and put into feeds. */
+  /** Base URL of the service, as printed at the start and written into feeds. */
   readonly address: string;
   readonly port: number;
-  /** Takes no new connections any more; those that are open are still served. */
+  /** Stops accepting new connections; open ones are still served. */
   close(): void;
-  /** Stops accepting, finishes what is in flight, closes the stores. */
+  /** Stops accepting, finishes the requests in flight and closes the stores. */
   stop(): Promise<void>;
 };
 
 export type ServiceOptions = {
   readonly metrics: Metrics;
-  /** What `/metrics` answers. */
-  readonly figures: Figures;
-  /** Whether the background work is done here as well, and not by a process of its own. */
+  /** Source of the text that `/metrics` answers. */
+  readonly readMetrics: ReadMetrics;
+  /** Whether this process also runs the background work, instead of a process of its own. */
   readonly hasBackground: boolean;
-  /** Of several serving processes, which one this is and the port they share; undefined: the only one. */
+  /** Number of this serving process and the port shared with the others; undefined for a single process. */
   readonly worker?: { readonly number: number; readonly port: number } | undefined;
 };
 
 const IN_FLIGHT_WAIT_MS_MAX = 7000;
 
-/** Starts everything; rejects when the port is taken, the data directory is in use, or the schema unknown. */
+/**
+ * Starts the process; rejects when the port is taken, the data directory is in use or the schema is newer.
+ */
 export async function composeService(
   config: Config,
   log: Log,
-  { metrics, figures, hasBackground, worker }: ServiceOptions,
+  { metrics, readMetrics, hasBackground, worker }: ServiceOptions,
 ): Promise<Service> {
   const stores = await openStores(config, log);
   const fleet = assembleFleet(stores, metrics, log);
   let address = config.publicUrl ?? '';
   const serving = assembleServing({
-    ...{ config, log, metrics, stores, fleet, figures },
+    ...{ config, log, metrics, stores, fleet, readMetrics },
     address: () => address,
     worker: worker?.number,
   });
   const background = hasBackground
     ? assembleBackground(config, log, metrics, stores, fleet.labels)
     : undefined;
-  // Before the first request: what is announced while a channel loads must be heard.
+  // Before the first request: announcements that arrive while a channel loads must not be missed.
   serving.refresher.start(stores.engine);
   const server = await fromSetting('HOST, PORT', () =>
     startServer({
@@ -77,7 +79,7 @@ export async function composeService(
       await serving.traffic.drain(IN_FLIGHT_WAIT_MS_MAX);
       server.close();
       await serving.refresher.stop();
-      // What is held goes to the engine first, so that the drain may find it there.
+      // Buffered check-ins go to the engine first, so that the drain finds them there.
       await fleet.stop();
       await background?.stop();
       fleet.labels.stop();

@@ -1,4 +1,4 @@
-// Everything that answers requests, from the routes down to the operations.
+// Assembly of everything that answers requests, from the routes down to the operations.
 
 import { fileURLToPath } from 'node:url';
 import { CatalogRefresher } from '../background/catalog-refresher.ts';
@@ -7,16 +7,13 @@ import { LastGoodFiles } from '../engine/disk/last-good-files.ts';
 import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
 import { consoleFiles } from '../http/console/console-files.ts';
 import { consoleRoutes } from '../http/console/console-routes.ts';
-import { CHECK_PLACEHOLDER, createCheckRoute } from '../http/device/check-route.ts';
 import { DeviceGate } from '../http/device/device-gate.ts';
-import { feedRoutes } from '../http/device/feed-routes.ts';
-import {
-  createUpdateFileRoute,
-  UPDATE_FILE_PLACEHOLDER,
-} from '../http/device/update-file-route.ts';
-import { type Figures, healthRoutes } from '../http/health-routes.ts';
+import type { DeviceRouteDependencies } from '../http/device/device-route.ts';
+import { type UpdaterRoute, updaterRoute } from '../http/device/updater-route.ts';
+import { healthRoutes, type ReadMetrics } from '../http/health-routes.ts';
 import { fleetRoutes } from '../http/manage/fleet-routes.ts';
 import { manageRoutes } from '../http/manage/manage-routes.ts';
+import { releaseNotesRoutes } from '../http/notes/release-notes-routes.ts';
 import { createRouter } from '../http/router.ts';
 import type { ServerOptions } from '../http/server.ts';
 import { Traffic } from '../http/traffic.ts';
@@ -24,25 +21,27 @@ import { githubWebhookRoute } from '../http/webhook/github-webhook-route.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
-import { Administer } from '../operations/administer.ts';
-import { AuthenticateKey } from '../operations/authenticate-key.ts';
-import { Catalogs } from '../operations/catalogs.ts';
-import { CheckUpdate } from '../operations/check-update.ts';
-import { ExplainDecision } from '../operations/explain-decision.ts';
-import { FirstOffers } from '../operations/first-offer.ts';
-import { KeyUses } from '../operations/key-uses.ts';
-import { LimitDevices } from '../operations/limit-devices.ts';
-import { PlanWave } from '../operations/plan-wave.ts';
-import { Readiness } from '../operations/readiness.ts';
-import { SecretBox } from '../operations/secret-box.ts';
-import { createSpreadChange } from '../operations/spread-change.ts';
-import { ViewConsole } from '../operations/view-console.ts';
-import { ViewFleet } from '../operations/view-fleet.ts';
-import { Webhooks } from '../operations/webhooks.ts';
+import { AuthenticateKey } from '../operations/access/authenticate-key.ts';
+import { KeyUses } from '../operations/access/key-uses.ts';
+import { LimitDevices } from '../operations/fleet/limit-devices.ts';
+import { ViewFleet } from '../operations/fleet/view-fleet.ts';
+import { Administer } from '../operations/publishing/administer.ts';
+import { SecretBox } from '../operations/publishing/secret-box.ts';
+import { createSpreadChange } from '../operations/publishing/spread-change.ts';
+import { ViewConsole } from '../operations/publishing/view-console.ts';
+import { Webhooks } from '../operations/publishing/webhooks.ts';
+import { Catalogs } from '../operations/serving/catalogs.ts';
+import { CheckUpdate } from '../operations/serving/check-update.ts';
+import { ExplainDecision } from '../operations/serving/explain-decision.ts';
+import { FirstOffers } from '../operations/serving/first-offer.ts';
+import { PlanWave } from '../operations/serving/plan-wave.ts';
+import { Readiness } from '../operations/serving/readiness.ts';
 import type { Engine } from '../ports/engine.ts';
+import { ELECTRON } from '../updater/electron.ts';
+import { MANIFEST } from '../updater/manifest.ts';
+import { assembleAccounts } from './assemble-accounts.ts';
 import type { Fleet } from './fleet.ts';
-import { generatedUnless } from './generated-unless.ts';
-import { assemblePeople } from './people.ts';
+import { generatedSecret } from './generated-secret.ts';
 import type { Stores } from './stores.ts';
 
 export type Serving = {
@@ -54,7 +53,7 @@ export type Serving = {
   readonly keyUses: KeyUses;
 };
 
-/** Where the build puts the console. */
+/** Folder into which the build writes the console. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../console', import.meta.url));
 
 export type ServingOptions = {
@@ -63,15 +62,18 @@ export type ServingOptions = {
   readonly metrics: Metrics;
   readonly stores: Stores;
   readonly fleet: Fleet;
-  /** What `/metrics` answers. */
-  readonly figures: Figures;
-  /** Where the service can be called, once it is known; asked for by requests only. */
+  /** Source of the text that `/metrics` answers. */
+  readonly readMetrics: ReadMetrics;
+  /**
+   * Returns the base URL of the service. Called by requests only, because it is known only once the port is
+   * open.
+   */
   readonly address: () => string;
-  /** Which of several serving processes this is; undefined: the only one. */
+  /** Number of this serving process; undefined for a single process. */
   readonly worker: number | undefined;
 };
 
-/** Puts together what answers requests; nothing of it runs yet. */
+/** Builds everything that answers requests; nothing runs yet. */
 export function assembleServing(options: ServingOptions): Serving {
   const { config, log, metrics, stores } = options;
   const { ledger, engine } = stores;
@@ -110,7 +112,7 @@ type Parts = {
 };
 
 function assembleHandlers(
-  { config, metrics, stores, fleet, figures, address }: ServingOptions,
+  { config, metrics, stores, fleet, readMetrics, address }: ServingOptions,
   { rareLog, catalogs, readiness, traffic, keyUses }: Parts,
 ): Serving['handlers'] {
   const { ledger, engine } = stores;
@@ -125,16 +127,16 @@ function assembleHandlers(
   const keys = new AuthenticateKey(ledger, (keyId) => keyUses.note(keyId));
   const guards = { keys, engine, alone: createMemoryEngine(), metrics };
   const webhooks = new Webhooks({ ledger, box: secretBox(config), address, log: rareLog });
+  const updaters = assembleUpdaters({ check, gate, traffic });
   const routes = [
-    CHECK_PLACEHOLDER,
-    UPDATE_FILE_PLACEHOLDER,
-    ...feedRoutes(catalogs, gate, address),
-    ...healthRoutes(() => readiness.obstacle(), figures),
+    ...updaters.map(({ placeholder }) => placeholder),
+    ...releaseNotesRoutes(catalogs, gate, address),
+    ...healthRoutes(() => readiness.obstacle(), readMetrics),
     ...manageRoutes({ ...guards, ledger, spread }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
     ...consoleFiles(CONSOLE_FOLDER),
     ...consoleRoutes({
-      ...assemblePeople(config, { ...guards, ledger }),
+      ...assembleAccounts(config, { ...guards, ledger }),
       administer: new Administer(ledger, spread),
       view: new ViewConsole(ledger),
       fleet: new ViewFleet(ledger, live),
@@ -146,21 +148,29 @@ function assembleHandlers(
     githubWebhookRoute({ webhooks, ledger, spread, metrics, log: rareLog }),
   ];
   return {
-    direct: {
-      '/u': createCheckRoute({ check, gate, traffic }),
-      '/e': createUpdateFileRoute({ check, gate, traffic }),
-    },
+    direct: Object.fromEntries(updaters.map(({ prefix, handlers }) => [prefix, handlers])),
     router: createRouter(routes, traffic),
   };
 }
 
-/** Undefined without a key: then no secret can be kept. */
+/** Lists the updaters that are served. */
+function assembleUpdaters(dependencies: DeviceRouteDependencies): readonly UpdaterRoute[] {
+  return [updaterRoute(MANIFEST, dependencies), updaterRoute(ELECTRON, dependencies)];
+}
+
+/**
+ * Builds the box for webhook secrets; undefined without a secret key, in which case webhooks cannot be
+ * enabled.
+ */
 function secretBox(config: Config): SecretBox | undefined {
-  const secretKey = generatedUnless(config, config.secretKey, 'secret-key');
+  const secretKey = generatedSecret(config, config.secretKey, 'secret-key');
   return secretKey === undefined ? undefined : new SecretBox(secretKey);
 }
 
-/** What every request of a device passes; without Redis there is no other process to settle with. */
+/**
+ * Builds the gate that every device request passes. Without Redis there is no other process to share the
+ * limit with.
+ */
 function assembleGate(config: Config, metrics: Metrics, engine: Engine): DeviceGate {
   const isShared = config.redisUrl !== undefined;
   const limit = new LimitDevices({ engine, isShared, metrics });

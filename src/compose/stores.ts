@@ -1,4 +1,4 @@
-// Opens what a process keeps its state in, as the settings ask for it.
+// Opening of the ledger and the engine as the settings ask for them.
 
 import { mkdirSync } from 'node:fs';
 import { type Config, ConfigError } from '../config.ts';
@@ -12,7 +12,7 @@ import type { Ledger } from '../ports/ledger.ts';
 
 export type Stores = { readonly ledger: Ledger; readonly engine: Engine };
 
-/** Opens both; rejects with a `ConfigError` when waiting for one of them would not help. */
+/** Opens ledger and engine; rejects with a `ConfigError` when retrying would not help. */
 export async function openStores(config: Config, log: Log): Promise<Stores> {
   await fromSetting('DATA_DIR', () => mkdirSync(config.dataDir, { recursive: true }));
   const ledger = await fromSetting(
@@ -22,7 +22,7 @@ export async function openStores(config: Config, log: Log): Promise<Stores> {
   return { ledger, engine: await fromSetting('REDIS_URL', () => openEngine(config, log)) };
 }
 
-/** What can only be found wrong by using it is a wrong setting all the same: the error names the variable. */
+/** Turns an error that only using a setting reveals into a `ConfigError` that names the variable. */
 export async function fromSetting<Value>(
   variable: string,
   use: () => Value | Promise<Value>,
@@ -42,7 +42,7 @@ function openStoredLedger(config: Config, log: Log): Promise<Ledger> {
     dataDir: config.dataDir,
     onFault: (error) => rareLog.warn({ err: error }, 'ledger fault'),
     onFatal: (error) => {
-      // Running on would mean answering from a schema this version does not understand.
+      // This version does not understand the newer schema and must not answer from it.
       throw error;
     },
   });

@@ -1,4 +1,4 @@
-// The whole console: theme, addresses, session, and the page that each address means.
+// Root of the console: theme, routes, session, and the page for each route.
 
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso';
 import { consolePath, readSegment } from './format/console-path.ts';
@@ -22,7 +22,7 @@ import { useSession } from './session/use-session.ts';
 
 const INVITATION = /^\/console\/invitation\/([^/]+)$/;
 
-/** Everything, from the theme down. */
+/** Root component of the console. */
 export function App() {
   return (
     <ThemeContext.Provider value={useThemeState()}>
@@ -33,7 +33,7 @@ export function App() {
   );
 }
 
-/** An invitation is for who may not be signed in; everything else is behind the sign-in. */
+/** Routes of the console. Invitations open without a session; every other page requires signing in. */
 function Entrance() {
   const { path } = useLocation();
   const token = INVITATION.exec(path)?.[1];
@@ -51,7 +51,7 @@ function Pages() {
   const { membership } = useSession();
   if (membership === undefined) return <NewcomerPage />;
   return (
-    // Another organization is another console: nothing of the last one stays on the page.
+    // Keyed by organization, so that no state of the previous organization stays on the page.
     <Router key={membership.organization.id}>
       <Route path="/console" component={ToApps} />
       <Route path="/console/sign-in" component={ToApps} />

@@ -1,4 +1,4 @@
-// Begins the console in the browser.
+// Entry of the console in the browser.
 
 import { render } from 'preact';
 import { App } from './app.tsx';

@@ -1,9 +1,13 @@
-// Every number the contract fixes, and those chosen where it is silent. Units stand last in the name.
+// Limits that docs/contract.md 8 fixes, and the bounds of the console API. The unit is the last part of a
+// name.
 
 export const LIMIT = {
   managementRequestsPerMinute: 300,
   deviceRequestsPerMinute: 120,
-  /** What a process lets a device have in a minute before it asks what the other processes let it have. */
+  /**
+   * Requests of a device per minute that a process allows before it must ask the other processes (through the
+   * engine).
+   */
   deviceAllowancePerMinute: 12,
   rateWindowMs: 60_000,
 
@@ -23,10 +27,13 @@ export const LIMIT = {
   artifactNameLengthMax: 64,
   artifactPassThroughLengthMax: 16 * 1024,
   bodyBytesMax: 1024 * 1024,
-  /** 500 devices with 16 labels of 128 + 256 characters, each up to 4 bytes, and what stands around them. */
+  /**
+   * Room for 500 devices with 16 labels of 128 + 256 characters of up to 4 bytes each, and the JSON around
+   * them.
+   */
   reportBodyBytesMax: 16 * 1024 * 1024,
   webhookBodyBytesMax: 25 * 1024 * 1024,
-  /** Per app. */
+  /** Maximum number per app. */
   webhookDeliveriesKeptMax: 50,
 
   devicesPerCallMax: 500,
@@ -45,11 +52,11 @@ export const LIMIT = {
   passwordLengthMin: 12,
   passwordLengthMax: 256,
   sessionsPerAccountMax: 20,
-  /** Without a request for this long, a session ends. */
+  /** Time without a request after which a session ends. */
   sessionIdleMs: 12 * 3_600_000,
   sessionLifetimeMs: 14 * 86_400_000,
   invitationLifetimeMs: 7 * 86_400_000,
-  /** Open ones, per organization. */
+  /** Maximum number of open invitations per organization. */
   invitationsMax: 500,
   membersShownMax: 1000,
   organizationsShownMax: 1000,
@@ -60,10 +67,13 @@ export const LIMIT = {
   labelValuesShownMax: 50,
   candidatesShownMax: 50,
   loginWindowMs: 15 * 60_000,
-  /** Sign-ins of one account from one address that may fail in a window. */
+  /** Maximum number of sign-in attempts for one account from one address in a window. */
   loginsPerPairMax: 10,
   loginsPerAddressMax: 50,
-  /** Beyond these, sign-ins of an account from strange addresses take turns: see `LoginThrottle`. */
+  /**
+   * Attempts for one account from all addresses, beyond which new addresses are slowed down: see
+   * `LoginThrottle`.
+   */
   loginsPerAccountMax: 30,
   loginTurnMs: 5000,
 } as const;

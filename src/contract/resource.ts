@@ -1,10 +1,10 @@
-// The shapes that cross the service's border, as the contract writes them (sections 2 and 4).
+// Resources of the management API and the device endpoints (docs/contract.md 2 and 4, docs/console.md).
 
 export const RELEASE_STATUSES = ['published', 'paused', 'rolled_back', 'deprecated'] as const;
 export type ReleaseStatus = (typeof RELEASE_STATUSES)[number];
 
 export const UPDATE_MODES = ['optional', 'recommended'] as const;
-/** What a channel asks of its devices; `required` is never set, it follows from the device. */
+/** Update mode that a channel sets; `required` is never set, because it follows from the device's version. */
 export type ChannelUpdateMode = (typeof UPDATE_MODES)[number];
 
 export const TARGET_OPERATORS = [
@@ -23,7 +23,7 @@ export type TargetExpression = {
   readonly values: readonly string[];
 };
 
-/** Which devices a release is for. Both parts must hold; an empty part holds for every device. */
+/** Targeting of a release. Both parts must hold; an empty part holds for every device. */
 export type Targeting = {
   readonly matchLabels: Readonly<Record<string, readonly string[]>>;
   readonly matchExpressions: readonly TargetExpression[];
@@ -34,7 +34,7 @@ export type Artifact = {
   readonly arch?: string;
   readonly url?: string;
   readonly sha512?: string;
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size?: number;
   readonly signature?: string;
 };
@@ -47,12 +47,12 @@ export type Release = {
   readonly notes: string;
   readonly status: ReleaseStatus;
   readonly rolloutPct: number;
-  /** RFC 3339, UTC, milliseconds. */
+  /** Time of creation, RFC 3339 in UTC with milliseconds. */
   readonly createdAt: string;
   readonly artifacts: readonly Artifact[];
 };
 
-/** What the serving-control call answers. */
+/** Answer of the serving-control call. */
 export type ServingState = {
   readonly app: string;
   readonly channel: string;
@@ -91,12 +91,12 @@ export type UpdateManifest = {
 };
 
 export const ADOPTION_STEPS = ['hour', 'day', 'month'] as const;
-/** How far apart the points of an adoption chart are, in UTC. */
+/** Step between the points of an adoption chart, in UTC. */
 export type AdoptionStep = (typeof ADOPTION_STEPS)[number];
 
 export type Organization = { readonly id: string; readonly name: string };
 
-/** What a person may do in an organization: each role may do what the ones after it may. */
+/** Role of a member in an organization; each role includes the rights of the roles after it. */
 export const ROLES = ['owner', 'publisher', 'viewer'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -106,26 +106,26 @@ export type Membership = { readonly organization: Organization; readonly role: R
 
 export type Member = { readonly account: Account; readonly role: Role; readonly since: string };
 
-/** An invitation that is neither used, revoked nor expired. */
+/** Invitation that is neither used, revoked nor expired. */
 export type Invitation = {
   readonly id: string;
   readonly email: string;
   readonly role: Role;
   readonly expiresAt: string;
-  /** As the audit spells it. */
+  /** Actor, as the audit writes it. */
   readonly createdBy: string;
 };
 
-/** A key with its history, as the console lists it. */
+/** API key with its history, for the console. */
 export type ListedKey = ApiKey & {
   readonly createdAt: string;
-  /** As the audit spells it; null for a key that is older than this record. */
+  /** Actor that created the key, as the audit writes it; null for a key older than this field. */
   readonly createdBy: string | null;
   readonly lastUsedAt: string | null;
   readonly revokedAt: string | null;
 };
 
-/** A key as it may be shown at any time; its secret is shown once, when it is made. */
+/** API key without its secret, which is shown only when the key is created. */
 export type ApiKey = { readonly id: string; readonly name: string; readonly prefix: string };
 
 export type AuditEntry = {
@@ -138,21 +138,21 @@ export type AuditEntry = {
   readonly after: unknown;
 };
 
-/** An app's release webhook as it may be shown at any time; its secret is shown once, when it is enabled. */
+/** Release webhook of an app without its secret, which is shown only when the webhook is enabled. */
 export type Webhook = {
   readonly provider: 'github';
   readonly enabled: boolean;
   readonly createdAt: string;
 };
 
-/** What became of one verified delivery of a webhook. */
+/** Outcome of one verified delivery of a webhook. */
 export type WebhookDelivery = {
   readonly id: string;
   readonly at: string;
-  /** As the provider names it, e.g. `release`. */
+  /** Event name of the provider, e.g. `release`. */
   readonly event: string;
   readonly action: string | null;
-  /** The provider's id of the delivery; a redelivery has the same. */
+  /** Delivery id of the provider; a redelivery has the same id. */
   readonly guid: string | null;
   readonly outcome: 'created' | 'duplicate' | 'ignored' | 'refused';
   readonly reason: string | null;

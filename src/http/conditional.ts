@@ -1,17 +1,17 @@
-// Conditional GET (RFC 9110, section 13.1.2): who names the copy it already has is told that it is still
-// good, instead of being sent it again.
+// Conditional GET (RFC 9110, section 13.1.2): a client that names the copy it already has is told that the
+// copy is still valid, instead of receiving it again.
 
 import { createHash } from 'node:crypto';
 import type { Reply } from './reply.ts';
 
-/** A body that may be asked for again and again, with the tag that tells one state of it from another. */
+/** Body that clients request repeatedly, with the entity tag that tells its states apart. */
 export type TaggedBody = { readonly bytes: Buffer; readonly etag: string };
 
 const ENTITY_TAG = /(?:W\/)?("[^"]*")/g;
 
 /**
- * 200 with the body, or 304 without one when the `If-None-Match` names it. Both carry `headers` and the
- * `ETag`; a 304 says nothing of the type (section 15.4.5).
+ * Returns 200 with the body, or 304 without one when `ifNoneMatch` names the body's tag. Both carry `headers`
+ * and the `ETag`; a 304 has no `Content-Type` (section 15.4.5).
  */
 export function conditionalReply(
   ifNoneMatch: string | undefined,
@@ -26,12 +26,15 @@ export function conditionalReply(
   return { status: 200, contentType, headers: tagged, body: body.bytes };
 }
 
-/** Gives a body its strong entity tag, quotes included: equal bytes, equal tag, on every node. */
+/** Gives a body its strong entity tag, quotes included. Equal bytes have equal tags on every node. */
 export function tagBody(bytes: Buffer): TaggedBody {
   return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
 }
 
-/** Weak comparison, as this header demands: caches that compress turn a strong tag into a weak one. */
+/**
+ * Returns whether the header names the tag, by the weak comparison that `If-None-Match` requires: caches that
+ * compress turn a strong tag into a weak one.
+ */
 function isKnown(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   if (header.trim() === '*') return true;

@@ -1,17 +1,20 @@
-// Server-sent events: an answer that goes on. A reader that does not keep up loses events, not the service
-// its memory: what the socket does not take is not kept.
+// Server-sent events: replies that stay open. Events that a client's socket does not take are dropped, so
+// that a slow client costs the service no memory.
 
 import type { HttpResponse } from 'uWebSockets.js';
 
 /** Sends one event; `data` becomes JSON. */
-export type EventSink = (event: string, data: unknown) => void;
+type EventSink<Data = unknown> = (event: string, data: Data) => void;
 
-/** Begins to send events into the sink; what it returns ends that, and is called once. */
-export type EventSource = (sink: EventSink) => () => void;
+/** Begins to send events into the sink. Returns a function that ends this, to be called once. */
+export type EventSource<Data = unknown> = (sink: EventSink<Data>) => () => void;
 
 const KEEP_ALIVE_MS = 10_000;
 
-/** Writes the head and goes on until the reader leaves. Must run corked. Returns what to call then. */
+/**
+ * Writes the head of the reply, then the events of the source as they come. Must run corked. Returns a
+ * function that ends the stream, to be called when the client has left.
+ */
 export function writeEventStream(res: HttpResponse, source: EventSource): () => void {
   let isOpen = true;
   let isBehind = false;

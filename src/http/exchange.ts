@@ -1,31 +1,34 @@
-// A request and its answer, for everything that is not answered at once: the request is read whole before
-// the handler returns (uWebSockets.js takes it away then), the answer is written once, corked, if the client
-// is still there.
+// Requests and replies of all handlers that may wait. The request is read completely before the handler
+// returns, because uWebSockets.js invalidates it then; the reply is written once, corked, if the client is
+// still connected.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { randomUUID } from 'node:crypto';
 import { fail, failUntil, type Outcome } from '../contract/failure.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { receiveBody } from './body.ts';
+import { type BodyFailureKind, receiveBody } from './body.ts';
 import { writeEventStream } from './event-stream.ts';
 import { failureReply, type Reply, writeReply } from './reply.ts';
 import type { Traffic } from './traffic.ts';
 
 export type Exchange = {
-  /** Upper case. */
+  /** Method in upper case. */
   readonly method: string;
-  /** As sent, still percent-encoded, without the query. */
+  /** Path as sent, still percent-encoded, without the query. */
   readonly path: string;
-  /** As sent, without `?`. Parsed where it is needed: a long one takes milliseconds. */
+  /**
+   * Query as sent, without `?`. Handlers that need it parse it, because parsing a long one takes
+   * milliseconds.
+   */
   readonly queryText: string;
-  /** A header sent several times has its values joined by commas (RFC 9110, section 5.3). */
+  /** Headers by lower-case name; values of a repeated header are joined by commas (RFC 9110, section 5.3). */
   readonly headers: ReadonlyMap<string, string>;
-  /** The peer's, as text: a proxy's where there is one. */
+  /** Address of the socket's peer as text: a proxy's where there is one. */
   readonly remoteAddress: string;
   /** Decoded `:name` segments of the route. */
   readonly params: ReadonlyMap<string, string>;
-  /** The body, or why it cannot be had. */
-  readonly body: Promise<Outcome<Buffer>>;
+  /** Body of the request, or the refusal of it; an empty body for methods without one. */
+  readonly body: Promise<Outcome<Buffer, BodyFailureKind>>;
 };
 
 export type Handler = (exchange: Exchange) => Reply | Promise<Reply>;
@@ -34,7 +37,7 @@ const BODY_METHODS = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const NO_BODY = Promise.resolve(Buffer.alloc(0));
 const RETRY_MS = 1000;
 
-/** Reads the request, runs the handler and writes its reply; whatever it throws becomes a 5xx. */
+/** Reads the request, runs the handler and writes its reply; an exception becomes a 5xx. */
 export function runExchange(
   res: HttpResponse,
   req: HttpRequest,
@@ -61,8 +64,8 @@ export function runExchange(
 }
 
 /**
- * Answers with what `work` comes to. Must be called before the handler returns; `work` begins at once, and
- * may say what to do when the request is over: the client went away, or the answer is there.
+ * Answers with the reply of `work`, which begins at once. Must be called before the handler returns. `work`
+ * may set a listener that is called when the request is over: the client has left, or the reply is there.
  */
 export function answerLater(
   res: HttpResponse,
@@ -87,8 +90,8 @@ export function answerLater(
   };
   traffic.begin();
   void attempt().then((reply) => {
-    // An answer need not have waited for the body (401, 429): whatever is held of it goes now, because
-    // uWebSockets.js tells nothing more about a request that was answered.
+    // Some replies do not wait for the body (401, 429). What is held of the body is released now, because
+    // uWebSockets.js reports nothing more about a request that was answered.
     over?.();
     traffic.end(isGone ? undefined : reply.status);
     if (isGone) return;
@@ -100,7 +103,9 @@ export function answerLater(
   });
 }
 
-/** The 5xx for something thrown: 503 for a store that is away, 500 for a bug, both with an id in the log. */
+/**
+ * Returns the 5xx for an exception: 503 for an unavailable store, 500 for a bug, both with an id in the log.
+ */
 export function faultReply(error: unknown, method: string, path: string, traffic: Traffic): Reply {
   const requestId = randomUUID();
   const isOutage = error instanceof Unavailable;
@@ -120,7 +125,7 @@ function readHeaders(req: HttpRequest): Map<string, string> {
   return headers;
 }
 
-/** The address of the socket's other end, as text. */
+/** Returns the address of the socket's peer as text. */
 export function remoteAddressOf(res: HttpResponse): string {
   return Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
 }

@@ -1,21 +1,24 @@
-// Health and metrics, for balancers and monitoring.
+// Routes of health and metrics, for load balancers and monitoring.
 
 import { failUntil } from '../contract/failure.ts';
 import { failureReply, jsonReply } from './reply.ts';
 import type { Route } from './router.ts';
 
-/** Undefined when the node can decide, else why it cannot, in a few words. */
-export type Readiness = () => Promise<string | undefined>;
+/** Tells whether the node can decide: undefined when it can, else in a few words why not. */
+export type ReadinessProbe = () => Promise<string | undefined>;
 
-/** The metrics as Prometheus text; undefined when whoever adds them up does not answer. */
-export type Figures = () => Promise<string | undefined>;
+/** Reads the metrics as Prometheus text; undefined when the process that adds them up does not answer. */
+export type ReadMetrics = () => Promise<string | undefined>;
 
 const RETRY_MS = 1000;
-/** Of the text format that Prometheus has read since 2014. */
-const FIGURES_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+/** Media type of the text format that Prometheus has read since 2014. */
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** `/healthz`, `/readyz` and `/metrics`. */
-export function healthRoutes(readiness: Readiness, figures: Figures): readonly Route[] {
+/** Builds the routes `/healthz`, `/readyz` and `/metrics`. */
+export function healthRoutes(
+  readiness: ReadinessProbe,
+  readMetrics: ReadMetrics,
+): readonly Route[] {
   return [
     { method: 'GET', path: '/healthz', handler: () => jsonReply(200, { status: 'ok' }) },
     {
@@ -31,10 +34,10 @@ export function healthRoutes(readiness: Readiness, figures: Figures): readonly R
       method: 'GET',
       path: '/metrics',
       handler: async () => {
-        const body = await figures();
-        // Not this process's own figures in their place: to whoever scrapes, counters would seem to fall.
+        const body = await readMetrics();
+        // The metrics of this process alone would look to the scraper like counters that fell.
         if (body === undefined) return failureReply(failUntil('unavailable', RETRY_MS));
-        return { status: 200, contentType: FIGURES_TYPE, body };
+        return { status: 200, contentType: METRICS_TYPE, body };
       },
     },
   ];

@@ -1,9 +1,10 @@
-// Answers as values, and the one place that writes them to a socket.
+// Replies as values, and the function that writes them to a socket.
 
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import type { Failure } from '../contract/failure.ts';
 import type { EventSource } from './event-stream.ts';
+import { FAILURE_STATUS } from './failure-status.ts';
 
 export type HeaderPair = readonly [name: string, value: string];
 
@@ -12,38 +13,38 @@ export type Reply = {
   readonly contentType?: string;
   readonly headers?: readonly HeaderPair[];
   readonly body?: string | Buffer;
-  /** Instead of a body: an answer that goes on. */
+  /** Source of server-sent events, which are sent instead of a body. */
   readonly events?: EventSource;
 };
 
 const NO_HEADERS: NonNullable<Reply['headers']> = [];
 const JSON_TYPE = 'application/json';
 
-/** Answers that never have a body. */
+/** Returns whether a reply of this status never has a body. */
 function isBodiless(status: number): boolean {
   return status === 204 || status === 304;
 }
 
-/** A JSON answer. */
+/** Builds a reply with a JSON body. */
 export function jsonReply(status: number, value: unknown): Reply {
   return { status, contentType: JSON_TYPE, body: JSON.stringify(value) };
 }
 
-/** For an answer that depends on who asks and when: no cache may keep it. */
+/** Headers of a reply that depends on the caller and the time: no cache may keep it. */
 export const NO_STORE = [['Cache-Control', 'no-store']] as const;
 
 /**
- * The same headers in one piece, which costs one call into uWebSockets.js: it writes a value as it stands,
- * line breaks and all. Only for headers that are the same in every answer.
+ * Joins headers into one, which costs a single call of uWebSockets.js: it writes a value as it is, including
+ * line breaks. Only for headers that are the same in every reply.
  */
 export function headerBlock(headers: NonNullable<Reply['headers']>): readonly [HeaderPair] {
   const [[name, value], ...others] = headers as readonly [HeaderPair, ...HeaderPair[]];
   return [[name, [value, ...others.map((pair) => pair.join(': '))].join('\r\n')]];
 }
 
-/** The Error body of a refusal, with `Retry-After` where it has one. */
+/** Builds the reply of a refusal: its status, the Error body, and `Retry-After` where the refusal has one. */
 export function failureReply(failure: Failure): Reply {
-  const reply = jsonReply(failure.status, { error: failure.message });
+  const reply = jsonReply(FAILURE_STATUS[failure.failure], { error: failure.message });
   const headers: [string, string][] =
     failure.retryAfterSeconds === undefined
       ? []
@@ -52,8 +53,8 @@ export function failureReply(failure: Failure): Reply {
 }
 
 /**
- * Writes a reply, which may be the last of its connection. Must run corked: in the handler itself, or
- * inside `res.cork`.
+ * Writes a reply; `endsConnection` tells that it is the last of its connection. Must run corked: in the
+ * handler itself, or inside `res.cork`.
  */
 export function writeReply(
   res: HttpResponse,
@@ -61,7 +62,7 @@ export function writeReply(
   isHead: boolean,
   endsConnection: boolean,
 ): void {
-  // 200 is what uWebSockets.js says by itself.
+  // uWebSockets.js writes 200 by default.
   if (reply.status !== 200) res.writeStatus(statusLine(reply.status));
   const headers = reply.headers ?? NO_HEADERS;
   for (let index = 0; index < headers.length; index++) {
@@ -74,9 +75,9 @@ export function writeReply(
 }
 
 /**
- * Without arguments of its own: given a length, or only `undefined` in its place, uWebSockets.js waits for
- * bytes that never come. 204 and 304 have no Content-Length (RFC 9110), a HEAD has that of its GET. The
- * client closes the connection of a last answer, as the header tells it to.
+ * Ends a reply that has no body. uWebSockets.js gets no arguments: given a length, or only `undefined` in its
+ * place, it waits for bytes that never come. 204 and 304 have no Content-Length (RFC 9110), a reply to HEAD
+ * has that of the GET. After a last reply the client closes the connection, as the header tells it to.
  */
 function endWithoutBody(res: HttpResponse, reply: Reply, endsConnection: boolean): void {
   if (endsConnection) res.writeHeader('Connection', 'close');
@@ -86,10 +87,11 @@ function endWithoutBody(res: HttpResponse, reply: Reply, endsConnection: boolean
   res.endWithoutBody();
 }
 
+/** Status lines by status, added by `statusLine`. They save building one for every reply. */
 const STATUS_LINES = new Map<number, string>();
 
-/** `404 Not Found`: uWebSockets.js wants code and reason in one. */
-export function statusLine(status: number): string {
+/** Returns the status with its reason, `404 Not Found`, which uWebSockets.js expects in one text. */
+function statusLine(status: number): string {
   let line = STATUS_LINES.get(status);
   if (line === undefined) {
     line = `${status} ${STATUS_CODES[status] ?? 'Unknown'}`;

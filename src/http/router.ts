@@ -1,5 +1,5 @@
-// Finds the handler of a request among the declared routes, and answers for the paths and methods that
-// have none. The update check does not come through here.
+// Router of all requests but those of updaters: finds the handler of a request among the declared routes, and
+// answers 404 and 405 for paths and methods that have none.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { fail, invalidField } from '../contract/failure.ts';
@@ -11,12 +11,13 @@ import type { Traffic } from './traffic.ts';
 export type Route = {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'OPTIONS';
   /**
-   * Segments that begin with `:` are parameters: `/console/api/keys/:id/revoke`. A last segment `*` stands
-   * for everything below, and only where no other route is: of several, the longest.
+   * Path pattern. Segments that begin with `:` are parameters: `/console/api/keys/:id/revoke`. A last segment
+   * `*` fits every path below it for which there is no more specific route; of several such patterns the
+   * longest counts.
    */
   readonly path: string;
   readonly handler: Handler;
-  /** How large a body may be; `LIMIT.bodyBytesMax` unless told otherwise. */
+  /** Maximum size of a body; `LIMIT.bodyBytesMax` by default. */
   readonly bodyBytesMax?: number;
 };
 
@@ -76,7 +77,7 @@ function fits(pattern: readonly string[], segments: readonly string[]): boolean 
   });
 }
 
-/** Of the routes that fit a path, those that say most about it; they differ in their methods only. */
+/** Returns the most specific of the routes that fit a path; they differ in their methods only. */
 function mostSpecific(routes: readonly CompiledRoute[]): readonly CompiledRoute[] {
   const reach = ({ segments }: CompiledRoute) =>
     segments.at(-1) === TAIL ? segments.length : Number.POSITIVE_INFINITY;
@@ -98,7 +99,7 @@ function readParams(
   return params;
 }
 
-/** A path segment without its percent-encoding (a `+` stays a `+`), or undefined when that is malformed. */
+/** Decodes the percent-encoding of a path segment (a `+` stays a `+`); undefined when it is malformed. */
 export function decodeSegment(segment: string): string | undefined {
   if (!segment.includes('%')) return segment;
   try {

@@ -1,4 +1,5 @@
-// The listening socket: devices' questions on routes of their own, everything else through the router.
+// Listening socket of the service: requests of updaters go to handlers of their own, all others to the
+// router.
 
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 
@@ -9,29 +10,31 @@ export type ServerOptions = {
   readonly port: number;
   /** Whether other processes of this service listen on the port as well. */
   readonly isPortShared: boolean;
-  /** What serves GET and HEAD below a path's first segment, such as `/u`, past the router. */
+  /** Handlers that serve GET and HEAD below a first path segment, such as `/u`, without the router. */
   readonly direct: Readonly<Record<string, { get: RequestHandler; head: RequestHandler }>>;
-  /** Serves everything else. */
+  /** Serves all other requests. */
   readonly router: RequestHandler;
 };
 
 export type Server = {
-  /** The port it really listens on. */
+  /** Port that the server listens on, also when it was asked for port 0. */
   readonly port: number;
-  /** Stops accepting connections; those that are open stay. */
+  /** Stops accepting connections; open connections stay. */
   stopAccepting(): void;
   /** Closes every connection. */
   close(): void;
 };
 
 /**
- * uWebSockets.js reads this once, when it is loaded. Its default of 4 KiB would answer a long path with a
- * bare 431 of its own; with 64 KiB the service gets to answer, and a connection still has a bound.
+ * Maximum bytes of a request's head, which uWebSockets.js reads once, when it is loaded. With its default of
+ * 4 KiB it would answer a long path itself, with a bare 431; with 64 KiB the service answers, and the memory
+ * of a connection still has a bound.
  */
 const HEADER_BYTES_MAX = '65536';
 
-/** Listens, or rejects when the address is taken or cannot be used. */
+/** Starts listening; rejects when the address is in use or cannot be used. */
 export async function startServer(options: ServerOptions): Promise<Server> {
+  // biome-ignore lint/style/noProcessEnv: uWebSockets.js takes its header limit from there only.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = HEADER_BYTES_MAX;
   const uws = await import('uWebSockets.js');
   const app = uws.App();
@@ -54,12 +57,15 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-/** LIBUS_LISTEN_DEFAULT: with SO_REUSEPORT, by which the kernel spreads connections over the processes. */
+/** LIBUS_LISTEN_DEFAULT sets SO_REUSEPORT, by which the kernel spreads connections over the processes. */
 const SHARED_PORT = 0;
-/** LIBUS_LISTEN_EXCLUSIVE_PORT: a second service on the port would silently take half of the traffic. */
+/**
+ * LIBUS_LISTEN_EXCLUSIVE_PORT makes listening fail when the port is in use: otherwise a second service on the
+ * port would silently take half of the traffic.
+ */
 const EXCLUSIVE_PORT = 1;
 
-/** The form of `listen` with host and options, which the package's types leave out. */
+/** Signature of `listen` with host and options, which the package's types leave out. */
 type ListenWithOptions = (
   host: string,
   port: number,

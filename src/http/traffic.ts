@@ -1,48 +1,51 @@
-// What is going through this node: requests that wait for something, so that a stop can wait for them, and
-// a count of answers by status.
+// Traffic of this process: the number of requests in flight, so that a stop can wait for them, and the number
+// of replies by status.
 
+import type { LabelledCount } from '../observe/labelled-count.ts';
 import type { Log } from '../observe/log.ts';
 import { RareLog } from '../observe/rare-log.ts';
-import type { Tally } from '../observe/tally.ts';
 
-/** The status that stands for "the client left before the answer". */
+/** Status under which requests are counted whose client left before the reply. */
 const CLIENT_GONE = 499;
 const LOOK_INTERVAL_MS = 20;
-/** A busy client, told that an answer is its connection's last, has not asked again for this long. */
+/**
+ * Time without a reply after which a stop takes the connections as ended: busy clients, told that a reply is
+ * their connection's last, have sent no other request on it for this long.
+ */
 const QUIET_MS = 250;
 
 export class Traffic {
   readonly log: Log;
-  /** For what a store that is away makes of every request. */
+  /** Log of outages of a store, which would otherwise write a line for every request. */
   readonly rareLog: RareLog;
-  private readonly requests: Tally;
+  private readonly requests: LabelledCount;
   private inFlight = 0;
   private isDraining = false;
   private lastAnswerAt = 0;
 
-  constructor(log: Log, requests: Tally) {
+  constructor(log: Log, requests: LabelledCount) {
     this.log = log;
     this.rareLog = new RareLog(log);
     this.requests = requests;
   }
 
-  /** A request begins that is not answered at once; `end` must follow. */
+  /** Notes that a request has begun that is not answered at once; `end` must follow. */
   begin(): void {
     this.inFlight += 1;
   }
 
-  /** Such a request is over; undefined when the client had left. */
+  /** Notes that a request is over for which `begin` was called; undefined when the client had left. */
   end(status: number | undefined): void {
     this.inFlight -= 1;
     this.count(status ?? CLIENT_GONE);
   }
 
-  /** A request was answered at once. */
+  /** Counts a request that was answered at once. */
   count(status: number): void {
     this.requests.add(String(status));
   }
 
-  /** Whether the answer that is about to be written is its connection's last. */
+  /** Returns whether the reply that is about to be written is its connection's last. */
   endsConnection(): boolean {
     if (!this.isDraining) return false;
     this.lastAnswerAt = performance.now();
@@ -50,9 +53,10 @@ export class Traffic {
   }
 
   /**
-   * Ends each connection with its next answer: a client that keeps its connection busy always has a request
+   * Ends each connection with its next reply: a client that keeps its connection busy always has a request
    * under way, which closing the connection at any other moment would lose. Resolves when nothing is in
-   * flight and nobody has asked for a while, or after `waitMsMax`; true when nothing is in flight.
+   * flight and no last reply was written for `QUIET_MS`, or after `waitMsMax`; with true when nothing is in
+   * flight.
    */
   async drain(waitMsMax: number): Promise<boolean> {
     this.isDraining = true;

@@ -1,8 +1,8 @@
-// How the audit spells who did it.
+// Text by which the audit names an actor.
 
-import type { Actor } from '../ports/ledger.ts';
+import type { Actor } from '../ports/actor.ts';
 
-/** `admin-token`, or the kind and the name it was given to the ledger under: `key:…`, `account:…`. */
+/** Returns `admin-token`, or the actor's kind and name: `key:…`, `account:…`, `integration:…`. */
 export function actorText(actor: Actor): string {
   return actor.kind === 'admin-token' ? 'admin-token' : `${actor.kind}:${actor.name}`;
 }

@@ -1,13 +1,14 @@
-// The one way in which the ledger writes: a transaction of which nothing stays when the call is refused.
+// Transaction that is rolled back when its work returns a refusal. The ledger's changes that can be refused
+// run in it.
 
-import { type Failure, isFailure, type Outcome } from '../contract/failure.ts';
+import { type Failure, type FailureKind, isFailure, type Outcome } from '../contract/failure.ts';
 import type { Database, Sql } from './database.ts';
 
-/** Runs `work` in a transaction; a refusal it returns rolls back as an error would, and is the answer. */
-export async function atomically<Value>(
+/** Runs `work` in a transaction. A refusal that it returns rolls back, as an error does, and is returned. */
+export async function atomically<Value, Kind extends FailureKind>(
   database: Database,
-  work: (sql: Sql) => Promise<Outcome<Value>>,
-): Promise<Outcome<Value>> {
+  work: (sql: Sql) => Promise<Outcome<Value, Kind>>,
+): Promise<Outcome<Value, Kind>> {
   try {
     return await database.transaction(async (sql) => {
       const outcome = await work(sql);
@@ -15,12 +16,13 @@ export async function atomically<Value>(
       return outcome;
     });
   } catch (error) {
-    if (error instanceof Refused) return error.failure;
+    // Only `work` above has thrown it, with a refusal of one of its kinds.
+    if (error instanceof Refused) return error.failure as Failure<Kind>;
     throw error;
   }
 }
 
-/** Carries a refusal out through the roll-back; never leaves this file. */
+/** Error that carries a refusal out of the transaction, so that it rolls back; it never leaves this file. */
 class Refused extends Error {
   readonly failure: Failure;
 

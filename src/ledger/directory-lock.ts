@@ -1,11 +1,12 @@
-// One process per directory: the embedded database keeps no lock of its own, and two of them on the same
-// files destroy each other's work.
+// Lock that lets only one process at a time open a directory. The embedded database has no lock of its own,
+// and two processes on the same files destroy each other's data.
 //
-// The lock is a file made with O_EXCL that says who made it: a process id, when that process started (ids
-// are used again) and where the id means anything (host and process-id namespace: containers may share
-// a volume). A lock of this host whose process is gone is taken over at once. Whether a process elsewhere
-// lives cannot be asked, so a holder touches its file every second, and a lock that nobody touched for a
-// while is taken over. Should its holder only have slept, it finds another's name there and leaves.
+// The lock is a file that is made with O_EXCL and names its holder: the process id, the start time of that
+// process (ids are used again), and the host and process-id namespace in which the id is valid (containers
+// may share a volume). If the holder is a process of this host that has ended, the lock is taken over at
+// once. A process of another host cannot be examined; so every holder touches its file once a second, and a
+// lock that has not been touched for a while is taken over. A holder that was only suspended meanwhile finds
+// another holder in the file and gives up.
 
 import { readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,24 +14,30 @@ import { describeHolder, isHolderAlive, isOfThisHost, readHolder } from './lock-
 
 const RETRY_MS = 100;
 
+/** Lock that this process holds. */
 export type DirectoryLock = { release(): void };
 
 export type LockTimes = {
-  /** How long to wait for a holder that may be leaving. */
+  /** Longest wait for a holder that may be about to end. */
   readonly patienceMs: number;
+  /** Interval at which the holder touches the file. */
   readonly touchMs: number;
-  /** How long an untouched lock of another host counts as held; below the patience. */
+  /** Time for which an untouched lock of another host counts as held; must be below `patienceMs`. */
   readonly silenceMs: number;
 };
 
 const LOCK_TIMES: LockTimes = { patienceMs: 10_000, touchMs: 1000, silenceMs: 6000 };
 
-/** What is known of another's lock: its text, and since when it looks the same. */
+/**
+ * Last observation of a lock that another process holds: the file's text and modification time, and the time
+ * since when both are unchanged (`seenAt`, on this process's monotonic clock).
+ */
 type Sighting = { readonly text: string; readonly touchedAt: number; readonly seenAt: number };
 
 /**
- * Takes the lock of `directory`, in a file beside it, waiting a while for a holder that is just leaving.
- * Rejects with one sentence when the holder stays. `onLost` is called when another has taken the lock.
+ * Takes the lock of `directory`, which is a file beside it, and waits a while for a holder that is just
+ * ending. Rejects with one sentence when the holder stays. Calls `onLost` when the file does not name this
+ * process any more, because another one has taken the lock over.
  */
 export async function lockDirectory(
   directory: string,
@@ -78,13 +85,14 @@ function tryCreate(path: string, text: string): boolean {
   }
 }
 
-/** Undefined when the lock went away meanwhile. */
+/** Observes the lock's file; undefined when it was removed meanwhile. */
 function look(path: string, last: Sighting | undefined): Sighting | undefined {
   try {
     const touchedAt = statSync(path).mtimeMs;
     const text = readFileSync(path, 'utf8');
     if (last?.text === text && last.touchedAt === touchedAt) return last;
-    // Our own monotonic clock decides how long nothing moved: the holder's may be wrong.
+    // This process's monotonic clock measures how long the file is unchanged: the holder's clock may be
+    // wrong.
     return { text, touchedAt, seenAt: performance.now() };
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
@@ -92,16 +100,17 @@ function look(path: string, last: Sighting | undefined): Sighting | undefined {
   }
 }
 
+/** Whether the lock may be taken over. */
 function isStale({ text, seenAt }: Sighting, { silenceMs }: LockTimes): boolean {
   const holder = readHolder(text);
   if (holder !== undefined && isOfThisHost(holder)) return !isHolderAlive(holder);
-  // Elsewhere, or a file that is not written yet, or was cut off by a crash.
+  // The holder runs on another host, or the file is not written yet, or a crash cut it off.
   return performance.now() - seenAt >= silenceMs;
 }
 
 /**
- * Between the look and the removal another process may have taken the lock over. So the file is moved
- * aside first, and put back when it is not the one that was judged.
+ * Removes a stale lock. Another process may have taken the lock over since it was observed, so the file is
+ * moved aside first, and restored when its text is not the observed one.
  */
 function removeStale(path: string, { text }: Sighting): void {
   const aside = `${path}.${process.pid}`;

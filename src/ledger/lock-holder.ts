@@ -1,19 +1,25 @@
-// Who holds a directory's lock, as the lock file tells it, and whether that process still runs.
+// Holder of a directory's lock, as the lock file names it, and the check whether that process still runs.
 
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** `startedAt` tells two processes with the same id apart; `host` is where the id names one process. */
+/**
+ * Process that holds a lock. `startedAt` tells two processes with the same id apart; `host` names the host
+ * and process-id namespace in which the id is valid.
+ */
 export type LockHolder = {
   readonly pid: number;
   readonly startedAt: string;
   readonly host: string;
 };
 
-/** States in /proc of a process that has ended but was not waited for: it has no files open any more. */
+/**
+ * States in /proc of a process that has ended while its parent has not waited for it. Such a process has no
+ * files open any more.
+ */
 const ENDED_STATES = 'ZX';
 
-/** This process. */
+/** Describes this process as a holder. */
 export function describeHolder(): LockHolder {
   return {
     pid: process.pid,
@@ -22,7 +28,10 @@ export function describeHolder(): LockHolder {
   };
 }
 
-/** Undefined when the text is none: a file that is not written yet, or was cut off by a crash. */
+/**
+ * Parses the text of a lock file; undefined when it names no holder, because it is not written yet or a crash
+ * cut it off.
+ */
 export function readHolder(text: string): LockHolder | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -32,17 +41,17 @@ export function readHolder(text: string): LockHolder | undefined {
   }
 }
 
-/** Whether `isHolderAlive` can tell. */
+/** Whether the holder runs on this host, so that `isHolderAlive` can examine it. */
 export function isOfThisHost(holder: LockHolder): boolean {
   return holder.host === describeHost();
 }
 
-/** Only for a holder of this host. */
+/** Whether the holder's process still runs. Valid for a holder of this host only. */
 export function isHolderAlive({ pid, startedAt }: LockHolder): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // Any other error: it exists, and belongs to somebody else.
+    // Any other error, such as EPERM, means that the process exists and belongs to another user.
     if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
   }
   const found = readProcess(pid);
@@ -50,6 +59,7 @@ export function isHolderAlive({ pid, startedAt }: LockHolder): boolean {
   return !found.isEnded && found.startedAt === startedAt;
 }
 
+/** Names the host and, where /proc exists, the process-id namespace. */
 function describeHost(): string {
   try {
     return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
@@ -58,7 +68,10 @@ function describeHost(): string {
   }
 }
 
-/** What /proc tells; undefined where there is none. The start is in clock ticks since a boot. */
+/**
+ * Reads start and state of a process from /proc; undefined where there is no /proc or no such process. The
+ * start is the boot's id and the clock ticks since that boot.
+ */
 function readProcess(pid: number): { startedAt: string; isEnded: boolean } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -1,17 +1,20 @@
-// Brings a database to the schema this code knows. Migrations are numbered files, forward only, each in a
-// transaction of its own that also records it: a start that dies half-way goes on where it stopped.
+// Migrates a database to the schema that this program knows. Migrations are numbered files that only go
+// forward. Each runs in a transaction of its own that also records it, so that a start after a crash goes on
+// with the next one.
 
 import { readdir, readFile } from 'node:fs/promises';
 import type { Database, Sql } from './database.ts';
 
-/** Any number, as long as every version of this program takes the same. */
+/**
+ * Key of the advisory lock. Its value does not matter, but every version of this program must use the same.
+ */
 const MIGRATION_LOCK = 7_583_492;
 const MIGRATIONS = new URL('migration/', import.meta.url);
 const MIGRATION_FILE = /^(\d{6})\.sql$/;
 
 type Migration = { readonly id: number; readonly name: string };
 
-/** Applies what is missing. Safe to run again, and on several nodes at once. */
+/** Applies the missing migrations. It can run again, and on several nodes at once. */
 export async function migrate(database: Database): Promise<void> {
   const migrations = await listMigrations();
   let isComplete = false;
@@ -20,8 +23,10 @@ export async function migrate(database: Database): Promise<void> {
   }
 }
 
-/** The database was migrated by a newer version of this program, whose rules this one does not know. */
-export class SchemaTooNew extends Error {
+/**
+ * Error of a database that a newer version of this program has migrated, whose schema this one does not know.
+ */
+class SchemaTooNew extends Error {
   constructor(found: number, known: number) {
     super(
       `The database is at migration ${found}, but this version of Sluice knows only ${known}: ` +
@@ -40,7 +45,7 @@ async function listMigrations(): Promise<readonly Migration[]> {
   return migrations;
 }
 
-/** Applies one migration, or finds that there is none left: then true. */
+/** Applies the next migration; returns true, and applies none, when all are applied. */
 async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<boolean> {
   const applied = await lockAndReadApplied(sql);
   const newest = migrations.length;
@@ -53,9 +58,10 @@ async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<bo
 }
 
 /**
- * The lock is held until the transaction ends, so nodes that start together take turns, and each reads
- * what the one before it did. A migration may take long: the usual limit on a statement does not hold
- * here, neither for the one that migrates nor for those that wait for it.
+ * Takes the migration lock and returns the number of the newest applied migration. The lock is held until the
+ * transaction ends, so that nodes which start together take turns and each sees the migrations of the one
+ * before. The usual limit on a statement is off, because a migration may take long, for the node that
+ * migrates and for the nodes that wait for the lock.
  */
 async function lockAndReadApplied(sql: Sql): Promise<number> {
   await sql.query('SET LOCAL statement_timeout = 0');

@@ -1,24 +1,27 @@
-// A database that is migrated before anything else is asked of it, as soon as it can be reached.
+// Database that is migrated, as soon as it can be reached, before it answers any other call.
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type BackOff, backOffMs } from '../flow/back-off.ts';
+import { pause } from '../flow/pause.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Database, Sql } from './database.ts';
 import { migrate } from './migrate.ts';
 import { sqlStateKind } from './sql-state-kind.ts';
 
-const BACK_OFF_MIN_MS = 250;
-const BACK_OFF_MAX_MS = 5000;
+const BACK_OFF: BackOff = { minMs: 250, maxMs: 5000 };
 
 export type MigratedDatabaseOptions = {
-  /** Hears of each attempt that found the database unreachable. */
+  /** Called with the error of each attempt that found the database unreachable. */
   readonly onFault: (error: unknown) => void;
-  /** Hears, at most once and only after the first attempt, that migrating failed for good. */
+  /**
+   * Called at most once, and only after the first attempt, with the error that ended the migration for good.
+   */
   readonly onFatal: (error: unknown) => void;
 };
 
 /**
- * Makes one attempt, and goes on trying in the background when the database cannot be reached: until one
- * succeeds every call is `Unavailable`. Rejects, with the database closed, when waiting would not help.
+ * Makes one attempt to migrate, and goes on trying in the background when the database cannot be reached;
+ * until an attempt succeeds, every call rejects with `Unavailable`. Closes the database and rejects when
+ * waiting would not help.
  */
 export async function migrateDatabase(
   database: Database,
@@ -67,7 +70,7 @@ class MigratedDatabase implements Database {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    // Rejected when `onFatal` threw, which is how it may choose to end the process.
+    // The promise is rejected when `onFatal` threw, which it may do to end the process.
     await this.#retrying.catch(() => undefined);
     await this.#database.close();
   }
@@ -77,7 +80,9 @@ class MigratedDatabase implements Database {
     throw new Unavailable('ledger', 'the database was not reached and migrated yet');
   }
 
-  /** True when migrated, false when it is worth another attempt; rejects when it is not. */
+  /**
+   * Returns true when the database is migrated, false when another attempt may succeed; rejects otherwise.
+   */
   async #attempt(): Promise<boolean> {
     try {
       await migrate(this.#database);
@@ -92,8 +97,8 @@ class MigratedDatabase implements Database {
 
   async #retry(): Promise<void> {
     const { signal } = this.#closing;
-    for (let backOffMs = BACK_OFF_MIN_MS; ; backOffMs = Math.min(backOffMs * 2, BACK_OFF_MAX_MS)) {
-      await sleep(backOffMs, undefined, { signal }).catch(() => undefined);
+    for (let failures = 1; ; failures++) {
+      await pause(backOffMs(BACK_OFF, failures), signal);
       if (signal.aborted) return;
       try {
         if (await this.#attempt()) return;
@@ -105,7 +110,9 @@ class MigratedDatabase implements Database {
   }
 }
 
-/** The server answered and refused us: a wrong password or a missing database, which are not outages. */
+/**
+ * Whether the server answered but refused the connection: a wrong password or missing database is no outage.
+ */
 function isMisconfigured({ cause }: Unavailable): boolean {
   if (typeof cause !== 'object' || cause === null || !('code' in cause)) return false;
   return typeof cause.code === 'string' && sqlStateKind(cause.code) === 'misconfigured';

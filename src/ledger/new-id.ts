@@ -1,5 +1,5 @@
-// Identifiers: a type's prefix and 26 characters (lower-case Crockford base32), the first 10 of which are
-// the time. They sort by when they were made, so an index on them grows at its end.
+// Identifiers of the ledger's rows: a type's prefix and 26 characters (lower-case Crockford base32), the
+// first 10 of which spell the time. They sort by time of creation, so that an index on them grows at its end.
 
 import { randomBytes } from 'node:crypto';
 
@@ -9,7 +9,7 @@ const RANDOM_LENGTH = 16;
 
 export type IdPrefix = 'org' | 'app' | 'chn' | 'rel' | 'key' | 'acc' | 'inv';
 
-/** A new identifier, e.g. `app_01j9z3k5w8d2m4n6p7q8r9s0t1`. `now` is in milliseconds. */
+/** Returns a new identifier, e.g. `app_01j9z3k5w8d2m4n6p7q8r9s0t1`. `now` is in milliseconds. */
 export function newId(prefix: IdPrefix, now = Date.now()): string {
   return `${prefix}_${spellTime(now)}${spellRandom()}`;
 }
@@ -24,7 +24,7 @@ function spellTime(now: number): string {
   return text;
 }
 
-/** 80 random bits. 256 is a multiple of 32, so the low five bits of a byte are uniform. */
+/** Spells 80 random bits. 256 is a multiple of 32, so the low five bits of a random byte are uniform. */
 function spellRandom(): string {
   let text = '';
   for (const byte of randomBytes(RANDOM_LENGTH)) text += ALPHABET.charAt(byte & 31);

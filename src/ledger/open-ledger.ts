@@ -1,4 +1,5 @@
-// The ledger as the configuration asks for it: PostgreSQL where there is an address, else embedded.
+// Opens the ledger that the configuration asks for: PostgreSQL if it gives an address, else the embedded
+// database.
 
 import { join } from 'node:path';
 import type { Ledger } from '../ports/ledger.ts';
@@ -9,19 +10,23 @@ import { openPgliteDatabase } from './pglite-database.ts';
 import { createSqlLedger } from './sql-ledger.ts';
 
 export type LedgerOptions = {
-  /** Undefined: embedded, in `dataDir`. */
+  /** Address of PostgreSQL; undefined for the embedded database in `dataDir`. */
   readonly databaseUrl: string | undefined;
   readonly dataDir: string;
-  /** Hears, for the log, of faults that the ledger recovers from by itself. */
+  /** Called, for the log, with faults that the ledger recovers from by itself. */
   readonly onFault: (error: unknown) => void;
-  /** Hears at most once, after the ledger was opened, that its database can never be used as it is. */
+  /**
+   * Called at most once, after the ledger was opened, with the error for which its database can never be
+   * used.
+   */
   readonly onFatal: (error: unknown) => void;
 };
 
 /**
- * Opens and migrates. A PostgreSQL that cannot be reached is no reason to fail: the ledger is
- * `Unavailable` until it is. Rejects when waiting would not help: a schema newer than this program, a
- * refused password, an embedded directory that another process has open.
+ * Opens and migrates the ledger. If PostgreSQL cannot be reached, the ledger opens all the same, and its
+ * calls reject with `Unavailable` until it can be reached. Rejects when waiting would not help: for a schema
+ * that is newer than this program, a refused password, or an embedded directory that another process has
+ * open.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   return createSqlLedger(await migrateDatabase(await openDatabase(options), options));

@@ -1,44 +1,47 @@
-// The database as a pool of PostgreSQL connections.
+// Database on a pool of PostgreSQL connections.
 //
-// A connection on which a call did not end cleanly is destroyed, never returned to the pool: what is left
-// of its session is unknown. Time limits stand on both sides. The server's come first, so that a slow
-// statement costs no connection; ours is for a server that does not answer at all.
+// A connection on which a call did not end cleanly is destroyed and never returned to the pool, because the
+// state of its session is unknown. Server and client both have time limits. The server's are shorter, so that
+// a slow statement costs no connection; the client's is for a server that does not answer at all.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Unavailable } from '../ports/unavailable.ts';
+import { ConnectedDatabase } from './connected-database.ts';
 import type { Database, Sql } from './database.ts';
-import { runTransaction } from './run-transaction.ts';
 import { sqlStateKind } from './sql-state-kind.ts';
 
 const CONNECTIONS_MAX = 10;
-/** Also the longest wait for a free connection of the pool. */
+/** Longest wait for a new connection, and for a free connection of the pool. */
 const CONNECT_TIMEOUT_MS = 2000;
 const STATEMENT_TIMEOUT_MS = 4500;
 const ANSWER_TIMEOUT_MS = 5000;
-/** A node that stalls inside a transaction must not hold its locks for the others. */
+/** Bounds how long a node that stalls inside a transaction can keep its locks from other nodes. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5000;
 const SCRIPT_TIMEOUT_MS = 10 * 60_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
 const GOODBYE_TIMEOUT_MS = 1000;
 
-/** Cancelled by `statement_timeout`: the session itself is sound. */
+/** SQLSTATE of a statement that `statement_timeout` cancelled; its session is still sound. */
 const QUERY_CANCELED = '57014';
 
 export type PgDatabaseOptions = {
   readonly url: string;
-  /** Hears of connections that broke while nobody used them. */
+  /** Called with the error of each connection that broke while it was idle. */
   readonly onFault: (error: unknown) => void;
 };
 
-/** Opens no connection yet: the server may be away. Throws when the address is none. */
+/**
+ * Creates the pool without a connection, because the server may be away. Throws when the address is not
+ * valid.
+ */
 export function openPgDatabase({ url, onFault }: PgDatabaseOptions): Database {
   const settings = poolSettings(url);
   refuseBadAddress(settings);
   const pool = new pg.Pool(settings);
   const database = new PgDatabase(pool);
   pool.on('error', (error) => {
-    // The pool hangs the whole connection onto it, settings included, which a log would print.
+    // The pool attaches the whole connection with its settings to the error, and a log would print them.
     Reflect.deleteProperty(error, 'client');
     if (!database.isClosing) onFault(error);
   });
@@ -59,7 +62,10 @@ function poolSettings(connectionString: string): pg.PoolConfig {
   };
 }
 
-/** The driver's own error would carry the address, and the password in it, into a log. */
+/**
+ * Throws when the address is not valid, because the driver's own error would carry the address, with its
+ * password, into a log.
+ */
 function refuseBadAddress(settings: pg.PoolConfig): void {
   try {
     new pg.Client(settings);
@@ -68,43 +74,22 @@ function refuseBadAddress(settings: pg.PoolConfig): void {
   }
 }
 
-class PgDatabase implements Database {
+class PgDatabase extends ConnectedDatabase {
   readonly #pool: pg.Pool;
   readonly #running = new Set<Promise<unknown>>();
   readonly #connected = new Set<Promise<void>>();
-  #closed: Promise<void> | undefined;
 
   constructor(pool: pg.Pool) {
+    super();
     this.#pool = pool;
     pool.on('connect', (client) => this.#watch(client));
   }
 
-  get isClosing(): boolean {
-    return this.#closed !== undefined;
-  }
-
-  query<Row>(text: string, values?: readonly unknown[], timeoutMs?: number): Promise<Row[]> {
-    return this.#withConnection((sql) => sql.query<Row>(text, values, timeoutMs));
-  }
-
-  runScript(text: string): Promise<void> {
-    return this.#withConnection((sql) => sql.runScript(text));
-  }
-
-  transaction<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
-    return this.#withConnection((sql) => runTransaction(sql, work));
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#drain();
-    return this.#closed;
-  }
-
-  async #drain(): Promise<void> {
-    // The pool would leave those that still wait for a connection to their time limit.
+  protected async shutDown(): Promise<void> {
+    // The pool would let calls that still wait for a connection run into their time limit.
     await Promise.allSettled(this.#running);
     await this.#pool.end();
-    // The pool is satisfied once it has said goodbye; a server that is gone never answers that.
+    // `end` resolves once the goodbyes are sent; a server that is gone never answers them.
     await Promise.race([
       Promise.all(this.#connected),
       sleep(GOODBYE_TIMEOUT_MS, undefined, { ref: false }),
@@ -119,20 +104,17 @@ class PgDatabase implements Database {
     void ended.then(() => this.#connected.delete(ended));
   }
 
-  #withConnection<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
-    if (this.#closed !== undefined) {
-      return Promise.reject(new Unavailable('ledger', 'the connection pool is closed'));
-    }
+  protected withConnection<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
     const running = this.#runOnConnection(work);
     this.#running.add(running);
-    const settle = () => this.#running.delete(running);
-    running.then(settle, settle);
+    const forget = () => this.#running.delete(running);
+    running.then(forget, forget);
     return running;
   }
 
   async #runOnConnection<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
     const client = await this.#pool.connect().catch((error: unknown) => {
-      // Whatever keeps us from a connection keeps us from the data: also a refused password.
+      // Every failure to connect makes the data unavailable, a refused password included.
       throw new Unavailable('ledger', describable(error));
     });
     const connection = new PgConnection(client);
@@ -145,7 +127,7 @@ class PgDatabase implements Database {
 }
 
 class PgConnection implements Sql {
-  /** True once nobody should use this connection again. */
+  /** Whether this connection must not be used again. */
   isBroken = false;
   readonly #client: pg.PoolClient;
 
@@ -166,7 +148,7 @@ class PgConnection implements Sql {
     await this.#send({ text, query_timeout: SCRIPT_TIMEOUT_MS });
   }
 
-  /** `query_timeout` of a single query is missing from the driver's types. */
+  /** Sends a query. Its `query_timeout` is missing from the driver's types. */
   async #send(query: pg.QueryConfig & { query_timeout?: number }): Promise<pg.QueryResult> {
     try {
       return await this.#client.query(query);
@@ -179,8 +161,9 @@ class PgConnection implements Sql {
 }
 
 /**
- * The server's errors tell by their SQLSTATE. The driver's own have no class to know them by; they are all
- * about the connection, except the language's errors, which are bugs (a value that cannot be sent).
+ * Whether an error is about the connection, not the statement. Errors of the server tell by their SQLSTATE.
+ * The driver's own errors have no class of their own; all of them are about the connection, except
+ * JavaScript's TypeError and RangeError, which are bugs (a value that cannot be sent).
  */
 function isConnectionFault(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) {
@@ -189,7 +172,10 @@ function isConnectionFault(error: unknown): boolean {
   return !(error instanceof TypeError || error instanceof RangeError);
 }
 
-/** A host with several addresses fails with an AggregateError, which has a code but no message. */
+/**
+ * Returns an error with a message. A host with several addresses fails with an AggregateError, which has a
+ * code but no message; its first error has one.
+ */
 function describable(error: unknown): unknown {
   if (error instanceof AggregateError && error.message === '') return error.errors[0] ?? error;
   return error;

@@ -1,116 +1,127 @@
-// The embedded database: PGlite in a process of its own, because it runs statements synchronously on the
-// thread it is on. It has one session, so a transaction gets the connection for itself and everybody else
-// waits.
-//
-//   opening ──▶ open ──▶ restarting ⇄ (the process fails to start)      calls while restarting: Unavailable
-//                ▲            │
-//                └────────────┘       from any of them ──▶ closed
+// Embedded database: PGlite in a process of its own, because it runs statements synchronously and would block
+// the serving thread. It has one session, so a transaction has the connection for itself and all other calls
+// wait. While the process is started again after it ended, every call rejects with `Unavailable`.
 
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { NoCalls } from '../child-process/calls.ts';
+import { type ChildEnd, ChildService } from '../child-process/child-service.ts';
+import type { ForkedChild } from '../child-process/forked-child.ts';
+import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { Unavailable } from '../ports/unavailable.ts';
+import { ConnectedDatabase } from './connected-database.ts';
 import type { Database, Sql } from './database.ts';
-import { ExclusiveQueue } from './exclusive-queue.ts';
-import { type PgliteChild, startPgliteChild } from './pglite-child.ts';
-import { runTransaction } from './run-transaction.ts';
+import { PgliteConnection } from './pglite-connection.ts';
+import type { CallsToPglite } from './pglite-request.ts';
 
-const BACK_OFF_MIN_MS = 100;
-const BACK_OFF_MAX_MS = 5000;
-/** A process that lived this long did not die of its start: the next one is started without much delay. */
-const SOUND_LIFE_MS = 10_000;
+/**
+ * Longest start, including the creation of a new database and the wait for a lock whose holder is just
+ * ending.
+ */
+const START_MS_MAX = 60_000;
+const CLOSE_MS_MAX = 5000;
+const CALLS_WAITING_MAX = 10_000;
+/** Longest wait for the connection; callers of the PostgreSQL pool wait as long for an answer. */
+const TURN_WAIT_MS_MAX = 5000;
 
 export type PgliteDatabaseOptions = {
   readonly directory: string;
-  /** Hears when the process ended by itself, and when it could not be started again. */
+  /** Called with the error when the process ended by itself, or could not be started again. */
   readonly onFault: (error: unknown) => void;
 };
 
-/** A life of the process with those who wait for it: its end sends them away, and none moves to the next. */
-type Session = { readonly child: PgliteChild; readonly queue: ExclusiveQueue };
+/**
+ * Connection to one process and the calls that wait for it. When the process ends, they are rejected; none
+ * waits on for the next process.
+ */
+type Session = { readonly connection: PgliteConnection; readonly turns: ConcurrencyLimit };
 
-/** Rejects with one sentence when the directory cannot be opened, e.g. because another process has it. */
+/**
+ * Starts the embedded database. Rejects with one sentence when its directory cannot be opened, e.g. because
+ * another process has it open.
+ */
 export async function openPgliteDatabase(options: PgliteDatabaseOptions): Promise<Database> {
   await mkdir(dirname(options.directory), { recursive: true });
-  return new PgliteDatabase(options, await startPgliteChild(options.directory));
+  const database = new PgliteDatabase(options);
+  await database.start();
+  return database;
 }
 
-class PgliteDatabase implements Database {
-  readonly #options: PgliteDatabaseOptions;
-  readonly #closing = new AbortController();
-  /** Undefined while restarting. */
+class PgliteDatabase extends ConnectedDatabase {
+  readonly #onFault: (error: unknown) => void;
+  readonly #service: ChildService<CallsToPglite, NoCalls>;
+  /** Undefined while the process is not ready. */
   #session: Session | undefined;
-  #restarting: Promise<void> = Promise.resolve();
-  #backOffMs = BACK_OFF_MIN_MS;
-  #closed: Promise<void> | undefined;
 
-  constructor(options: PgliteDatabaseOptions, child: PgliteChild) {
-    this.#options = options;
-    this.#use(child);
-  }
-
-  query<Row>(text: string, values?: readonly unknown[], timeoutMs?: number): Promise<Row[]> {
-    return this.#withConnection((sql) => sql.query<Row>(text, values, timeoutMs));
-  }
-
-  runScript(text: string): Promise<void> {
-    return this.#withConnection((sql) => sql.runScript(text));
-  }
-
-  transaction<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
-    return this.#withConnection((sql) => runTransaction(sql, work));
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#shutDown();
-    return this.#closed;
-  }
-
-  async #withConnection<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
-    if (this.#closed !== undefined) throw new Unavailable('ledger', 'the database is closed');
-    if (this.#session === undefined) {
-      // Not worth waiting for: a start may take long, and the caller has better things to do meanwhile.
-      throw new Unavailable('ledger', 'the embedded database is starting again');
-    }
-    const { child, queue } = this.#session;
-    return queue.run(() => work(child));
-  }
-
-  #use(child: PgliteChild): void {
-    const since = performance.now();
-    const queue = new ExclusiveQueue();
-    this.#session = { child, queue };
-    void child.ended.then((how) => {
-      this.#session = undefined;
-      if (this.#closing.signal.aborted) return;
-      const error = new Error(`The embedded database's process ended (${how})`);
-      queue.rejectWaiting(error);
-      this.#options.onFault(error);
-      if (performance.now() - since >= SOUND_LIFE_MS) this.#backOffMs = BACK_OFF_MIN_MS;
-      this.#restarting = this.#restart();
+  constructor({ directory, onFault }: PgliteDatabaseOptions) {
+    super();
+    this.#onFault = onFault;
+    this.#service = new ChildService({
+      name: "the embedded database's process",
+      program: {
+        modulePath: modulePath(),
+        args: [directory],
+        options: {
+          // The parent's flags (a debugger's port, a loader) and environment (secrets) are not passed on.
+          execArgv: [],
+          env: {},
+          stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+        },
+      },
+      startMsMax: START_MS_MAX,
+      stopMsMax: CLOSE_MS_MAX,
+      answer: async () => undefined,
+      onReady: (process) => this.#use(process),
+      onEnd: (end) => this.#endSession(end),
     });
   }
 
-  async #restart(): Promise<void> {
-    const { signal } = this.#closing;
-    while (!signal.aborted) {
-      await sleep(this.#backOffMs, undefined, { signal }).catch(() => undefined);
-      if (signal.aborted) return;
-      this.#backOffMs = Math.min(this.#backOffMs * 2, BACK_OFF_MAX_MS);
-      try {
-        this.#use(await startPgliteChild(this.#options.directory));
-        return;
-      } catch (error) {
-        this.#options.onFault(error);
-      }
+  async start(): Promise<void> {
+    try {
+      await this.#service.start();
+    } catch (error) {
+      await this.close();
+      throw error;
     }
   }
 
-  async #shutDown(): Promise<void> {
-    await this.#session?.queue.whenIdle();
-    this.#closing.abort();
-    // A process that is just being started is awaited, so that none is left behind.
-    await this.#restarting;
-    await this.#session?.child.close();
+  protected async withConnection<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
+    if (this.#session === undefined) {
+      // Calls do not wait for a start, because it may take long and callers can go on without an answer.
+      throw new Unavailable('ledger', 'the embedded database is starting again');
+    }
+    const { connection, turns } = this.#session;
+    return turns.pass(() => work(connection));
   }
+
+  #use(process: ForkedChild<CallsToPglite, NoCalls>): void {
+    this.#session = {
+      connection: new PgliteConnection(process),
+      turns: new ConcurrencyLimit(1, CALLS_WAITING_MAX, TURN_WAIT_MS_MAX),
+    };
+  }
+
+  #endSession({ how, startError }: ChildEnd): void {
+    const error = startError ?? new Error(`The embedded database's process ended (${how})`);
+    this.#session?.turns.rejectWaiting(error);
+    this.#session = undefined;
+    this.#onFault(error);
+  }
+
+  /**
+   * Waits for the calls in flight, then stops the process. A process that is just starting is awaited, so
+   * that no process is left behind.
+   */
+  protected async shutDown(): Promise<void> {
+    await this.#session?.turns.whenIdle();
+    await this.#service.stop();
+  }
+}
+
+/** Returns the path of the process's built module, because plain Node cannot run its source. */
+function modulePath(): string {
+  const isSource = import.meta.url.endsWith('.ts');
+  const path = isSource ? '../../dist/ledger/pglite-process.js' : './pglite-process.js';
+  return fileURLToPath(new URL(path, import.meta.url));
 }

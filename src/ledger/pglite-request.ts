@@ -1,23 +1,25 @@
-// What the serving process and the embedded database's process say to each other: requests and replies.
+// Requests to the embedded database's process, and its replies.
 
 export type PgliteRequest =
-  | {
-      readonly kind: 'query';
-      readonly id: number;
-      readonly text: string;
-      readonly values: readonly unknown[];
-    }
-  | { readonly kind: 'script'; readonly id: number; readonly text: string }
-  | { readonly kind: 'close' };
+  | { readonly kind: 'query'; readonly text: string; readonly values: readonly unknown[] }
+  | { readonly kind: 'script'; readonly text: string };
 
 export type PgliteReply =
-  | { readonly kind: 'opened' }
-  /** The directory cannot be opened; the process leaves. */
-  | { readonly kind: 'refused'; readonly message: string }
-  | { readonly kind: 'rows'; readonly id: number; readonly rows: readonly unknown[] }
-  | { readonly kind: 'error'; readonly id: number; readonly error: PgliteErrorFields };
+  | { readonly kind: 'rows'; readonly rows: readonly unknown[] }
+  | {
+      readonly kind: 'error';
+      readonly error: PgliteErrorFields;
+      /** Whether the database itself has failed, so that its process must be replaced. */
+      readonly isFatal: boolean;
+    };
 
-/** Of a database error, what tells the cause; never the statement's values, which may be secrets. */
+/** Calls to the embedded database's process, and their answers. */
+export type CallsToPglite = { readonly call: PgliteRequest; readonly answer: PgliteReply };
+
+/**
+ * Fields of a database error that tell its cause; the statement's values are left out, as they may be
+ * secrets.
+ */
 export type PgliteErrorFields = {
   readonly message: string;
   readonly code: string | undefined;

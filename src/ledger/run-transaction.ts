@@ -1,8 +1,8 @@
-// BEGIN, the work, COMMIT or ROLLBACK: the same on every connection.
+// Runs a transaction on a connection: BEGIN, the work, then COMMIT or ROLLBACK.
 
 import type { Sql } from './database.ts';
 
-/** Runs `work` between BEGIN and COMMIT on a connection that nobody else uses meanwhile. */
+/** Runs `work` between BEGIN and COMMIT on a connection that no other caller uses meanwhile. */
 export async function runTransaction<Value>(
   connection: Sql,
   work: (sql: Sql) => Promise<Value>,
@@ -11,13 +11,13 @@ export async function runTransaction<Value>(
   await connection.query('BEGIN');
   try {
     const value = await work(watched);
-    // PostgreSQL answers COMMIT with a silent ROLLBACK once a statement has failed: work that swallowed
-    // the error would report as stored what is not.
+    // PostgreSQL turns COMMIT into a silent ROLLBACK once a statement has failed: work that swallowed the
+    // error would report changes as stored that are not.
     if (watched.hasFailed) throw new Error('A statement of this transaction failed unnoticed');
     await connection.query('COMMIT');
     return value;
   } catch (error) {
-    // When this fails too, the connection is gone and the transaction with it: the first error counts.
+    // If the rollback fails too, the connection and its transaction are gone; the first error is reported.
     await connection.query('ROLLBACK').catch(() => undefined);
     throw error;
   } finally {
@@ -25,7 +25,9 @@ export async function runTransaction<Value>(
   }
 }
 
-/** The connection as the work sees it. */
+/**
+ * Connection of a transaction as its work sees it: notes failed statements, and refuses calls after the end.
+ */
 class WatchedSql implements Sql {
   hasFailed = false;
   isOver = false;
@@ -44,7 +46,7 @@ class WatchedSql implements Sql {
   }
 
   async #watch<Value>(call: () => Promise<Value>): Promise<Value> {
-    // A stray call would run outside, on a connection that already serves somebody else.
+    // A late call would run outside the transaction, on a connection that another caller may use by then.
     if (this.isOver) throw new Error('This transaction is over');
     try {
       return await call();

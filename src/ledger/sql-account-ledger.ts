@@ -1,4 +1,5 @@
-// The part of the ledger in SQL that keeps people: each method is one file of query/.
+// SQL implementation of the ledger's accounts, sessions, members and invitations. Each method is one function
+// of query/.
 
 import type { AccountLedger } from '../ports/account-ledger.ts';
 import type { Database } from './database.ts';
@@ -8,12 +9,11 @@ import { changePassword } from './query/change-password.ts';
 import { createFirstAccount } from './query/create-first-account.ts';
 import { createInvitation } from './query/create-invitation.ts';
 import { endSession, endSessions } from './query/end-sessions.ts';
-import { findAccount } from './query/find-account.ts';
-import { findAppStanding } from './query/find-app-standing.ts';
+import { findAccessRight } from './query/find-access-right.ts';
+import { findAccount, hasAccounts } from './query/find-account.ts';
+import { findAppAccessRight } from './query/find-app-access-right.ts';
 import { findInvitation } from './query/find-invitation.ts';
 import { findSession } from './query/find-session.ts';
-import { findStanding } from './query/find-standing.ts';
-import { hasAccounts } from './query/has-accounts.ts';
 import { listInvitations } from './query/list-invitations.ts';
 import { listMembers } from './query/list-members.ts';
 import { listMemberships } from './query/list-memberships.ts';
@@ -21,7 +21,7 @@ import { openSession } from './query/open-session.ts';
 import { renameOrganization } from './query/rename-organization.ts';
 import { revokeInvitation } from './query/revoke-invitation.ts';
 
-/** See `createSqlLedger`. */
+/** Creates the account part of the ledger on a database, as `createSqlLedger` requires it. */
 export function createSqlAccountLedger(database: Database): AccountLedger {
   return {
     hasAccounts: () => hasAccounts(database),
@@ -34,8 +34,8 @@ export function createSqlAccountLedger(database: Database): AccountLedger {
     changePassword: (accountId, before, after, kept) =>
       changePassword(database, accountId, before, after, kept),
     listMemberships: (accountId) => listMemberships(database, accountId),
-    findStanding: (accountId, target) => findStanding(database, accountId, target),
-    findAppStanding: (accountId, app) => findAppStanding(database, accountId, app),
+    findAccessRight: (accountId, target) => findAccessRight(database, accountId, target),
+    findAppAccessRight: (accountId, app) => findAppAccessRight(database, accountId, app),
     listMembers: (organizationId) => listMembers(database, organizationId),
     changeMember: (organizationId, accountId, role, actor) =>
       changeMember(database, organizationId, accountId, role, actor),

@@ -1,4 +1,4 @@
-// The part of the ledger in SQL that the console reads: each method is one file of query/.
+// SQL implementation of the ledger's reads for the console. Each method is one function of query/.
 
 import type { ConsoleLedger } from '../ports/console-ledger.ts';
 import type { Database } from './database.ts';
@@ -12,7 +12,7 @@ import { readChannel } from './query/read-channel.ts';
 import { readReleaseDetail } from './query/read-release-detail.ts';
 import { recordKeyUses } from './query/record-key-uses.ts';
 
-/** See `createSqlLedger`. */
+/** Creates the console part of the ledger on a database, as `createSqlLedger` requires it. */
 export function createSqlConsoleLedger(database: Database): ConsoleLedger {
   return {
     listKeys: (organizationId) => listKeys(database, organizationId),

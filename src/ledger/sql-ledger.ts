@@ -1,4 +1,4 @@
-// The ledger in SQL: each method is one file of query/, run on whichever database it is given.
+// SQL implementation of the ledger on any `Database`. Each method is one function of query/.
 
 import type { Ledger } from '../ports/ledger.ts';
 import type { Database } from './database.ts';
@@ -34,7 +34,7 @@ import { updateChannel } from './query/update-channel.ts';
 import { createSqlAccountLedger } from './sql-account-ledger.ts';
 import { createSqlConsoleLedger } from './sql-console-ledger.ts';
 
-/** The database must be migrated, or refuse calls until it is. */
+/** Creates the ledger on a database, which must be migrated or refuse calls until it is. */
 export function createSqlLedger(database: Database): Ledger {
   return {
     ...createSqlAccountLedger(database),

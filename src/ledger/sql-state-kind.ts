@@ -1,15 +1,20 @@
-// What a database error is about, by its SQLSTATE: whether waiting helps, an operator, or a correction.
+// Classification of database errors by SQLSTATE: what can remedy them is waiting, an operator, or a bug fix.
 
 /**
- * - `unavailable`: the database is not to be had right now; the same call may succeed later.
- * - `misconfigured`: the server is there and refuses us, or has no such database; waiting does not help.
+ * Class of a database error:
+ * - `unavailable`: the database cannot be used right now; the same call may succeed later.
+ * - `misconfigured`: the server refuses the login, or does not have the database; waiting does not help.
  * - `faulty`: the statement or its values are wrong, which is a bug.
  */
 export type SqlStateKind = 'unavailable' | 'misconfigured' | 'faulty';
 
-/** Whole classes: connection, resources, operator intervention, system and configuration failures. */
+/**
+ * SQLSTATE classes that count as unavailable: connection, resources, operator intervention, system and
+ * configuration failures.
+ */
 const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58', 'F0']);
 
+/** Single SQLSTATEs of other classes that count as unavailable. */
 const UNAVAILABLE_STATES: ReadonlySet<string> = new Set([
   '25006', // read-only transaction: a replica, in the middle of a fail-over
   '25P03', // idle-in-transaction timeout: this process was stalled
@@ -21,6 +26,7 @@ const UNAVAILABLE_STATES: ReadonlySet<string> = new Set([
 const REFUSED_LOGIN_CLASS = '28';
 const MISSING_DATABASE = '3D000';
 
+/** Returns the class of the error with this SQLSTATE. */
 export function sqlStateKind(code: string): SqlStateKind {
   if (UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE_STATES.has(code)) {
     return 'unavailable';

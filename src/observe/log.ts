@@ -1,5 +1,5 @@
-// The log: JSON lines on stdout. Callers log what happened and ids, never headers, bodies or addresses
-// of stores; the redaction below is the second line of defence, not the first.
+// Log of the service as JSON lines on stdout. Callers log what happened and ids, never headers, bodies or
+// addresses of stores; the redaction below is the second line of defence, not the first.
 
 import { type Logger, pino } from 'pino';
 import type { LogLevel } from '../config.ts';
@@ -8,14 +8,16 @@ export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | '
 
 const SECRET_FIELDS = ['authorization', 'secret', 'token', 'password', 'adminToken', 'secretKey'];
 
-/** Builds the logger; every line carries the process id and `fields`, which tell processes apart. */
+/**
+ * Builds the logger. Every line carries the process id and `fields`, which identify the process of a node.
+ */
 export function createLog(level: LogLevel, fields: Readonly<Record<string, unknown>> = {}): Log {
   return pino({
     level,
     base: { pid: process.pid, ...fields },
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[hidden]' },
-    // `connectionString` and friends can hang off a driver's error: keep what explains, drop the rest.
+    // A driver's error can carry properties such as `connectionString`: only the explanatory ones are kept.
     serializers: { err: describeError },
   });
 }
@@ -31,7 +33,7 @@ function describeError(error: unknown): unknown {
   };
 }
 
-/** `scheme://user:password@host` loses what stands before the `@`. */
+/** Removes the credentials from every `scheme://user:password@host` in a text. */
 function withoutCredentials(text: string): string {
   return text.replace(/\/\/[^/@\s]*@/g, '//[hidden]@');
 }

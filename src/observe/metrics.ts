@@ -1,14 +1,19 @@
-// Counters and gauges for `/metrics`, in Prometheus text. The hot path only adds to plain numbers; the
-// library reads them when somebody scrapes.
+// Counters and gauges for `/metrics`, in Prometheus text. The hot path only adds to plain numbers, which
+// prom-client reads at scrape time.
 
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { Tally } from './tally.ts';
+import type { Reason } from '../contract/reason.ts';
+import { LabelledCount } from './labelled-count.ts';
 
 export class Metrics {
   readonly registry = new Registry();
   /** Update checks by the reason of their answer. */
-  readonly checks = this.tally('sluice_checks_total', 'Update checks by reason', 'reason');
-  /** Management, console and other requests by status. */
+  readonly checks = this.tally<Reason>(
+    'sluice_checks_total',
+    'Decided update checks of /u and /e by the reason of the answer',
+    'reason',
+  );
+  /** Requests to all other endpoints by status. */
   readonly requests = this.tally('sluice_requests_total', 'Other requests by status', 'status');
   readonly firstOffers = this.tally(
     'sluice_first_offers_total',
@@ -20,27 +25,29 @@ export class Metrics {
     'Catalog loads by source',
     'source',
   );
-  /** Check-ins by what became of them: accepted by the engine, stored in the ledger, dropped at a bound. */
+  /** Check-ins by outcome: accepted by the engine, stored in the ledger, dropped at a bound. */
   readonly checkIns = this.tally('sluice_check_ins_total', 'Check-ins by outcome', 'outcome');
-  /** Deliveries of release webhooks by what became of them. */
+  /** Webhook deliveries by outcome. */
   readonly deliveries = this.tally(
     'sluice_webhook_deliveries_total',
     'Webhook deliveries by outcome',
     'outcome',
   );
-  /** What the device limit did: requests refused, requests that the engine was asked about. */
+  /** Actions of the device limit: requests refused, requests settled with the engine. */
   readonly deviceLimit = this.tally(
     'sluice_device_limit_total',
     'Device requests refused, and settled with other processes',
     'outcome',
   );
-  /** What became of the processes that this one started: ended by themselves, did not tell their figures. */
+  /**
+   * Events of child processes: restarted after they ended by themselves, silent when asked for their metrics.
+   */
   readonly processes = this.tally(
     'sluice_process_events_total',
     'Processes restarted, and left out of these figures because they did not answer',
     'event',
   );
-  /** Faults of stores that were survived, by where they showed. */
+  /** Faults of stores that the service survived, by the place that met them. */
   readonly faults = this.tally(
     'sluice_store_faults_total',
     'Survived store faults by place',
@@ -51,7 +58,7 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
   }
 
-  /** A gauge whose value is read at scrape time. */
+  /** Registers a gauge whose value is read at scrape time. */
   gauge(name: string, help: string, read: () => number): void {
     new Gauge({
       name,
@@ -63,8 +70,12 @@ export class Metrics {
     });
   }
 
-  private tally(name: string, help: string, label: string): Tally {
-    const tally = new Tally();
+  private tally<Label extends string>(
+    name: string,
+    help: string,
+    label: string,
+  ): LabelledCount<Label> {
+    const tally = new LabelledCount<Label>();
     new Counter({
       name,
       help,

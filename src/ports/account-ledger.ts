@@ -1,8 +1,8 @@
-// The part of the ledger that keeps people: accounts, their sessions, what they may do where, and
-// invitations. The same promises as everything else in the ledger: see `ledger.ts`. Times are RFC 3339; the
-// caller's clock decides what has expired. Tokens come here hashed (lower-case hex SHA-256), passwords as
-// their hasher left them.
+// The part of the ledger that keeps accounts, their sessions, memberships and invitations. The obligations of
+// `ledger.ts` hold here too. Times are RFC 3339; the caller's clock decides what has expired. Tokens are
+// passed as hashes (lower-case hex SHA-256), passwords as the hasher encoded them.
 
+import type { OpenInvitation, RevokedInvitation } from '../contract/console.ts';
 import type { Outcome } from '../contract/failure.ts';
 import type {
   Account,
@@ -12,10 +12,10 @@ import type {
   Organization,
   Role,
 } from '../contract/resource.ts';
-import type { Actor } from './ledger.ts';
+import type { Actor } from './actor.ts';
 
 export type NewAccount = {
-  /** Lower case. */
+  /** E-mail address in lower case. */
   readonly email: string;
   readonly name: string;
   readonly passwordHash: string;
@@ -29,18 +29,22 @@ export type NewSession = {
   readonly expiresAt: string;
 };
 
-/** What an account may do where something lies. */
-export type Standing = { readonly organizationId: string; readonly role: Role };
+/** Role of an account in the organization that a target belongs to. */
+export type AccessRight = { readonly organizationId: string; readonly role: Role };
 
-export type AppStanding = Standing & {
+/** Role of an account in the organization of an app, and the app itself. */
+export type AppAccessRight = AccessRight & {
   readonly app: { readonly id: string; readonly ref: string; readonly name: string };
 };
 
-/** Something that belongs to an organization; a key or an invitation by its id. */
-export type StandingTarget = {
-  readonly kind: 'organization' | 'key' | 'invitation';
+/** Target of an access check: an organization, or a key or an invitation by its id. */
+export type AccessTarget = {
+  readonly type: 'organization' | 'key' | 'invitation';
   readonly id: string;
 };
+
+/** Kinds of refusal of a target that does not exist, or that the account must not know of. */
+export type UnknownTarget = 'unknownOrganization' | 'unknownKey' | 'unknownInvitation';
 
 export type NewInvitation = {
   readonly organizationId: string;
@@ -51,33 +55,29 @@ export type NewInvitation = {
   readonly expiresAt: string;
 };
 
-/** What the holder of an invitation's token is told. */
-export type OpenInvitation = {
-  readonly organization: Organization;
-  readonly email: string;
-  readonly role: Role;
-};
-
 export interface AccountLedger {
   hasAccounts(): Promise<boolean>;
 
   /**
-   * The first account of all, as owner of a new organization of this name and of every organization there
-   * is. Of several at once one succeeds. 409 when there is an account.
+   * Creates the first account of all, as owner of a new organization of this name and of every organization
+   * there is. Of several calls at once one succeeds; the others, and every later one, are `alreadySetUp`.
    */
-  createFirstAccount(account: NewAccount, organizationName: string): Promise<Outcome<Account>>;
+  createFirstAccount(
+    account: NewAccount,
+    organizationName: string,
+  ): Promise<Outcome<Account, 'alreadySetUp'>>;
 
   findAccount(email: string): Promise<StoredAccount | undefined>;
 
   /**
-   * Opens a session, if the account's password hash still is this one (false: it is not). The account's
-   * oldest sessions beyond the bound end.
+   * Opens a session if the account's password hash is still this one, and ends the account's oldest sessions
+   * beyond the bound. Returns false when the hash has changed.
    */
   openSession(accountId: string, passwordHash: string, session: NewSession): Promise<boolean>;
 
   /**
-   * The account of a session that is neither expired at `now` nor unused since before `idleSince`; notes
-   * that it was used, once a minute.
+   * Finds the account of a session that is not expired at `now` and was used since `idleSince`. Records the
+   * use of the session once a minute.
    */
   findSession(
     tokenHash: string,
@@ -85,13 +85,16 @@ export interface AccountLedger {
     idleSince: string,
   ): Promise<StoredAccount | undefined>;
 
-  /** No error when there is none. */
+  /** Ends a session; an unknown one is no error. */
   endSession(tokenHash: string): Promise<void>;
 
-  /** Ends all sessions of an account but the one kept. */
+  /** Ends all sessions of an account except the one with `keptTokenHash`. */
   endSessions(accountId: string, keptTokenHash: string | undefined): Promise<void>;
 
-  /** Replaces the password, if it still is `before`, and ends all sessions but the one kept. */
+  /**
+   * Replaces the password hash if it is still `before`, and ends all sessions except the one with
+   * `keptTokenHash`.
+   */
   changePassword(
     accountId: string,
     before: string,
@@ -99,52 +102,76 @@ export interface AccountLedger {
     keptTokenHash: string,
   ): Promise<boolean>;
 
-  /** By the organizations' names; undefined is the operator, owner of every organization. */
+  /**
+   * Lists an account's memberships by organization name; undefined is the operator, who owns every
+   * organization.
+   */
   listMemberships(accountId: string | undefined): Promise<readonly Membership[]>;
 
-  /** What the account may do there now. 404 for whatever is in no organization of the account's. */
-  findStanding(accountId: string | undefined, target: StandingTarget): Promise<Outcome<Standing>>;
+  /**
+   * Reads the account's role at the target as it is now; undefined stands for the operator, who is owner of
+   * every organization. A target in an organization that the account is no member of is unknown.
+   */
+  findAccessRight(
+    accountId: string | undefined,
+    target: AccessTarget,
+  ): Promise<Outcome<AccessRight, UnknownTarget>>;
 
-  /** The same for an app, by its ref or id. */
-  findAppStanding(accountId: string | undefined, app: string): Promise<Outcome<AppStanding>>;
+  /** Reads the account's role at an app, given by ref or id, as `findAccessRight` does. */
+  findAppAccessRight(
+    accountId: string | undefined,
+    app: string,
+  ): Promise<Outcome<AppAccessRight, 'unknownApp'>>;
 
-  /** Owners first, then by name. */
+  /** Lists the members of an organization, owners first, then by name. */
   listMembers(organizationId: string): Promise<readonly Member[]>;
 
   /**
-   * Gives a member this role, or ends the membership (undefined). 404 unknown member, 409 for the last owner.
+   * Changes a member's role, or ends the membership when `role` is undefined. The last owner must stay one.
    */
   changeMember(
     organizationId: string,
     accountId: string,
     role: Role | undefined,
     actor: Actor,
-  ): Promise<Outcome<Member>>;
+  ): Promise<Outcome<Member, 'unknownOrganization' | 'unknownMember' | 'lastOwner'>>;
 
-  /** Those that can be used at `now`, newest first. */
+  /** Lists the invitations that can be used at `now`, newest first. */
   listInvitations(organizationId: string, now: string): Promise<readonly Invitation[]>;
 
   /**
-   * Invites; an open invitation of the same email ends. 409 when the email's account is a member already,
-   * or when too many are open.
+   * Creates an invitation; an open one for the same e-mail address ends. Refused when the email's account is
+   * a member already, or when too many invitations are open.
    */
-  createInvitation(invitation: NewInvitation, actor: Actor): Promise<Outcome<Invitation>>;
+  createInvitation(
+    invitation: NewInvitation,
+    actor: Actor,
+  ): Promise<Outcome<Invitation, 'unknownOrganization' | 'alreadyMember' | 'tooManyInvitations'>>;
 
-  /** One that was used or revoked stays as it is. 404 unknown invitation. */
-  revokeInvitation(id: string, now: string, actor: Actor): Promise<Outcome<{ id: string }>>;
+  /** Ends an invitation. One that was used or revoked stays as it is. */
+  revokeInvitation(
+    id: string,
+    now: string,
+    actor: Actor,
+  ): Promise<Outcome<RevokedInvitation, 'unknownInvitation'>>;
 
   findInvitation(tokenHash: string, now: string): Promise<OpenInvitation | undefined>;
 
   /**
-   * Uses the invitation for its email's account: the one there is, if its password hash is
-   * `account.passwordHash`, else a new one. A member keeps the higher role. Of several at once one
-   * succeeds. 404 when the invitation cannot be used (any more), or the account is another by now.
+   * Uses the invitation for the account of its e-mail address: the existing one, if its password hash is
+   * `account.passwordHash`, else a new one. A member keeps the higher role. Of several concurrent calls one
+   * succeeds. The refusal is `unknownInvitation` also when it can no longer be used, or when the account has
+   * changed meanwhile.
    */
   acceptInvitation(
     tokenHash: string,
     account: NewAccount & { readonly isNew: boolean },
     now: string,
-  ): Promise<Outcome<Account>>;
+  ): Promise<Outcome<Account, 'unknownInvitation'>>;
 
-  renameOrganization(id: string, name: string, actor: Actor): Promise<Outcome<Organization>>;
+  renameOrganization(
+    id: string,
+    name: string,
+    actor: Actor,
+  ): Promise<Outcome<Organization, 'unknownOrganization'>>;
 }

@@ -1,25 +1,25 @@
-// The part of the engine that check-ins wait in between the node that answered them and the ledger. Every
+// The part of the engine that queues check-ins between the nodes that received them and the ledger. Every
 // method rejects with `Unavailable` when the engine does not answer.
 
-import type { CheckIn } from '../domain/check-in.ts';
-import type { CheckInPack } from '../domain/check-in-pack.ts';
+import type { CheckIn } from '../domain/fleet/check-in.ts';
+import type { CheckInPack } from '../packing/check-in-pack.ts';
 
-/** Check-ins that were appended together. `id` is what they are acknowledged by. */
+/** Check-ins that were appended together; `id` identifies the batch in `acknowledgeCheckIns`. */
 export type CheckInBatch = { readonly id: string; readonly checkIns: readonly CheckIn[] };
 
 export interface CheckInQueue {
   /**
-   * Accepts a batch: from then on it reaches whoever takes check-ins, at least once, whatever process dies.
-   * `full` when the queue is at its bound: nothing of the batch was accepted. After a rejection it is
-   * unknown whether it was; appending it again does no harm. The batch must not change before the answer, and
-   * may change afterwards: what is kept of it is a copy.
+   * Appends a batch. Once accepted, it is delivered to a consumer at least once, whichever process dies.
+   * Returns `full` when the queue is at its bound and nothing of the batch was accepted. After a rejection it
+   * is unknown whether the batch was accepted; appending it again is harmless. The batch must not change
+   * before the answer; the queue keeps a copy.
    */
   appendCheckIns(checkIns: CheckInPack): Promise<'accepted' | 'full'>;
 
   /**
-   * Takes up to `batchesMax` batches that nobody has taken, or that a taker left unacknowledged for longer
-   * than `abandonedMs`: oldest first. Waits up to `waitMs` for the first. `taker` names the caller and is
-   * its own among all nodes; takers share the work.
+   * Takes up to `batchesMax` batches, oldest first: ones that were never taken, and ones that a consumer left
+   * unacknowledged for longer than `abandonedMs`. Waits up to `waitMs` for the first. `taker` names the
+   * consumer, uniquely among all nodes; consumers share the work.
    */
   takeCheckIns(
     taker: string,
@@ -28,9 +28,9 @@ export interface CheckInQueue {
     abandonedMs: number,
   ): Promise<readonly CheckInBatch[]>;
 
-  /** Removes batches for good: what was in them is in the ledger. */
+  /** Deletes batches whose check-ins are recorded in the ledger. */
   acknowledgeCheckIns(ids: readonly string[]): Promise<void>;
 
-  /** How many batches wait, taken or not. */
+  /** Returns the number of batches in the queue, taken ones included. */
   countCheckIns(): Promise<number>;
 }

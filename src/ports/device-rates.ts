@@ -1,15 +1,15 @@
-// The part of the engine in which processes settle the requests of busy devices with each other.
-// Rejects with `Unavailable` when the engine does not answer.
+// The part of the engine in which several processes share the rate limit of busy devices. Its method rejects
+// with `Unavailable` when the engine does not answer.
 
-import type { DeviceDebt } from '../domain/shared-window.ts';
-import type { RateDecision } from './engine.ts';
+import type { DeviceDebt } from '../device-limit/shared-window.ts';
+import type { RateDecision } from './rate-decision.ts';
 
 export interface DeviceRates {
   /**
-   * For each debt, in order: counts what the process owes, unless it was told before, then decides on its
-   * request by the rule of `settleDebt`, with the device limit and the rate window. Atomic per device. The
-   * engine's clock decides, so that processes whose clocks differ share one window. One round trip. What is
-   * kept of a device goes a window after its last request.
+   * Handles each debt, in order: records the owed requests, unless they were reported before, then decides
+   * the request by the rule of `settleDebt` with the device limit and the rate window. Atomic per device, in
+   * one round trip. The engine's clock is used, so that processes whose clocks differ share one window. A
+   * device's state expires one window after its last request.
    */
   settleDevices(debts: readonly DeviceDebt[]): Promise<readonly RateDecision[]>;
 }

@@ -1,33 +1,36 @@
-// The part of the engine that remembers the labels of devices, so that a decision that needs them asks no
-// ledger. A cache: the ledger has the record, entries run out, and an absent entry says nothing.
+// The part of the engine that caches the labels of devices, so that a decision that needs them does not read
+// the ledger. The ledger is the record; entries expire, and an absent entry says nothing about the device.
 // Every method rejects with `Unavailable` when the engine does not answer.
 
-import type { Labels } from '../domain/targeting.ts';
+import type { Labels } from '../domain/decision/targeting.ts';
 
 export type DeviceName = { readonly appId: string; readonly deviceId: string };
 
-/** A device's labels at a revision, which the ledger raises with every change of them; 0 is "none yet". */
-export type DeviceLabels = DeviceName & { readonly labels: Labels; readonly revision: number };
+/**
+ * Labels of a device at a revision. The ledger raises the revision with every change; 0 means none were
+ * stored yet.
+ */
+export type StoredLabels = DeviceName & { readonly labels: Labels; readonly revision: number };
 
-/** The revision that a device's labels now are at. */
+/** Announcement that a device's labels are now at a revision. */
 export type LabelNews = DeviceName & { readonly revision: number };
 
 export interface LabelCache {
-  /** What is remembered of each device, in the order asked; undefined where nothing is. One round trip. */
-  getLabels(devices: readonly DeviceName[]): Promise<readonly (DeviceLabels | undefined)[]>;
+  /** Reads the cached labels of devices, in their order; undefined where none are cached. One round trip. */
+  getLabels(devices: readonly DeviceName[]): Promise<readonly (StoredLabels | undefined)[]>;
 
   /**
-   * Remembers labels for every node, from when this resolves; an entry with a higher revision stays
-   * (atomic per device). One round trip.
+   * Caches labels for every node; effective when it resolves. An entry with a higher revision stays (atomic
+   * per device). One round trip.
    */
-  putLabels(entries: readonly DeviceLabels[]): Promise<void>;
+  putLabels(entries: readonly StoredLabels[]): Promise<void>;
 
-  /** Tells every node, this one included, that labels have changed. At most once. */
+  /** Announces changed labels to every node, this one included, at most once. */
   tellLabels(news: readonly LabelNews[]): Promise<void>;
 
   /**
-   * Hears of changed labels until the engine closes. `onResumed` says that hearing has begun again and that
-   * some may have been missed. Neither must throw.
+   * Receives announcements of changed labels until the engine closes. `onResumed` is called when the
+   * subscription resumes and announcements may have been missed. Listeners must not throw.
    */
   onLabels(listener: (news: readonly LabelNews[]) => void, onResumed: () => void): void;
 }

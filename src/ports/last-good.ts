@@ -1,18 +1,21 @@
-// The last good snapshots of this node, on its own disk: what it serves after a restart in which neither
-// the ledger nor the engine answers. A cache with a long life, never a source when a store is there.
+// The last known snapshots of this node on its own disk, from which it serves after a restart while neither
+// the ledger nor the engine answers. They are never used while a store answers.
 
-import type { ServingSnapshot } from '../domain/serving-snapshot.ts';
+import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 
 export interface LastGood {
-  /** Keeps a snapshot, soon. Never throws and never waits; a newer one replaces one not yet written. */
+  /**
+   * Schedules writing a snapshot. Never throws and never waits; a newer snapshot replaces one not written
+   * yet.
+   */
   keep(snapshot: ServingSnapshot): void;
 
-  /** The kept snapshot, or undefined when there is none that can be read. */
+  /** Reads a channel's snapshot; undefined when there is none that can be read. */
   find(appRef: string, channel: string): Promise<ServingSnapshot | undefined>;
 
-  /** Whether anything is kept at all. Never rejects. */
+  /** Returns whether any snapshot is on disk. Never rejects. */
   hasAny(): Promise<boolean>;
 
-  /** Waits until everything kept so far is on disk, or the disk has refused it once more. */
+  /** Waits until all scheduled snapshots are on disk, or the disk has refused them once more. */
   flush(): Promise<void>;
 }

@@ -1,11 +1,12 @@
 // The ledger: the system of record. One SQL implementation, reached through a pg pool or through PGlite.
 //
-// Methods return refusals as values and reject with `Unavailable` when the database cannot be reached or
-// does not answer in time; after a rejected write it is unknown whether it happened. Whatever resolved is
-// durable. Every change to what a channel serves bumps the channel's revision and is audited in the same
-// transaction. Tenant checks stand in the queries: an app of another organization is an unknown app.
+// Methods return refusals as values and reject with `Unavailable` when the database cannot be reached or does
+// not answer in time; after a rejected write it is unknown whether it happened. A write that resolved is
+// durable. Every change to what a channel serves increments the channel's revision and is audited in the same
+// transaction. Tenant checks are part of the queries: an app of another organization is an unknown app.
 
-import type { Outcome } from '../contract/failure.ts';
+import type { AuditPage, RevokedKey } from '../contract/console.ts';
+import type { FailureKind, Outcome, UnknownRelease } from '../contract/failure.ts';
 import type {
   ApiKey,
   App,
@@ -17,35 +18,15 @@ import type {
   ServingState,
   Targeting,
 } from '../contract/resource.ts';
-import type { Serving } from '../domain/serving.ts';
-import type { ServingSnapshot, SnapshotArtifact } from '../domain/serving-snapshot.ts';
+import type { ServingSnapshot, SnapshotArtifact } from '../domain/decision/serving-snapshot.ts';
+import type { Serving } from '../domain/release/serving-change.ts';
 import type { AccountLedger } from './account-ledger.ts';
-import type { AuditFilter, AuditPage, ConsoleLedger } from './console-ledger.ts';
+import type { Actor } from './actor.ts';
+import type { Changed } from './changed.ts';
+import type { AuditFilter, ConsoleLedger } from './console-ledger.ts';
 import type { FleetLedger } from './fleet-ledger.ts';
+import type { ReleaseName } from './release-name.ts';
 import type { WebhookLedger } from './webhook-ledger.ts';
-
-/**
- * Who did it. The audit keeps `admin-token`, or the kind and the name: `key:` and the key's id and name,
- * `account:` and the email, `integration:github`. What an integration publishes may get its artifacts
- * later: see `completeRelease`.
- */
-export type Actor = {
-  readonly kind: 'key' | 'admin-token' | 'account' | 'integration';
-  readonly name: string;
-};
-
-/** The channel whose served state a change has moved, for propagation. */
-export type ChannelRevision = {
-  readonly appRef: string;
-  readonly channel: string;
-  readonly channelId: string;
-  readonly revision: number;
-};
-
-export type Changed<Value> = {
-  readonly value: Value;
-  readonly changed: readonly ChannelRevision[];
-};
 
 export type NewRelease = {
   readonly app: string;
@@ -54,22 +35,16 @@ export type NewRelease = {
   readonly canonicalVersion: string;
   readonly notes: string;
   readonly status: ReleaseStatus;
-  /** Undefined takes the channel's default. */
+  /** Roll-out in percent; undefined takes the channel's default. */
   readonly rolloutPct: number | undefined;
   readonly targets: Targeting | null;
   readonly artifacts: readonly SnapshotArtifact[];
 };
 
-export type ReleaseName = {
-  readonly app: string;
-  readonly channel: string;
-  readonly canonicalVersion: string;
-};
-
 export type ReleaseFilter = {
   readonly app: string | undefined;
   readonly channel: string | undefined;
-  /** From 1. */
+  /** Page number, from 1. */
   readonly page: number;
   readonly perPage: number;
 };
@@ -77,13 +52,13 @@ export type ReleaseFilter = {
 export type ReleasePage = { readonly releases: readonly Release[]; readonly total: number };
 
 export type ChannelChange = {
-  /** `null` clears it; undefined leaves it. */
+  /** Minimum supported version; null clears it, undefined leaves it. */
   readonly minimumSupportedVersion?: string | null | undefined;
   readonly defaultRollout?: number | undefined;
   readonly updateMode?: ChannelUpdateMode | undefined;
 };
 
-/** A key as authentication needs it. `secretHash` is the lower-case hex SHA-256 of the whole secret. */
+/** API key for authentication. `secretHash` is the lower-case hex SHA-256 of the whole secret. */
 export type StoredKey = {
   readonly id: string;
   readonly name: string;
@@ -102,89 +77,97 @@ export type NewKey = {
 export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel';
 
 export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, WebhookLedger {
-  /** With an account given, that becomes its owner. */
+  /** Creates an organization; `ownerId`, when given, becomes its owner. */
   createOrganization(name: string, actor: Actor, ownerAccountId?: string): Promise<Organization>;
 
-  /** 404 unknown organization, 409 when the ref is taken (refs are unique across organizations). */
+  /** Creates an app with its channels. Refs are unique across organizations. */
   createApp(
     app: { organizationId: string; ref: string; name: string; channels: readonly string[] },
     actor: Actor,
-  ): Promise<Outcome<Changed<App>>>;
+  ): Promise<Outcome<Changed<App>, 'unknownOrganization' | 'refTaken'>>;
 
-  /** `app` is a ref or an id. 404 unknown app, 409 when the app has the channel. */
-  createChannel(app: string, name: string, actor: Actor): Promise<Outcome<Changed<Channel>>>;
+  /** Adds a channel to an app, given by ref or id. */
+  createChannel(
+    app: string,
+    name: string,
+    actor: Actor,
+  ): Promise<Outcome<Changed<Channel>, 'unknownApp' | 'channelExists'>>;
 
-  /** 404 unknown app or channel. A change that changes nothing is neither audited nor a revision. */
+  /** Changes a channel's policy. A change that changes nothing is neither audited nor a revision. */
   updateChannel(
     app: string,
     name: string,
     change: ChannelChange,
     actor: Actor,
-  ): Promise<Outcome<Changed<Channel>>>;
+  ): Promise<Outcome<Changed<Channel>, 'unknownApp' | 'unknownChannel'>>;
 
-  /** 404 unknown organization. */
-  createKey(key: NewKey, actor: Actor): Promise<Outcome<ApiKey>>;
+  /** Stores a new key. */
+  createKey(key: NewKey, actor: Actor): Promise<Outcome<ApiKey, 'unknownOrganization'>>;
 
-  /** Revoking again answers the first time. 404 unknown key. */
-  revokeKey(id: string, actor: Actor): Promise<Outcome<{ id: string; revokedAt: string }>>;
+  /** Revokes a key. Revoking it again returns the time of the first revocation. */
+  revokeKey(id: string, actor: Actor): Promise<Outcome<RevokedKey, 'unknownKey'>>;
 
-  /** The key with this public prefix, revoked or not. */
+  /** Finds the key with this public prefix, revoked or not. */
   findKey(prefix: string): Promise<StoredKey | undefined>;
 
-  /** Newest first. 404 unknown organization. */
-  listAudit(organizationId: string, filter: AuditFilter): Promise<Outcome<AuditPage>>;
+  /** Reads a page of the organization's audit, newest first. */
+  listAudit(
+    organizationId: string,
+    filter: AuditFilter,
+  ): Promise<Outcome<AuditPage, 'unknownOrganization'>>;
 
-  /** The organization's app with this ref or id. 404 unknown app. */
+  /** Finds the organization's app with this ref or id. */
   findApp(
     organizationId: string,
     app: string,
-  ): Promise<Outcome<{ readonly id: string; readonly ref: string }>>;
+  ): Promise<Outcome<{ readonly id: string; readonly ref: string }, 'unknownApp'>>;
 
-  /** Any organization's app, for operators. `app` is a ref or an id. 404 unknown app. */
-  findAnyApp(app: string): Promise<Outcome<{ readonly id: string; readonly ref: string }>>;
+  /** Finds the app with this ref or id, whatever its organization. */
+  findAnyApp(
+    app: string,
+  ): Promise<Outcome<{ readonly id: string; readonly ref: string }, 'unknownApp'>>;
 
-  /** The organization's apps by ref, each with its channels by name. */
+  /** Lists the organization's apps by ref, each with its channels by name. */
   listApps(organizationId: string): Promise<readonly App[]>;
 
-  /** Newest first by createdAt, then by id (both descending). Unknown filters give an empty page. */
+  /** Reads a page of releases, newest first by createdAt, then by id. Unknown filters give an empty page. */
   listReleases(organizationId: string, filter: ReleaseFilter): Promise<ReleasePage>;
 
-  /** 404 unknown app or channel, 409 when the canonical version exists on the channel. */
+  /** Publishes a release, unless the channel has one of this canonical version. */
   publishRelease(
     organizationId: string,
     release: NewRelease,
     actor: Actor,
-  ): Promise<Outcome<Changed<Release>>>;
+  ): Promise<Outcome<Changed<Release>, 'unknownApp' | 'unknownChannel' | 'versionExists'>>;
 
   /**
    * Changes how a release is served. Locks the channel, hands the present state to `transition` (pure) and
-   * stores what it returns; ordered against `recordFirstOffer` by that lock. 404 unknown app, channel or
-   * release; otherwise the transition's own refusal, with nothing stored.
-   * A transition that changes nothing is neither audited nor a revision.
+   * stores what it returns; ordered against `recordFirstOffer` by that lock. When the transition refuses,
+   * nothing is stored. A transition that changes nothing is neither audited nor a revision.
    */
-  controlServing(
+  controlServing<Kind extends FailureKind>(
     organizationId: string,
     name: ReleaseName,
-    transition: (serving: Serving) => Outcome<Serving>,
+    transition: (serving: Serving) => Outcome<Serving, Kind>,
     actor: Actor,
-  ): Promise<Outcome<Changed<ServingState>>>;
+  ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind>>;
 
   /**
-   * Makes durable that a release is about to be offered, if the channel still is at the revision the
-   * decision was made from. False: it is not, and the caller must decide again from a newer catalog.
-   * Idempotent; bumps no revision.
+   * Records durably that a release is about to be offered, if the channel is still at the revision from which
+   * the decision was made. Returns false when it is not: the caller must decide again from a newer catalog.
+   * Idempotent; does not change the revision.
    */
   recordFirstOffer(channelId: string, releaseId: string, revision: number): Promise<boolean>;
 
-  /** What a channel serves, in one consistent read. `app` is a ref or an id. */
+  /** Reads the serving state of a channel in one consistent read. `app` is a ref or an id. */
   readSnapshot(app: string, channel: string): Promise<SnapshotLookup>;
 
-  /** The present revision of each of these channels, by id; absent ones are left out. */
+  /** Reads the present revisions of these channels, by id; channels that do not exist are left out. */
   readRevisions(channelIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 
-  /** Whether the database answers right now (and is migrated). Never rejects. */
+  /** Returns whether the database answers now and is migrated. Never rejects. */
   isReachable(): Promise<boolean>;
 
-  /** Waits for what runs, then releases connections. Safe to call twice. */
+  /** Waits for running statements, then closes all connections. Safe to call twice. */
   close(): Promise<void>;
 }

@@ -1,10 +1,10 @@
-// What keeps passwords: a slow, salted hash. Each call costs memory and time by design, so callers bound how
-// many run at once.
+// The hash of passwords: slow and salted. Each call costs memory and time by design, so callers limit the
+// number of concurrent calls.
 
 export interface PasswordHasher {
-  /** A hash that carries its own parameters and salt. */
+  /** Hashes a password; the result contains its parameters and salt. */
   hash(password: string): Promise<string>;
 
-  /** Whether the hash is one of this password. Takes as long for a wrong one as for the right one. */
+  /** Returns whether the hash belongs to this password; takes equally long for a wrong password. */
   verify(hash: string, password: string): Promise<boolean>;
 }

@@ -1,5 +1,5 @@
-// What every port throws when its store cannot be reached or does not answer in time. It says nothing
-// about the data: the caller may try again, and the edge answers 503 with `Retry-After`.
+// The error that every port throws when its store cannot be reached or does not answer in time. It says
+// nothing about the data: the caller may try again, and `Retry-After` says when.
 
 export class Unavailable extends Error {
   readonly store: 'ledger' | 'engine';

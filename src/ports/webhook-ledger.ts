@@ -1,57 +1,59 @@
-// What the ledger keeps of release webhooks: the integration of each app, and what it delivered last. The
-// same promises as everything else in the ledger: see `ledger.ts`.
+// The part of the ledger that keeps release webhooks: the integration of each app and its last deliveries.
+// The obligations of `ledger.ts` hold here too.
 
-import type { Outcome } from '../contract/failure.ts';
+import type { Outcome, UnknownRelease } from '../contract/failure.ts';
 import type { Release, Webhook, WebhookDelivery } from '../contract/resource.ts';
-import type { SnapshotArtifact } from '../domain/serving-snapshot.ts';
-import type { Actor, Changed, ReleaseName } from './ledger.ts';
+import type { SnapshotArtifact } from '../domain/decision/serving-snapshot.ts';
+import type { Actor } from './actor.ts';
+import type { Changed } from './changed.ts';
+import type { ReleaseName } from './release-name.ts';
 
-/** An app whose webhook is on. */
+/** Enabled webhook of an app. */
 export type EnabledWebhook = {
   readonly appId: string;
   readonly appRef: string;
   readonly organizationId: string;
-  /** As it was given to `enableWebhook`. */
+  /** Sealed secret as it was given to `enableWebhook`. */
   readonly sealedSecret: string;
 };
 
 export type NewDelivery = Omit<WebhookDelivery, 'id' | 'at'>;
 
 export interface WebhookLedger {
-  /** Turns the app's webhook on with this secret; one that is on gets the new secret. 404 unknown app. */
+  /** Enables the app's webhook with this secret; an enabled webhook gets the new secret. */
   enableWebhook(
     appId: string,
     webhook: { readonly provider: Webhook['provider']; readonly sealedSecret: string },
     actor: Actor,
-  ): Promise<Outcome<Webhook>>;
+  ): Promise<Outcome<Webhook, 'unknownApp'>>;
 
-  /** Turns it off and forgets its secret. No webhook, or one that is off, stays as it is. 404 unknown app. */
-  disableWebhook(appId: string, actor: Actor): Promise<Outcome<Webhook | undefined>>;
+  /** Disables the app's webhook and deletes its secret. A missing or disabled webhook is left as it is. */
+  disableWebhook(appId: string, actor: Actor): Promise<Outcome<Webhook | undefined, 'unknownApp'>>;
 
-  /** The enabled webhook of an app, by the app's ref or id, whatever its organization. */
+  /** Finds the enabled webhook of an app by the app's ref or id, in any organization. */
   findEnabledWebhook(
     app: string,
     provider: Webhook['provider'],
   ): Promise<EnabledWebhook | undefined>;
 
-  /** The app's webhook, on or off, with its last deliveries, newest first. */
+  /** Reads the app's webhook, enabled or not, with its last deliveries, newest first. */
   readWebhook(appId: string): Promise<{
     readonly webhook: Webhook | undefined;
     readonly deliveries: readonly WebhookDelivery[];
   }>;
 
-  /** Adds a delivery, and forgets those of the app that are too old to be kept. */
+  /** Records a delivery and deletes the app's oldest ones beyond the bound. */
   recordDelivery(appId: string, delivery: NewDelivery): Promise<void>;
 
   /**
-   * The release as it is, after giving it these artifacts if it may still get some: it came from a webhook,
-   * has none, and was never offered. Of several calls at once one completes it; `changed` is empty for the
-   * others, and for whatever may not be completed. 404 unknown app, channel or release.
+   * Adds these artifacts to a release that a webhook published without any and that was never offered, and
+   * returns the release. Of several concurrent calls one completes it; `changed` is empty for the others, and
+   * for a release that may not be completed.
    */
   completeRelease(
     organizationId: string,
     name: ReleaseName,
     artifacts: readonly SnapshotArtifact[],
     actor: Actor,
-  ): Promise<Outcome<Changed<Release>>>;
+  ): Promise<Outcome<Changed<Release>, UnknownRelease>>;
 }

@@ -1,18 +1,24 @@
-// The background work as a process of its own.
+// Starts the background process of the service.
 
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { KeptProcess } from './kept-process.ts';
-import type { NodeFigures } from './node-figures.ts';
+import type { NodeMetrics } from './node-metrics.ts';
 
-/** It has nothing that must be finished: what it took and did not record, another one takes over. */
+/**
+ * Longest stop. The process has no work that it must finish: another one takes over check-ins that it took
+ * and did not record.
+ */
 const STOP_MS_MAX = 2000;
 
-/** Starts it, however long that takes: that it cannot start yet is no reason not to serve. */
+/**
+ * Starts the process and returns at once, because the service can serve without it. A start that fails is
+ * logged and tried again.
+ */
 export function startBackgroundProcess(
   log: Log,
   metrics: Metrics,
-  figures: NodeFigures,
+  nodeMetrics: NodeMetrics,
 ): KeptProcess {
   const background = new KeptProcess({
     name: 'background',
@@ -20,9 +26,9 @@ export function startBackgroundProcess(
     stopMsMax: STOP_MS_MAX,
     log,
     metrics,
-    sum: () => figures.text(),
+    sum: () => nodeMetrics.text(),
   });
-  figures.include(background);
+  nodeMetrics.include(background);
   background.start().catch((error: unknown) => {
     log.error({ err: error }, 'the background process could not start; it is tried again');
   });

@@ -1,12 +1,13 @@
-// Makes sure, before several processes listen on one port, that nobody else has it: shared as it is among
-// them, a second service would get half of the traffic and nobody would notice.
+// Check that a port is free, before several processes of the service share it. Without the check, a second
+// service that shares the port would silently get half of the traffic.
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
 /**
- * The port, or for 0 one that is free. Rejects when it is in use or not of this machine. It is held only
- * while this looks: from then on the first process that listens keeps others from sharing it unasked.
+ * Returns the port, or a free one for 0. Rejects when the port is in use or the host is no address of this
+ * machine. The port is held only during the check; afterwards, the first process that listens on it keeps
+ * other services from it.
  */
 export async function claimPort(host: string, port: number): Promise<number> {
   const server = createServer();

@@ -1,7 +1,7 @@
-// The floor that the service is measured against must write what the service writes.
+// Tests that the floor server, against which the service is measured, writes what the service writes.
 
 import { describe, expect, it } from 'vitest';
-import { type FixedAnswer, startChildServer } from '../../bench/load/child-server.ts';
+import { type FixedAnswer, startServer } from '../../bench/servers/start-server.ts';
 
 const NO_STORE = ['Cache-Control', 'no-store'] as const;
 const JSON_TYPE = ['Content-Type', 'application/json'] as const;
@@ -13,7 +13,7 @@ const ANSWERS: readonly FixedAnswer[] = [
 
 describe('the floor', () => {
   it.each(ANSWERS)('writes the $status it is given', async (answer) => {
-    const server = await startChildServer('floor-server', answer);
+    const server = await startServer('floor-server', answer);
     try {
       const url = `http://127.0.0.1:${server.port}/u/a/stable/linux/x86_64/1.0.0`;
       const response = await fetch(url);

@@ -1,7 +1,7 @@
-// Which rounds of a benchmark count.
+// Tests which rounds of a benchmark count.
 
 import { describe, expect, it } from 'vitest';
-import { agree, judgePacedRound, judgeRound } from '../../bench/load/judge-round.ts';
+import { agree, judgePacedRound, judgeRound } from '../../bench/measure/judge-round.ts';
 
 describe('a round', () => {
   it('is good when the server had its processor', () => {

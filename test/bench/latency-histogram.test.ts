@@ -1,4 +1,4 @@
-// Percentiles are as good as the histogram says.
+// Tests that the percentiles of the histogram are as exact as its header says.
 
 import { describe, expect, it } from 'vitest';
 import { LatencyHistogram } from '../../bench/load/latency-histogram.ts';

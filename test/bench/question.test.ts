@@ -1,4 +1,4 @@
-// What the load generator writes.
+// Tests the requests that the load generator writes.
 
 import { describe, expect, it } from 'vitest';
 import { deviceId, nthRequest, RequestWriter } from '../../bench/load/question.ts';

@@ -1,4 +1,4 @@
-// The generator's reader of answers: as quick as it is, it must not miscount.
+// Tests the load generator's reader of answers: its short cuts must not miscount.
 
 import { describe, expect, it } from 'vitest';
 import {

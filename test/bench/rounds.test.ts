@@ -1,16 +1,17 @@
-// Rounds in turns: disturbed ones are done again, within bounds, and do not count.
+// Tests the alternation of rounds: disturbed ones are repeated, within bounds, and do not count.
 
 import { describe, expect, it } from 'vitest';
-import type { CpuSample } from '../../bench/load/cpu-account.ts';
 import type { Generator } from '../../bench/load/generator.ts';
 import { LatencyHistogram } from '../../bench/load/latency-histogram.ts';
-import type { LoadOptions, LoadResult } from '../../bench/load/load-run.ts';
-import { alternate, ratioOf, type Side } from '../../bench/load/rounds.ts';
+import type { LoadOptions } from '../../bench/load/load-run.ts';
+import type { LoadResult } from '../../bench/load/run-load.ts';
+import type { CpuSample } from '../../bench/machine/cpu-account.ts';
+import { alternate, ratioOf, type Side } from '../../bench/measure/rounds.ts';
 
 const GENERATOR = 1;
 const SERVERS = { floor: 2, service: 3 } as const;
-const recording = { isDone: () => Promise.resolve(true), spread() {}, place() {} };
-const IMPATIENT = { leftMs: 0, perRoundMs: 0, inVain: 0, recording };
+const background = { isDone: () => Promise.resolve(true), spread() {}, place() {} };
+const IMPATIENT = { leftMs: 0, perRoundMs: 0, inVain: 0, background };
 
 type Shape = {
   readonly rps: number;
@@ -33,7 +34,7 @@ function side(name: keyof typeof SERVERS): Side {
   return { name, load, serverPids: [SERVERS[name]], backgroundPids: [], expected: 200 };
 }
 
-/** Answers each run with the next shape of the server it is for; the last one again and again. */
+/** Returns a generator that answers each run with the next shape of its server, and repeats the last one. */
 function generatorWith(shapes: Record<number, readonly Shape[]>) {
   const runs: LoadOptions[] = [];
   const generator: Generator = {
@@ -74,7 +75,7 @@ function resultOf(shape: Shape | undefined, serverPid: number): LoadResult {
 }
 
 describe('alternated rounds', () => {
-  it('take turns, and report the median', async () => {
+  it('take turns, in reverse every other time, and report the median', async () => {
     const { generator, runs } = generatorWith({
       [SERVERS.floor]: [{ rps: 100 }],
       [SERVERS.service]: [{ rps: 70 }, { rps: 90 }, { rps: 80 }],
@@ -82,7 +83,7 @@ describe('alternated rounds', () => {
     const sides = [side('floor'), side('service')];
     const options = { wanted: 3, retries: 2, patience: IMPATIENT };
     const [floor, service] = await alternate(generator, sides, options);
-    expect(runs.map(({ port }) => port)).toEqual([2, 3, 2, 3, 2, 3]);
+    expect(runs.map(({ port }) => port)).toEqual([2, 3, 3, 2, 2, 3]);
     expect(floor).toMatchObject({ rps: 100, rejected: 0, serverShare: 0.99 });
     expect(service).toMatchObject({ rps: 80, rejected: 0, isDisturbed: false });
     expect(floor?.cpuUs).toBeCloseTo(9900);
@@ -113,7 +114,7 @@ describe('alternated rounds', () => {
     const sides = [side('floor'), side('service')];
     const options = { wanted: 1, retries: 5, patience: IMPATIENT };
     const [, service] = await alternate(generator, sides, options);
-    expect(runs.map(({ port }) => port)).toEqual([2, 3, 2, 3, 2, 3, 2, 3]);
+    expect(runs.map(({ port }) => port)).toEqual([2, 3, 3, 2, 2, 3, 3, 2]);
     expect(service).toMatchObject({ rps: 80, rejected: 3 });
   });
 

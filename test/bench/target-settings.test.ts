@@ -1,7 +1,7 @@
-// Load is for one's own service: what `check --target` accepts.
+// Tests the settings of `check --target`, which puts load only on a service that the caller owns.
 
 import { describe, expect, it } from 'vitest';
-import { isLoopback, readTargetSettings } from '../../bench/check/target-settings.ts';
+import { isLoopback, readTargetSettings } from '../../bench/suite/check/target-settings.ts';
 
 const GIVEN = {
   target: 'http://127.0.0.1:8080/u/notes/stable/darwin/aarch64/1.0.0',

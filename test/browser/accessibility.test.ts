@@ -1,5 +1,5 @@
-// Every page and dialog of the console can be used by who does not see it, or not well: axe-core finds
-// nothing serious, in light and dark, on a wide screen and on a phone.
+// Tests that every page and dialog of the console is accessible: axe-core finds nothing serious, in light and
+// dark, on a wide screen and on a phone.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,8 +8,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTab, type Tab, visit, whenShown } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { type Furnished, furnish } from '../support/furnish.ts';
-import { type ServingNode, startNode } from '../support/node.ts';
+import { startNode } from '../support/node.ts';
 import { Person } from '../support/person.ts';
+import { sharedNode } from '../support/service-suite.ts';
 import { admin } from '../support/tenant.ts';
 
 type Violation = {
@@ -21,26 +22,25 @@ type Violation = {
   }[];
 };
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const require = createRequire(import.meta.url);
+const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const WIDTHS = [1280, 375];
 const THEMES = ['light', 'dark'] as const;
 
 describeInBrowser('accessibility of the console', (browser) => {
-  let node: ServingNode;
+  const node = sharedNode();
   let furnished: Furnished;
   let tab: Tab;
 
   beforeAll(async () => {
-    node = await startNode();
     furnished = await furnish(node);
     tab = await openTab(browser(), node, { token: furnished.owner.token });
   });
   afterAll(async () => {
     await tab?.close();
-    await node?.dispose();
   });
 
-  /** What is serious about a page as it stands, in every theme and width. */
+  /** Returns the serious faults of a page as it stands, in every theme and width. */
   async function seriousOn(page: Page): Promise<readonly string[]> {
     await page.evaluate(AXE);
     const found = new Set<string>();
@@ -105,7 +105,8 @@ describeInBrowser('accessibility of the console', (browser) => {
     await dialog.getByLabel('Name').and(page.locator(':focus')).waitFor();
     for (let press = 0; press < 8; press++) {
       await page.keyboard.press('Tab');
-      // Past the last one lies the browser's own frame, but nothing of the page behind.
+      // Past the dialog's last element comes the browser's own frame, and nothing of the page behind the
+      // dialog.
       const place = "document.activeElement.closest('dialog') ?? document.activeElement";
       expect(await page.evaluate(`(${place}).tagName`)).toMatch(/^(?:DIALOG|BODY)$/);
     }

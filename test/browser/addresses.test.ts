@@ -1,20 +1,19 @@
-// Every page of the console has an address that can be kept, shared and reloaded, and the session behind it
-// cannot be read by any script.
+// Tests that every page of the console has an address that can be kept, shared and reloaded, and that no
+// script can read the session.
 
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { openTab, type Tab, visit, whenShown } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { type Furnished, furnish } from '../support/furnish.ts';
-import { type ServingNode, startNode } from '../support/node.ts';
 import { PASSWORD } from '../support/person.ts';
+import { sharedNode } from '../support/service-suite.ts';
 
 describeInBrowser('addresses of the console', (browser) => {
-  let node: ServingNode;
+  const node = sharedNode();
   let furnished: Furnished;
   const tabs: Tab[] = [];
 
   beforeAll(async () => {
-    node = await startNode();
     furnished = await furnish(node);
   });
   afterEach(async () => {
@@ -23,7 +22,6 @@ describeInBrowser('addresses of the console', (browser) => {
       await tab.close();
     }
   });
-  afterAll(() => node?.dispose());
 
   async function open(token?: string) {
     const tab = await openTab(browser(), node, { token });

@@ -1,5 +1,5 @@
-// Whatever people and devices call themselves: no page of the console runs it, breaks at it or is pushed wide
-// by it.
+// Tests hostile names, notes and ids in every page of the console: no page runs them, breaks at them or grows
+// wider than the screen.
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { openTab, type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Furnished, furnish, type Words } from '../support/furnish.ts';
-import { type ServingNode, startNode } from '../support/node.ts';
+import { sharedNode } from '../support/service-suite.ts';
 
 const LONG = 'W'.repeat(128);
 const HOSTILE: Words = {
@@ -36,23 +36,21 @@ const HOSTILE: Words = {
 const WIDTHS = [1280, 375];
 
 describeInBrowser('hostile values at the console', (browser) => {
-  let node: ServingNode;
+  const node = sharedNode();
   let furnished: Furnished;
   let tab: Tab;
   let page: Page;
 
   beforeAll(async () => {
-    node = await startNode();
     furnished = await furnish(node, HOSTILE);
     tab = await openTab(browser(), node, { token: furnished.owner.token });
     page = tab.page;
   });
   afterAll(async () => {
     await tab?.close();
-    await node?.dispose();
   });
 
-  /** What sticks out to the side, where the page as a whole can be scrolled sideways. */
+  /** Returns the elements that stick out, when the page as a whole can be scrolled sideways. */
   function overflow(): Promise<readonly string[]> {
     return page.evaluate(`(() => {
       const { scrollWidth, clientWidth } = document.scrollingElement;

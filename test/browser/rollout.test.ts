@@ -1,8 +1,8 @@
-// The day of a rollout, walked through in the browser: from the first run to the key that is revoked.
+// Walks through a rollout in the browser: from the first run to the key that is revoked.
 
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { describeOnOneBackend } from '../support/backend.ts';
 import { openTab, type Tab } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { eventually } from '../support/eventually.ts';
@@ -13,7 +13,7 @@ import { check, manage, publish } from '../support/tenant.ts';
 const APP = 'walk-notes';
 const RELEASE = `/console/apps/${APP}/stable/1.1.0`;
 
-describeOnBackends('a rollout at the console', (backend) => {
+describeOnOneBackend('a rollout at the console', (backend) => {
   describeInBrowser('in Chromium', (browser) => {
     let node: ServingNode;
     let tab: Tab;
@@ -37,7 +37,7 @@ describeOnBackends('a rollout at the console', (backend) => {
     const shown = (text: string | RegExp) => page.getByText(text).first().waitFor();
     const asks = (device: string, version: string) => check(node, tenant, version, { device });
 
-    /** What a device on 1.0.0 gets, once what was done in the page has reached what devices are told. */
+    /** Waits until a device on 1.0.0 is offered this version, or none, as the page has just set it. */
     async function untilOffered(device: string, offer: string | undefined): Promise<void> {
       await eventually(`${device} is offered ${offer}`, async () => {
         const { status, body } = await asks(device, '1.0.0');

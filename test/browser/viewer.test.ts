@@ -1,5 +1,5 @@
-// Who was invited to look can look at everything and change nothing: neither do the pages offer it, nor does
-// the service let a page of theirs do it.
+// Tests that a viewer can look at everything and change nothing: pages offer no change, and the service
+// refuses every write of a viewer's page.
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -7,27 +7,26 @@ import { openTab, type Tab, visit, whenShown } from '../support/browser.ts';
 import { consoleWrites } from '../support/console-writes.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { type Furnished, furnish } from '../support/furnish.ts';
-import { type ServingNode, startNode } from '../support/node.ts';
 import { PASSWORD } from '../support/person.ts';
+import { sharedNode } from '../support/service-suite.ts';
 import { admin } from '../support/tenant.ts';
 
-/** What a reader may press: it changes what they see, or what is theirs alone. */
+/** Buttons that a viewer may press: they change the view, or the viewer's own account. */
 const HARMLESS = [
   ...['Hold feed', 'Open device', 'Filter', 'Try again', 'Create organization'],
   ...['Sign out', 'Sign out everywhere', 'Change password'],
 ];
-/** Their names go on with what they are about. */
+/** Beginnings of the names of further harmless buttons, which go on with their subject. */
 const HARMLESS_BEGIN = /^(?:Theme|Copy) ?/;
 
 describeInBrowser('a viewer at the console', (browser) => {
-  let node: ServingNode;
+  const node = sharedNode();
   let furnished: Furnished;
   let owner: Tab;
   let tab: Tab;
   let page: Page;
 
   beforeAll(async () => {
-    node = await startNode();
     furnished = await furnish(node);
     owner = await openTab(browser(), node, { token: furnished.owner.token });
     tab = await openTab(browser(), node);
@@ -36,7 +35,6 @@ describeInBrowser('a viewer at the console', (browser) => {
   afterAll(async () => {
     await owner?.close();
     await tab?.close();
-    await node?.dispose();
   });
 
   /** The names of all buttons on the page, but for those of the chart's legend. */

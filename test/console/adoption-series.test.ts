@@ -1,8 +1,7 @@
-// The adoption series as a chart wants it.
+// Tests the form in which a chart takes the adoption series.
 
 import { describe, expect, it } from 'vitest';
 import { adoptionSeries, stackedRows } from '../../src/console/format/adoption-series.ts';
-import { compareVersions } from '../../src/console/format/compare-versions.ts';
 
 const T1 = '2026-01-01T00:00:00.000Z';
 const T2 = '2026-01-01T01:00:00.000Z';
@@ -32,9 +31,19 @@ describe('the series', () => {
     expect(versions.at(-1)).toEqual({ name: 'Others', devices: [1 + 2 + 3 + 4] });
   });
 
-  it('names the version nobody knows', () => {
-    const { versions } = adoptionSeries([{ at: T1, version: '', devices: 1 }]);
-    expect(versions.map(({ name }) => name)).toEqual(['Unknown']);
+  it('names the version nobody knows, after the versions and before the rest', () => {
+    const { versions } = adoptionSeries([
+      { at: T1, version: null, devices: 1 },
+      { at: T1, version: '', devices: 1 },
+      { at: T1, version: '1.0.0-rc.1', devices: 1 },
+      { at: T1, version: '1.0.0', devices: 1 },
+    ]);
+    expect(versions.map(({ name }) => name)).toEqual(['1.0.0', '1.0.0-rc.1', 'Unknown', 'Others']);
+  });
+
+  it('takes no point of the hourly series, which has a point per channel and platform', () => {
+    const hourly = { hour: T1, channel: 'stable', version: '1.0.0', platform: 'linux', devices: 1 };
+    expect(adoptionSeries([hourly])).toEqual({ times: [], versions: [] });
   });
 });
 
@@ -51,14 +60,5 @@ describe('the stack', () => {
 
   it('closes up over a hidden row', () => {
     expect(stackedRows(series, new Set(['2.0.0']))).toEqual([[1], [null], [5]]);
-  });
-});
-
-describe('the order of versions', () => {
-  it('counts numbers as numbers, and puts a prerelease before its release', () => {
-    const sorted = ['1.10.0', '1.9.0', '1.10.0-rc.1', '1.10.0-rc.10', '1.10.0-rc.2'].sort(
-      compareVersions,
-    );
-    expect(sorted).toEqual(['1.9.0', '1.10.0-rc.1', '1.10.0-rc.2', '1.10.0-rc.10', '1.10.0']);
   });
 });

@@ -1,4 +1,4 @@
-// What an audited change changed.
+// Tests the difference that an audited change made, as the console shows it.
 
 import { describe, expect, it } from 'vitest';
 import { auditDifference } from '../../src/console/format/audit-difference.ts';

@@ -1,4 +1,5 @@
-// The console's addresses: whatever something is called, its address leads to it and to nothing else.
+// Tests the addresses of the console: whatever the name of a thing is, its address leads to it and to nothing
+// else.
 
 import fc from 'fast-check';
 import { exec } from 'preact-iso/router';
@@ -10,7 +11,7 @@ import {
   readSegment,
 } from '../../src/console/format/console-path.ts';
 
-/** What a browser makes of an address. */
+/** Returns an address as a browser normalises it. */
 function browsed(path: string): string {
   return new URL(path, 'http://console.test').pathname;
 }

@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Tests numbers as the console writes them.
 
 import { describe, expect, it } from 'vitest';
 import {

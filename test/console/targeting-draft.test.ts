@@ -1,4 +1,4 @@
-// Targeting as it is being edited.
+// Tests the draft of a release's targeting while it is edited.
 
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,9 +1,9 @@
-// Targeting in words.
+// Tests targeting as the console puts it into words.
 
 import { describe, expect, it } from 'vitest';
 import { targetingText } from '../../src/console/format/targeting-text.ts';
 
-/** Without the marks that isolate each value. */
+/** Returns the clauses without the marks that isolate each value. */
 function words(...args: Parameters<typeof targetingText>): string[] {
   return targetingText(...args).map((clause) => clause.replace(/[\u2068\u2069]/g, ''));
 }

@@ -1,4 +1,4 @@
-// Times as people read them.
+// Tests times as the console writes them.
 
 import { expect, it } from 'vitest';
 import { exactTimeText, timeText } from '../../src/console/format/time-text.ts';

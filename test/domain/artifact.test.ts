@@ -1,4 +1,4 @@
-// Pins which artifact of a release a device takes (resolutions: Decision, "Artifact match").
+// Tests which artifact of a release a device takes (docs/contract.md 13.8).
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -6,12 +6,13 @@ import type { Artifact } from '../../src/contract/resource.ts';
 import {
   foldArch,
   foldPlatform,
+  formatOf,
   indexArtifacts,
   NO_ARCH,
   selectArtifact,
-} from '../../src/domain/artifact.ts';
+} from '../../src/domain/decision/artifact.ts';
 
-/** The url of the artifact that a device of this platform and arch takes, as they are written. */
+/** Returns the url of the artifact for a device; platform and arch may have any spelling. */
 function pick(artifacts: readonly Artifact[], platform: string, arch?: string): string | undefined {
   const index = indexArtifacts(artifacts);
   return selectArtifact(index, foldPlatform(platform), foldArch(arch))?.url;
@@ -157,5 +158,18 @@ describe('a device without arch: the platform-wide artifact first, then `univers
 
   it('an absent arch is folded to NO_ARCH', () => {
     expect(foldArch(undefined)).toBe(NO_ARCH);
+  });
+});
+
+describe('the format of an address', () => {
+  it.each([
+    ['https://dl.example.com/app-1.2.0.AppImage', 'appimage'],
+    ['https://dl.example.com/app.tar.gz?token=a.exe#b.dmg', 'gz'],
+    ['https://dl.example.com/v1.2/app', ''],
+    ['https://dl.example.com/app.', ''],
+    ['https://dl.example.com', ''],
+    ['no address.zip', ''],
+  ])('%s: "%s"', (url, format) => {
+    expect(formatOf(url)).toBe(format);
   });
 });

@@ -1,17 +1,17 @@
-// Pins what a compiled catalog holds: order, candidates per platform and arch, and finished bytes.
+// Tests the content of a compiled catalog: order, candidates per platform and arch, and finished bytes.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Artifact } from '../../src/contract/resource.ts';
-import { foldArch, foldPlatform, selectArtifact } from '../../src/domain/artifact.ts';
+import { foldArch, foldPlatform, selectArtifact } from '../../src/domain/decision/artifact.ts';
 import {
-  candidateBytes,
+  candidatesBy,
   candidatesFor,
   compileCatalog,
   countAbove,
   countAtOrAbove,
-} from '../../src/domain/catalog.ts';
-import { compareVersions } from '../../src/domain/version.ts';
+} from '../../src/domain/decision/catalog.ts';
+import { compareVersions } from '../../src/domain/decision/version.ts';
 import { catalog, release, snapshot, version } from './sample.ts';
 
 function artifactFor(platform: string, arch?: string): Artifact {
@@ -106,6 +106,16 @@ describe('candidates: the published releases that have an artifact for the platf
     expect(first.map(({ artifact }) => artifact.url)).toEqual(['https://dl.example.com/linux/any']);
   });
 
+  it('a catalog keeps a thousand lists: those beyond are made anew, and are the same', () => {
+    const built = catalog([release('1.0.0'), release('2.0.0', { status: 'paused' })]);
+    const ask = (key: string) => candidatesBy(built, key, (each) => ({ release: each }));
+    for (let index = 0; index < 3000; index++) expect(ask(`key ${index}`)).toHaveLength(1);
+    expect(built.candidates.size).toBe(1000);
+    expect(ask('key 999')).toBe(ask('key 999'));
+    expect(ask('key 1000')).not.toBe(ask('key 1000'));
+    expect(ask('key 1000')).toEqual(ask('key 999'));
+  });
+
   it('an arch that is named like the shared list does not become it', () => {
     const releases = [release('1.0.0', { artifacts: [artifactFor('linux', '*')] })];
     const built = catalog(releases);
@@ -149,7 +159,6 @@ describe('candidates: the published releases that have an artifact for the platf
           }
         },
       ),
-      { numRuns: 2000 },
     );
   });
 });
@@ -168,35 +177,6 @@ describe('binary search', () => {
         expect(countAbove(list, bound)).toBe(orders.filter((order) => order > 0).length);
         expect(countAtOrAbove(list, bound)).toBe(orders.filter((order) => order >= 0).length);
       }),
-      { numRuns: 2000 },
     );
-  });
-});
-
-describe('manifest bytes', () => {
-  const built = catalog([release('2.0.0', { notes: 'Grüße' })], {
-    updateMode: 'recommended',
-    minimumSupportedVersion: '1.5',
-  });
-  const [candidate] = candidatesFor(built, 'linux', 'x86_64');
-  if (candidate === undefined) throw new Error('no candidate');
-
-  it.each([
-    [false, false, 'recommended', undefined],
-    [true, false, 'required', undefined],
-    [false, true, 'recommended', true],
-    [true, true, 'required', true],
-  ] as const)('required %s, downgrade %s', (isRequired, allowDowngrade, updateMode, downgrade) => {
-    const bytes = candidateBytes(built, candidate, isRequired, allowDowngrade);
-    const parsed: unknown = JSON.parse(bytes.toString('utf8'));
-    expect(parsed).toMatchObject({ version: '2.0.0', notes: 'Grüße', updateMode });
-    expect(parsed).toHaveProperty('minimumSupportedVersion', '1.5');
-    expect((parsed as { allowDowngrade?: boolean }).allowDowngrade).toBe(downgrade);
-  });
-
-  it('are serialised once per combination of terms', () => {
-    const [one, two] = [candidateBytes(built, candidate, true, false), candidate.bytes];
-    expect(candidateBytes(built, candidate, true, false)).toBe(one);
-    expect(new Set(two).size).toBe(4);
   });
 });

@@ -1,15 +1,16 @@
-// Pins the decision rule by rule (resolutions: Decision 1 to 5; contract section 4.7). That the rules hold
-// together, for any catalog, is the matter of decide-naively.test.ts.
+// Tests the decision rule by rule (docs/contract.md 13.1 to 13.5). That the rules hold together, for any
+// catalog, is tested in decide-naively.test.ts.
 
 import { describe, expect, it } from 'vitest';
 import { RELEASE_STATUSES, type TargetExpression } from '../../src/contract/resource.ts';
-import { foldArch } from '../../src/domain/artifact.ts';
-import { type Candidate, type Catalog, candidateBytes } from '../../src/domain/catalog.ts';
-import { cohortBucket, cohortThreshold, hashText } from '../../src/domain/cohort.ts';
-import { type Decision, decide } from '../../src/domain/decide.ts';
-import { planUpdate } from '../../src/domain/plan.ts';
-import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
-import { catalog, device, fields, release, targeting } from './sample.ts';
+import { foldArch } from '../../src/domain/decision/artifact.ts';
+import type { ArtifactCandidate, Catalog } from '../../src/domain/decision/catalog.ts';
+import { cohortBucket, cohortThreshold, hashText } from '../../src/domain/decision/cohort.ts';
+import { type Decision, decide } from '../../src/domain/decision/decide.ts';
+import type { Plan } from '../../src/domain/decision/plan.ts';
+import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
+import { manifestOf } from '../../src/updater/manifest.ts';
+import { catalog, device, fields, planOf, release, targeting } from './sample.ts';
 
 type Ask = {
   readonly version: string;
@@ -29,26 +30,23 @@ type Answer =
       readonly allowDowngrade: boolean;
     };
 
-/** Plans and decides as a check does, and reads the answer off the finished bytes. */
+/** Plans and decides like a check, and reads the answer from the finished bytes. */
 function ask(served: Catalog, question: Ask): Answer {
   const { platform = 'linux', labels, barred = [] } = question;
   const arch = 'arch' in question ? question.arch : 'x86_64';
   const request = { ...fields(question.version, platform), arch: foldArch(arch) };
-  const plan = planUpdate(served, request);
+  const plan = planOf(served, request);
   const who = device('id' in question ? question.id : 'device-1', labels);
   const decision = decide(plan, who, new Set(barred));
-  return answerOf(served, decision, plan.isRequired, plan.allowDowngrade);
+  return answerOf(plan, decision);
 }
 
-function answerOf(
-  served: Catalog,
-  decision: Decision<Candidate>,
-  isRequired: boolean,
-  allowDowngrade: boolean,
-): Answer {
+function answerOf(plan: Plan, decision: Decision<ArtifactCandidate>): Answer {
   if (decision.candidate === undefined) return { reason: decision.reason };
-  const bytes = candidateBytes(served, decision.candidate, isRequired, allowDowngrade);
-  const body = JSON.parse(bytes.toString('utf8')) as Record<string, unknown>;
+  const body = JSON.parse(manifestOf(plan, decision.candidate).toString('utf8')) as Record<
+    string,
+    unknown
+  >;
   return {
     reason: 'offered',
     version: String(body.version),
@@ -221,8 +219,8 @@ describe('4: eligible = targeting matches, in the cohort, an artifact matches; t
       release('2.0.0', { targets: TIER_A }),
       release('3.0.0', { rolloutPct: 10 }),
     ]);
-    expect(planUpdate(served, fields('1.0.0')).labelKeys).toEqual(['tier']);
-    expect(planUpdate(served, fields('2.0.0')).labelKeys).toEqual([]);
+    expect(planOf(served, fields('1.0.0')).labelKeys).toEqual(['tier']);
+    expect(planOf(served, fields('2.0.0')).labelKeys).toEqual([]);
   });
 });
 
@@ -289,7 +287,7 @@ describe('decisions for archs that no artifact names', () => {
   it('share one candidate list', () => {
     const served = catalog([release('2.0.0'), release('3.0.0', { targets: TIER_A })]);
     const plans = ['riscv64', 's390x', 'loong64'].map((arch) =>
-      planUpdate(served, fields('1.0.0', 'linux', arch)),
+      planOf(served, fields('1.0.0', 'linux', arch)),
     );
     for (const { list } of plans) {
       expect(list).toHaveLength(2);

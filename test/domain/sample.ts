@@ -1,26 +1,35 @@
-// Builders and generators the domain tests share: short ways to say "a release like this, in a catalog
-// like that", so that a test shows only what its rule is about.
+// Builders and generators that the domain tests share: short ways to write a release, a catalog or a device,
+// so that a test shows only what its rule is about.
 
 import fc from 'fast-check';
 import type { Artifact, Targeting } from '../../src/contract/resource.ts';
-import { foldArch, foldPlatform } from '../../src/domain/artifact.ts';
-import { type Catalog, compileCatalog } from '../../src/domain/catalog.ts';
-import { hashText } from '../../src/domain/cohort.ts';
-import type { Device } from '../../src/domain/decide.ts';
-import type { ServingSnapshot, SnapshotRelease } from '../../src/domain/serving-snapshot.ts';
+import { foldArch, foldPlatform } from '../../src/domain/decision/artifact.ts';
+import {
+  type ArtifactCandidate,
+  type Catalog,
+  candidatesFor,
+  compileCatalog,
+} from '../../src/domain/decision/catalog.ts';
+import { hashText } from '../../src/domain/decision/cohort.ts';
+import { type Plan, planUpdate } from '../../src/domain/decision/plan.ts';
+import type { Device } from '../../src/domain/decision/rule/decision-rule.ts';
+import type {
+  ServingSnapshot,
+  SnapshotRelease,
+} from '../../src/domain/decision/serving-snapshot.ts';
 import {
   type CompiledTargeting,
   type Labels,
   matchesFields,
   matchesLabels,
   type RequestFields,
-} from '../../src/domain/targeting.ts';
-import { parseVersion, type Version } from '../../src/domain/version.ts';
+} from '../../src/domain/decision/targeting.ts';
+import { parseVersion, type Version } from '../../src/domain/decision/version.ts';
 
 /** An artifact that every device of every platform in these tests can take, unless told otherwise. */
 export const ANY_ARCH: Artifact = { platform: 'linux', url: 'https://dl.example.com/app' };
 
-/** A release at 100 %, published and for everybody; its id follows from its version. */
+/** A release at 100 %, published and for every device; its id follows from its version. */
 export function release(version: string, parts: Partial<SnapshotRelease> = {}): SnapshotRelease {
   return {
     id: `rel-${version}`,
@@ -36,7 +45,7 @@ export function release(version: string, parts: Partial<SnapshotRelease> = {}): 
   };
 }
 
-/** What a channel serves: these releases, in this order. */
+/** The snapshot of a channel with these releases, in this order. */
 export function snapshot(
   releases: readonly SnapshotRelease[],
   parts: Partial<ServingSnapshot> = {},
@@ -54,7 +63,7 @@ export function snapshot(
   };
 }
 
-/** The same, compiled. */
+/** The compiled catalog of a channel with these releases. */
 export function catalog(
   releases: readonly SnapshotRelease[],
   parts: Partial<ServingSnapshot> = {},
@@ -62,16 +71,21 @@ export function catalog(
   return compileCatalog(snapshot(releases, parts));
 }
 
-/** A version that is known to be one. */
+/** Parses a text that must be a version. */
 export function version(text: string): Version {
   const parsed = parseVersion(text);
   if (parsed === undefined) throw new Error(`not a version: ${text}`);
   return parsed;
 }
 
-/** The reserved fields of a request, folded as the edge folds them. */
+/** The reserved fields of a request, with platform and arch folded. */
 export function fields(text: string, platform = 'linux', arch: string | undefined = 'x86_64') {
   return { version: version(text), platform: foldPlatform(platform), arch: foldArch(arch) };
+}
+
+/** The plan of an update check with these fields. */
+export function planOf(served: Catalog, request: RequestFields): Plan<ArtifactCandidate> {
+  return planUpdate(served, request, candidatesFor(served, request.platform, request.arch));
 }
 
 /** A device by its id (undefined: it did not identify itself) and labels. */
@@ -101,7 +115,7 @@ export function ownRecord<Value>(entries: readonly (readonly [string, Value])[])
   return record;
 }
 
-/** Few keys and values, so that random labels and random targeting meet; two keys are hostile ones. */
+/** Few keys and values, so that random targeting often matches random labels. Two keys are hostile. */
 const LABEL_KEYS = ['tier', 'region', '__proto__', 'constructor'] as const;
 const LABEL_VALUES = ['a', 'b', 'c'] as const;
 
@@ -154,7 +168,7 @@ const anyFieldExpression = fc.oneof(
   }),
 );
 
-export const anyExpression = fc.oneof(anyLabelExpression, anyFieldExpression);
+const anyExpression = fc.oneof(anyLabelExpression, anyFieldExpression);
 
 export const anyMatchLabels = fc
   .uniqueArray(fc.tuple(fc.constantFrom(...LABEL_KEYS), anyValues), {
@@ -163,7 +177,7 @@ export const anyMatchLabels = fc
   })
   .map(ownRecord);
 
-/** Targeting as serving control lets it in: `null`, or labels and expressions that are valid. */
+/** Targeting that serving control accepts: `null`, or valid labels and expressions. */
 export const anyTargeting: fc.Arbitrary<Targeting | null> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(null) },
   {
@@ -181,5 +195,5 @@ export function matchesBoth(
   request: RequestFields,
   labels: Labels,
 ): boolean {
-  return matchesFields(compiled, request) && matchesLabels(compiled.labelTests, labels);
+  return matchesFields(compiled.fieldTests, request) && matchesLabels(compiled.labelTests, labels);
 }

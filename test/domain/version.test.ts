@@ -1,13 +1,11 @@
-// Pins what counts as a version and how versions are ordered (resolutions: Versions; contract section 9).
+// Tests which texts are versions, and how versions are ordered (docs/contract.md 10).
 
 import fc from 'fast-check';
 import semver from 'semver';
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
-import { compareVersions, parseVersion } from '../../src/domain/version.ts';
+import { compareVersions, parseVersion } from '../../src/domain/decision/version.ts';
 import { version } from './sample.ts';
-
-const RUNS = { numRuns: 3000 };
 
 /** Digits with leading zeros now and then, and lengths past what a double holds exactly. */
 const anyDigits = fc.oneof(
@@ -38,7 +36,7 @@ const anyVersionText = fc
   .filter((text) => text.length <= LIMIT.versionLengthMax);
 const anyVersion = anyVersionText.map(version);
 
-/** Strictly SemVer, without build metadata, in the range the `semver` package can read. */
+/** Numbers of strict SemVer versions in the range that the `semver` package can read. */
 const anyStrictNumber = fc.oneof(fc.nat(4), fc.maxSafeNat()).map(String);
 const anyStrictIdentifier = fc.oneof(
   anyStrictNumber,
@@ -109,7 +107,6 @@ describe('grammar: optional leading v or V, one to four numeric parts, -prerelea
         if (/^v/i.test(text) || text.length === LIMIT.versionLengthMax) return;
         expect(parseVersion(text)).toEqual(parseVersion(`v${text}`));
       }),
-      RUNS,
     );
     for (const text of [
       '',
@@ -146,7 +143,6 @@ describe('grammar: optional leading v or V, one to four numeric parts, -prerelea
         const parsed = parseVersion(text);
         expect(parsed === undefined || typeof parsed.canonical === 'string').toBe(true);
       }),
-      RUNS,
     );
   });
 
@@ -184,7 +180,6 @@ describe('canonical form: one spelling for all equal versions', () => {
           expect(compareVersions(again, parsed)).toBe(0);
         },
       ),
-      RUNS,
     );
   });
 
@@ -193,7 +188,6 @@ describe('canonical form: one spelling for all equal versions', () => {
       fc.property(anyVersionText, (text) => {
         expect(version(text).canonical.length).toBeLessThanOrEqual(text.length + '.0.0'.length);
       }),
-      RUNS,
     );
   });
 });
@@ -239,7 +233,6 @@ describe('order: SemVer 2.0.0 item 11, the fourth part after patch, then build m
         expect(order(`${left}.0`, `${right}`)).toBe(expected);
         expect(order(`1.0.0-${left}`, `1.0.0-00${right}`)).toBe(expected);
       }),
-      RUNS,
     );
   });
 
@@ -252,7 +245,6 @@ describe('order: SemVer 2.0.0 item 11, the fourth part after patch, then build m
         expect(forth + back).toBe(0);
         expect(forth === 0).toBe(left.canonical === right.canonical);
       }),
-      { numRuns: 10_000 },
     );
   });
 
@@ -265,7 +257,6 @@ describe('order: SemVer 2.0.0 item 11, the fourth part after patch, then build m
         expect(compareVersions(middle, high)).toBeLessThanOrEqual(0);
         expect(compareVersions(low, high)).toBeLessThanOrEqual(0);
       }),
-      { numRuns: 10_000 },
     );
   });
 
@@ -274,7 +265,6 @@ describe('order: SemVer 2.0.0 item 11, the fourth part after patch, then build m
       fc.property(anyStrictText, anyStrictText, (left, right) => {
         expect(order(left, right)).toBe(semver.compare(left, right));
       }),
-      { numRuns: 10_000 },
     );
   });
 
@@ -284,7 +274,6 @@ describe('order: SemVer 2.0.0 item 11, the fourth part after patch, then build m
         const [a, b] = [`1.2.3-rc.${left}`, `1.2.3-rc.${right}`];
         expect(order(a, b)).toBe(semver.compare(a, b));
       }),
-      { numRuns: 10_000 },
     );
   });
 });
@@ -300,6 +289,5 @@ it('orders by parts on both sides of what fits into one number', () => {
       const expected = at === -1 ? 0 : Math.sign((left[at] ?? 0) - (right[at] ?? 0));
       expect(Math.sign(compareVersions(a, b))).toBe(expected);
     }),
-    { numRuns: 2000 },
   );
 });

@@ -1,11 +1,11 @@
-// What every engine owes to check-ins. Part of engine-contract.
+// The check-ins part of the engine contract, which every engine must fulfil.
 
 import { beforeEach, expect, it } from 'vitest';
-import type { CheckIn } from '../../src/domain/check-in.ts';
+import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import type { CheckInBatch, CheckInQueue } from '../../src/ports/check-in-queue.ts';
 import { sleep } from '../support/eventually.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
-import type { EnginesUnderTest } from './engine-contract.ts';
+import type { EnginesUnderTest } from './engines-under-test.ts';
 import { batchOf, checkInOf, devicesIn, HOSTILE_TEXTS, idsOf } from './fleet-sample.ts';
 
 /** Long enough that nothing is abandoned during a test. */
@@ -72,7 +72,7 @@ function acceptingRules(nodes: () => EnginesUnderTest): void {
     const accepted = await fill(engine);
     expect(await second.appendCheckIns(packCheckIns(batchOf('refused')))).toBe('full');
     expect(await engine.countCheckIns()).toBe(accepted);
-    // Taken is not gone: it still counts.
+    // A batch that was taken and not acknowledged still counts.
     const [first] = await engine.takeCheckIns('taker', 1, 0, NEVER_MS);
     expect(await engine.appendCheckIns(packCheckIns(batchOf('refused')))).toBe('full');
     await engine.acknowledgeCheckIns([first?.id ?? '']);
@@ -110,7 +110,7 @@ function takingRules(nodes: () => EnginesUnderTest): void {
     const taken = devicesIn(shares.flat());
     expect(taken).toHaveLength(devices.length);
     expect(new Set(taken)).toEqual(new Set(devices));
-    // Each taker got its own in the order of the queue.
+    // Each taker got its batches in the order of the queue.
     for (const share of shares) {
       const order = devicesIn(share).map((device) => devices.indexOf(device));
       expect(order).toEqual([...order].sort((left, right) => left - right));
@@ -190,7 +190,7 @@ function takingRules(nodes: () => EnginesUnderTest): void {
     const takenOver = await second.takeCheckIns('heir', 2, 0, 10);
     expect(takenOver).toEqual(taken);
     await engine.acknowledgeCheckIns(idsOf(taken));
-    // The second time says nothing new.
+    // The second acknowledgement changes nothing.
     await second.acknowledgeCheckIns(idsOf(takenOver));
     await second.acknowledgeCheckIns([]);
     await sleep(20);
@@ -265,7 +265,7 @@ function waitingRules(nodes: () => EnginesUnderTest): void {
 }
 
 function contentRules(nodes: () => EnginesUnderTest): void {
-  /** What comes out of the queue when a batch goes in. */
+  /** Appends a batch and returns what is taken from the queue. */
   async function roundTrip(batch: readonly CheckIn[]): Promise<readonly CheckIn[]> {
     const { engine, second } = nodes();
     expect(await engine.appendCheckIns(packCheckIns(batch))).toBe('accepted');
@@ -331,7 +331,7 @@ function contentRules(nodes: () => EnginesUnderTest): void {
   });
 }
 
-/** Removes all that waits; the devices it was about. */
+/** Removes all batches; returns their devices. */
 async function emptyQueue(queue: CheckInQueue): Promise<string[]> {
   const devices: string[] = [];
   for (;;) {
@@ -342,7 +342,7 @@ async function emptyQueue(queue: CheckInQueue): Promise<string[]> {
   }
 }
 
-/** Appends batches, numbered from 0, until the queue is full; how many it accepted. */
+/** Appends batches, numbered from 0, until the queue is full; returns the number of accepted ones. */
 async function fill(queue: CheckInQueue): Promise<number> {
   for (let accepted = 0; ; ) {
     const batches = Array.from({ length: 500 }, (_, index) => batchOf(String(accepted + index)));

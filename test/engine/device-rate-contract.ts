@@ -1,13 +1,13 @@
-// What every engine owes where processes settle the requests of busy devices. Part of the engine contract;
-// the rule itself is tested in test/domain/device-settling.
+// The part of the engine contract by which processes settle the requests of busy devices. The rule itself is
+// tested in test/device-limit/device-settling.test.ts.
 
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
-import type { DeviceDebt } from '../../src/domain/shared-window.ts';
-import type { RateDecision } from '../../src/ports/engine.ts';
+import type { DeviceDebt } from '../../src/device-limit/shared-window.ts';
+import type { RateDecision } from '../../src/ports/rate-decision.ts';
 import { sleep } from '../support/eventually.ts';
-import type { EnginesUnderTest } from './engine-contract.ts';
+import type { EnginesUnderTest } from './engines-under-test.ts';
 
 const PER_MINUTE = LIMIT.deviceRequestsPerMinute;
 const WINDOW_MS = LIMIT.rateWindowMs;

@@ -1,29 +1,23 @@
-// What every engine owes, whatever it is made of. Each implementation runs this suite unchanged. Check-ins,
-// labels and device windows have files of their own: check-in-, label- and device-rate-contract.
+// The contract of engines. Each implementation runs this suite unchanged. Check-ins, labels and device
+// windows have files of their own: check-in-, label- and device-rate-contract.
 //
-// Names are random in every test, so that the tests may share a store. The queue of check-ins has no name:
-// nobody else may use the store meanwhile.
+// Names are random in every test, so that the tests may share a store. The queue of check-ins has no name: no
+// other user of the store may be active meanwhile.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
+import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import type { Announcement, Engine } from '../../src/ports/engine.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import { checkInRules } from './check-in-contract.ts';
 import { deviceRateRules } from './device-rate-contract.ts';
-import { checkInOf, deviceLabelsOf } from './fleet-sample.ts';
+import type { EnginesUnderTest } from './engines-under-test.ts';
+import { checkInOf, storedLabelsOf } from './fleet-sample.ts';
 import { labelRules } from './label-contract.ts';
 
-export type EnginesUnderTest = {
-  readonly engine: Engine;
-  /** Another node of the same engine. */
-  readonly second: Engine;
-  dispose(): Promise<void>;
-};
-
-// Timers may fire a little early, and another machine's clock decides.
+// Timers may fire a little early, and the clock that decides is the store's.
 const TIMER_SLACK_MS = 3;
 
 /** Declares the suite; `make` gives connected engines. */
@@ -291,7 +285,7 @@ function rateRules(nodes: () => EnginesUnderTest): void {
       expect(last.isAllowed).toBe(false);
       await sleep(10);
     }
-    // Still counted from the one that was allowed, some 240 ms ago.
+    // The wait still counts from the request that was allowed, some 240 ms ago.
     expect(last.waitMs).toBeLessThanOrEqual(100);
     await sleep(last.waitMs + TIMER_SLACK_MS);
     expect((await engine.countRequest(key, 1, 300)).isAllowed).toBe(true);
@@ -383,8 +377,8 @@ function closingRules(make: () => Promise<EnginesUnderTest>): void {
         engine.takeCheckIns('taker', 1, 1000, 1000),
         engine.acknowledgeCheckIns(['1-1']),
         engine.countCheckIns(),
-        engine.getLabels([deviceLabelsOf('device', 1)]),
-        engine.putLabels([deviceLabelsOf('device', 1)]),
+        engine.getLabels([storedLabelsOf('device', 1)]),
+        engine.putLabels([storedLabelsOf('device', 1)]),
       ];
       for (const call of calls) await expect(call).rejects.toBeInstanceOf(Unavailable);
       await second.announce(announcementOf(app, 2)).catch(() => {});

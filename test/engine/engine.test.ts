@@ -1,4 +1,4 @@
-// The engine contract against every implementation: memory, Redis, Redis Cluster.
+// Runs the engine contract against every implementation: memory, Redis, Redis Cluster.
 
 import { it } from 'vitest';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
@@ -6,7 +6,8 @@ import { createRedisEngine } from '../../src/engine/redis/redis-engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { findRedisCli, startRedisCluster } from '../support/redis-cluster.ts';
 import { findRedis, startRedis } from '../support/redis-server.ts';
-import { type EnginesUnderTest, engineContract } from './engine-contract.ts';
+import { engineContract } from './engine-contract.ts';
+import type { EnginesUnderTest } from './engines-under-test.ts';
 
 engineContract('memory', async () => {
   const engine = createMemoryEngine();
@@ -21,7 +22,10 @@ if (!hasRedis) skip('Redis Cluster', 'no redis-server in PATH');
 else if (findRedisCli() === undefined) skip('Redis Cluster', 'no redis-cli in PATH');
 else engineContract('Redis Cluster', () => connectTwo(startRedisCluster()));
 
-/** A store of their own: the queue of check-ins has no name that could keep others out. */
+/**
+ * Connects two engines to a store of their own, because the queue of check-ins has no name that tells users
+ * apart.
+ */
 async function connectTwo(
   starting: Promise<{ readonly url: string; stop(): Promise<void> }>,
 ): Promise<EnginesUnderTest> {
@@ -48,5 +52,6 @@ function connect(url: string) {
 
 function skip(name: string, reason: string): void {
   console.log(`Skipped: engine contract on ${name} (${reason})`);
+  // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
   it.skip(`engine contract: ${name} (${reason})`, () => {});
 }

@@ -1,11 +1,11 @@
-// Check-ins and labels for tests.
+// Samples of check-ins and labels for tests.
 
-import type { CheckIn } from '../../src/domain/check-in.ts';
-import type { Labels } from '../../src/domain/targeting.ts';
+import type { Labels } from '../../src/domain/decision/targeting.ts';
+import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import type { CheckInBatch } from '../../src/ports/check-in-queue.ts';
-import type { DeviceLabels } from '../../src/ports/label-cache.ts';
+import type { StoredLabels } from '../../src/ports/label-cache.ts';
 
-/** Ids and texts that have once broken something somewhere. No text that reaches the engine holds NUL. */
+/** Ids and texts that often break programs. No text that reaches the engine holds NUL. */
 export const HOSTILE_TEXTS: readonly string[] = [
   '',
   ' ',
@@ -53,7 +53,7 @@ export function checkInOf(deviceId: string, changes: Partial<CheckIn> = {}): Che
   };
 }
 
-/** A batch of one check-in, which tells it from all others. */
+/** A batch of one check-in, by whose device a test recognises the batch. */
 export function batchOf(deviceId: string): readonly CheckIn[] {
   return [checkInOf(deviceId)];
 }
@@ -67,10 +67,10 @@ export function idsOf(batches: readonly CheckInBatch[]): string[] {
   return batches.map(({ id }) => id);
 }
 
-export function deviceLabelsOf(
+export function storedLabelsOf(
   deviceId: string,
   revision: number,
   labels: Labels = new Map([['ring', `of revision ${revision}`]]),
-): DeviceLabels {
+): StoredLabels {
   return { appId: 'app_1', deviceId, labels, revision };
 }

@@ -1,10 +1,10 @@
-// What every engine owes to the labels of devices. Part of engine-contract.
+// The labels part of the engine contract, which every engine must fulfil.
 
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import type { EnginesUnderTest } from './engine-contract.ts';
-import { deviceLabelsOf, HOSTILE_TEXTS } from './fleet-sample.ts';
+import type { EnginesUnderTest } from './engines-under-test.ts';
+import { HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';
 
 export function labelRules(nodes: () => EnginesUnderTest): void {
   it('of a device nobody told of, nothing is remembered', async () => {
@@ -17,7 +17,7 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
   it('what one node remembers every node does, as soon as it is told', async () => {
     const { engine, second } = nodes();
     for (let round = 0; round < 20; round++) {
-      const entry = deviceLabelsOf(randomUUID(), round);
+      const entry = storedLabelsOf(randomUUID(), round);
       await engine.putLabels([entry]);
       expect(await second.getLabels([entry])).toStrictEqual([entry]);
     }
@@ -28,11 +28,11 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
     const device = randomUUID();
     const revisions = [9, 8, 10, 9, 2];
     for (const [index, revision] of revisions.entries()) {
-      await (index % 2 === 0 ? engine : second).putLabels([deviceLabelsOf(device, revision)]);
+      await (index % 2 === 0 ? engine : second).putLabels([storedLabelsOf(device, revision)]);
     }
     // Compared as numbers: as text, 10 would stand before 9.
-    expect(await engine.getLabels([deviceLabelsOf(device, 0)])).toEqual([
-      deviceLabelsOf(device, 10),
+    expect(await engine.getLabels([storedLabelsOf(device, 0)])).toEqual([
+      storedLabelsOf(device, 10),
     ]);
   });
 
@@ -43,37 +43,37 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
     const revisions = Array.from({ length: 50 }, (_, index) => ((index * 17) % 50) + 1);
     await Promise.all(
       revisions.map((revision, index) =>
-        (index % 2 === 0 ? engine : second).putLabels([deviceLabelsOf(device, revision)]),
+        (index % 2 === 0 ? engine : second).putLabels([storedLabelsOf(device, revision)]),
       ),
     );
-    expect(await engine.getLabels([deviceLabelsOf(device, 0)])).toEqual([
-      deviceLabelsOf(device, 50),
+    expect(await engine.getLabels([storedLabelsOf(device, 0)])).toEqual([
+      storedLabelsOf(device, 50),
     ]);
   });
 
   it('one device that is known better does not hold up the others of the call', async () => {
     const { engine } = nodes();
     const [known, other] = [randomUUID(), randomUUID()];
-    await engine.putLabels([deviceLabelsOf(known, 5)]);
-    await engine.putLabels([deviceLabelsOf(known, 4), deviceLabelsOf(other, 1)]);
-    expect(await engine.getLabels([deviceLabelsOf(known, 0), deviceLabelsOf(other, 0)])).toEqual([
-      deviceLabelsOf(known, 5),
-      deviceLabelsOf(other, 1),
+    await engine.putLabels([storedLabelsOf(known, 5)]);
+    await engine.putLabels([storedLabelsOf(known, 4), storedLabelsOf(other, 1)]);
+    expect(await engine.getLabels([storedLabelsOf(known, 0), storedLabelsOf(other, 0)])).toEqual([
+      storedLabelsOf(known, 5),
+      storedLabelsOf(other, 1),
     ]);
   });
 
   it('a device twice in one call keeps the higher revision', async () => {
     const { engine } = nodes();
     const device = randomUUID();
-    await engine.putLabels([2, 3, 1].map((revision) => deviceLabelsOf(device, revision)));
-    expect(await engine.getLabels([deviceLabelsOf(device, 0)])).toEqual([
-      deviceLabelsOf(device, 3),
+    await engine.putLabels([2, 3, 1].map((revision) => storedLabelsOf(device, revision)));
+    expect(await engine.getLabels([storedLabelsOf(device, 0)])).toEqual([
+      storedLabelsOf(device, 3),
     ]);
   });
 
   it('that a device has no labels is remembered too, at revision 0 as at any other', async () => {
     const { engine } = nodes();
-    const none = deviceLabelsOf(randomUUID(), 0, new Map());
+    const none = storedLabelsOf(randomUUID(), 0, new Map());
     await engine.putLabels([none]);
     expect(await engine.getLabels([none])).toStrictEqual([none]);
     await engine.putLabels([{ ...none, revision: 2 ** 40 }]);
@@ -82,7 +82,7 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
 
   it('answers come in the order asked, for 500 devices in one call, known and unknown', async () => {
     const { engine, second } = nodes();
-    const devices = Array.from({ length: 500 }, () => deviceLabelsOf(randomUUID(), 7));
+    const devices = Array.from({ length: 500 }, () => storedLabelsOf(randomUUID(), 7));
     const known = devices.filter((_, index) => index % 3 !== 0);
     await engine.putLabels([...known].reverse());
     const twice = [...devices, ...devices];
@@ -112,7 +112,7 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
   it('what its teller does to the labels afterwards does not change them', async () => {
     const { engine } = nodes();
     const labels = new Map([['ring', 'a']]);
-    const entry = deviceLabelsOf(randomUUID(), 1, labels);
+    const entry = storedLabelsOf(randomUUID(), 1, labels);
     await engine.putLabels([entry]);
     labels.set('ring', 'b');
     expect((await engine.getLabels([entry]))[0]?.labels.get('ring')).toBe('a');
@@ -130,7 +130,7 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
         () => undefined,
       );
     }
-    // A subscription begins in the background: what is told before is not promised to be heard.
+    // A subscription begins in the background: an announcement before that may be lost.
     await eventually('both hear', async () => {
       await engine.tellLabels([{ appId: 'app_1', deviceId: device, revision: 1 }]);
       return heard.length >= 2 * 2;

@@ -1,10 +1,10 @@
-// The memory engine at the edges that only a clock under control can reach.
+// Tests the memory engine in cases that need a clock under control.
 
 import { expect, it } from 'vitest';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import { announcementOf } from './engine-contract.ts';
-import { batchOf, deviceLabelsOf, devicesIn } from './fleet-sample.ts';
+import { batchOf, devicesIn, storedLabelsOf } from './fleet-sample.ts';
 
 it('a place is free exactly one window after it was taken, not a millisecond before', async () => {
   let now = 1000;
@@ -50,7 +50,7 @@ it('a batch is abandoned after exactly the time that the one who asks allows', a
 it('labels run out an hour after they were last told', async () => {
   let now = 0;
   const engine = createMemoryEngine({ now: () => now });
-  const [once, twice] = [deviceLabelsOf('once', 1), deviceLabelsOf('twice', 1)];
+  const [once, twice] = [storedLabelsOf('once', 1), storedLabelsOf('twice', 1)];
   await engine.putLabels([once, twice]);
   now = 1_800_000;
   await engine.putLabels([twice]);
@@ -62,11 +62,11 @@ it('labels run out an hour after they were last told', async () => {
 
 it('labels are bounded: those of the device that was of no use for longest go first', async () => {
   const engine = createMemoryEngine();
-  const entries = Array.from({ length: 200_000 }, (_, index) => deviceLabelsOf(`${index}`, 1));
+  const entries = Array.from({ length: 200_000 }, (_, index) => storedLabelsOf(`${index}`, 1));
   await engine.putLabels(entries);
   const [first, second, third] = entries;
   if (first === undefined || second === undefined || third === undefined) throw new Error('three');
   await engine.getLabels([first]);
-  await engine.putLabels([deviceLabelsOf('one more', 1)]);
+  await engine.putLabels([storedLabelsOf('one more', 1)]);
   expect(await engine.getLabels([first, second, third])).toEqual([first, undefined, third]);
 });

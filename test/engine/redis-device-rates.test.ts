@@ -1,4 +1,5 @@
-// Device windows as Redis keeps them: what they cost, how long they stay. The rules: device-rate-contract.
+// Tests the size and the lifetime of device windows in Redis. The rules of every engine:
+// device-rate-contract.
 
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';

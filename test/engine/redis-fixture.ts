@@ -1,4 +1,4 @@
-// A Redis of its own for a test, and engines on it; they go with the test.
+// Redis servers of a test's own, and engines on them; all end with the test.
 
 import { Redis } from 'ioredis';
 import { afterEach } from 'vitest';
@@ -7,7 +7,7 @@ import type { Engine } from '../../src/ports/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
-/** What a test leaves behind; the last comes first. */
+/** Functions that clean up after a test; the last one runs first. */
 export const leftovers: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const dispose of leftovers.splice(0).reverse()) await dispose();
@@ -33,10 +33,10 @@ export async function connected(url: string): Promise<{ engine: Engine; faults: 
   return opened;
 }
 
-/** A plain client, to look behind the engine's back. */
+/** A plain client that reads what the engine has stored. */
 export function adminOf(server: RedisServer): Redis {
   const admin = new Redis(server.url);
-  // The server may be killed under it: that is what these tests do.
+  // Tests kill the server: the client's errors are expected.
   admin.on('error', () => {});
   leftovers.push(async () => admin.disconnect());
   return admin;

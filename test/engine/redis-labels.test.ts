@@ -1,10 +1,10 @@
-// Labels as they lie in Redis. The rules of every engine: label-contract.
+// Tests how labels are stored in Redis. The rules of every engine: label-contract.
 
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { keys } from '../../src/engine/redis/keys.ts';
 import { findRedis } from '../support/redis-server.ts';
-import { deviceLabelsOf, HOSTILE_TEXTS } from './fleet-sample.ts';
+import { HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';
 import { adminOf, connected, redisOf } from './redis-fixture.ts';
 
 const hasRedis = findRedis() !== undefined;
@@ -14,7 +14,7 @@ describe.skipIf(!hasRedis)('labels in Redis', () => {
   it('run out after about an hour, those of one call not all at once, counted from the last telling', async () => {
     const server = await redisOf();
     const { engine } = await connected(server.url);
-    const entries = Array.from({ length: 50 }, (_, index) => deviceLabelsOf(`${index}`, 1));
+    const entries = Array.from({ length: 50 }, (_, index) => storedLabelsOf(`${index}`, 1));
     await engine.putLabels(entries);
     const admin = adminOf(server);
     const ttls = await Promise.all(entries.map((entry) => admin.pttl(keys.labels(entry))));
@@ -23,7 +23,7 @@ describe.skipIf(!hasRedis)('labels in Redis', () => {
       expect(ttl).toBeLessThanOrEqual(3_600_000);
     }
     expect(Math.max(...ttls) - Math.min(...ttls)).toBeGreaterThan(60_000);
-    const [entry = deviceLabelsOf('0', 1)] = entries;
+    const [entry = storedLabelsOf('0', 1)] = entries;
     await admin.pexpire(keys.labels(entry), 1000);
     await engine.putLabels([entry]);
     expect(await admin.pttl(keys.labels(entry))).toBeGreaterThan(2_900_000);
@@ -33,7 +33,7 @@ describe.skipIf(!hasRedis)('labels in Redis', () => {
     const server = await redisOf();
     const { engine, faults } = await connected(server.url);
     const admin = adminOf(server);
-    const entry = deviceLabelsOf('device', 1);
+    const entry = storedLabelsOf('device', 1);
     const payloads = [
       '',
       '7',

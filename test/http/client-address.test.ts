@@ -1,4 +1,5 @@
-// By which address a device without an id is limited: what a client may write about itself is never believed.
+// Tests which address limits a device without an id: addresses that a client writes itself are never
+// believed.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -56,6 +57,16 @@ describe('TRUST_PROXY', () => {
     expect(clientAddress('10.0.0.1', '1.2.3.4:5678', 1)).toBe('1.2.3.4');
     expect(clientAddress('10.0.0.1', '[2001:db8::1]:443', 1)).toBe('2001:db8:0:0::/64');
     expect(clientAddress('10.0.0.1', '[2001:db8::1]', 1)).toBe('2001:db8:0:0::/64');
+  });
+
+  it('every address counts, in each of its forms', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (text) => {
+        const client = clientAddress('not an address', text, 1);
+        expect(client).toMatch(text.includes(':') ? /::\/64$|^[\d.]+$/ : /^[\d.]+$/);
+        expect(clientAddress(text, '', 0)).toBe(client);
+      }),
+    );
   });
 
   it('any header and any number of proxies give some address', () => {

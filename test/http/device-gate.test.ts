@@ -1,16 +1,16 @@
-// Whose budget a request is counted against.
+// Tests which budget a request is counted against.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { expect, it } from 'vitest';
-import { hashText } from '../../src/domain/cohort.ts';
+import { hashText } from '../../src/domain/decision/cohort.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { DeviceGate } from '../../src/http/device/device-gate.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { LimitDevices } from '../../src/operations/limit-devices.ts';
+import { LimitDevices } from '../../src/operations/fleet/limit-devices.ts';
 
 type Sent = { readonly address: string; readonly forwardedFor?: readonly string[] };
 
-/** A gate of its own; each call is one request, and `use` spends a client's whole budget. */
+/** A new gate; each call is one request, and `use` spends a client's whole budget. */
 function gateWith(trustedProxies: number) {
   const limit = new LimitDevices({
     engine: createMemoryEngine(),

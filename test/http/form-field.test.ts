@@ -1,4 +1,4 @@
-// A field of a form means what `URLSearchParams` makes of it.
+// Tests that a field of a form means what `URLSearchParams` makes of it.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ describe('formField', () => {
     'a=payload=1',
     'payload=a=b;c',
   ])('reads as URLSearchParams does: %s', (form) => {
-    // A name without `=` is a field there; here it is none, which nobody sends.
+    // `URLSearchParams` takes a name without `=` for a field; the reader does not, and no sender writes that.
     const expected = form === 'payload' ? null : new URLSearchParams(form).get('payload');
     expect(read(form)).toBe(expected);
   });

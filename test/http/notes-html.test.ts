@@ -1,12 +1,13 @@
-// Notes as HTML: what Markdown means is kept, nothing in it can act, and it takes bounded time and room.
+// Tests notes as HTML: the meaning of the Markdown is kept, nothing in it can act, and it takes bounded time
+// and space.
 
 import { describe, expect, it } from 'vitest';
-import { notesHtml } from '../../src/http/format/notes-html.ts';
+import { notesHtml } from '../../src/http/notes/notes-html.ts';
 import { htmlBreaches } from '../support/feed-rules.ts';
 
 const KIB = 1024;
 const MARKDOWN_LENGTH_MAX = 32 * KIB;
-/** Far above what is measured (150 ms), far below what quadratic time would take. */
+/** Longest rendering: far above the measured 150 ms, far below quadratic time. */
 const RENDER_MS_MAX = 1500;
 const GROWTH_MAX = 40;
 const REL = 'rel="noopener noreferrer nofollow"';
@@ -72,11 +73,11 @@ describe('notes as HTML', () => {
   });
 
   it.each(Object.entries(hostile()))('%s take bounded time and room', (_name, notes) => {
-    // Something of its own at the end, so that it was never rendered before.
+    // A random end, so that this text was never rendered before.
     const text = `${notes.slice(0, MARKDOWN_LENGTH_MAX - 20)}\n${Math.random()}`;
     const before = process.cpuUsage();
     const html = notesHtml(text);
-    // Time of the processor, which others on the machine do not add to.
+    // CPU time, to which other processes on the machine do not add.
     const { user, system } = process.cpuUsage(before);
     expect((user + system) / 1000).toBeLessThan(RENDER_MS_MAX);
     expect(html.length).toBeLessThan(GROWTH_MAX * MARKDOWN_LENGTH_MAX);
@@ -84,7 +85,7 @@ describe('notes as HTML', () => {
   });
 });
 
-/** What makes Markdown parsers take quadratic time, or their output grow. */
+/** Texts that make Markdown parsers take quadratic time, or their output grow. */
 function hostile(): Record<string, string> {
   const fill = (part: string) => part.repeat(Math.ceil(MARKDOWN_LENGTH_MAX / part.length));
   const nest = (open: string, close: string) => {

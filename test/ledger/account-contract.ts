@@ -1,10 +1,11 @@
-// The rules of the part of the ledger that keeps people.
+// Rules of the part of the ledger that keeps people.
 
 import { expect, test } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import type { Role } from '../../src/contract/resource.ts';
 import type { StoredAccount } from '../../src/ports/account-ledger.ts';
-import type { Actor, Ledger } from '../../src/ports/ledger.ts';
+import type { Actor } from '../../src/ports/actor.ts';
+import type { Ledger } from '../../src/ports/ledger.ts';
 import { iso, START } from './fleet-fixture.ts';
 import { createTenant, expectValue, OPERATOR, type TestTenant } from './ledger-fixture.ts';
 
@@ -22,7 +23,7 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
     return { email, name: 'A Person', passwordHash: `hash of ${email}` };
   }
 
-  /** A member, by an invitation as any other. */
+  /** Creates a member by an invitation. */
   async function join(
     { organizationId }: Pick<TestTenant, 'organizationId'>,
     role: Role,
@@ -116,32 +117,32 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
     const organizationId = mine.organizationId;
     const key = { organizationId, name: 'k', prefix: unique('p'), secretHash: 'h' };
     const keyId = expectValue(await ledger.createKey(key, PERSON)).id;
-    const standing = { organizationId, role: 'publisher' };
+    const right = { organizationId, role: 'publisher' };
     const targets = [
-      { kind: 'organization', id: organizationId },
-      { kind: 'key', id: keyId },
+      { type: 'organization', id: organizationId },
+      { type: 'key', id: keyId },
     ] as const;
     for (const target of targets) {
-      expect(await ledger.findStanding(id, target)).toEqual(standing);
-      expect(await ledger.findStanding(undefined, target)).toEqual({ ...standing, role: 'owner' });
+      expect(await ledger.findAccessRight(id, target)).toEqual(right);
+      expect(await ledger.findAccessRight(undefined, target)).toEqual({ ...right, role: 'owner' });
     }
     for (const app of [mine.app, mine.appId]) {
-      expect(await ledger.findAppStanding(id, app)).toMatchObject({
-        ...standing,
+      expect(await ledger.findAppAccessRight(id, app)).toMatchObject({
+        ...right,
         app: { id: mine.appId, ref: mine.app },
       });
     }
-    const foreign = { kind: 'organization', id: theirs.organizationId } as const;
-    expect(await ledger.findStanding(id, foreign)).toEqual(fail('unknownOrganization'));
+    const foreign = { type: 'organization', id: theirs.organizationId } as const;
+    expect(await ledger.findAccessRight(id, foreign)).toEqual(fail('unknownOrganization'));
     for (const name of [theirs.app, theirs.appId, ...UNKNOWN_NAMES]) {
-      expect(await ledger.findAppStanding(id, name)).toEqual(fail('unknownApp'));
+      expect(await ledger.findAppAccessRight(id, name)).toEqual(fail('unknownApp'));
     }
     for (const name of UNKNOWN_NAMES) {
-      expect(await ledger.findStanding(undefined, { kind: 'key', id: name })).toEqual(
+      expect(await ledger.findAccessRight(undefined, { type: 'key', id: name })).toEqual(
         fail('unknownKey'),
       );
-      const invitation = { kind: 'invitation', id: name } as const;
-      expect(await ledger.findStanding(id, invitation)).toEqual(fail('unknownInvitation'));
+      const invitation = { type: 'invitation', id: name } as const;
+      expect(await ledger.findAccessRight(id, invitation)).toEqual(fail('unknownInvitation'));
       expect(await ledger.findAccount(name)).toBeUndefined();
     }
   });
@@ -250,8 +251,8 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
     const { ledger } = subject;
     const account = await join(await createTenant(ledger), 'viewer');
     const made = await ledger.createOrganization('Mine', PERSON, account.id);
-    const standing = { organizationId: made.id, role: 'owner' };
-    const target = { kind: 'organization', id: made.id } as const;
-    expect(await ledger.findStanding(account.id, target)).toEqual(standing);
+    const right = { organizationId: made.id, role: 'owner' };
+    const target = { type: 'organization', id: made.id } as const;
+    expect(await ledger.findAccessRight(account.id, target)).toEqual(right);
   });
 }

@@ -1,8 +1,8 @@
-// What check-ins make of a device.
+// Rules of the ledger for what check-ins make of a device.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type CheckIn, mergeCheckIns } from '../../src/domain/check-in.ts';
+import { type CheckIn, mergeCheckIns } from '../../src/domain/fleet/check-in.ts';
 import {
   checkIn,
   deviceOf,
@@ -127,7 +127,7 @@ export function describeCheckIns(fleet: FleetUnderTest): void {
     let count = 0;
     await fc.assert(
       fc.asyncProperty(anyCheckIn, anyCheckIn, async (first, second) => {
-        // Time apart, so that the later is never left out as no news.
+        // The times are far enough apart that the later check-in is never left out as no news.
         const times = [START, START + 10 * MINUTE_MS] as const;
         const [from, to] = [
           { ...first, at: times[0] },

@@ -1,4 +1,4 @@
-// The rules of what the console reads from the ledger.
+// Rules of what the console reads from the ledger.
 
 import { expect, test } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
@@ -21,8 +21,8 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
   }
 
   /**
-   * Devices past the check-ins, which would take too long: all seen at START but every tenth, a year
-   * before.
+   * Inserts devices without check-ins, which would take too long: all were seen at START, except every tenth,
+   * which was seen a year before.
    */
   async function seed({ appId }: TestTenant, devices: number): Promise<void> {
     await fleet.database.query(
@@ -101,7 +101,7 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
       'release.serve',
       'release.publish',
     ]);
-    // 1.1.0 is not for everybody, 1.2.0 has nothing to install.
+    // 1.1.0 is not for every device, 1.2.0 has nothing to install.
     expect(detail.rollback).toEqual({ devices: 1, to: '1.0.0' });
     const lowest = expectValue(await ledger.readReleaseDetail(appOf(tenant), 'stable', '1.0.0'));
     expect(lowest.rollback).toEqual({ devices: 1, to: null });

@@ -1,4 +1,4 @@
-// The rules of the fleet's part of the ledger port, run unchanged on every database it can stand on.
+// Rules of the fleet's part of the ledger port, run unchanged on every database.
 
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Database } from '../../src/ledger/database.ts';
@@ -15,7 +15,7 @@ import { describeFleetSweep } from './fleet-sweep-contract.ts';
 import { describeLabels } from './labels-contract.ts';
 import type { TestDatabase } from './test-database.ts';
 
-/** `open` gives an empty database. */
+/** Declares the suite; `open` gives an empty database. */
 export function describeFleet(name: string, open: () => Promise<TestDatabase>): void {
   describe(`fleet on ${name}`, () => {
     let opened: TestDatabase;

@@ -1,7 +1,7 @@
-// The counts that follow from check-ins: where devices are now, and where they were hour by hour.
+// Rules of the counts that follow from check-ins: where devices are now, and where they were hour by hour.
 
 import { expect, test } from 'vitest';
-import { type CheckIn, coalesceCheckIns } from '../../src/domain/check-in.ts';
+import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
 import {
   checkIn,
   chunksOf,
@@ -89,7 +89,7 @@ export function describeFleetCounts(fleet: FleetUnderTest): void {
   });
 }
 
-/** Of 2,500 devices in 4 hours: each is seen often, and often within minutes. */
+/** Random check-in of one of 2,500 devices in 4 hours: each is seen often, and often within minutes. */
 function anyCheckIn(tenant: TestTenant, random: () => number): CheckIn {
   const pick = <Item>(items: readonly [Item, ...Item[]]): Item =>
     items[Math.floor(random() * items.length)] ?? items[0];

@@ -1,21 +1,21 @@
-// What the tests of the fleet share: check-ins, and what is stored of them, looked at past the ledger.
+// Helpers that the tests of the fleet share: check-ins, and queries of the stored rows past the ledger.
 
-import type { CheckIn } from '../../src/domain/check-in.ts';
-import type { Labels } from '../../src/domain/targeting.ts';
+import type { AdoptionPoint, DeviceRecord, VersionChange } from '../../src/contract/console.ts';
+import type { Labels } from '../../src/domain/decision/targeting.ts';
+import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import type { Database } from '../../src/ledger/database.ts';
-import type { AdoptionPoint, DeviceRecord, VersionChange } from '../../src/ports/fleet-ledger.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { expectValue, type TestTenant } from './ledger-fixture.ts';
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
-/** On the hour. */
+/** Time of the first check-ins, at the beginning of an hour. */
 export const START = Date.UTC(2026, 2, 29);
 
-/** What the suite runs on, once it does. */
+/** Ledger that a suite runs on, with its database. */
 export type FleetUnderTest = { readonly ledger: Ledger; readonly database: Database };
 
-/** A check-in that tells everything but labels and an offer. */
+/** A check-in with every field except labels and an offer. */
 export function checkIn(
   tenant: Pick<TestTenant, 'appId'>,
   deviceId: string,
@@ -52,7 +52,7 @@ export async function deviceOf(
   return expectValue(await ledger.readDevice(app, deviceId));
 }
 
-/** Where the row lies: another place, and it was written again. */
+/** Returns the position of a device's row, which changes when the row is written again. */
 export async function placeOf(
   database: Database,
   { appId }: Pick<TestTenant, 'appId'>,
@@ -66,7 +66,7 @@ export async function placeOf(
   return rows[0]?.place;
 }
 
-/** Counts the devices of an app where they are, without the maintained counts. */
+/** Counts the devices of an app by their rows, without the maintained counts. */
 export function recount(
   database: Database,
   { appId }: Pick<TestTenant, 'appId'>,
@@ -79,7 +79,9 @@ export function recount(
   );
 }
 
-/** The same numbers every time: a failure must be one that can be seen again. Below 1. */
+/**
+ * Returns a generator of numbers below 1 that are the same in every run, so that a failure can be repeated.
+ */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

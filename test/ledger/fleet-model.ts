@@ -1,14 +1,14 @@
-// The fleet's record as plainly as it can be told: what each device is, and where it last was in each hour.
+// Plain model of the fleet's record: what each device is, and where it last was in each hour.
 
-import type { CheckIn } from '../../src/domain/check-in.ts';
-import type { AdoptionPoint } from '../../src/ports/fleet-ledger.ts';
+import type { AdoptionPoint } from '../../src/contract/console.ts';
+import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { HOUR_MS, iso, MINUTE_MS } from './fleet-fixture.ts';
 
 type Cell = Pick<CheckIn, 'channel' | 'platform'> & { readonly version: string };
 type ModelDevice = Cell &
   Pick<CheckIn, 'arch' | 'source' | 'at'> & { readonly hours: Map<number, Cell> };
 
-/** Check-ins go in one by one, in the order the ledger gets them; of one app and without labels. */
+/** Record of one app. Check-ins are added in the order in which the ledger gets them, and have no labels. */
 export class FleetModel {
   readonly devices = new Map<string, ModelDevice>();
 

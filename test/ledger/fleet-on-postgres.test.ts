@@ -1,7 +1,7 @@
-// What holds of the fleet on PostgreSQL alone: several writers at once, and how rows are updated.
+// Tests the fleet on PostgreSQL only: several writers at once, and how rows are updated.
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { CheckIn } from '../../src/domain/check-in.ts';
+import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import type { Database } from '../../src/ledger/database.ts';
 import { migrate } from '../../src/ledger/migrate.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
@@ -40,7 +40,7 @@ describe.skipIf(postgresUrl === '')(title('the fleet on PostgreSQL'), () => {
   });
   afterAll(() => opened?.dispose());
 
-  /** Each writer gets its batches one after the other, all of them at the same time. */
+  /** Records batches by several writers at once; each takes one batch after the other. */
   function recordAtOnce(batches: readonly (readonly CheckIn[])[]): Promise<unknown> {
     const waiting = [...batches];
     const write = async () => {
@@ -51,12 +51,13 @@ describe.skipIf(postgresUrl === '')(title('the fleet on PostgreSQL'), () => {
     return Promise.all(Array.from({ length: WRITERS }, write));
   }
 
-  // The first one: the server counts for the table, and nobody else may have written yet.
+  // This test must be the first: the server's counts are for the whole table, so no other test may have
+  // written yet.
   test('an update that moves only lastSeen touches no index (HOT), nine times in ten', async () => {
     const tenant = await createTenant(ledger);
     const ids = Array.from({ length: 3000 }, (_, index) => `device ${index}`);
     await ledger.recordCheckIns(ids.map((id) => checkIn(tenant, id)));
-    // As batches are: a part of the fleet each, wherever its rows lie.
+    // Each round records a part of the fleet, wherever its rows lie, as batches do.
     const random = randomFrom(13);
     const rounds = 90;
     const perRound = 300;
@@ -119,8 +120,8 @@ describe.skipIf(postgresUrl === '')(title('the fleet on PostgreSQL'), () => {
 });
 
 /**
- * Times far enough apart that none is no news, and never an unknown version: then the outcome does not
- * depend on the order.
+ * Check-ins of an hour, far enough apart that each is news, and never with an unknown version: so the outcome
+ * does not depend on their order.
  */
 function hourOfCheckIns(tenant: TestTenant, hour: number, random: () => number): CheckIn[] {
   return Array.from({ length: 3000 }, (_, index) =>

@@ -1,4 +1,4 @@
-// Lists of devices, one device, and who may be asked for.
+// Rules of reading the fleet: lists of devices, one device, and which organization finds which app.
 
 import { expect, test } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';

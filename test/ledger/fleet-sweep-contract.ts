@@ -1,7 +1,8 @@
-// How the fleet's record forgets. The sweep is for all apps, so these tests live in years of their own.
+// Rules by which the fleet's record forgets. The sweep is for all apps, so these tests use years of their
+// own.
 
 import { expect, test } from 'vitest';
-import type { CheckIn } from '../../src/domain/check-in.ts';
+import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { checkIn, type FleetUnderTest, HOUR_MS, iso, recount, START } from './fleet-fixture.ts';
 import { createTenant, expectValue } from './ledger-fixture.ts';
 
@@ -27,10 +28,10 @@ export function describeFleetSweep(fleet: FleetUnderTest): void {
     expect(counted).toEqual(await recount(database, tenant));
     const of = (table: string) =>
       database.query(`SELECT 1 AS one FROM ${table} WHERE app_id = $1`, [tenant.appId]);
-    // The one of `c`, and the cell of 2.0.0: what became empty is gone as well.
+    // One version of `c` and the cell of 2.0.0 are left; rows that became empty are gone.
     expect(await of('device_versions')).toHaveLength(1);
     expect(await of('fleet_counts')).toHaveLength(1);
-    // A device that comes back begins anew.
+    // A device that comes back begins a new record.
     await record(checkIn(tenant, 'a'));
     expect(expectValue(await ledger.readDevice(tenant.app, 'a'))).toMatchObject({
       firstSeen: iso(START),
@@ -61,7 +62,7 @@ export function describeFleetSweep(fleet: FleetUnderTest): void {
 
   test('hours before go, oldest first; later ones and the devices stay', async () => {
     const { ledger } = fleet;
-    // What other tests left of these years.
+    // Removes the rows that other tests left of these years.
     await ledger.sweepFleet(iso(LONG_AGO + 9 * HOUR_MS), iso(LONG_AGO + 9 * HOUR_MS), 1000);
     const tenant = await createTenant(ledger);
     for (const hour of [2, 0, 1, 3]) {

@@ -1,9 +1,9 @@
-// How the labels of a device are kept, and what is answered of them.
+// Rules of the ledger for the labels of devices: how they are kept, and how they are read.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { mergeLabels } from '../../src/domain/merge-labels.ts';
-import type { Labels } from '../../src/domain/targeting.ts';
+import type { Labels } from '../../src/domain/decision/targeting.ts';
+import { mergeLabels } from '../../src/domain/fleet/merge-labels.ts';
 import {
   checkIn,
   deviceOf,

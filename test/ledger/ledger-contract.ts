@@ -1,4 +1,4 @@
-// The rules of the ledger port, run unchanged on every database it can stand on.
+// Rules of the ledger port, run unchanged on every database.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fail, isFailure } from '../../src/contract/failure.ts';
@@ -24,7 +24,7 @@ const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const UNKNOWN_NAMES = ['nobody', '', 'nul\u0000', "quote'--", '\ud800', 'x'.repeat(10_000)];
 const NOT_MINE: Targeting = { matchLabels: { ring: ['1'] }, matchExpressions: [] };
 
-/** `open` gives an empty database, that `dispose` closes and removes. */
+/** Declares the suite; `open` gives an empty database. */
 export function describeLedger(name: string, open: () => Promise<TestDatabase>): void {
   describe(`ledger on ${name}`, () => {
     let opened: TestDatabase;
@@ -331,7 +331,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
         });
       });
 
-      test("the channel's default roll-out counts unless the release names its own", async () => {
+      test("the channel's default rollout counts unless the release names its own", async () => {
         const tenant = await createTenant(ledger);
         await ledger.updateChannel(tenant.app, 'stable', { defaultRollout: 5 }, OPERATOR);
         expect((await publish(ledger, tenant, '1.0.0')).value.rolloutPct).toBe(5);
@@ -644,7 +644,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
       test('newest first by creation, then by id; pages do not overlap', async () => {
         const tenant = await createTenant(ledger);
         for (let index = 0; index < 7; index++) await publish(ledger, tenant, `1.${index}.0`);
-        // All releases of one millisecond, to see the second rule.
+        // All releases get one creation time, so that the second rule of the order decides.
         await database.query('ALTER TABLE releases DISABLE TRIGGER USER');
         await database.query(
           `UPDATE releases SET created_at = '2026-01-02T03:04:05.678Z'
@@ -818,13 +818,13 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
 
       const refusals = [
         ['an offered release stays offered', 'offered_at = null', 'releases_stay_offered'],
-        ['an offered roll-out only rises', 'rollout_pct = 49', 'releases_rollout_rises'],
+        ['an offered rollout only rises', 'rollout_pct = 49', 'releases_rollout_rises'],
         ['a version never changes', "version = '9'", 'releases_immutable'],
         ['a canonical version never changes', "canonical_version = '9'", 'releases_immutable'],
         ['notes never change', "notes = '9'", 'releases_immutable'],
         ['the creation never changes', 'created_at = now()', 'releases_immutable'],
         ['a status is one of four', "status = 'gone'", 'releases_status_check'],
-        ['a roll-out is at most 100', 'rollout_pct = 101', 'releases_rollout_pct_check'],
+        ['a rollout is at most 100', 'rollout_pct = 101', 'releases_rollout_pct_check'],
       ] as const;
 
       test.each(refusals)('%s', async (_rule, assignment, constraint) => {
@@ -854,7 +854,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
       test('200 at once do not interleave', async () => {
         await database.query('CREATE TABLE counter (value integer NOT NULL)');
         await database.query('INSERT INTO counter VALUES (0)');
-        // Read and write apart: an interleaved transaction would lose an increment.
+        // Read and write are separate statements: an interleaved transaction would lose an increment.
         const increment = () =>
           database.transaction(async (sql) => {
             const rows = await sql.query<{ value: number }>('SELECT value FROM counter FOR UPDATE');

@@ -1,11 +1,18 @@
-// What the ledger's tests share: an actor, a tenant with an app, releases, and reading an outcome.
+// Helpers that the ledger's tests share: an actor, a tenant with an app, releases, and reading an outcome.
 
-import { isFailure, type Outcome } from '../../src/contract/failure.ts';
+import {
+  type FailureKind,
+  isFailure,
+  type Outcome,
+  type UnknownRelease,
+} from '../../src/contract/failure.ts';
 import type { Release, ServingState } from '../../src/contract/resource.ts';
-import type { Serving, ServingChange } from '../../src/domain/serving.ts';
-import { applyServingChange } from '../../src/domain/serving.ts';
-import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
-import type { Actor, Changed, Ledger, NewRelease } from '../../src/ports/ledger.ts';
+import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
+import type { Serving, ServingChange } from '../../src/domain/release/serving-change.ts';
+import { applyServingChange } from '../../src/domain/release/serving-change.ts';
+import type { Actor } from '../../src/ports/actor.ts';
+import type { Changed } from '../../src/ports/changed.ts';
+import type { Ledger, NewRelease } from '../../src/ports/ledger.ts';
 
 export const OPERATOR: Actor = { kind: 'admin-token', name: 'admin-token' };
 export const PUBLISHER: Actor = { kind: 'key', name: 'key_1 ci' };
@@ -60,13 +67,13 @@ export async function publish(
   return expectValue(await ledger.publishRelease(tenant.organizationId, release, PUBLISHER));
 }
 
-/** The serving-control call as the service makes it. */
+/** Makes a serving-control call as the service makes it. */
 export function serve(
   ledger: Ledger,
   tenant: TestTenant,
   version: string,
-  change: ServingChange | ((serving: Serving) => Outcome<Serving>),
-): Promise<Outcome<Changed<ServingState>>> {
+  change: ServingChange | ((serving: Serving) => ReturnType<typeof applyServingChange>),
+): Promise<Outcome<Changed<ServingState>, UnknownRelease | 'narrowing' | 'rolledBack'>> {
   const name = { app: tenant.app, channel: 'stable', canonicalVersion: version };
   const transition =
     typeof change === 'function'
@@ -81,8 +88,8 @@ export async function readStable(ledger: Ledger, tenant: TestTenant): Promise<Se
   return snapshot;
 }
 
-/** The value, or an error that shows the refusal. */
-export function expectValue<Value>(outcome: Outcome<Value>): Value {
+/** Returns the value; throws an error that shows the refusal. */
+export function expectValue<Value, Kind extends FailureKind>(outcome: Outcome<Value, Kind>): Value {
   if (isFailure(outcome)) throw new Error(`Refused: ${JSON.stringify(outcome)}`);
   return outcome;
 }

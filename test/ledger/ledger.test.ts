@@ -1,4 +1,4 @@
-// The ledger's rules on PGlite and on PostgreSQL.
+// Runs the ledger's rules on PGlite and on PostgreSQL.
 
 import { describe, inject } from 'vitest';
 import { describeFleet } from './fleet-contract.ts';
@@ -13,6 +13,7 @@ describeFleet('PGlite', openTestPglite);
 describeWebhooks('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
+  // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
   describe.skip('ledger on PostgreSQL (skipped: no PostgreSQL on this machine)', () => undefined);
 } else {
   describeLedger('PostgreSQL', () => openTestPostgres(postgresUrl));

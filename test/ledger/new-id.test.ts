@@ -1,4 +1,4 @@
-// Identifiers.
+// Tests new identifiers.
 
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ledger/new-id.ts';

@@ -1,4 +1,4 @@
-// An empty database for one suite, embedded or on the run's PostgreSQL.
+// Opens a migrated database without content for one suite, embedded or on the run's PostgreSQL.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,12 +6,14 @@ import { join } from 'node:path';
 import type { Database } from '../../src/ledger/database.ts';
 import { openPgDatabase } from '../../src/ledger/pg-database.ts';
 import { openPgliteDatabase } from '../../src/ledger/pglite-database.ts';
-import { freshDatabase } from '../support/fresh-database.ts';
+import { migratedDatabase } from '../support/migrated-database.ts';
+import { refuseInUnitTests } from '../support/server-process.ts';
 
-/** `dispose` closes and removes it. */
+/** Database of one suite; `dispose` closes and removes it. */
 export type TestDatabase = { readonly database: Database; dispose(): Promise<void> };
 
 export async function openTestPglite(): Promise<TestDatabase> {
+  refuseInUnitTests();
   const folder = await mkdtemp(join(tmpdir(), 'sluice-ledger-'));
   const database = await openPgliteDatabase({ directory: join(folder, 'ledger'), onFault });
   return {
@@ -23,9 +25,9 @@ export async function openTestPglite(): Promise<TestDatabase> {
   };
 }
 
-/** `postgresUrl` names any database of the server. */
+/** Opens a new database on a server; `postgresUrl` names any other database there. */
 export async function openTestPostgres(postgresUrl: string): Promise<TestDatabase> {
-  const { url, drop } = await freshDatabase(postgresUrl);
+  const { url, drop } = await migratedDatabase(postgresUrl);
   const database = openPgDatabase({ url, onFault });
   return {
     database,

@@ -1,4 +1,4 @@
-// The rules of the webhooks' part of the ledger port, run unchanged on every database it can stand on.
+// Rules of the webhooks' part of the ledger port, run unchanged on every database.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
@@ -6,7 +6,9 @@ import { LIMIT } from '../../src/contract/limit.ts';
 import type { Release } from '../../src/contract/resource.ts';
 import { migrate } from '../../src/ledger/migrate.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
-import type { Actor, Changed, Ledger } from '../../src/ports/ledger.ts';
+import type { Actor } from '../../src/ports/actor.ts';
+import type { Changed } from '../../src/ports/changed.ts';
+import type { Ledger } from '../../src/ports/ledger.ts';
 import type { NewDelivery } from '../../src/ports/webhook-ledger.ts';
 import {
   createTenant,
@@ -30,7 +32,7 @@ const DELIVERY: NewDelivery = {
   version: '1.0.0',
 };
 
-/** `open` gives an empty database. */
+/** Declares the suite; `open` gives an empty database. */
 export function describeWebhooks(name: string, open: () => Promise<TestDatabase>): void {
   describe(`webhooks on ${name}`, () => {
     let opened: TestDatabase;

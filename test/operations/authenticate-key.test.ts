@@ -1,9 +1,10 @@
-// Who a presented key belongs to, and that strangers with invented keys leave the ledger to others.
+// Tests which key a presented secret belongs to, and that callers with invented keys leave the ledger free
+// for others.
 
 import { expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
-import { createApiKeySecret, hashSecret } from '../../src/operations/api-key.ts';
-import { AuthenticateKey } from '../../src/operations/authenticate-key.ts';
+import { createApiKeySecret, hashSecret } from '../../src/operations/access/api-key.ts';
+import { AuthenticateKey } from '../../src/operations/access/authenticate-key.ts';
 import type { StoredKey } from '../../src/ports/ledger.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
@@ -48,7 +49,7 @@ function addKey(ring: ReturnType<typeof keyring>, parts: Partial<StoredKey> = {}
   return secret;
 }
 
-const UNAUTHORIZED = { failure: 'unauthorized', status: 401 };
+const UNAUTHORIZED = { failure: 'unauthorized' };
 
 it('the right secret is its key, by id and name', async () => {
   const ring = keyring();
@@ -137,7 +138,7 @@ it('beyond a thousand who wait it is unavailable, and is there again afterwards'
   ring.isHolding = true;
   const asked = Array.from({ length: RUNNING_MAX + WAITING_MAX }, () => keys.authenticate(secret));
   await expect(keys.authenticate(secret)).rejects.toBeInstanceOf(Unavailable);
-  // It costs no look-up to refuse what is none.
+  // A text that is no key is refused without a look-up.
   expect(await keys.authenticate('sluice_')).toMatchObject(UNAUTHORIZED);
   ring.releaseAll();
   for (const caller of await Promise.all(asked)) expect(caller).toMatchObject({ keyId: 'key_1' });

@@ -1,5 +1,5 @@
-// The poll that finds what no announcement told: each channel on its own, one poll at a time, and none
-// left behind by a stop.
+// Tests the poll that finds changes without an announcement: each channel by itself, one poll at a time, and
+// no poll left behind by a stop.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { CatalogRefresher } from '../../src/background/catalog-refresher.ts';

@@ -1,11 +1,12 @@
-// The catalogs of a node: what is loaded when, from where, how often, and that nothing older ever replaces
-// what is served.
+// Tests the catalogs of a node: when, from where and how often they are loaded, and that no older catalog
+// ever replaces a newer one.
 
 import { describe, expect, it } from 'vitest';
-import { isFailure, type Outcome } from '../../src/contract/failure.ts';
-import type { CompiledRelease } from '../../src/domain/catalog.ts';
-import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
-import type { CatalogSlot } from '../../src/operations/catalog-slot.ts';
+import { type FailureKind, isFailure } from '../../src/contract/failure.ts';
+import type { CompiledRelease } from '../../src/domain/decision/catalog.ts';
+import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
+import type { CatalogSlot } from '../../src/operations/serving/catalog-slot.ts';
+import type { Catalogs } from '../../src/operations/serving/catalogs.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { release } from '../domain/sample.ts';
 import { eventually } from '../support/eventually.ts';
@@ -13,24 +14,27 @@ import { ledgerAway } from '../support/fake-ledger.ts';
 import {
   channelAt,
   engineAway,
+  queryOf,
   servedRevision,
   servingNode,
   settle,
-  subjectOf,
 } from './serving-node.ts';
 
-/** Of `Catalogs`; a bound that moves is a decision, so the tests write it down again. */
+/** Bounds of `Catalogs`, written down again so that a changed bound fails a test. */
 const COLD_LOADS_RUNNING = 4;
 const COLD_LOADS_WAITING = 2000;
 const CHANNELS = 10_000;
 
-function slotOf(outcome: Outcome<CatalogSlot>): CatalogSlot {
+type Found = Awaited<ReturnType<Catalogs['find']>>;
+
+function slotOf(outcome: Found): CatalogSlot {
   if (isFailure(outcome)) throw new Error(`refused: ${outcome.message}`);
   return outcome;
 }
 
-function statusOf(outcome: Outcome<CatalogSlot>): number {
-  return isFailure(outcome) ? outcome.status : 200;
+/** Returns `found`, or the kind of the failure. */
+function answerOf(outcome: Found): FailureKind | 'found' {
+  return isFailure(outcome) ? outcome.failure : 'found';
 }
 
 function releaseOf(slot: CatalogSlot | undefined, version: string): CompiledRelease {
@@ -69,15 +73,18 @@ describe('a cold load', () => {
   });
 
   it.each([
-    ['app', 'a b', 'stable'],
-    ['app', '', 'stable'],
-    ['app', 'a'.repeat(65), 'stable'],
-    ['channel', 'acme', '-stable'],
-  ])('of what cannot be the name of an %s asks nobody: "%s", "%s"', async (_what, app, channel) => {
-    const { catalogs, ledger } = servingNode();
-    expect(await catalogs.find(app, channel)).toMatchObject({ status: 404 });
-    expect(ledger.reads).toEqual([]);
-  });
+    ['app', 'a b', 'stable', 'unknownApp'],
+    ['app', '', 'stable', 'unknownApp'],
+    ['app', 'a'.repeat(65), 'stable', 'unknownApp'],
+    ['channel', 'acme', '-stable', 'unknownChannel'],
+  ])(
+    'of what cannot be the name of an %s asks nobody: "%s", "%s"',
+    async (_what, app, channel, answer) => {
+      const { catalogs, ledger } = servingNode();
+      expect(answerOf(await catalogs.find(app, channel))).toBe(answer);
+      expect(ledger.reads).toEqual([]);
+    },
+  );
 
   it('without a ledger takes the newer of engine and disk', async () => {
     for (const [shared, kept] of [
@@ -111,10 +118,10 @@ describe('a cold load', () => {
     expect(servedRevision(node)).toBe(4);
   });
 
-  it('that no store can give is 503 with Retry-After, and is not asked for again at once', async () => {
+  it('that no store can give is unavailable for a second, and is not asked for again at once', async () => {
     const { catalogs, ledger } = servingNode();
     ledger.fault = ledgerAway();
-    const refusal = { status: 503, retryAfterSeconds: 1 };
+    const refusal = { failure: 'unavailable', retryAfterSeconds: 1 };
     expect(await catalogs.find('acme', 'stable')).toMatchObject(refusal);
     expect(await catalogs.find('acme', 'stable')).toMatchObject(refusal);
     expect(ledger.reads).toHaveLength(1);
@@ -126,7 +133,7 @@ describe('a cold load', () => {
     await expect(catalogs.find('acme', 'stable')).rejects.toThrow(TypeError);
     ledger.fault = undefined;
     ledger.commit(channelAt(1));
-    expect(statusOf(await catalogs.find('acme', 'stable'))).toBe(200);
+    expect(answerOf(await catalogs.find('acme', 'stable'))).toBe('found');
   });
 });
 
@@ -329,7 +336,7 @@ describe('an unknown channel', () => {
     }
     expect(ledger.reads).toHaveLength(1);
     catalogs.hear(ledger.commit(channelAt(1)));
-    expect(statusOf(await catalogs.find('acme', 'stable'))).toBe(200);
+    expect(answerOf(await catalogs.find('acme', 'stable'))).toBe('found');
   });
 
   it('is told from an unknown app', async () => {
@@ -341,10 +348,10 @@ describe('an unknown channel', () => {
 
   it('is asked for again once this node has loaded a channel that another one created', async () => {
     const { catalogs, ledger } = servingNode();
-    expect(statusOf(await catalogs.find('app_1', 'stable'))).toBe(404);
+    expect(answerOf(await catalogs.find('app_1', 'stable'))).toBe('unknownApp');
     ledger.commit(channelAt(1));
     await catalogs.reload('acme', 'stable');
-    expect(statusOf(await catalogs.find('app_1', 'stable'))).toBe(200);
+    expect(answerOf(await catalogs.find('app_1', 'stable'))).toBe('found');
   });
 
   it.each(['acme', 'app_1'])(
@@ -356,8 +363,8 @@ describe('an unknown channel', () => {
       await settle();
       catalogs.hear(ledger.commit(channelAt(1)));
       ledger.release();
-      expect(statusOf(await early)).toBe(404);
-      expect(statusOf(await catalogs.find(app, 'stable'))).toBe(200);
+      expect(answerOf(await early)).toBe('unknownApp');
+      expect(answerOf(await catalogs.find(app, 'stable'))).toBe('found');
     },
   );
 
@@ -372,8 +379,8 @@ describe('an unknown channel', () => {
     ledger.releaseOne(1);
     await created;
     ledger.release();
-    expect(statusOf(await early)).toBe(404);
-    expect(statusOf(await catalogs.find('app_1', 'stable'))).toBe(200);
+    expect(answerOf(await early)).toBe('unknownApp');
+    expect(answerOf(await catalogs.find('app_1', 'stable'))).toBe('found');
   });
 });
 
@@ -388,7 +395,7 @@ describe('names that strangers invent', () => {
     await settle();
     expect(ledger.reads).toHaveLength(COLD_LOADS_RUNNING + 1);
     ledger.release();
-    expect(new Set((await Promise.all(asked)).map(statusOf))).toEqual(new Set([404]));
+    expect(new Set((await Promise.all(asked)).map(answerOf))).toEqual(new Set(['unknownApp']));
     expect(ledger.runningMax).toBe(COLD_LOADS_RUNNING);
     expect(ledger.reads).toHaveLength(100);
   });
@@ -403,13 +410,13 @@ describe('names that strangers invent', () => {
     );
     const last = catalogs.find('acme', 'stable');
     await expect(catalogs.find('one-more', 'stable')).rejects.toBeInstanceOf(Unavailable);
-    // Who asks for what is already waited for takes no place.
+    // A second caller of a load that already waits takes no place.
     const joined = catalogs.find('acme', 'stable');
     ledger.release();
-    expect(statusOf(await last)).toBe(200);
+    expect(answerOf(await last)).toBe('found');
     expect(await joined).toBe(await last);
     await Promise.all(asked);
-    expect(statusOf(await catalogs.find('one-more', 'stable'))).toBe(404);
+    expect(answerOf(await catalogs.find('one-more', 'stable'))).toBe('unknownApp');
     expect(ledger.runningMax).toBe(COLD_LOADS_RUNNING);
   });
 
@@ -534,9 +541,10 @@ describe('an evicted channel', () => {
     const { catalogs, ledger } = node;
     ledger.commit(channelAt(1));
     const held = slotOf(await catalogs.find('acme', 'stable'));
-    const subject = subjectOf('0.9.0');
-    expect(held.planFor(subject)).toBeDefined();
-    // Snapshots that nodes share are installed as those of the ledger are, only quicker.
+    const query = queryOf('0.9.0');
+    expect(held.planFor(query)).toBeDefined();
+    // Loads through snapshots that nodes share, which are installed like the ledger's and are quicker to
+    // read.
     ledger.fault = ledgerAway();
     for (let index = 0; index < CHANNELS; index++) {
       const name = `app${index}`;
@@ -547,7 +555,7 @@ describe('an evicted channel', () => {
     }
     expect(catalogs.size).toBe(CHANNELS);
     expect(held.catalog).toBeUndefined();
-    expect(held.planFor(subject)).toBeUndefined();
+    expect(held.planFor(query)).toBeUndefined();
     expect(catalogs.peek('acme', 'stable')).toBeUndefined();
     expect(catalogs.revisions().has('chn_stable')).toBe(false);
 
@@ -604,7 +612,7 @@ describe('a noted offer', () => {
     const slot = slotOf(await node.catalogs.find('acme', 'stable'));
     const { catalog } = slot;
     const decided = releaseOf(slot, '1.0.0');
-    // Read before the offer was recorded, installed before it was noted.
+    // This revision was read before the offer was recorded, and is installed before the offer is noted.
     node.ledger.commit(unoffered(2, ['1.0.0', '1.1.0']));
     await node.catalogs.reload('acme', 'stable');
     if (catalog === undefined) throw new Error('not loaded');
@@ -652,7 +660,10 @@ describe('a noted offer', () => {
   });
 });
 
-/** As a node of another version might share it: well-formed, but not what this one compiles. */
+/**
+ * Returns a snapshot that a node of another version might share: well-formed, but this node cannot compile
+ * it.
+ */
 function uncompilable(snapshot: ServingSnapshot): ServingSnapshot {
   const releases = snapshot.releases.map(({ artifacts: _left, ...rest }) => rest);
   return { ...snapshot, releases } as unknown as ServingSnapshot;

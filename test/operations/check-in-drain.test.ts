@@ -1,20 +1,20 @@
-// The way of check-ins from the engine into the ledger: nothing is acknowledged before it is recorded,
-// nothing waits behind a row that the ledger refuses for ever, and at the end nothing stays in an engine that
-// ends with its process.
+// Tests the drain that takes check-ins from the engine into the ledger: nothing is acknowledged before it is
+// recorded, a row that the ledger always refuses holds up no other, and at the end nothing stays in an engine
+// that ends with its process.
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { CheckInDrain } from '../../src/background/check-in-drain.ts';
-import type { CheckIn } from '../../src/domain/check-in.ts';
-import { sharedOrigin, sharedVersion } from '../../src/domain/shared-part.ts';
+import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { CheckIns } from '../../src/operations/check-ins.ts';
+import { CheckIns } from '../../src/operations/fleet/check-ins.ts';
+import { internContext, internVersion } from '../../src/packing/interned-value.ts';
 import type { CheckInBatch, CheckInQueue } from '../../src/ports/check-in-queue.ts';
 import type { Engine } from '../../src/ports/engine.ts';
-import type { DeviceLabels } from '../../src/ports/label-cache.ts';
+import type { StoredLabels } from '../../src/ports/label-cache.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
-import { checkInOf, deviceLabelsOf } from '../engine/fleet-sample.ts';
+import { checkInOf, storedLabelsOf } from '../engine/fleet-sample.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
@@ -23,25 +23,25 @@ const ROWS_PER_STATEMENT_MAX = 2000;
 const ABANDONED_MS = 30_000;
 const DEADLINE_MS = 1500;
 
-/** What happened, in its order. */
+/** Events of a test, in their order. */
 type Story = string[];
 
-/** A ledger that records what it is told, unless it is away, waits, or is told a poisoned device. */
+/** A ledger that records check-ins unless it is away, waits at its gate, or gets a poisoned device. */
 class RecordingLedger {
   readonly statements: (readonly CheckIn[])[] = [];
   readonly recorded: CheckIn[] = [];
   readonly poisoned = new Set<string>();
   isAway = false;
-  /** What statements wait for. */
+  /** Promise that statements wait for. */
   gate: Promise<void> | undefined;
-  labels: readonly DeviceLabels[] = [];
+  labels: readonly StoredLabels[] = [];
   private readonly story: Story;
 
   constructor(story: Story) {
     this.story = story;
   }
 
-  async recordCheckIns(checkIns: readonly CheckIn[]): Promise<readonly DeviceLabels[]> {
+  async recordCheckIns(checkIns: readonly CheckIn[]): Promise<readonly StoredLabels[]> {
     this.statements.push(checkIns);
     await (this.gate ?? new Promise((resolve) => setImmediate(resolve)));
     if (this.isAway) throw ledgerAway();
@@ -69,7 +69,7 @@ function setUp() {
   const engine = createMemoryEngine({ now: () => clock.now });
   const ledger = new RecordingLedger(story);
   const metrics = new Metrics();
-  const remembered: (readonly DeviceLabels[])[] = [];
+  const remembered: (readonly StoredLabels[])[] = [];
   const queue = telling(engine, story);
   const drainOf = () => {
     const drain = new CheckInDrain({
@@ -97,7 +97,7 @@ function setUp() {
   return { story, clock, engine, queue, ledger, metrics, remembered, drainOf, count, append };
 }
 
-/** The engine's queue; what is taken and acknowledged is told. */
+/** Returns the engine's queue, whose acknowledgements are added to the story. */
 function telling(engine: Engine, story: Story): CheckInQueue & { fault: Error | undefined } {
   return {
     fault: undefined,
@@ -126,7 +126,7 @@ describe('what is taken', () => {
   it('is recorded, told to the label cache, and only then acknowledged', async () => {
     const made = setUp();
     const { story, ledger, remembered, drainOf, count, append } = made;
-    ledger.labels = [deviceLabelsOf('a', 1)];
+    ledger.labels = [storedLabelsOf('a', 1)];
     await append('a', 'b');
     await append('c');
     drainOf().start();
@@ -236,7 +236,7 @@ describe('a row that the ledger refuses for ever', () => {
     expect(count('stored')).toBe(63);
     expect(count('dropped')).toBe(1);
     expect(await engine.countCheckIns()).toBe(0);
-    // Halves down to one row: far fewer statements than rows.
+    // The batch is halved down to one row, which takes far fewer statements than rows.
     expect(ledger.statements.length).toBe(1 + 2 * Math.log2(64));
   });
 
@@ -313,7 +313,7 @@ describe('at the end of a process whose engine ends with it', () => {
       for (let turn = 0; turn < round; turn++) await Promise.resolve();
       for (const device of names(0, 1200)) {
         const { deviceId, at, labels, version, ...origin } = checkInOf(device);
-        checkIns.add(sharedOrigin(origin), sharedVersion(version), deviceId, at, labels);
+        checkIns.add(internContext(origin), internVersion(version), deviceId, at, labels);
       }
       await checkIns.stop();
       for (let turn = 0; turn < round; turn++) await Promise.resolve();

@@ -1,13 +1,13 @@
-// The way of check-ins from a request to the engine: in batches, in order, within a bound
-// whose every drop is counted, and without an end while the engine refuses them.
+// Tests the way of check-ins from a request to the engine: in batches, in order, within a bound whose every
+// drop is counted, and with retries as long as the engine refuses them.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { CheckIn } from '../../src/domain/check-in.ts';
-import { type CheckInPack, unpackCheckIns } from '../../src/domain/check-in-pack.ts';
-import { sharedOrigin, sharedVersion } from '../../src/domain/shared-part.ts';
+import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { CheckIns } from '../../src/operations/check-ins.ts';
+import { CheckIns } from '../../src/operations/fleet/check-ins.ts';
+import { type CheckInPack, unpackCheckIns } from '../../src/packing/check-in-pack.ts';
+import { internContext, internVersion } from '../../src/packing/interned-value.ts';
 import type { CheckInQueue } from '../../src/ports/check-in-queue.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
@@ -20,13 +20,13 @@ const RETRY_MS = 250;
 
 type AppendAnswer = 'accepted' | 'full' | Error;
 
-/** A queue that answers as it is told, and keeps what it was asked and what it accepted. */
+/** A queue that answers as the test says, and keeps all batches and the accepted ones. */
 class FakeQueue {
   readonly asked: (readonly CheckIn[])[] = [];
   readonly accepted: CheckIn[] = [];
   runningMax = 0;
   answer: (batch: readonly CheckIn[]) => AppendAnswer = () => 'accepted';
-  /** What appends wait for. */
+  /** Promise that appends wait for. */
   gate: Promise<void> | undefined;
   private running = 0;
 
@@ -63,10 +63,10 @@ function setUp() {
 }
 
 function add(checkIns: CheckIns, { deviceId, at, labels, version, ...origin }: CheckIn): void {
-  checkIns.add(sharedOrigin(origin), sharedVersion(version), deviceId, at, labels);
+  checkIns.add(internContext(origin), internVersion(version), deviceId, at, labels);
 }
 
-/** Until what was put off by `setImmediate` is done. */
+/** Resolves once the callbacks of `setImmediate` have run. */
 function turnOfLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 }
@@ -256,7 +256,7 @@ describe('the bound', () => {
 });
 
 describe('turns', () => {
-  /** Their timers are faked; the engine answers at once. */
+  /** Starts the turns with faked timers and an engine that answers at once. */
   function startTurns() {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const all = setUp();
@@ -288,7 +288,7 @@ describe('turns', () => {
     const { queue, checkIns, fill } = startTurns();
     await vi.advanceTimersByTimeAsync(INTERVAL_MS - 1);
     fill(0, BATCH_SIZE_MAX + 1);
-    // Not within the request that filled it.
+    // The batch is not sent within the request that filled it.
     expect(queue.asked.length).toBe(0);
     await turnOfLoop();
     expect(queue.asked.map(({ length }) => length)).toEqual([BATCH_SIZE_MAX]);

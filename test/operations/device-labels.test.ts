@@ -1,20 +1,16 @@
-// The labels of devices: one round trip for all who ask in the same moment, the engine before the ledger, and
-// never a label that is known to have changed.
+// Tests the labels of devices: one round trip for all callers of the same moment, the engine before the
+// ledger, and never a label that is known to have changed.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { CheckIn } from '../../src/domain/check-in.ts';
-import { tagLabels } from '../../src/domain/label.ts';
-import { mergeLabels } from '../../src/domain/merge-labels.ts';
-import type { Labels } from '../../src/domain/targeting.ts';
+import type { Labels } from '../../src/domain/decision/targeting.ts';
+import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
+import { tagLabels } from '../../src/domain/fleet/label.ts';
+import { mergeLabels } from '../../src/domain/fleet/merge-labels.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { DeviceLabels } from '../../src/operations/device-labels.ts';
+import { DeviceLabels } from '../../src/operations/fleet/device-labels.ts';
 import type { Engine } from '../../src/ports/engine.ts';
-import type {
-  DeviceName,
-  LabelNews,
-  DeviceLabels as StoredLabels,
-} from '../../src/ports/label-cache.ts';
+import type { DeviceName, LabelNews, StoredLabels } from '../../src/ports/label-cache.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
@@ -27,14 +23,14 @@ const RETELL_MS = 500;
 
 type Fault = Error | undefined;
 
-/** The label cache of an engine; reads and writes fail each on their own. */
+/** The label cache of an engine; reads and writes can fail independently. */
 class FakeCache {
   readonly entries = new Map<string, StoredLabels>();
   readonly asked: (readonly DeviceName[])[] = [];
   readonly told: (readonly StoredLabels[])[] = [];
   readFault: Fault;
   writeFault: Fault;
-  /** What the next writes wait for before they fail or are there. */
+  /** Promise that the next writes wait for before they fail or take effect. */
   gate: Promise<void> | undefined;
 
   async getLabels(devices: readonly DeviceName[]): Promise<readonly (StoredLabels | undefined)[]> {
@@ -65,7 +61,7 @@ class FakeCache {
     this.resume = onResumed;
   }
 
-  /** What another node tells. */
+  /** Announces news as another node does. */
   hear: (news: readonly LabelNews[]) => void = () => {};
   resume: () => void = () => {};
 }
@@ -260,7 +256,7 @@ describe('storing', () => {
 });
 
 describe('what the engine could not be told', () => {
-  /** The engine has old labels of a device, and was away when they changed. */
+  /** Sets up an engine that has old labels of a device, because it was away when they changed. */
   async function untold() {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const made = setUp();
@@ -313,7 +309,7 @@ describe('what the engine could not be told', () => {
     cache.gate = new Promise((resolve) => {
       open = resolve;
     });
-    // This attempt will fail, and only after the next change has failed to be told.
+    // This attempt fails, and only after the engine could not be told of the next change either.
     await vi.advanceTimersByTimeAsync(RETELL_MS);
     const { gate } = cache;
     cache.gate = undefined;
@@ -358,7 +354,7 @@ describe('labels known to be in the record', () => {
     await labels.store(checkInWith('a', ring('early')));
     await labels.remember([store.change(device('a'), ring('late'))]);
     expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
-    // So the next check that says the old ones writes them again.
+    // The next check that sends the old labels therefore writes them again.
     expect(await labels.store(checkInWith('a', ring('early')))).toEqual(ring('early'));
     expect(store.writes.length).toBe(2);
     cache.hear([{ ...device('a'), revision: store.change(device('a'), ring('x')).revision }]);

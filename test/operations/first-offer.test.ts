@@ -1,38 +1,38 @@
-// The barrier in front of a release's first manifest, alone and inside a check: what it costs, what it does
-// when the channel moved or the ledger is away, and that afterwards it costs nothing.
+// Tests the barrier in front of a release's first manifest, alone and inside a check: its cost, its answer
+// when the channel moved or the ledger is away, and that it costs nothing afterwards.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
-import type { CompiledRelease } from '../../src/domain/catalog.ts';
-import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
-import { FirstOffers } from '../../src/operations/first-offer.ts';
-import { manifestOf } from '../../src/operations/update-subject.ts';
+import type { CompiledRelease } from '../../src/domain/decision/catalog.ts';
+import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
+import { FirstOffers } from '../../src/operations/serving/first-offer.ts';
+import { manifestOf } from '../../src/updater/manifest.ts';
 import { catalog as compiled, device, release } from '../domain/sample.ts';
 import { FakeLedger, ledgerAway } from '../support/fake-ledger.ts';
 import {
   channelAt,
+  queryOf,
   type ServingNode,
   servedRevision,
   servingNode,
   settle,
-  subjectOf,
 } from './serving-node.ts';
 
 const RETRY_AFTER_MS = 1000;
 const WAIT_MAX_MS = 1500;
-/** How often a check decides again before it takes the release for unavailable. */
+/** Maximum number of times that a check decides again before it takes the release for unavailable. */
 const DECIDED_AGAIN_MAX = 10;
 const DEVICE = { id: undefined, ...device('device-1'), labelsTag: 0 };
 
 afterEach(() => vi.useRealTimers());
 
-/** A channel whose releases nobody was offered yet. */
+/** A channel whose releases were never offered. */
 function unoffered(revision: number, versions: readonly string[], channel = 'stable') {
   const releases = versions.map((version) => release(version, { offered: false }));
   return channelAt(revision, channel, { releases });
 }
 
-/** A catalog with one release that nobody was offered yet. */
+/** A catalog with one release that was never offered. */
 function fresh(channel = 'stable') {
   const parts = { channel, channelId: `chn_${channel}` };
   const catalog = compiled([release('1.0.0', { offered: false })], parts);
@@ -41,7 +41,7 @@ function fresh(channel = 'stable') {
   return { catalog, only };
 }
 
-/** First offers alone, on a clock that the test moves; `clock: 'own'` leaves them their own. */
+/** First offers without a node, on a clock that the test moves; with `own` on the real clock. */
 function barrier(clock: { now: number } | 'own' = { now: 5000 }) {
   const ledger = new FakeLedger();
   const { metrics, log } = servingNode();
@@ -55,16 +55,13 @@ function barrier(clock: { now: number } | 'own' = { now: 5000 }) {
   return { ledger, offers, recorded, clock: clock === 'own' ? { now: 0 } : clock };
 }
 
-/** The version a check is answered with, or why there is none. */
-async function check(
-  { check: update }: ServingNode,
-  subject = subjectOf('0.9.0'),
-): Promise<string> {
-  const settled = update.now(subject, DEVICE) ?? (await update.later(subject, DEVICE));
-  if (isFailure(settled)) return `${settled.status}`;
-  const manifest = manifestOf(settled);
-  if (manifest === undefined) return settled.reason;
-  return (JSON.parse(manifest.toString()) as { version: string }).version;
+/** Returns the version that a check is answered with, or the reason why there is none. */
+async function check({ check: update }: ServingNode, query = queryOf('0.9.0')): Promise<string> {
+  const settled = update.now(query, DEVICE) ?? (await update.later(query, DEVICE));
+  if (isFailure(settled)) return settled.failure;
+  const { plan, candidate, reason } = settled;
+  if (candidate === undefined) return reason;
+  return (JSON.parse(manifestOf(plan, candidate).toString()) as { version: string }).version;
 }
 
 describe('a first offer', () => {
@@ -159,7 +156,7 @@ describe('without the ledger', () => {
     await settle();
     vi.advanceTimersByTime(WAIT_MAX_MS - 1);
     await settle();
-    // Until then those who come meanwhile wait with it.
+    // Callers that come before the time-out wait for the same attempt.
     const joined = offers.record(slow.catalog, slow.only);
     vi.advanceTimersByTime(1);
     expect(await timedOut).toBe('unavailable');
@@ -214,14 +211,14 @@ describe('a check that would be a first offer', () => {
   it('in parallel with others is one write, and from then on none', async () => {
     const node = servingNode();
     node.ledger.commit(unoffered(1, ['1.0.0']));
-    const subject = subjectOf('0.9.0');
-    const answers = await Promise.all(Array.from({ length: 50 }, () => check(node, subject)));
+    const query = queryOf('0.9.0');
+    const answers = await Promise.all(Array.from({ length: 50 }, () => check(node, query)));
     expect(new Set(answers)).toEqual(new Set(['1.0.0']));
     expect(node.ledger.offers).toEqual(['rel-1.0.0@1']);
-    // Answered without waiting, whoever asks and whether or not the ledger is there.
+    // Every device is answered without waiting, also while the ledger is away.
     node.ledger.fault = ledgerAway();
     for (const version of ['0.9.0', '0.1.0']) {
-      const known = version === '0.9.0' ? subject : subjectOf(version);
+      const known = version === '0.9.0' ? query : queryOf(version);
       expect(node.check.now(known, DEVICE)).toMatchObject({ reason: 'offered' });
     }
     expect(node.ledger.offers).toHaveLength(1);
@@ -231,7 +228,7 @@ describe('a check that would be a first offer', () => {
   it('is not one when the device is up to date', async () => {
     const node = servingNode();
     node.ledger.commit(unoffered(1, ['1.0.0']));
-    expect(await check(node, subjectOf('1.0.0'))).toBe('up-to-date');
+    expect(await check(node, queryOf('1.0.0'))).toBe('up-to-date');
     expect(node.ledger.offers).toEqual([]);
   });
 

@@ -1,9 +1,10 @@
-// When keys were last used: written off the request's path, once a minute, and never lost for good.
+// Tests the times at which keys were last used: written off the request's path, once a minute, and never lost
+// for good.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLog } from '../../src/observe/log.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
-import { KeyUses } from '../../src/operations/key-uses.ts';
+import { KeyUses } from '../../src/operations/access/key-uses.ts';
 import type { KeyUse } from '../../src/ports/console-ledger.ts';
 
 let written: (readonly KeyUse[])[];

@@ -1,5 +1,5 @@
-// The last known snapshots on disk: what was kept last is what is found, after faults of the disk as well,
-// and whatever lies there that is no whole snapshot counts as none.
+// Tests the last known snapshots on disk: the snapshot kept last is found, also after faults of the disk, and
+// any file that is no whole snapshot counts as absent.
 
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ afterEach(() => {
   for (const directory of leftovers.splice(0)) rmSync(directory, { recursive: true, force: true });
 });
 
-/** A data directory of its own with files in it; `again` opens it as the next process would. */
+/** Creates a data directory with its snapshot files; `again` opens it as the next process would. */
 function dataDirectory() {
   const path = mkdtempSync(join(tmpdir(), 'sluice-last-good-'));
   leftovers.push(path);
@@ -24,7 +24,7 @@ function dataDirectory() {
   return { path, snapshots, faults, again, files: again(), names: () => readdirSync(snapshots) };
 }
 
-/** Writes one snapshot and says which file it is in. */
+/** Writes one snapshot and returns the path of its file. */
 async function keptFile({ files, snapshots, names }: ReturnType<typeof dataDirectory>) {
   files.keep(channelAt(1));
   await files.flush();
@@ -158,7 +158,7 @@ it('a file that cannot be read is reported and counts as none', async () => {
 
 it('a disk that cannot be written is reported, never thrown, and what waits is written once it can', async () => {
   const { files, again, snapshots, faults } = dataDirectory();
-  // A file where the directory should be: nothing can be made below it.
+  // A file takes the place of the directory, so nothing can be written below it.
   writeFileSync(snapshots, '');
   const channels = Array.from({ length: 20 }, (_, index) => `channel${index}`);
   for (const channel of channels) files.keep(channelAt(1, channel));
@@ -213,7 +213,7 @@ it('what is kept anew while its write fails is what is written, not the older on
   rmSync(path);
   mkdirSync(path);
   const { files, faults, again } = directory;
-  // Something is kept at every step of a write that will fail in its last.
+  // A snapshot is kept at every step of a write whose last step fails.
   let revision = 1;
   while (faults.length === 0) {
     revision += 1;
@@ -229,7 +229,7 @@ it('what is kept anew while its write fails is what is written, not the older on
 });
 
 describe('several serving processes on one data directory', () => {
-  /** What worker 1 and worker 2 keep, and what whoever comes next finds. */
+  /** Opens the files of several workers on one directory; `undefined` is a process without a number. */
   function workers() {
     const { path, faults, snapshots } = dataDirectory();
     const open = (worker: number | undefined) =>

@@ -1,22 +1,23 @@
-// The device limit of a process: alone at once, beside others through the engine, without it alone again.
+// Tests the device limit of a process: alone at once, beside others through the engine, without the engine
+// alone again.
 
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
-import { hashText } from '../../src/domain/cohort.ts';
-import { MUST_SETTLE } from '../../src/domain/device-windows.ts';
-import type { DeviceDebt } from '../../src/domain/shared-window.ts';
-import { tagText } from '../../src/domain/tag-text.ts';
+import { MUST_SETTLE } from '../../src/device-limit/device-windows.ts';
+import type { DeviceDebt } from '../../src/device-limit/shared-window.ts';
+import { hashText } from '../../src/domain/decision/cohort.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import { secondHash } from '../../src/hashing/second-hash.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { LimitDevices, refusalOf } from '../../src/operations/limit-devices.ts';
+import { LimitDevices, refusalOf } from '../../src/operations/fleet/limit-devices.ts';
 import type { DeviceRates } from '../../src/ports/device-rates.ts';
 import { engineAway } from './serving-node.ts';
 
 const PER_MINUTE = LIMIT.deviceRequestsPerMinute;
 const ALLOWANCE = LIMIT.deviceAllowancePerMinute;
-const DEVICE = [hashText('device'), tagText('device')] as const;
+const DEVICE = [hashText('device'), secondHash('device')] as const;
 
-/** A store for several nodes that a test can take away; both run on one clock. */
+/** A store for several nodes that a test can take away; store and nodes share one clock. */
 function sharedStore() {
   const clock = { now: 1000 };
   const engine = createMemoryEngine({ now: () => clock.now });
@@ -58,9 +59,9 @@ describe('alone', () => {
     expect(metrics.deviceLimit.counts).toEqual(new Map([['refused', 2]]));
   });
 
-  it('the refusal is the 429 of the contract', () => {
+  it('the refusal says so in the words of the contract', () => {
     const message = 'Rate limit exceeded';
-    const failure = { failure: 'rateLimited', status: 429, message, retryAfterSeconds: 7 };
+    const failure = { failure: 'rateLimited', message, retryAfterSeconds: 7 };
     expect(refusalOf(7)).toEqual(failure);
   });
 });
@@ -86,12 +87,12 @@ describe('beside other processes', () => {
     const [left, right] = [node(), node()];
     await left.allow(PER_MINUTE);
     await right.allow(ALLOWANCE);
-    expect(await left.ask()).toMatchObject({ status: 429, retryAfterSeconds: 60 });
-    expect(await right.ask()).toMatchObject({ status: 429, retryAfterSeconds: 60 });
+    expect(await left.ask()).toMatchObject({ failure: 'rateLimited', retryAfterSeconds: 60 });
+    expect(await right.ask()).toMatchObject({ failure: 'rateLimited', retryAfterSeconds: 60 });
     const { batches } = store;
     clock.now += 30_000;
     for (let n = 0; n < 100; n++) {
-      expect(await left.ask()).toMatchObject({ status: 429, retryAfterSeconds: 31 });
+      expect(await left.ask()).toMatchObject({ failure: 'rateLimited', retryAfterSeconds: 31 });
     }
     expect(store.batches).toBe(batches);
     clock.now += 31_000;
@@ -101,7 +102,10 @@ describe('beside other processes', () => {
   it('requests of one turn are settled in one call', async () => {
     const { store, node } = sharedStore();
     const { limit } = node();
-    const ids = Array.from({ length: 50 }, (_, n) => [hashText(`${n}`), tagText(`${n}`)] as const);
+    const ids = Array.from(
+      { length: 50 },
+      (_, n) => [hashText(`${n}`), secondHash(`${n}`)] as const,
+    );
     for (const id of ids) for (let n = 0; n < ALLOWANCE; n++) limit.now(...id);
     const answers = await Promise.all(ids.map((id) => limit.limit(...id)));
     expect(answers).toEqual(new Array(50).fill(undefined));
@@ -114,7 +118,7 @@ describe('beside other processes', () => {
     const [left, right] = [node(), node()];
     await left.allow(PER_MINUTE);
     await right.allow(PER_MINUTE);
-    expect(await left.ask()).toMatchObject({ status: 429, retryAfterSeconds: 60 });
+    expect(await left.ask()).toMatchObject({ failure: 'rateLimited', retryAfterSeconds: 60 });
     expect(left.metrics.faults.counts.get('device-rate')).toBe(PER_MINUTE - ALLOWANCE + 1);
     clock.now += LIMIT.rateWindowMs;
     await left.allow(PER_MINUTE);
@@ -130,8 +134,8 @@ describe('beside other processes', () => {
     clock.now += 1;
     await left.allow(1);
     await right.allow(1);
-    expect(await right.ask()).toMatchObject({ status: 429 });
-    expect(await left.ask()).toMatchObject({ status: 429 });
+    expect(await right.ask()).toMatchObject({ failure: 'rateLimited' });
+    expect(await left.ask()).toMatchObject({ failure: 'rateLimited' });
   });
 
   it('a bug of the engine is not taken for its absence', async () => {

@@ -1,13 +1,13 @@
-// The management rate limit: in the engine over all nodes, and without it on this node alone.
+// Tests the management rate limit: in the engine over all nodes, and without the engine on this node alone.
 
 import { expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { limitManagement } from '../../src/operations/limit-management.ts';
+import { limitManagement } from '../../src/operations/access/limit-management.ts';
 import { engineAway, WatchedEngine } from './serving-node.ts';
 
-const REFUSED = { failure: 'rateLimited', status: 429 };
+const REFUSED = { failure: 'rateLimited' };
 const PER_MINUTE = LIMIT.managementRequestsPerMinute;
 
 /** A node's limit on this engine; each call is one request of a key. */

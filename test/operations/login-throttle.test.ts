@@ -1,9 +1,10 @@
-// Who tries passwords is slowed, over all nodes and without them; its owner is not kept out by strangers.
+// Tests the throttle of sign-ins: callers that try passwords are slowed, over all nodes and without the
+// engine, and other callers cannot lock the owner of an account out.
 
 import { expect, it } from 'vitest';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { LoginThrottle } from '../../src/operations/login-throttle.ts';
+import { LoginThrottle } from '../../src/operations/access/login-throttle.ts';
 import { WatchedEngine } from './serving-node.ts';
 
 const MINUTE_MS = 60_000;

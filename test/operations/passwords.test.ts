@@ -1,12 +1,12 @@
-// Passwords: how they are kept, that few are hashed at once, and that an unknown email takes as long as a
-// known one.
+// Tests passwords: how they are kept, that few are hashed at once, and that an unknown email takes as long as
+// a known one.
 
 import { expect, it } from 'vitest';
-import { Passwords } from '../../src/operations/passwords.ts';
+import { Passwords } from '../../src/operations/access/passwords.ts';
 import { argon2Hasher } from '../../src/password/argon2-hasher.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 
-/** Counts what runs at once, and hashes nothing. */
+/** A hasher that hashes nothing, and counts its concurrent calls. */
 function watchedHasher() {
   const watch = { running: 0, runningMax: 0, calls: [] as string[] };
   async function work<Value>(call: string, value: Value): Promise<Value> {
@@ -33,6 +33,13 @@ it('are Argon2id hashes with at least 19 MiB and two passes, salted, and verify 
     expect(await argon2Hasher.verify(hash, 'pässword ')).toBe(false);
     expect(await argon2Hasher.verify(hash, 'passwörd')).toBe(false);
   }
+});
+
+it('kept by earlier versions of Sluice still verify, whose hashes name their parameters in another order', async () => {
+  const kept =
+    '$argon2id$v=19$m=19456,p=1,t=3$muJ6jXvNphIoS7uRPtbWew$0EM4s2JbvTFMz0MvpgEK8Y41Xs7B6YRKy7dIAqIOHNY';
+  expect(await argon2Hasher.verify(kept, 'Größe')).toBe(true);
+  expect(await argon2Hasher.verify(kept, 'Grösse')).toBe(false);
 });
 
 it('are the same however a keyboard composes their letters', async () => {

@@ -1,4 +1,4 @@
-// A log for floods: one line a second for each kind, and none of the flood uncounted.
+// Tests the log for floods: one line a second for each kind, and every message counted.
 
 import { expect, it } from 'vitest';
 import { RareLog } from '../../src/observe/rare-log.ts';

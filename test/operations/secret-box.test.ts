@@ -1,7 +1,8 @@
-// Secrets at rest: what was sealed opens with its key, for its owner, unchanged, and otherwise not at all.
+// Tests secrets at rest: a sealed secret opens with its key, for its owner, unchanged, and otherwise not at
+// all.
 
 import { describe, expect, it } from 'vitest';
-import { SecretBox } from '../../src/operations/secret-box.ts';
+import { SecretBox } from '../../src/operations/publishing/secret-box.ts';
 
 const box = new SecretBox('a key');
 const SECRET = 'It’s a secret';

@@ -1,49 +1,60 @@
-// One node's serving side on a fake ledger, the memory engine and a disk of its own in memory: what the tests
-// of the operations share. Whatever a fault is, a test sets it on one of these parts.
+// Serving side of one node on a fake ledger, the memory engine and a disk kept in memory, which the tests of
+// the operations share. A test sets faults on these parts.
 
-import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
+import type { ArtifactCandidate } from '../../src/domain/decision/catalog.ts';
+import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
-import { Catalogs } from '../../src/operations/catalogs.ts';
-import { CheckIns } from '../../src/operations/check-ins.ts';
-import { checkSubject } from '../../src/operations/check-subject.ts';
-import { CheckUpdate } from '../../src/operations/check-update.ts';
-import { DeviceLabels } from '../../src/operations/device-labels.ts';
-import { FirstOffers } from '../../src/operations/first-offer.ts';
-import { LiveFeed } from '../../src/operations/live-feed.ts';
-import { type UpdateSubject, updateOrigin } from '../../src/operations/update-subject.ts';
-import type { ActivityFeed } from '../../src/ports/activity-feed.ts';
+import { ActivityBroadcast } from '../../src/operations/fleet/activity-broadcast.ts';
+import { CheckIns } from '../../src/operations/fleet/check-ins.ts';
+import { DeviceLabels } from '../../src/operations/fleet/device-labels.ts';
+import { Catalogs } from '../../src/operations/serving/catalogs.ts';
+import {
+  type CheckQuery,
+  checkQuery,
+  checkScope,
+} from '../../src/operations/serving/check-query.ts';
+import { CheckUpdate } from '../../src/operations/serving/check-update.ts';
+import { FirstOffers } from '../../src/operations/serving/first-offer.ts';
+import type { ActivityStream } from '../../src/ports/activity-stream.ts';
 import type { CheckInQueue } from '../../src/ports/check-in-queue.ts';
 import type { DeviceRates } from '../../src/ports/device-rates.ts';
-import type { Announcement, Engine, RateDecision } from '../../src/ports/engine.ts';
+import type { Announcement, Engine } from '../../src/ports/engine.ts';
 import type { LabelCache } from '../../src/ports/label-cache.ts';
 import type { LastGood } from '../../src/ports/last-good.ts';
+import type { RateDecision } from '../../src/ports/rate-decision.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
+import { manifestQuestion } from '../../src/updater/manifest.ts';
 import { release, snapshot, version } from '../domain/sample.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';
 
-/** A check of `acme` from linux/x86_64, as an address of its own. */
-export function subjectOf(text: string, channel = 'stable'): UpdateSubject {
-  return checkSubject(updateOrigin('acme', channel, 'linux', 'x86_64'), version(text));
+/** Query of a check of `acme` from linux/x86_64, as read from an address for the first time. */
+export function queryOf(text: string, channel = 'stable'): CheckQuery<ArtifactCandidate> {
+  return checkQuery(
+    checkScope('acme', channel, manifestQuestion('linux', 'x86_64')),
+    version(text),
+  );
 }
 
 type Served = Omit<
   Engine,
-  keyof CheckInQueue | keyof LabelCache | keyof ActivityFeed | keyof DeviceRates
+  keyof CheckInQueue | keyof LabelCache | keyof ActivityStream | keyof DeviceRates
 >;
 
-/** A memory engine that tells what it was told, and that a test can take away; of it, what serving needs. */
+/**
+ * The part of a memory engine that serving needs. It keeps its announcements, and a test can take it away.
+ */
 export class WatchedEngine implements Served {
   readonly announced: Announcement[] = [];
-  /** What every call rejects with. */
+  /** Error that every call rejects with. */
   fault: Error | undefined;
-  /** Says that hearing has begun again. */
+  /** Tells the listener that the subscription has resumed. */
   resume: () => void = () => {};
   private readonly engine = createMemoryEngine();
 
-  /** This, where the whole port is asked for. */
+  /** This object in the type of the whole port. */
   get port(): Engine {
     return this as unknown as Engine;
   }
@@ -92,8 +103,8 @@ export class WatchedEngine implements Served {
   }
 }
 
-/** The disk as it would be after everything kept was written. */
-export class KeptInMemory implements LastGood {
+/** Last known snapshots in memory: a disk on which every write has ended. */
+class KeptInMemory implements LastGood {
   private readonly kept = new Map<string, ServingSnapshot>();
 
   keep(last: ServingSnapshot): void {
@@ -136,7 +147,7 @@ export function servingNode(now?: () => number) {
   );
   const silent = createLog('silent');
   const stores = { ledger: ledger.port, engine: engine.port };
-  const live = new LiveFeed(engine.port, metrics, silent);
+  const live = new ActivityBroadcast(engine.port, metrics, silent);
   const check = new CheckUpdate({
     catalogs,
     firstOffers,
@@ -149,7 +160,7 @@ export function servingNode(now?: () => number) {
 
 export type ServingNode = ReturnType<typeof servingNode>;
 
-/** The state of a channel of app `acme`; its newest release is 1.0.<revision>. */
+/** Snapshot of a channel of app `acme`; its newest release is 1.0.<revision>. */
 export function channelAt(
   revision: number,
   channel = 'stable',
@@ -164,7 +175,7 @@ export function channelAt(
   });
 }
 
-/** The revision a node serves a channel of `acme` at; undefined when it is not loaded. */
+/** Returns the revision at which a node serves a channel of `acme`; undefined when it is not loaded. */
 export function servedRevision({ catalogs }: Pick<ServingNode, 'catalogs'>, channel = 'stable') {
   return catalogs.peek('acme', channel)?.catalog?.snapshot.revision;
 }
@@ -173,7 +184,7 @@ export function engineAway(): Unavailable {
   return new Unavailable('engine', new Error('connection refused'));
 }
 
-/** Lets everything go on that does not wait for a timer or for a test. */
+/** Waits until all work is done that does not wait for a timer or for the test. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

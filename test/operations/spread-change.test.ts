@@ -1,8 +1,8 @@
-// What follows a committed change: the node that answers serves it, the others hear of it, and no fault of a
-// store makes it look as if nothing was committed, or as if it was served when it is not.
+// Tests the steps after a committed change: the node that answers serves it, the other nodes are told, and no
+// fault of a store makes it look as if nothing was committed, or as if it was served when it is not.
 
 import { expect, it } from 'vitest';
-import { createSpreadChange } from '../../src/operations/spread-change.ts';
+import { createSpreadChange } from '../../src/operations/publishing/spread-change.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 import { channelAt, engineAway, servedRevision, servingNode, settle } from './serving-node.ts';

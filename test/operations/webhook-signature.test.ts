@@ -1,8 +1,11 @@
-// The signature of a delivery, by GitHub's published example and by its client library.
+// Tests the signature of a delivery against GitHub's published example and GitHub's client library.
 
 import { sign } from '@octokit/webhooks-methods';
 import { describe, expect, it } from 'vitest';
-import { isSignedWith, readWebhookSignature } from '../../src/operations/webhook-signature.ts';
+import {
+  isSignedWith,
+  readWebhookSignature,
+} from '../../src/operations/publishing/webhook-signature.ts';
 
 const SECRET = "It's a Secret to Everybody";
 const BODY = Buffer.from('Hello, World!');

@@ -1,5 +1,5 @@
-// Who may call the management API, and what a key gives access to (contract 5). Everything wrong about a key
-// looks the same from outside.
+// Tests who may call the management API, and what a key gives access to (docs/contract.md 5). From outside,
+// everything wrong about a key looks the same.
 
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ type Json = Record<string, unknown>;
 describeOnBackends('authentication', (backend) => {
   let node: ServingNode;
   beforeAll(async () => {
-    // The most it can print: a secret must not be in there either.
+    // The most verbose log level: no secret may be in its log either.
     node = await backend.start({ LOG_LEVEL: 'trace' });
   });
   afterAll(() => node?.dispose());
@@ -61,7 +61,7 @@ describeOnBackends('authentication', (backend) => {
     return admin(node, 'POST', `keys/${tenant.keyId}/revoke`);
   }
 
-  describe('a missing or invalid key is 401 `Invalid or revoked API key` (§5)', () => {
+  describe('a missing or invalid key is 401 `Invalid or revoked API key` (§5.1)', () => {
     it.each<[string, (secret: string) => Record<string, string>]>([
       ['no header', () => ({})],
       ['an empty header', () => ({ authorization: '' })],
@@ -106,7 +106,7 @@ describeOnBackends('authentication', (backend) => {
     );
   });
 
-  describe('a revoked key (§5)', () => {
+  describe('a revoked key (§5.1)', () => {
     it('is 401 at once, on every endpoint', async () => {
       const tenant = await createTenant(node);
       const other = await anotherKey(node, tenant);
@@ -141,7 +141,7 @@ describeOnBackends('authentication', (backend) => {
     });
   });
 
-  describe('a key belongs to an organization (§5)', () => {
+  describe('a key belongs to an organization (§5.2)', () => {
     it('and sees nothing of another one', async () => {
       const [a, b] = [await createTenant(node), await createTenant(node)];
       await publish(node, a, '1.0.0');
@@ -212,7 +212,7 @@ describeOnBackends('authentication', (backend) => {
     });
   });
 
-  describe('device endpoints take no key (§5)', () => {
+  describe('device endpoints take no key (§5.3)', () => {
     it('and do not care about a wrong one', async () => {
       const tenant = await createTenant(node);
       await publish(node, tenant, '1.0.0');
@@ -224,12 +224,15 @@ describeOnBackends('authentication', (backend) => {
   });
 });
 
-/** The right public part with a wrong rest: the key is found, and is not the caller's. */
+/** Changes the secret part of a key and keeps the public part, so that the key is found and refused. */
 function altered(secret: string): string {
   return secret.slice(0, -2) + (secret.at(-2) === 'A' ? 'B' : 'A') + secret.slice(-1);
 }
 
-/** A secret is 43 characters of both cases, so this is another one all but always; made sure of here. */
+/**
+ * Returns the secret in lower case. Its 43 characters have both cases, so it nearly always differs; checked
+ * here.
+ */
 function lowered(secret: string): string {
   const lower = secret.toLowerCase();
   return lower === secret ? altered(secret) : lower;

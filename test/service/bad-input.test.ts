@@ -1,9 +1,9 @@
-// Input nobody should send: broken, oversized, of wrong types, in wrong encodings. Each gets a 4xx with an
-// Error body, none of it is a bug in the log, and the service serves on afterwards.
+// Tests input that no client should send: broken, oversized, of wrong types, in wrong encodings. Each gets a
+// 4xx with an Error body, none of it is a bug in the log, and the service goes on serving.
 
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { describeOnOneBackend } from '../support/backend.ts';
 import type { ServingNode } from '../support/node.ts';
 import {
   type Answer,
@@ -30,9 +30,9 @@ type RawAnswer = {
   readonly text: string;
 };
 
-describeOnBackends('bad input', (backend) => {
+describeOnOneBackend('bad input', (backend) => {
   let node: ServingNode;
-  /** What the service must still be able to serve after whatever it was sent. */
+  /** Tenant that the service must still serve after every bad input. */
   let witness: Tenant;
 
   beforeAll(async () => {
@@ -75,7 +75,7 @@ describeOnBackends('bad input', (backend) => {
     );
   }
 
-  /** As a well-meant body of each method, to be spoilt. */
+  /** Returns a valid body of each method, which a test then spoils. */
   function validBody(tenant: Tenant, method: string): Json {
     const name = { app: tenant.app, channel: 'stable', version: '7.0.0' };
     return method === 'POST'
@@ -127,7 +127,7 @@ describeOnBackends('bad input', (backend) => {
 
     it('bodies refused before they were read (401) are not held against later ones', async () => {
       const tenant = await createTenant(node);
-      // The public part is right: the key has to be looked up, and part of the body is there meanwhile.
+      // The public part is right, so the key is looked up, while part of the body has arrived.
       const wrong = { secret: `${tenant.secret.slice(0, -2)}__` };
       const request = head(wrong, 'POST', `Content-Length: ${MIB}`);
       const almostWhole = Buffer.alloc(MIB - 1, ' ');
@@ -652,7 +652,7 @@ function expression(parts: Json): Json {
   return { targets: { matchExpressions: [parts] } };
 }
 
-/** A 4xx whose JSON body is `{ error }` and nothing else. */
+/** Expects a 4xx whose JSON body is `{ error }` and nothing else. */
 function expectRefusal(answer: Answer | RawAnswer, status?: number): void {
   if (status !== undefined) expect(answer.status, answer.text).toBe(status);
   expect(answer.status, answer.text).toBeGreaterThanOrEqual(400);
@@ -661,7 +661,7 @@ function expectRefusal(answer: Answer | RawAnswer, status?: number): void {
   expect(JSON.parse(answer.text)).toStrictEqual({ error: expect.stringMatching(/./) });
 }
 
-/** The 400 that names a field: `path: reason`, or one of the parts below it. */
+/** Expects the 400 that names a field or a part below it: `path: reason`. */
 function expectField(answer: Answer, path: string): void {
   expectRefusal(answer, 400);
   const message = String(answer.body?.error);
@@ -680,8 +680,8 @@ function dial(node: ServingNode): Socket {
 }
 
 /**
- * Sends bytes on a connection of its own; resolves as soon as the answer is whole. A `next` request follows
- * the first answer, and both answers are given.
+ * Sends bytes on a connection of its own; resolves as soon as the answer is whole. A `next` request is sent
+ * after the first answer, and both answers are returned.
  */
 function exchangeRaw(
   node: ServingNode,
@@ -712,7 +712,7 @@ function exchangeRaw(
   });
 }
 
-/** The answers that are whole. */
+/** Returns the answers that are whole. */
 function readAnswers(received: Buffer): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let rest = received; ; ) {
@@ -733,7 +733,9 @@ function readHeader(line: string): [string, string] {
   return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
 }
 
-/** Sends bytes and goes away, tidily or not; resolves when the connection is gone. */
+/**
+ * Sends bytes and leaves, by ending or by destroying the connection; resolves when the connection is gone.
+ */
 function abandon(
   node: ServingNode,
   bytes: string | Buffer,
@@ -742,7 +744,7 @@ function abandon(
   const patienceMs = 2000;
   return new Promise((resolve) => {
     const socket = dial(node);
-    // Whether the service answers, closes or resets is not what is asked here.
+    // The service may answer, close or reset: all are allowed here.
     socket.on('error', () => undefined);
     socket.on('close', () => resolve());
     socket.on('data', () => undefined);

@@ -1,12 +1,11 @@
-// Every update check is a heartbeat (contract 4.7 rule 6): what the fleet's views show of checks and reports,
-// that no view counts otherwise than the others, and that nothing accepted is lost when a node stops.
+// Tests that every update check is a heartbeat (docs/contract.md 4.7.6): the fleet's views show checks and
+// reports, all views count alike, and nothing accepted is lost when a node stops.
 
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
+import { type CommandResult, runSluice } from '../support/sluice-command.ts';
 import {
   admin,
   type CheckOptions,
@@ -23,10 +22,9 @@ import {
 type Fields = Record<string, unknown>;
 type Live = { readonly count: number; readonly samples: readonly Fields[] };
 
-const COMMAND = fileURLToPath(new URL('../../dist/cli/sluice.js', import.meta.url));
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const HOUR = /^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z$/;
-/** Longer than check-ins take from a check into the device list. */
+/** Longer than the way of a check-in from a check into the device list takes. */
 const SETTLE_MS = 2500;
 const PARALLEL = 25;
 
@@ -37,7 +35,7 @@ describeOnBackends('check-ins', (backend) => {
   });
   afterAll(() => node?.dispose());
 
-  /** Checks for an update, and waits until it is in the device list. */
+  /** Checks for an update, and waits until the check is in the device list. */
   async function checkIn(tenant: Tenant, device: string, version: string, more: CheckOptions = {}) {
     const { status } = await check(node, tenant, version, { device, ...more });
     expect([200, 204]).toContain(status);
@@ -71,7 +69,7 @@ describeOnBackends('check-ins', (backend) => {
   }
 
   describe('of checks', () => {
-    it('every identified check is a device of the list, with source pull (4.7 rule 6)', async () => {
+    it('every identified check is a device of the list, with source pull (§4.7.6)', async () => {
       const tenant = await createTenant(node);
       const before = Date.now();
       await checkIn(tenant, 'd', '1.0.0', { platform: 'macOS', arch: 'arm64', channel: 'beta' });
@@ -93,7 +91,7 @@ describeOnBackends('check-ins', (backend) => {
       expect(Date.parse(String(device?.lastSeen))).toBeLessThanOrEqual(Date.now());
     });
 
-    it('answers 200 and 204 alike; the last offer is told and is not forgotten (4.7 rule 6)', async () => {
+    it('answers 200 and 204 alike; the last offer is told and is not forgotten (§4.7.6)', async () => {
       const tenant = await createTenant(node);
       await publish(node, tenant, '2.0.0');
       await checkIn(tenant, 'offered', '1.0.0');
@@ -107,13 +105,13 @@ describeOnBackends('check-ins', (backend) => {
       expect(await deviceOf(tenant, 'offered')).toMatchObject({ version: '2.0.0', lastOffered });
     });
 
-    it('the newest version wins, whatever it is, and every change is in the history (4.7 rule 6)', async () => {
+    it('the newest version wins, whatever it is, and every change is in the history (§4.7.6)', async () => {
       const tenant = await createTenant(node);
       await checkIn(tenant, 'd', '1.0.0');
       await checkIn(tenant, 'd', '2.0.0');
       await checkIn(tenant, 'd', '1.5.0');
       await check(node, tenant, 'v1.5', { device: 'd' });
-      // The newest is told by the millisecond.
+      // Versions are ordered by the millisecond in which they were seen.
       await sleep(5);
       await report(node, tenant, [{ deviceId: 'd', version: '3.0.0', platform: 'linux' }]);
       const device = await deviceOf(tenant);
@@ -131,7 +129,7 @@ describeOnBackends('check-ins', (backend) => {
       for (const time of times) expect(time).toMatch(TIMESTAMP);
     });
 
-    it('many at once from one device end at the last one (4.7 rule 6)', async () => {
+    it('many at once from one device end at the last one (§4.7.6)', async () => {
       const tenant = await createTenant(node);
       for (let minor = 0; minor < 60; minor++)
         await check(node, tenant, `1.${minor}`, { device: 'd' });
@@ -143,7 +141,7 @@ describeOnBackends('check-ins', (backend) => {
       expect((await devicesOf(node, tenant)).map(({ version }) => version)).toEqual(['1.59.0']);
     });
 
-    it('without a device header, or with one too long to count, leave no trace (4.7, Decision)', async () => {
+    it('without a device header, or with one too long to count, leave no trace (§4.7.6, §19.1)', async () => {
       const tenant = await createTenant(node);
       await check(node, tenant, '1.0.0');
       await check(node, tenant, '1.0.0', { device: '' });
@@ -154,7 +152,7 @@ describeOnBackends('check-ins', (backend) => {
       expect((await devicesOf(node, tenant)).map(({ deviceId }) => deviceId)).toEqual(['d']);
     });
 
-    it('that are refused leave no trace (4.7)', async () => {
+    it('that are refused leave no trace (§4.7.6)', async () => {
       const tenant = await createTenant(node);
       const answers = [
         await check(node, tenant, 'not-a-version', { device: 'a' }),
@@ -166,7 +164,7 @@ describeOnBackends('check-ins', (backend) => {
       expect(await devicesOf(node, tenant)).toEqual([]);
     });
 
-    it('device ids are 1 to 128 characters of UTF-8 (Decision)', async () => {
+    it('device ids are 1 to 128 characters of UTF-8 (§19.1)', async () => {
       const tenant = await createTenant(node);
       const ids = ['x', `x${'é'.repeat(126)}x`, `x${'🚀'.repeat(126)}x`];
       for (const id of ids) await check(node, tenant, '1.0.0', { device: bytesOf(id) });
@@ -177,7 +175,7 @@ describeOnBackends('check-ins', (backend) => {
       expect(listed.sort()).toEqual(ids.sort());
     });
 
-    it('a device of two apps is a device of each (2, DeviceState)', async () => {
+    it('a device of two apps is a device of each (§2.6)', async () => {
       const [tenant, other] = [await createTenant(node), await createTenant(node)];
       await checkIn(tenant, 'd', '1.0.0');
       await checkIn(other, 'd', '2.0.0');
@@ -186,7 +184,7 @@ describeOnBackends('check-ins', (backend) => {
       expect([unknown.status, unknown.body]).toEqual([404, { error: 'Unknown device' }]);
     });
 
-    it('none is lost when the node is stopped right after them (operators: SIGTERM)', async () => {
+    it('none is lost when the node is stopped right after them (operating.md, Health)', async () => {
       const tenant = await createTenant(node);
       const devices = await checkMany(tenant, 300);
       await node.stop();
@@ -203,7 +201,7 @@ describeOnBackends('check-ins', (backend) => {
   });
 
   describe('counts', () => {
-    it('of the fleet equal a recount of the device list (4.7 rule 6)', async () => {
+    it('of the fleet equal a recount of the device list (§4.7.6)', async () => {
       const tenant = await createTenant(node);
       await checkMany(tenant, 90);
       await report(node, tenant, [
@@ -212,7 +210,7 @@ describeOnBackends('check-ins', (backend) => {
       ]);
       await checkMany(tenant, 30, 'other');
       await expectCounts(tenant, 121);
-      // Everybody moves on: what was counted before must not be counted any more.
+      // All devices change version: the old version must not be counted any more.
       const devices = (await devicesOf(node, tenant)).map(({ deviceId }) => String(deviceId));
       for (const device of devices.slice(0, 60)) await check(node, tenant, '3.0.0', { device });
       await eventually('all have moved', async () => {
@@ -221,7 +219,7 @@ describeOnBackends('check-ins', (backend) => {
       await expectCounts(tenant, 121);
     });
 
-    it('of an app without devices are empty (4.7 rule 6)', async () => {
+    it('of an app without devices are empty (§4.7.6)', async () => {
       const tenant = await createTenant(node);
       const seen = { total: 0, now: 0, day: 0, week: 0, isEstimate: false };
       expect(await view(tenant, 'fleet?')).toEqual({ cells: [], ...seen });
@@ -243,9 +241,9 @@ describeOnBackends('check-ins', (backend) => {
       },
     );
 
-    it('of checks are in the metrics: accepted, then stored (operators: Health)', async () => {
+    it('of checks are in the metrics: accepted, then stored (operating.md, Metrics)', async () => {
       const tenant = await createTenant(node);
-      // What other tests have left on its way is counted first.
+      // Check-ins of other tests that are still on their way are counted first.
       await sleep(SETTLE_MS);
       const before = await metrics();
       await checkMany(tenant, 50);
@@ -378,7 +376,7 @@ describeOnBackends('check-ins', (backend) => {
       },
     );
 
-    it('is what `sluice devices` prints, as far as its limit goes (operators: Command line)', async () => {
+    it('is what `sluice devices` prints, as far as its limit goes (operating.md, Command line)', async () => {
       const tenant = await withFleet();
       const all = await sluice('devices', '--app', tenant.app, '--json');
       expect([all.code, all.stderr]).toEqual([0, '']);
@@ -388,7 +386,7 @@ describeOnBackends('check-ins', (backend) => {
       expect(ids).toEqual(['a', 'b']);
     });
 
-    it('of an unknown app, or with a limit that is none, fails in one line (operators: Command line)', async () => {
+    it('of an unknown app, or with a limit that is none, fails in one line (operating.md, Command line)', async () => {
       const unknown = await sluice('devices', '--app', `no-${randomId()}`, '--json');
       expect([unknown.code, unknown.stdout]).toEqual([1, '']);
       expect(unknown.stderr).toMatch(/^sluice: [^\n]+\n$/);
@@ -399,7 +397,7 @@ describeOnBackends('check-ins', (backend) => {
   });
 
   describe('the live feed', () => {
-    it('tells the true number of check-ins, and a bounded sample of them (4.5, 4.7 rule 6)', async () => {
+    it('tells the true number of check-ins, and a bounded sample of them (§4.5, §4.7.6)', async () => {
       const [tenant, other] = [await createTenant(node), await createTenant(node)];
       const live = await watch(tenant);
       await checkMany(tenant, 200);
@@ -429,7 +427,7 @@ describeOnBackends('check-ins', (backend) => {
       await live.leave();
     });
 
-    it('ends when the watcher leaves, and the service goes on (4.7)', async () => {
+    it('ends when the watcher leaves, and the service goes on (console.md, The fleet)', async () => {
       const tenant = await createTenant(node);
       const watchers = await Promise.all(Array.from({ length: 30 }, () => watch(tenant)));
       await Promise.all(watchers.map(({ leave }) => leave()));
@@ -441,7 +439,7 @@ describeOnBackends('check-ins', (backend) => {
       expect((await send(node, 'GET', '/healthz')).status).toBe(200);
     });
 
-    it('does not hold up the stop of the node (operators: SIGTERM)', async () => {
+    it('does not hold up the stop of the node (operating.md, Health)', async () => {
       const tenant = await createTenant(node);
       const live = await watch(tenant);
       const start = performance.now();
@@ -452,7 +450,7 @@ describeOnBackends('check-ins', (backend) => {
     });
   });
 
-  /** The fleet's cells and the current adoption, against the device list. */
+  /** Compares the fleet's cells and the current adoption with the device list. */
   async function expectCounts(tenant: Tenant, total: number): Promise<void> {
     await eventually('all are listed', async () => {
       return (await devicesOf(node, tenant)).length === total;
@@ -468,7 +466,7 @@ describeOnBackends('check-ins', (backend) => {
     const { points } = await view(tenant, 'adoption?');
     for (const { hour } of points as Fields[]) expect(hour).toMatch(HOUR);
     const last = (points as Fields[]).at(-1)?.hour;
-    // Only a test that runs over a full hour sees two of them.
+    // Only a test during which a new hour begins sees points of two hours.
     const isOneHour = (points as Fields[]).every(({ hour }) => hour === last);
     if (isOneHour) expect(tally(points as Fields[])).toEqual(Object.fromEntries(recount));
   }
@@ -500,16 +498,8 @@ describeOnBackends('check-ins', (backend) => {
     };
   }
 
-  function sluice(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-    return new Promise((resolve) => {
-      execFile(
-        process.execPath,
-        [COMMAND, ...args],
-        { env: { PATH: process.env.PATH, SLUICE_URL: node.url, ADMIN_TOKEN }, timeout: 30_000 },
-        (error, stdout, stderr) =>
-          resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
-      );
-    });
+  function sluice(...args: string[]): Promise<CommandResult> {
+    return runSluice(args, { SLUICE_URL: node.url, ADMIN_TOKEN });
   }
 });
 
@@ -528,11 +518,11 @@ async function readEvents(response: Response, events: Live[]): Promise<void> {
       }
     }
   } catch {
-    // Left, or the node ended.
+    // The watcher left, or the node ended.
   }
 }
 
-/** Devices by where they are. */
+/** Returns the number of devices by channel, version and platform. */
 function tally(cells: readonly Fields[]): Fields {
   return Object.fromEntries(
     cells.map(({ channel, version, platform, devices }) => [

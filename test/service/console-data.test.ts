@@ -1,11 +1,10 @@
-// What the console reads and does with releases, as a publisher's browser asks for it: also where names,
-// notes, labels and device ids come from people who mean harm.
+// Tests what the console reads and does with releases, as a publisher's browser asks for it, also with
+// hostile names, notes, labels and device ids.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import type { ServingNode } from '../support/node.ts';
 import { member, type Person } from '../support/person.ts';
+import { serviceSuite } from '../support/service-suite.ts';
 import {
   ARTIFACT,
   admin,
@@ -31,16 +30,13 @@ const HOSTILE = [
   '\u{1f600} %00 $(id) {{7*7}}',
 ];
 
-describeOnBackends('the console', (backend) => {
-  let node: ServingNode;
+serviceSuite('the console', (node) => {
   let tenant: Tenant;
   let publisher: Person;
   beforeAll(async () => {
-    node = await backend.start();
     tenant = await createTenant(node);
     publisher = await member(node, tenant.org, 'publisher');
   });
-  afterAll(() => node?.dispose());
 
   async function read(path: string, person = publisher): Promise<Fields> {
     const answer = await person.call('GET', path);
@@ -197,7 +193,7 @@ describeOnBackends('the console', (backend) => {
         ],
         current: { version: '0.9.0', status: null },
       });
-      // Had it been offered, its roll-out could not be lowered any more.
+      // The rollout of an offered release could not be lowered any more.
       const lowered = { app: mine.app, channel: 'stable', version: '1.0.0', rollout: 1 };
       expect((await admin(node, 'PATCH', 'releases', lowered)).status).toBe(200);
       const real = await check(node, mine, '0.9.0', { device: 'd 1/+&' });

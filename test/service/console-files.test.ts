@@ -1,9 +1,9 @@
-// The console's files over HTTP: its page at every address, its assets for ever, and nothing else.
+// Tests the console's files over HTTP: its page at every address, its assets for ever, and nothing else.
 
 import { request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ServingNode, startNode } from '../support/node.ts';
+import { describe, expect, it } from 'vitest';
+import { sharedNode } from '../support/service-suite.ts';
 
 type Got = {
   readonly status: number;
@@ -13,11 +13,7 @@ type Got = {
 
 const BUDGET_BYTES = 150_000;
 
-let node: ServingNode;
-beforeAll(async () => {
-  node = await startNode();
-});
-afterAll(() => node?.dispose());
+const node = sharedNode();
 
 /** A request whose path is sent as it is, and whose answer is not decompressed. */
 function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> {
@@ -36,7 +32,7 @@ function get(path: string, headers: Record<string, string> = {}, method = 'GET')
   });
 }
 
-/** The assets the page names, and those that these name in turn. */
+/** Returns the assets that the page names, and those that these name in turn. */
 async function assetPaths(): Promise<string[]> {
   const found = new Set<string>();
   const queue = ['/console'];
@@ -156,7 +152,7 @@ describe('the assets', () => {
     '/console/assets/sub/none.js',
   ])('are those of the build alone: %s', async (path) => {
     const { status, headers, body } = await get(path);
-    // A path that a client did fold away is no asset's any more, and gets the page.
+    // When the client has removed the dots of a path, it names no asset any more and gets the page.
     if (status === 200) expect(body.toString()).toContain('<div id="root">');
     else expect([status, headers['content-type']]).toEqual([404, 'application/json']);
   });

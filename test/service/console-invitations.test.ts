@@ -1,26 +1,21 @@
-// Invitations: a link that works once, for one email, for a week, until it is revoked.
+// Tests invitations: a link works once, for one email, for a week, until it is revoked.
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
-import type { ServingNode } from '../support/node.ts';
+import { beforeAll, expect, it } from 'vitest';
 import { member, PASSWORD, Person, tokenIn } from '../support/person.ts';
+import { serviceSuite } from '../support/service-suite.ts';
 import { admin, randomId } from '../support/tenant.ts';
 
 const UNKNOWN = { error: 'Unknown or expired invitation' };
 
-describeOnBackends('an invitation', (backend) => {
-  let node: ServingNode;
+serviceSuite('an invitation', (node) => {
   let org: string;
   let owner: Person;
 
   beforeAll(async () => {
-    node = await backend.start();
-    owner = new Person(node);
-    const { body } = await owner.setUp('Größe & Söhne');
-    org =
-      ((body?.memberships ?? []) as { organization: { id: string } }[])[0]?.organization.id ?? '';
+    const { body } = await admin(node, 'POST', 'organizations', { name: 'Größe & Söhne' });
+    org = String(body?.id);
+    owner = await member(node, org, 'owner');
   });
-  afterAll(() => node?.dispose());
 
   async function invite(email: string, role = 'publisher', by = owner) {
     const answer = await by.call('POST', 'invitations', { org, email, role });

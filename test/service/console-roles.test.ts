@@ -1,11 +1,10 @@
-// What each role may do at the console, and that nobody sees or changes what belongs to others: every
-// endpoint, for every role, at once when a role changes.
+// Tests what each role may do at the console, and that no person sees or changes what belongs to others:
+// every endpoint, for every role, at once when a role changes.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Call, consoleWrites, type Role } from '../support/console-writes.ts';
-import type { ServingNode } from '../support/node.ts';
 import { member, Person } from '../support/person.ts';
+import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   admin,
@@ -20,7 +19,7 @@ import {
 const ROLES: readonly Role[] = ['owner', 'publisher', 'viewer'];
 const FORBIDDEN = { error: 'Your role may not do this' };
 
-/** Everything there is to read of a tenant. */
+/** Returns the calls that read everything of a tenant. */
 function reads({ app, org }: Tenant): readonly Call[] {
   return [
     ['GET', `apps?org=${org}`],
@@ -41,16 +40,13 @@ function reads({ app, org }: Tenant): readonly Call[] {
   ];
 }
 
-describeOnBackends('roles at the console', (backend) => {
-  let node: ServingNode;
+serviceSuite('roles at the console', (node) => {
   let tenant: Tenant;
   let other: Tenant;
   const people = {} as Record<Role, Person>;
   let stranger: Person;
 
   beforeAll(async () => {
-    node = await backend.start({ SECRET_KEY: 'a secret key for these tests' });
-    await new Person(node).setUp('Elsewhere');
     [tenant, other] = [await createTenant(node), await createTenant(node)];
     for (const role of ROLES) people[role] = await member(node, tenant.org, role);
     stranger = await member(node, other.org, 'owner');
@@ -58,7 +54,6 @@ describeOnBackends('roles at the console', (backend) => {
     const device = { deviceId: 'd1', version: '0.9.0', platform: 'linux', channel: 'stable' };
     await report(node, tenant, [{ ...device, labels: { ring: 'beta' } }]);
   });
-  afterAll(() => node?.dispose());
 
   async function makeSubjects() {
     const key = await admin(node, 'POST', 'keys', { org: tenant.org, name: 'k' });
@@ -68,7 +63,7 @@ describeOnBackends('roles at the console', (backend) => {
     return { keyId: String(key.body?.id), invitationId: String(invitation.body?.id), accountId };
   }
 
-  /** Everything that a write of these tests could change, as the operator sees it. */
+  /** Returns everything that a write of these tests could change, as the operator sees it. */
   async function stateOf({ app, org }: Tenant): Promise<readonly string[]> {
     const paths = [
       `audit?org=${org}&limit=1000`,
@@ -78,7 +73,7 @@ describeOnBackends('roles at the console', (backend) => {
       `webhooks?app=${app}`,
     ];
     const answers = await Promise.all(paths.map((path) => admin(node, 'GET', path)));
-    // The time of a key's last use is written whenever it is.
+    // The time of a key's last use may be written at any moment.
     return answers.map(({ text }) => text.replace(/"lastUsedAt":(?:null|"[^"]*")/g, ''));
   }
 
@@ -126,7 +121,7 @@ describeOnBackends('roles at the console', (backend) => {
       expect(answer.status, `${call[0]} ${call[1]} ${answer.text}`).toBe(404);
       expect(String(answer.body?.error)).toMatch(/^Unknown /);
     }
-    // A member of the other organization, named under one's own.
+    // Names a member of the other organization below the caller's own.
     const foreign = { org: other.org, account: people.viewer.accountId };
     for (const [method, body] of [
       ['PATCH', { ...foreign, role: 'viewer' }],

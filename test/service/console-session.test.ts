@@ -1,4 +1,4 @@
-// Coming and going at the console: the first account, signing in and out, what a session is worth to a thief.
+// Tests sessions at the console: the first account, signing in and out, and what a stolen session is worth.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
@@ -80,7 +80,7 @@ describeOnBackends('a session', (backend) => {
   });
   afterAll(() => node?.dispose());
 
-  /** A try from an address of its own, as a proxy in front would tell it. */
+  /** Tries a password from an address, as a proxy in front would report it. */
   function tryFrom(address: string, email: string, password: string) {
     const headers = { 'x-forwarded-for': address };
     return send(node, 'POST', '/console/api/session', { body: { email, password }, headers });
@@ -201,7 +201,7 @@ describeOnBackends('a session', (backend) => {
       }
       expect((await person.call('GET', `apps?org=${org}`)).status).toBe(200);
     }
-    // Another site may not sign people in as somebody else either.
+    // Another site may not sign a browser in under another account either.
     const stranger = person.elsewhere();
     stranger.origin = 'https://evil.example.com';
     expect((await stranger.signIn()).status).toBe(403);
@@ -266,7 +266,7 @@ describeOnBackends('a session', (backend) => {
       const wait = Number(refused.headers.get('retry-after'));
       expect(wait).toBeGreaterThan(800);
       expect(wait).toBeLessThanOrEqual(900);
-      // The owner is elsewhere, and not kept out.
+      // The owner of the account has another address, and is let in.
       expect((await tryFrom('203.0.113.8', person.email, PASSWORD)).status).toBe(200);
     });
 

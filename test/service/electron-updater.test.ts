@@ -1,11 +1,10 @@
-// The real electron-updater against a running service (contract 4.8; resolutions: Feeds): for every platform
+// Tests the real electron-updater against a running service (docs/contract.md 4.8 and 16): for every platform
 // and arch that Electron apps ship for, the right version and the right file.
 
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type ElectronClientOptions, runElectronClient } from '../support/electron-client.ts';
-import type { ServingNode } from '../support/node.ts';
+import { serviceSuiteOnce } from '../support/service-suite.ts';
 import { control, createTenant, publish, type Tenant } from '../support/tenant.ts';
 
 type Client = Pick<ElectronClientOptions, 'type' | 'arch'>;
@@ -14,7 +13,7 @@ const BASE = 'https://downloads.example.com';
 const FLEET_SIZE = 5000;
 const AT_ONCE = 50;
 
-/** What electron-builder makes of one version, with its own names: x64 is mostly left out of them. */
+/** Files that electron-builder makes of one version, with its own names, which mostly leave out x64. */
 function fileSet(version: string) {
   const at = (platform: string, arch: string | undefined, name: string) => ({
     platform,
@@ -48,7 +47,7 @@ function sumOf(name: string): string {
   return createHash('sha512').update(name).digest('base64');
 }
 
-/** The same builds as another tool may name them: no address has Electron's name of its arch. */
+/** Files of a version as another tool may name them: no address has Electron's name of its arch. */
 function foreignFileSet(version: string) {
   const at = (platform: string, arch: string, name: string) => ({
     platform,
@@ -92,16 +91,10 @@ const FOREIGN: readonly (readonly [Client, string])[] = [
   [{ type: 'AppImage', arch: 'arm64' }, 'app_aarch64.AppImage'],
 ];
 
-describeOnBackends('electron-updater itself', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
-
+serviceSuiteOnce('electron-updater itself', (node) => {
   const run = (tenant: Tenant, client: Client, more: Partial<ElectronClientOptions> = {}) =>
     runElectronClient({
-      feedUrl: `${node.url}/e/${tenant.app}/stable`,
+      electronUrl: `${node.url}/e/${tenant.app}/stable`,
       version: '1.0.0',
       ...client,
       ...more,
@@ -162,8 +155,8 @@ describeOnBackends('electron-updater itself', (backend) => {
     const tenant = await tenantWith();
     const beta = { channel: 'beta', artifacts: fileSet('2.0.0-beta.2') };
     await publish(node, tenant, '2.0.0-beta.2', beta);
-    const feedUrl = `${node.url}/e/${tenant.app}/beta`;
-    const more = { feedUrl, version: '2.0.0-beta.1', channel: 'beta' };
+    const electronUrl = `${node.url}/e/${tenant.app}/beta`;
+    const more = { electronUrl, version: '2.0.0-beta.1', channel: 'beta' };
     for (const client of [
       { type: 'nsis', arch: 'x64' },
       { type: 'mac', arch: 'arm64' },

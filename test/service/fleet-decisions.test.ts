@@ -1,11 +1,10 @@
-// Planning update waves (contract 4.6, Decision, 7 and 8; resolutions: Decision, Offered, Push mode):
-// a wave gets for every device what the update check would have answered it, and writes what it must.
+// Tests the planning of update waves (docs/contract.md 4.6, 13, 14 and 17): a wave gets for every device what
+// the update check would have answered it, and writes what it must.
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { describe, expect, it } from 'vitest';
 import { sleep } from '../support/eventually.ts';
-import type { ServingNode } from '../support/node.ts';
+import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   ARTIFACT,
@@ -34,16 +33,10 @@ type WaveDevice = {
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const DEVICE = { deviceId: 'd', version: '1.0.0', platform: 'linux', arch: 'x86_64' } as const;
 const RATE_LIMIT = 300;
-/** Longer than check-ins take from a check into the device list. */
+/** Longer than the way of a check-in from a check into the device list takes. */
 const SETTLE_MS = 2500;
 
-describeOnBackends('fleet decisions', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
-
+serviceSuite('fleet decisions', (node) => {
   /** A tenant with 2.0.0 on stable. */
   async function withRelease(more: Fields = {}): Promise<Tenant> {
     const tenant = await createTenant(node);
@@ -51,7 +44,7 @@ describeOnBackends('fleet decisions', (backend) => {
     return tenant;
   }
 
-  /** Plans a wave, which must be answered. */
+  /** Plans a wave and expects an answer. */
   async function plan(
     tenant: Tenant,
     devices: readonly unknown[],
@@ -68,7 +61,7 @@ describeOnBackends('fleet decisions', (backend) => {
     return (await plan(tenant, devices, more)).map(({ update }) => update?.version ?? null);
   }
 
-  /** Whether the release counts as offered: its roll-out cannot be lowered then. */
+  /** Whether the release counts as offered: its rollout cannot be lowered then. */
   async function isOffered(tenant: Tenant, version = '2.0.0'): Promise<boolean> {
     const { status } = await control(node, tenant, version, { rollout: 0 });
     expect([200, 422]).toContain(status);
@@ -76,7 +69,7 @@ describeOnBackends('fleet decisions', (backend) => {
   }
 
   describe('the answer', () => {
-    it("is 200 with exactly the contract's fields, nothing more (4.6, Decision)", async () => {
+    it("is 200 with exactly the contract's fields, nothing more (§4.6, §2.7)", async () => {
       const tenant = await withRelease({ notes: 'Größer & "better"' });
       const devices = [DEVICE, { ...DEVICE, deviceId: 'e "ü"', version: '2.0.0' }];
       const answer = await decisions(node, tenant, devices);
@@ -105,13 +98,13 @@ describeOnBackends('fleet decisions', (backend) => {
       expect(keys).toEqual(['app', 'channel', 'decisions', 'updatesOffered']);
     });
 
-    it('names the app by its ref when it was addressed by its id (4.6)', async () => {
+    it('names the app by its ref when it was addressed by its id (§4.6)', async () => {
       const tenant = await withRelease();
       const answer = await decisions(node, tenant, [DEVICE], { app: tenant.appId });
       expect([answer.body?.app, answer.body?.updatesOffered]).toEqual([tenant.app, 1]);
     });
 
-    it('is for the channel asked for, stable by default (4.6)', async () => {
+    it('is for the channel asked for, stable by default (§4.6)', async () => {
       const tenant = await withRelease();
       await publish(node, tenant, '3.0.0', { channel: 'beta' });
       expect(await versionsFor(tenant, [DEVICE])).toEqual(['2.0.0']);
@@ -120,7 +113,7 @@ describeOnBackends('fleet decisions', (backend) => {
       expect(beta.body?.decisions).toMatchObject([{ update: { version: '3.0.0' } }]);
     });
 
-    it('is null when up to date, outside the cohort, not targeted or without an artifact (2)', async () => {
+    it('is null when up to date, outside the cohort, not targeted or without an artifact (§2.7)', async () => {
       const tenant = await withRelease();
       await publish(node, tenant, '3.0.0', { rollout: 0 });
       await publish(node, tenant, '3.1.0', { targets: { matchLabels: { ring: ['inner'] } } });
@@ -136,7 +129,7 @@ describeOnBackends('fleet decisions', (backend) => {
       expect(await versionsFor(empty, [DEVICE])).toEqual([null]);
     });
 
-    it('has one decision per device in the order of the devices, 500 of them (4.6, 8)', async () => {
+    it('has one decision per device in the order of the devices, 500 of them (§4.6, §8)', async () => {
       const tenant = await withRelease();
       const devices = Array.from({ length: 500 }, (_, index) => ({
         ...DEVICE,
@@ -151,7 +144,7 @@ describeOnBackends('fleet decisions', (backend) => {
       expect(await devicesOf(node, tenant)).toHaveLength(500);
     });
 
-    it('for a device named twice has each decision in order; the last is stored (Push mode)', async () => {
+    it('for a device named twice has each decision in order; the last is stored (§17.2)', async () => {
       const tenant = await withRelease();
       await publish(node, tenant, '3.0.0', { artifacts: [{ ...ARTIFACT, platform: 'windows' }] });
       const devices = [
@@ -169,7 +162,7 @@ describeOnBackends('fleet decisions', (backend) => {
     });
   });
 
-  describe('the same decision as the update check (4.6)', () => {
+  describe('the same decision as the update check (§4.6)', () => {
     it.each([1, 2, 3])('for random devices on a random catalog (%i)', async (seed) => {
       const random = seeded(seed);
       const tenant = await createTenant(node);
@@ -184,7 +177,7 @@ describeOnBackends('fleet decisions', (backend) => {
       }
       expect(dry).toEqual(checked);
       expect(await plan(tenant, devices)).toEqual(checked);
-      // The catalog would prove little if everybody got the same.
+      // The catalog would prove little if all devices got the same answer.
       const updates = checked.map(({ update }) => update);
       const versions = new Set(updates.map((update) => update?.version));
       expect(versions.size).toBeGreaterThanOrEqual(4);
@@ -194,7 +187,7 @@ describeOnBackends('fleet decisions', (backend) => {
       expect(updates).toContain(null);
     });
 
-    it('the cohort of a device is the same, and stays as the roll-out rises (Decision, cohort)', async () => {
+    it('the cohort of a device is the same, and stays as the rollout rises (§13.7)', async () => {
       const tenant = await withRelease({ rollout: 30 });
       const devices = Array.from({ length: 300 }, () => ({ ...DEVICE, deviceId: randomUUID() }));
       let before = new Set<string>();
@@ -209,7 +202,7 @@ describeOnBackends('fleet decisions', (backend) => {
       }
     });
 
-    it('is by the stored labels, right after they were reported (Decision, labels)', async () => {
+    it('is by the stored labels, right after they were reported (§17.5)', async () => {
       const targets = { matchLabels: { ring: ['inner'] } };
       const tenant = await withRelease({ targets });
       const devices = ['in', 'out', 'new'].map((deviceId) => ({ ...DEVICE, deviceId }));
@@ -222,7 +215,7 @@ describeOnBackends('fleet decisions', (backend) => {
       expect(await versionsFor(tenant, devices)).toEqual(['2.0.0', null, '2.0.0']);
     });
 
-    it('leaves the stored labels as they are (4.6)', async () => {
+    it('leaves the stored labels as they are (§17.5)', async () => {
       const tenant = await withRelease();
       await report(node, tenant, [{ ...DEVICE, labels: { ring: 'inner' } }]);
       await plan(tenant, [{ ...DEVICE, version: '1.5.0' }]);
@@ -231,7 +224,7 @@ describeOnBackends('fleet decisions', (backend) => {
     });
   });
 
-  describe('a device without arch (Decision)', () => {
+  describe('a device without arch (§13.10)', () => {
     const wide = { platform: 'linux', url: 'https://downloads.example.com/wide' };
     const universal = {
       ...wide,
@@ -270,7 +263,7 @@ describeOnBackends('fleet decisions', (backend) => {
   });
 
   describe('what is written', () => {
-    it('a dry run writes nothing: no device, no check-in, no offer (4.6)', async () => {
+    it('a dry run writes nothing: no device, no check-in, no offer (§4.6)', async () => {
       const tenant = await withRelease();
       await publish(node, tenant, '2.1.0');
       await report(node, tenant, [{ ...DEVICE, deviceId: 'known', version: '0.1.0' }]);
@@ -286,7 +279,7 @@ describeOnBackends('fleet decisions', (backend) => {
       expect(await isOffered(tenant, '2.1.0')).toBe(false);
     });
 
-    it('dryRun false is the default: the release counts as offered then (4.6, Offered)', async () => {
+    it('dryRun false is the default: the release counts as offered then (§4.6, §14.1)', async () => {
       for (const more of [{}, { dryRun: false }]) {
         const tenant = await withRelease();
         expect(await versionsFor(tenant, [DEVICE], more)).toEqual(['2.0.0']);
@@ -294,7 +287,7 @@ describeOnBackends('fleet decisions', (backend) => {
       }
     });
 
-    it('only what was in a decision counts as offered (Offered)', async () => {
+    it('only what was in a decision counts as offered (§14.1)', async () => {
       const tenant = await withRelease();
       await publish(node, tenant, '2.1.0');
       await plan(tenant, [{ ...DEVICE, version: '2.1.0' }]);
@@ -306,7 +299,7 @@ describeOnBackends('fleet decisions', (backend) => {
       expect(await isOffered(tenant, '2.1.0')).toBe(true);
     });
 
-    it('every device is visible as a check-in with source push and its last offer (4.6, Push mode)', async () => {
+    it('every device is visible as a check-in with source push and its last offer (§4.6, §17.1)', async () => {
       const tenant = await withRelease();
       await plan(tenant, [DEVICE, { deviceId: 'e', version: 'v3', platform: 'macOS' }]);
       const [offered, none] = await devicesOf(node, tenant);
@@ -327,28 +320,13 @@ describeOnBackends('fleet decisions', (backend) => {
       });
     });
 
-    it('a device that asks itself and is planned for is one device (2, DeviceState)', async () => {
+    it('a device that asks itself and is planned for is one device (§17.1)', async () => {
       const tenant = await withRelease();
       await report(node, tenant, [{ ...DEVICE, channel: 'beta' }]);
       await plan(tenant, [{ ...DEVICE, version: '1.1.0' }]);
       expect(await devicesOf(node, tenant)).toEqual([
         expect.objectContaining({ deviceId: 'd', version: '1.1.0', channel: 'stable' }),
       ]);
-    });
-
-    it('survives a kill -9 right after the answer (Push mode, Offered)', async () => {
-      const tenant = await withRelease();
-      await plan(tenant, [DEVICE]);
-      await node.kill();
-      node = await node.restart();
-      expect(await devicesOf(node, tenant)).toEqual([
-        expect.objectContaining({
-          ...DEVICE,
-          source: 'push',
-          lastOffered: { version: '2.0.0', at: expect.stringMatching(TIMESTAMP) },
-        }),
-      ]);
-      expect(await isOffered(tenant)).toBe(true);
     });
   });
 
@@ -371,7 +349,7 @@ describeOnBackends('fleet decisions', (backend) => {
       ['dryRun misspelt', { dryrun: true }, 'dryrun: Unrecognized key'],
       ['a number as channel', { channel: 7 }, 'channel: Expected a string'],
       ['no app', { app: undefined }, 'app: Required'],
-    ])('%s is 400 that names it (4.6, 7)', async (_, change, message) => {
+    ])('%s is 400 that names it (§4.6, §7.1)', async (_, change, message) => {
       const tenant = await withRelease();
       const answer = await decisions(node, tenant, [DEVICE], change);
       expect(answer.status).toBe(400);
@@ -382,7 +360,7 @@ describeOnBackends('fleet decisions', (backend) => {
       expect(await isOffered(tenant)).toBe(false);
     });
 
-    it('an unknown app or channel is 404, as if another organization had no apps (4.6, 5)', async () => {
+    it('an unknown app or channel is 404, as if another organization had no apps (§4.6, §5.2)', async () => {
       const [tenant, stranger] = [await withRelease(), await withRelease()];
       for (const app of [`no-${randomId()}`, stranger.app, stranger.appId]) {
         const answer = await decisions(node, tenant, [DEVICE], { app });
@@ -396,14 +374,14 @@ describeOnBackends('fleet decisions', (backend) => {
       expect(await devicesOf(node, tenant)).toEqual([]);
     });
 
-    it('without a valid key it is 401 (5)', async () => {
+    it('without a valid key it is 401 (§5.1)', async () => {
       const tenant = await withRelease();
       const body = { app: tenant.app, devices: [DEVICE] };
       expect((await send(node, 'POST', '/api/v1/fleet/decisions', { body })).status).toBe(401);
       expect((await decisions(node, { ...tenant, secret: 'x' }, [])).status).toBe(401);
     });
 
-    it('one call is one hit of the rate limit, however many devices; a dry run too (4.6, 8)', async () => {
+    it('one call is one hit of the rate limit, however many devices; a dry run too (§4.6, §8)', async () => {
       const tenant = await createTenant(node);
       const devices = Array.from({ length: 10 }, (_, at) => ({ ...DEVICE, deviceId: `${at}` }));
       const call = (): Promise<Answer> => decisions(node, tenant, devices, { dryRun: true });
@@ -472,7 +450,7 @@ describeOnBackends('fleet decisions', (backend) => {
   }
 });
 
-/** Two devices, the second of which is changed. */
+/** Body of two devices, the second with a change. */
 function second(change: Fields): Fields {
   return { devices: [DEVICE, { ...DEVICE, ...change }] };
 }

@@ -1,9 +1,8 @@
-// What an orchestrator reports about its devices (contract 4.5, DeviceState, 7 and 8; resolutions: Push
-// mode), asked over HTTP of a running node and seen where operators see it, in the console's device list.
+// Tests the reports of an orchestrator about its devices (docs/contract.md 2.6, 4.5 and 17): sent over HTTP
+// to a running node, and seen where operators see them, in the console's device list.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
-import type { ServingNode } from '../support/node.ts';
+import { describe, expect, it } from 'vitest';
+import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   check,
@@ -22,24 +21,18 @@ type Fields = Record<string, unknown>;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const DEVICE = { deviceId: 'd', version: '1.0.0', platform: 'linux' } as const;
 const RATE_LIMIT = 300;
-/** One character, two UTF-16 units, four bytes. */
+/** Character of two UTF-16 units and four bytes. */
 const ROCKET = '🚀';
 
-describeOnBackends('fleet report', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
-
-  /** Reports devices, which must be taken. */
+serviceSuite('fleet report', (node) => {
+  /** Reports devices and expects that they are accepted. */
   async function accept(tenant: Tenant, ...devices: Fields[]): Promise<void> {
     const answer = await report(node, tenant, devices);
     expect(answer.text).toBe(JSON.stringify({ app: tenant.app, received: devices.length }));
     expect(answer.status).toBe(200);
   }
 
-  /** Reports devices, which must be refused, and leave no trace. */
+  /** Reports devices and expects a refusal that leaves no trace. */
   async function refuse(tenant: Tenant, devices: readonly unknown[], more: Fields = {}) {
     const answer = await report(node, tenant, devices, more);
     expect(answer.status, answer.text).toBe(400);
@@ -56,7 +49,7 @@ describeOnBackends('fleet report', (backend) => {
   }
 
   describe('what is stored', () => {
-    it('is answered 200 with the app ref and how many were received, by ref and by id (4.5)', async () => {
+    it('is answered 200 with the app ref and how many were received, by ref and by id (§4.5)', async () => {
       const tenant = await createTenant(node);
       for (const app of [tenant.app, tenant.appId]) {
         const answer = await report(node, tenant, [DEVICE, { ...DEVICE, deviceId: 'e' }], { app });
@@ -67,7 +60,7 @@ describeOnBackends('fleet report', (backend) => {
       expect((await devicesOf(node, tenant)).map(({ deviceId }) => deviceId)).toEqual(['d', 'e']);
     });
 
-    it('is in the device list at once, with every field, as source push (4.5, operators: devices)', async () => {
+    it('is in the device list at once, with every field, as source push (§4.5, §17.1)', async () => {
       const tenant = await createTenant(node);
       const before = Date.now();
       const labels = { ring: 'inner' };
@@ -90,14 +83,14 @@ describeOnBackends('fleet report', (backend) => {
       expect(Date.parse(String(device.lastSeen))).toBeLessThanOrEqual(Date.now());
     });
 
-    it('has channel stable, no arch and no labels where they are left out (2, DeviceState)', async () => {
+    it('has channel stable, no arch and no labels where they are left out (§2.6)', async () => {
       const tenant = await createTenant(node);
       await accept(tenant, DEVICE);
       expect(await only(tenant)).toMatchObject({ channel: 'stable', arch: null, labels: {} });
     });
 
     it.each(['no such channel', 'Größe/🚀'])(
-      'has an unknown channel as given: %s (Push mode)',
+      'has an unknown channel as given: %s (§17.3)',
       async (channel) => {
         const tenant = await createTenant(node);
         await accept(tenant, { ...DEVICE, channel });
@@ -105,7 +98,7 @@ describeOnBackends('fleet report', (backend) => {
       },
     );
 
-    it('is one device per app and deviceId: a later report is its new state (2, DeviceState)', async () => {
+    it('is one device per app and deviceId: a later report is its new state (§2.6)', async () => {
       const [tenant, other] = [await createTenant(node), await createTenant(node)];
       await accept(tenant, { ...DEVICE, arch: 'x86_64', channel: 'beta' });
       const first = await only(tenant);
@@ -128,13 +121,13 @@ describeOnBackends('fleet report', (backend) => {
       ['2026.01.15', '2026.1.15'],
       ['V1-rc.01', '1.0.0-rc.1'],
       ['1.2.3.4+5', '1.2.3.4+5'],
-    ])('counts equal versions as one: %s (Versions)', async (version, canonical) => {
+    ])('counts equal versions as one: %s (§10.6)', async (version, canonical) => {
       const tenant = await createTenant(node);
       await accept(tenant, { ...DEVICE, version });
       expect(await only(tenant)).toMatchObject({ version: canonical });
     });
 
-    it('of a device named twice is the last item, its labels merged in order (Push mode)', async () => {
+    it('of a device named twice is the last item, its labels merged in order (§17.2)', async () => {
       const tenant = await createTenant(node);
       await accept(
         tenant,
@@ -149,7 +142,7 @@ describeOnBackends('fleet report', (backend) => {
       expect(other?.labels).toEqual({ a: 'x' });
     });
 
-    it('is up to 500 devices in one call (4.5, 8)', async () => {
+    it('is up to 500 devices in one call (§4.5, §8)', async () => {
       const tenant = await createTenant(node);
       const devices = Array.from({ length: 500 }, (_, index) => ({
         ...DEVICE,
@@ -162,14 +155,6 @@ describeOnBackends('fleet report', (backend) => {
         devices.map(({ deviceId, version }) => ({ deviceId, version })),
       );
     });
-
-    it('survives a kill -9 right after the answer (Push mode)', async () => {
-      const tenant = await createTenant(node);
-      await accept(tenant, { ...DEVICE, labels: { ring: 'inner' } });
-      await node.kill();
-      node = await node.restart();
-      expect(await only(tenant)).toMatchObject({ ...DEVICE, labels: { ring: 'inner' } });
-    });
   });
 
   describe('labels', () => {
@@ -181,16 +166,16 @@ describeOnBackends('fleet report', (backend) => {
       return (await only(tenant)).labels;
     }
 
-    it('merge over the stored ones key by key (Push mode)', async () => {
+    it('merge over the stored ones key by key (§17.4)', async () => {
       const merged = await labelsAfter({ a: '1', b: '1' }, { b: '2', c: '2' }, { a: '' });
       expect(merged).toEqual({ a: '', b: '2', c: '2' });
     });
 
-    it('are never cleared by a report without labels, nor by an empty object (2, DeviceState)', async () => {
+    it('are never cleared by a report without labels, nor by an empty object (§2.6, §17.4)', async () => {
       expect(await labelsAfter({ a: '1', b: '1' }, undefined, {})).toEqual({ a: '1', b: '1' });
     });
 
-    it('are at most 16: the newest keys are kept, then the stored ones in key order (Decision)', async () => {
+    it('are at most 16: the newest keys are kept, then the stored ones in key order (§13.14)', async () => {
       const stored = numbered('k', 16);
       expect(await labelsAfter(stored)).toEqual(stored);
       const fifteen = numbered('k', 15);
@@ -200,13 +185,13 @@ describeOnBackends('fleet report', (backend) => {
       expect(await labelsAfter(stored, numbered('z', 16))).toEqual(numbered('z', 16));
     });
 
-    it('in one report are 16, not 17 (2, DeviceState, 8)', async () => {
+    it('in one report are 16, not 17 (§2.6, §8)', async () => {
       const tenant = await createTenant(node);
       const message = await refuse(tenant, [{ ...DEVICE, labels: numbered('k', 17) }]);
       expect(message).toMatch(/^devices\.0\.labels: /);
     });
 
-    it('have values of up to 256 and keys of up to 128 characters, not UTF-16 units (2, 8, Decision)', async () => {
+    it('have values of up to 256 and keys of up to 128 characters, not UTF-16 units (§2.6, §8)', async () => {
       const longest = { [ROCKET.repeat(128)]: ROCKET.repeat(256), ['k'.repeat(128)]: '' };
       expect(await labelsAfter(longest)).toEqual(longest);
     });
@@ -224,7 +209,7 @@ describeOnBackends('fleet report', (backend) => {
       ['NUL in a value', { a: 'x\u0000y' }, 'labels.a'],
       ['NUL in a key', { 'x\u0000y': 'a' }, 'labels.x\u0000y'],
       ['half a character', { a: '\ud83d' }, 'labels.a'],
-    ])('with %s are 400 that names it (2, 7, Decision)', async (_, labels, path) => {
+    ])('with %s are 400 that names it (§2.6, §7.2)', async (_, labels, path) => {
       const tenant = await createTenant(node);
       const message = await refuse(tenant, [DEVICE, { ...DEVICE, labels }]);
       expect(message.startsWith(`devices.1.${path}: `), message).toBe(true);
@@ -234,12 +219,12 @@ describeOnBackends('fleet report', (backend) => {
       ['null', null],
       ['an array', ['a']],
       ['a string', 'a=b'],
-    ])('as %s are 400 (2, DeviceState)', async (_, labels) => {
+    ])('as %s are 400 (§2.6)', async (_, labels) => {
       const tenant = await createTenant(node);
       expect(await refuse(tenant, [{ ...DEVICE, labels }])).toMatch(/^devices\.0\.labels: /);
     });
 
-    it('may be named like object internals (2: opaque)', async () => {
+    it('may be named like object internals (§2.6)', async () => {
       const tenant = await createTenant(node);
       const text = '{"__proto__":"x","constructor":"y","toString":"z"}';
       await accept(tenant, { ...DEVICE, labels: JSON.parse(text) as Fields });
@@ -248,12 +233,12 @@ describeOnBackends('fleet report', (backend) => {
       );
     });
 
-    it('are stored as they are, whatever the characters (2: opaque)', async () => {
+    it('are stored as they are, whatever the characters (§2.6)', async () => {
       const labels = { 'größe & 🚀': 'a=b&c\n\t"\\', ' ': ' ', 'a.b': '{"x":1}', '1': '2' };
       expect(await labelsAfter(labels)).toEqual(labels);
     });
 
-    it('decide the very next check (4.5, 4.7 rule 4)', async () => {
+    it('decide the very next check (§4.5, §4.7.4)', async () => {
       const tenant = await createTenant(node);
       const targets = { matchLabels: { ring: ['inner'] } };
       expect((await publish(node, tenant, '2.0.0', { targets })).status).toBe(201);
@@ -266,7 +251,7 @@ describeOnBackends('fleet report', (backend) => {
   });
 
   describe('what is refused', () => {
-    it('a report that keeps every limit is taken, although it is larger than other bodies may be (4.5, 8)', async () => {
+    it('a report that keeps every limit is taken, although it is larger than other bodies may be (§4.5, §8)', async () => {
       const tenant = await createTenant(node);
       const keys = Array.from({ length: 16 }, (_, index) => `k${index}`.padEnd(128, 'x'));
       const labels = Object.fromEntries(keys.map((key) => [key, ROCKET.repeat(256)]));
@@ -278,7 +263,7 @@ describeOnBackends('fleet report', (backend) => {
       await accept(tenant, ...devices);
     });
 
-    it('0 and 501 devices are 400 that names devices, and so is anything but an array (4.5, 8)', async () => {
+    it('0 and 501 devices are 400 that names devices, and so is anything but an array (§4.5, §8)', async () => {
       const tenant = await createTenant(node);
       const many = Array.from({ length: 501 }, (_, index) => ({ ...DEVICE, deviceId: `${index}` }));
       expect(await refuse(tenant, [])).toMatch(/^devices: /);
@@ -287,7 +272,7 @@ describeOnBackends('fleet report', (backend) => {
       expect(await refuse(tenant, [], { devices: undefined })).toBe('devices: Required');
     });
 
-    it('a deviceId has 1 to 128 characters, not UTF-16 units (2, 8)', async () => {
+    it('a deviceId has 1 to 128 characters, not UTF-16 units (§2.6, §8)', async () => {
       const tenant = await createTenant(node);
       for (const deviceId of ['', 'x'.repeat(129), ROCKET.repeat(129)]) {
         expect(await refuse(tenant, [{ ...DEVICE, deviceId }])).toMatch(/^devices\.0\.deviceId: /);
@@ -311,7 +296,7 @@ describeOnBackends('fleet report', (backend) => {
       [0, { arch: null }, 'devices.0.arch: Expected a string'],
       [0, { channel: null }, 'devices.0.channel: Expected a string'],
       [2, { os: 'linux' }, 'devices.2.os: Unrecognized key'],
-    ])('in device %i, %j is 400 `%s` (4.5, 7)', async (at, change, message) => {
+    ])('in device %i, %j is 400 `%s` (§4.5, §7.1)', async (at, change, message) => {
       const tenant = await createTenant(node);
       const devices = Array.from({ length: 4 }, (_, index) =>
         index === at ? { ...DEVICE, ...change } : DEVICE,
@@ -331,7 +316,7 @@ describeOnBackends('fleet report', (backend) => {
         /^dryRun: Unrecognized key$/,
       ],
       ['{"app":"a","devices":[7]}', /^devices\.0: Expected an object$/],
-    ])('the body %s is 400 (4.5, 7, Publishing)', async (body, message) => {
+    ])('the body %s is 400 (§4.5, §11.3)', async (body, message) => {
       const tenant = await createTenant(node);
       const answer = await raw(tenant, body);
       expect(answer.status).toBe(400);
@@ -344,7 +329,7 @@ describeOnBackends('fleet report', (backend) => {
       expect(message.startsWith(`devices.0.${field}: `), message).toBe(true);
     });
 
-    it('one wrong device refuses the whole call (4.5)', async () => {
+    it('one wrong device refuses the whole call (§4.5)', async () => {
       const tenant = await createTenant(node);
       const devices = Array.from({ length: 100 }, (_, index) => ({
         ...DEVICE,
@@ -354,7 +339,7 @@ describeOnBackends('fleet report', (backend) => {
       expect(await refuse(tenant, devices)).toBe('devices.99.version: Invalid version');
     });
 
-    it("an unknown app and another organization's app are 404 `Unknown app` (4.5, 5)", async () => {
+    it("an unknown app and another organization's app are 404 `Unknown app` (§4.5, §5.2)", async () => {
       const [tenant, stranger] = [await createTenant(node), await createTenant(node)];
       for (const app of [`no-${randomId()}`, stranger.app, stranger.appId]) {
         const answer = await report(node, tenant, [DEVICE], { app });
@@ -363,7 +348,7 @@ describeOnBackends('fleet report', (backend) => {
       expect(await devicesOf(node, stranger)).toEqual([]);
     });
 
-    it('401 comes before 429, that before 400, that before 404; 300 calls a minute (Publishing, 8)', async () => {
+    it('401 comes before 429, that before 400, that before 404; 300 calls a minute (§11.7, §8)', async () => {
       const tenant = await createTenant(node);
       const unknown = { app: `no-${randomId()}` };
       const wrongKey = { ...tenant, secret: `${tenant.secret}x` };
@@ -383,7 +368,7 @@ describeOnBackends('fleet report', (backend) => {
       expect((await report(node, wrongKey, [], unknown)).status).toBe(401);
     });
 
-    it('without a key it is 401, and no other method is there (5)', async () => {
+    it('without a key it is 401, and no other method is there (§5.1)', async () => {
       const tenant = await createTenant(node);
       const body = { app: tenant.app, devices: [DEVICE] };
       expect((await send(node, 'POST', '/api/v1/fleet/report', { body })).status).toBe(401);
@@ -398,7 +383,7 @@ describeOnBackends('fleet report', (backend) => {
   }
 });
 
-/** That many labels: `k00`, `k01` and so on. */
+/** Returns `count` labels, such as `k00` and `k01` for the prefix `k`. */
 function numbered(prefix: string, count: number): Record<string, string> {
   const keys = Array.from({ length: count }, (_, at) => `${prefix}${String(at).padStart(2, '0')}`);
   return Object.fromEntries(keys.map((key) => [key, `value of ${key}`]));

@@ -1,14 +1,13 @@
-// Notes that mean harm, published through the API and read through every way out: RSS, JSON feed, update file
-// and update check. Each must be well-formed, tell the notes as they are or harmless HTML made of them, and
-// leave the releases beside them readable.
+// Tests hostile notes, published through the API and read through every way out: RSS, JSON feed, update file
+// and update check. Each must be well-formed, have the notes unchanged or as harmless HTML, and leave the
+// releases beside them readable.
 
 import { createRequire } from 'node:module';
 import Parser from 'rss-parser';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { expect, it } from 'vitest';
 import { runElectronClient } from '../support/electron-client.ts';
 import { feedBreaches } from '../support/feed-rules.ts';
-import type { ServingNode } from '../support/node.ts';
+import { serviceSuiteOnce } from '../support/service-suite.ts';
 import { tauriRefusals } from '../support/tauri.ts';
 import { check, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
 
@@ -33,7 +32,9 @@ const SHORT = [
   '- 1.10\n- 2026-01-02\n- *alias &anchor !tag | > % @ `\n\ttab \\ "quoted" \'twice\'\r\n\n\n ',
   'plain',
 ];
-/** As much of everything as notes may have: ASCII fills up what characters of several bytes leave. */
+/**
+ * All hostile texts; `FULL` repeats them up to the longest notes allowed, filled to the last byte with `#`.
+ */
 const ALL = SHORT.join('\n\n');
 const LONG = ALL.repeat(Math.floor((256 * KIB) / Buffer.byteLength(ALL)));
 const FULL = LONG + '#'.repeat(256 * KIB - Buffer.byteLength(LONG));
@@ -48,13 +49,7 @@ const ARTIFACT = {
   signature: 'c2lnbmF0dXJl',
 };
 
-describeOnBackends('hostile notes', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
-
+serviceSuiteOnce('hostile notes', (node) => {
   async function readJson({ app }: Tenant): Promise<unknown[]> {
     const { headers, body = {} } = await send(node, 'GET', `/feed/${app}/stable`);
     expect(headers.get('content-type')).toBe('application/json');
@@ -62,7 +57,9 @@ describeOnBackends('hostile notes', (backend) => {
     return (body.releases as Fields[]).map(({ notes }) => notes);
   }
 
-  /** What readers show of each item; every rule of feeds and of harmless HTML is kept. */
+  /**
+   * Returns what readers show of each item; expects that every rule of feeds and of harmless HTML is kept.
+   */
   async function readRss({ app }: Tenant): Promise<(string | undefined)[]> {
     const path = `/feed/${app}/stable/rss.xml`;
     const { headers, text } = await send(node, 'GET', path);
@@ -97,8 +94,8 @@ describeOnBackends('hostile notes', (backend) => {
         releaseNotes: notes,
         releaseDate: expect.any(String),
       });
-      const feedUrl = `${node.url}/e/${tenant.app}/stable`;
-      const client = { feedUrl, type: 'nsis', arch: 'x64', version: '0.9.0' } as const;
+      const electronUrl = `${node.url}/e/${tenant.app}/stable`;
+      const client = { electronUrl, type: 'nsis', arch: 'x64', version: '0.9.0' } as const;
       expect(await runElectronClient(client)).toMatchObject({ version, file: { url, sha512 } });
 
       const offer = await check(node, tenant, '0.9.0', { platform: 'windows' });
@@ -108,7 +105,7 @@ describeOnBackends('hostile notes', (backend) => {
     expect(await readJson(tenant)).toEqual(NOTES.toReversed());
     const items = await readRss(tenant);
     expect(items).toHaveLength(NOTES.length);
-    // What comes first is the newest; the one that means no harm comes out whole between those that do.
+    // Items come newest first; the harmless one stands whole between the hostile ones.
     expect(items[1]).toMatch(/^<p>plain<\/p><ul>/);
     expect(items[0]).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
     for (const item of items) expect(item).not.toMatch(/<(?:script|img|svg|iframe|style)/i);

@@ -1,19 +1,12 @@
-// The app list over HTTP (contract 4.4).
+// Tests the app list over HTTP (docs/contract.md 4.4).
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
-import type { ServingNode } from '../support/node.ts';
+import { expect, it } from 'vitest';
+import { serviceSuite } from '../support/service-suite.ts';
 import { type Answer, admin, createTenant, manage, type Tenant } from '../support/tenant.ts';
 
 type App = { readonly ref: string; readonly channels: readonly string[] };
 
-describeOnBackends('listing apps', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
-
+serviceSuite('listing apps', (node) => {
   function list(tenant: Pick<Tenant, 'secret'>, query = ''): Promise<Answer> {
     return manage(node, tenant, 'GET', `apps${query}`);
   }
@@ -35,7 +28,7 @@ describeOnBackends('listing apps', (backend) => {
     });
   });
 
-  it("has every app of the key's organization, and of no other (§5)", async () => {
+  it("has every app of the key's organization, and of no other (§5.2)", async () => {
     const tenant = await createTenant(node);
     const stranger = await createTenant(node);
     const refs = ['two', 'three'].map((suffix) => `${tenant.app}-${suffix}`);

@@ -1,9 +1,8 @@
-// The release list over HTTP: its order, its pages, its filters, and whose releases it shows (contract 4.2).
-// It has no wrong query: what makes no sense is the default.
+// Tests the release list over HTTP: its order, its pages, its filters, and whose releases it shows
+// (docs/contract.md 4.2 and 12). No query is wrong: a value without a meaning counts as the default.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
-import type { ServingNode } from '../support/node.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   ARTIFACT,
@@ -36,13 +35,7 @@ type Page = {
   readonly total: number;
 };
 
-describeOnBackends('listing releases', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
-
+serviceSuite('listing releases', (node) => {
   function list(tenant: Pick<Tenant, 'secret'>, query = ''): Promise<Answer> {
     return manage(node, tenant, 'GET', `releases${query === '' ? '' : `?${query}`}`);
   }
@@ -76,7 +69,7 @@ describeOnBackends('listing releases', (backend) => {
       });
     });
 
-    it("each release has exactly the contract's fields, never its targets (§2)", async () => {
+    it("each release has exactly the contract's fields, never its targets (§2.2)", async () => {
       const tenant = await createTenant(node);
       await publish(node, tenant, '1.0.0', { targets: { matchLabels: { ring: ['a'] } } });
       const [release] = (await pageOf(tenant)).releases;
@@ -156,7 +149,7 @@ describeOnBackends('listing releases', (backend) => {
     let tenant: Tenant;
     let second: Tenant;
     let stranger: Tenant;
-    // Only read by the tests below, so they share it.
+    // The tests below only read this tenant, so they share it.
     beforeAll(async () => {
       tenant = await createTenant(node);
       second = await anotherApp(tenant);
@@ -214,7 +207,7 @@ describeOnBackends('listing releases', (backend) => {
       });
     });
 
-    it("only the key's organization is ever visible, whatever is asked for (§5)", async () => {
+    it("only the key's organization is ever visible, whatever is asked for (§12.4)", async () => {
       expect(await versionsOf(stranger, '')).toEqual(['9.0.0']);
       for (const app of [tenant.app, tenant.appId]) {
         const { releases, total } = await pageOf(stranger, `app=${app}`);
@@ -226,7 +219,8 @@ describeOnBackends('listing releases', (backend) => {
   describe('the pages', () => {
     const count = 103;
     let tenant: Tenant;
-    // Only read by the tests below; the publishing key's rate limit is not the readers'.
+    // The tests below only read this tenant. They use another key than the publishing here, because each key
+    // has a rate limit.
     beforeAll(async () => {
       tenant = await createTenant(node);
       const body = { app: tenant.app, artifacts: [ARTIFACT, { platform: 'windows' }] };
@@ -314,7 +308,7 @@ describeOnBackends('listing releases', (backend) => {
   });
 });
 
-/** Sorts as the list does, and as text: RFC 3339 in UTC and ids are both made for that. */
+/** Returns a text that sorts as the list does: RFC 3339 times in UTC and ids both sort as text. */
 function orderOf({ createdAt, id }: Listed): string {
   return `${createdAt} ${id}`;
 }

@@ -1,10 +1,9 @@
-// The management API's rate limit: 300 requests a minute and key (contract 8). No test waits a minute: what
-// `Retry-After` says is enough to tell what was counted.
+// Tests the management API's rate limit: 300 requests a minute and key (docs/contract.md 19.6). No test waits
+// a minute: `Retry-After` shows what was counted.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { describe, expect, it } from 'vitest';
 import { sleep } from '../support/eventually.ts';
-import type { ServingNode } from '../support/node.ts';
+import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   admin,
@@ -21,18 +20,12 @@ const LIMIT = 300;
 const WINDOW_SECONDS = 60;
 const PARALLEL = 20;
 
-describeOnBackends('the management rate limit', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
-
+serviceSuite('the management rate limit', (node) => {
   function listApps(tenant: Pick<Tenant, 'secret'>): Promise<Answer> {
     return manage(node, tenant, 'GET', 'apps');
   }
 
-  describe('the 301st request within a minute (§8)', () => {
+  describe('the 301st request within a minute (§19.6)', () => {
     it('is 429 `Rate limit exceeded` with Retry-After, on every endpoint', async () => {
       const tenant = await createTenant(node);
       expect(await tally(LIMIT, () => listApps(tenant))).toEqual({ 200: LIMIT });
@@ -83,8 +76,8 @@ describeOnBackends('the management rate limit', (backend) => {
 
   it('does not count refused requests: knocking on does not put off the end of the wait', async () => {
     const tenant = await createTenant(node);
-    // The first place to become free is the first request's, some seconds before all others. Were refused
-    // ones counted, 300 of them would push it to a whole window from now.
+    // The place of the first request becomes free first, some seconds before all others. If refused requests
+    // were counted, 300 of them would push it to a whole window from now.
     const head = 3;
     await listApps(tenant);
     await sleep(head * 1000);
@@ -135,7 +128,7 @@ function retryAfterOf(answer: Answer): number {
   return Number(answer.headers.get('retry-after'));
 }
 
-/** The 429 of the contract: the message, and whole seconds of at least 1 and at most the window. */
+/** Expects the 429 of the contract: the message, and whole seconds from 1 to the window. */
 function expectLimited(answer: Answer): void {
   expect([answer.status, answer.body]).toStrictEqual([429, { error: 'Rate limit exceeded' }]);
   expect(answer.headers.get('content-type')).toBe('application/json');
@@ -143,7 +136,7 @@ function expectLimited(answer: Answer): void {
   expect(retryAfterOf(answer)).toBeLessThanOrEqual(WINDOW_SECONDS);
 }
 
-/** Makes requests, some at a time, and says how often each status was the answer. */
+/** Makes requests, some at a time, and returns how often each status was the answer. */
 async function tally(
   count: number,
   request: () => Promise<Answer>,

@@ -1,9 +1,8 @@
-// Publishing a release over HTTP: what is accepted, what is refused and with which words, what is answered,
-// recorded and served afterwards (contract 2, 3 and 4.1).
+// Tests publishing over HTTP: which releases are accepted, which are refused and with which words, and what
+// is answered, recorded and served afterwards (docs/contract.md 4.1 and 11).
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
-import type { ServingNode } from '../support/node.ts';
+import { describe, expect, it } from 'vitest';
+import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   ARTIFACT,
@@ -26,27 +25,21 @@ const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 type Json = Record<string, unknown>;
 
-describeOnBackends('publishing a release', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
-
-  /** What the list shows of the tenant, newest first. */
+serviceSuite('publishing a release', (node) => {
+  /** Returns the releases that the list shows of the tenant, newest first. */
   async function listed(tenant: Tenant): Promise<Json[]> {
     const { body } = await manage(node, tenant, 'GET', 'releases?per_page=100');
     return body?.releases as Json[];
   }
 
-  /** The tenant's publish entries of the audit, newest first. */
+  /** Returns the tenant's publish entries of the audit, newest first. */
   async function audited(tenant: Tenant): Promise<Json[]> {
     const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&limit=1000`);
     const entries = body?.entries as Json[];
     return entries.filter((entry) => entry.action === 'release.publish');
   }
 
-  /** A publish whose body is text, so that its exact bytes are the test's. */
+  /** Publishes a body that is text, so that the test decides its exact bytes. */
   function publishText(tenant: Pick<Tenant, 'secret'>, body: string): Promise<Answer> {
     return send(node, 'POST', '/api/v1/releases', {
       body,
@@ -60,7 +53,7 @@ describeOnBackends('publishing a release', (backend) => {
   }
 
   describe('the answer', () => {
-    it("is 201 with exactly the contract's fields, nothing more (§2, §4.1)", async () => {
+    it("is 201 with exactly the contract's fields, nothing more (§2.2, §4.1)", async () => {
       const tenant = await createTenant(node);
       const artifact = { ...ARTIFACT, sha512: 'q83vEjRWeJA=', size: 1234 };
       const before = Date.now();
@@ -87,7 +80,7 @@ describeOnBackends('publishing a release', (backend) => {
       });
       expect(release.id).toMatch(/^rel_[0-9a-z]+$/);
       expect(release.createdAt).toMatch(TIMESTAMP);
-      // The database's clock and ours are the same machine's; its milliseconds may be rounded.
+      // The database and the test use the clock of one machine; the database may round milliseconds.
       const createdAt = Date.parse(String(release.createdAt));
       expect(createdAt).toBeGreaterThanOrEqual(before - 1);
       expect(createdAt).toBeLessThanOrEqual(after + 1);
@@ -101,7 +94,7 @@ describeOnBackends('publishing a release', (backend) => {
       expect(releaseOf(answer)).toMatchObject({ notes: '', artifacts: [] });
     });
 
-    it('has optional artifact fields only where they were given (§2 Artifact)', async () => {
+    it('has optional artifact fields only where they were given (§2.1)', async () => {
       const tenant = await createTenant(node);
       const artifacts = [
         { platform: 'linux' },
@@ -112,7 +105,7 @@ describeOnBackends('publishing a release', (backend) => {
       expect(releaseOf(answer).artifacts).toStrictEqual(artifacts);
     });
 
-    it('is what the list shows afterwards (§2: a release is immutable once created)', async () => {
+    it('is what the list shows afterwards (§2.2)', async () => {
       const tenant = await createTenant(node);
       const answer = await publish(node, tenant, '1.0.0', { notes: 'Größer' });
       expect(await listed(tenant)).toStrictEqual([releaseOf(answer)]);
@@ -153,7 +146,7 @@ describeOnBackends('publishing a release', (backend) => {
       expect(await listed(tenant)).toEqual([]);
     });
 
-    it("another organization's app is 404, by ref and by id (§5)", async () => {
+    it("another organization's app is 404, by ref and by id (§5.2)", async () => {
       const owner = await createTenant(node);
       const stranger = await createTenant(node);
       for (const app of [owner.app, owner.appId]) {
@@ -196,7 +189,7 @@ describeOnBackends('publishing a release', (backend) => {
       expect((await publish(node, tenant, second)).status).toBe(201);
     });
 
-    it('are unique per app and channel: elsewhere the same one is free (§4.1)', async () => {
+    it('are unique per app and channel: elsewhere the same one is free (§10.6)', async () => {
       const tenant = await createTenant(node);
       const ref = `${tenant.app}-two`;
       await admin(node, 'POST', 'apps', { org: tenant.org, ref, name: 'Two' });
@@ -206,7 +199,7 @@ describeOnBackends('publishing a release', (backend) => {
       expect((await publish(node, tenant, '1.0.0', { app: tenant.appId })).status).toBe(409);
     });
 
-    it('stay taken by a release that was rolled back (§3: permanent)', async () => {
+    it('stay taken by a release that was rolled back (§3.5)', async () => {
       const tenant = await createTenant(node);
       await publish(node, tenant, '1.0.0');
       await control(node, tenant, '1.0.0', { status: 'rolled_back' });
@@ -548,7 +541,7 @@ describeOnBackends('publishing a release', (backend) => {
   });
 
   describe('the audit', () => {
-    it('says who published what, and when (§1: audited under the key)', async () => {
+    it('says who published what, and when (§1.7, §11.10)', async () => {
       const tenant = await createTenant(node);
       const targets = { matchLabels: { ring: ['a'] }, matchExpressions: [] };
       const before = Date.now();
@@ -625,12 +618,12 @@ function errorOf(answer: Answer): string {
   return String(answer.body?.error);
 }
 
-/** The whole Error body, and nothing beside it. */
+/** Expects exactly this Error body. */
 function expectError(answer: Answer, status: number, message: string): void {
   expect([answer.status, answer.body]).toStrictEqual([status, { error: message }]);
 }
 
-/** An Error body whose message the contract leaves open. */
+/** Expects an Error body whose message the contract leaves open. */
 function expectErrorBody(answer: Answer): void {
   expect(answer.headers.get('content-type')).toBe('application/json');
   expect(answer.body).toStrictEqual({ error: expect.stringMatching(/./) });

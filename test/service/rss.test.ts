@@ -1,11 +1,10 @@
-// The release-notes feed as RSS 2.0 (contract 4.10): the rules of feedvalidator, what a reader makes of it,
-// and notes that mean harm.
+// Tests the release-notes feed as RSS 2.0 (docs/contract.md 4.10 and 16.10): the rules of feedvalidator, the
+// content that a reader shows, and hostile notes.
 
 import Parser from 'rss-parser';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { expect, it } from 'vitest';
 import { feedBreaches } from '../support/feed-rules.ts';
-import type { ServingNode } from '../support/node.ts';
+import { serviceSuiteOnce } from '../support/service-suite.ts';
 import {
   type Answer,
   ARTIFACT,
@@ -19,14 +18,8 @@ type Release = { readonly version: string; readonly createdAt: string };
 
 const KIB = 1024;
 
-describeOnBackends('the RSS feed', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
-
-  /** The feed as a reader has it, once it keeps every rule. */
+serviceSuiteOnce('the RSS feed', (node) => {
+  /** Returns the feed as a reader parses it, after checking every rule. */
   async function read({ app }: Tenant) {
     const path = `/feed/${app}/stable/rss.xml`;
     const { status, text, headers } = await send(node, 'GET', path);
@@ -39,7 +32,7 @@ describeOnBackends('the RSS feed', (backend) => {
     return { ...(await parser.parseString(text)), text };
   }
 
-  /** The feed's one item after this was published. */
+  /** Publishes a release in a new app and returns the feed's only item. */
   async function itemOf(more: Record<string, unknown>) {
     const tenant = await createTenant(node);
     const published = await publish(node, tenant, '1.0.0', more);

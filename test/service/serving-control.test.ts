@@ -1,9 +1,8 @@
-// Serving control over HTTP: which transitions exist, what may still change once a release was offered, and
-// that a call is applied whole or not at all (contract 3 and 4.3).
+// Tests serving control over HTTP: which transitions exist, which changes are still allowed once a release
+// was offered, and that a call is applied whole or not at all (docs/contract.md 3, 4.3 and 14).
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
-import type { ServingNode } from '../support/node.ts';
+import { describe, expect, it } from 'vitest';
+import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   admin,
@@ -24,13 +23,7 @@ const OLD = '0.1.0';
 
 type Json = Record<string, unknown>;
 
-describeOnBackends('serving control', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
-
+serviceSuite('serving control', (node) => {
   /** A tenant with 1.0.0 on stable. */
   async function withRelease(more: Json = {}): Promise<Tenant> {
     const tenant = await createTenant(node);
@@ -39,7 +32,9 @@ describeOnBackends('serving control', (backend) => {
     return tenant;
   }
 
-  /** A tenant whose 1.0.0 was offered to a device; below 100 % it takes a few to find one. */
+  /**
+   * A tenant whose 1.0.0 was offered to a device; below 100 % several devices ask until one is offered it.
+   */
   async function withOffered(more: Json = {}, query?: string): Promise<Tenant> {
     const tenant = await withRelease(more);
     for (let index = 0; index < 100; index++) {
@@ -53,7 +48,7 @@ describeOnBackends('serving control', (backend) => {
     return control(node, tenant, '1.0.0', parts);
   }
 
-  /** How 1.0.0 is served now. Asking for the status it has is the one way to read the targets. */
+  /** Returns the serving state of 1.0.0. A call that changes nothing is the only way to read the targets. */
   async function stateOf(tenant: Tenant): Promise<Json> {
     const { body } = await manage(node, tenant, 'GET', `releases?app=${tenant.app}`);
     const releases = (body?.releases ?? []) as Json[];
@@ -63,7 +58,7 @@ describeOnBackends('serving control', (backend) => {
     return answer.body?.release as Json;
   }
 
-  /** The tenant's serving-control entries of the audit, newest first. */
+  /** Returns the tenant's serving-control entries of the audit, newest first. */
   async function audited(tenant: Tenant): Promise<Json[]> {
     const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&limit=1000`);
     const entries = body?.entries as Json[];
@@ -74,7 +69,7 @@ describeOnBackends('serving control', (backend) => {
     return (await check(node, tenant, OLD, options)).status;
   }
 
-  /** Makes a call that must be refused, and leave neither the release nor the audit changed. */
+  /** Makes a call that must be refused, and must change neither the release nor the audit. */
   async function refused(tenant: Tenant, parts: Json): Promise<Answer> {
     const before = [await stateOf(tenant), await audited(tenant)];
     const answer = await change(tenant, parts);
@@ -106,7 +101,7 @@ describeOnBackends('serving control', (backend) => {
       });
     });
 
-    it('has targets null when there are none, and after null cleared them (§2)', async () => {
+    it('has targets null when there are none, and after null cleared them (§2.3)', async () => {
       const tenant = await withRelease();
       expect(releaseOf(await change(tenant, { rollout: 100 })).targets).toBeNull();
       await change(tenant, { targets: { matchLabels: { ring: ['a'] } } });
@@ -186,7 +181,7 @@ describeOnBackends('serving control', (backend) => {
       expectError(await change(tenant, { rollout: 10, ...parts }), 404, message);
     });
 
-    it("another organization's release, by ref and by id (§5)", async () => {
+    it("another organization's release, by ref and by id (§5.2)", async () => {
       const owner = await withRelease();
       const stranger = await createTenant(node);
       for (const app of [owner.app, owner.appId]) {
@@ -363,7 +358,7 @@ describeOnBackends('serving control', (backend) => {
     });
   });
 
-  describe('before the first offer everything may change (§3)', () => {
+  describe('before the first offer everything may change (§3.6)', () => {
     it('the rollout may fall', async () => {
       const tenant = await withRelease({ rollout: 50 });
       for (const rollout of [20, 0, 100, 1]) {
@@ -394,7 +389,7 @@ describeOnBackends('serving control', (backend) => {
     });
   });
 
-  describe('once offered, the rollout may only increase (§3, 422)', () => {
+  describe('once offered, the rollout may only increase (§3.6, 422)', () => {
     it.each([
       [100, 99],
       [100, 0],
@@ -422,7 +417,7 @@ describeOnBackends('serving control', (backend) => {
       expectInvariant(await refused(tenant, { rollout: 50, status: 'published' }), 100);
     });
 
-    it('a device in the cohort stays in it as the percentage rises (§3: sticky)', async () => {
+    it('a device in the cohort stays in it as the percentage rises (§3.8)', async () => {
       const tenant = await withRelease({ rollout: 20 });
       const devices = Array.from({ length: 40 }, (_, index) => `device-${index}`);
       let before: string[] = [];
@@ -439,7 +434,7 @@ describeOnBackends('serving control', (backend) => {
     });
   });
 
-  describe('once offered, label targeting may only broaden (§3, 422)', () => {
+  describe('once offered, label targeting may only broaden (§3.6, 422)', () => {
     const everywhere = 'l.ring=a&l.tier=gold';
 
     it.each([
@@ -488,7 +483,7 @@ describeOnBackends('serving control', (backend) => {
     });
   });
 
-  describe('once offered, matchExpressions are frozen (§3, 422)', () => {
+  describe('once offered, matchExpressions are frozen (§3.6, 422)', () => {
     const first = { key: '$platform', operator: 'In', values: ['linux', 'windows'] };
     const second = { key: 'ring', operator: 'NotIn', values: ['b', 'c', 'd'] };
     const targets = { matchLabels: { ring: ['a'] }, matchExpressions: [first, second] };
@@ -537,7 +532,7 @@ describeOnBackends('serving control', (backend) => {
     });
   });
 
-  describe('one call is atomic, in the order targets, rollout, status (§3)', () => {
+  describe('one call is atomic, in the order targets, rollout, status (§3.7)', () => {
     const narrow = { matchLabels: { ring: ['a'] } };
 
     it('refused targets refuse the rollout and the status with them', async () => {
@@ -713,7 +708,7 @@ describeOnBackends('serving control', (backend) => {
       expect(errorOf(answer)).toMatch(/^targets\.matchLabels\.\$platform: ./);
     });
 
-    it('every operator and reserved field of the contract is accepted (§2)', async () => {
+    it('every operator and reserved field of the contract is accepted (§2.3.2)', async () => {
       const tenant = await withRelease();
       const targets = {
         matchLabels: { ring: ['a', ''] },
@@ -732,7 +727,8 @@ describeOnBackends('serving control', (backend) => {
       expect(await statusFor(tenant, { query: 'l.ring=a&l.kiosk=1' })).toBe(204);
     });
 
-    // An object that is built key by key loses this one: the rule would be gone, and everybody offered.
+    // An object that is built key by key loses such a key: the rule would be gone, and all devices offered
+    // the release.
     it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
       'a label key named %s stays a rule',
       async (key) => {
@@ -868,8 +864,8 @@ function expectError(answer: Answer, status: number, message: string): void {
 }
 
 /**
- * Every 422 states the offered percentage, that the rollout can only increase and label targeting only
- * broaden, and suggests pause and rollback (§7).
+ * Expects a 422 that states the offered percentage, that the rollout can only increase and label targeting
+ * only broaden, and that suggests pause and rollback (§14.9).
  */
 function expectInvariant(answer: Answer, offeredPct: number): void {
   expect([answer.status, answer.body]).toStrictEqual([422, { error: expect.stringMatching(/./) }]);
@@ -880,7 +876,7 @@ function expectInvariant(answer: Answer, offeredPct: number): void {
   expect(errorOf(answer)).toMatch(/roll (it )?back|rollback/i);
 }
 
-/** Entries, oldest first: what one left is what the next found. */
+/** Expects entries, oldest first, each to begin with the state that the one before it left. */
 function expectChain(entries: Json[]): void {
   for (const [index, entry] of entries.slice(1).entries()) {
     expect(entry.before).toStrictEqual(entries[index]?.after);

@@ -1,23 +1,22 @@
-// Staged roll-outs as devices see them (contract section 3; resolutions: Decision, cohort), and whole random
-// catalogs: what a running node answers is what the domain decides from the state that the API lists.
+// Tests staged rollouts as devices see them (docs/contract.md 3.8 and 13.7), and whole random catalogs: a
+// running node answers what the domain decides from the state that the API lists.
 
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   type Artifact,
   RELEASE_STATUSES,
   type Release,
   type Targeting,
 } from '../../src/contract/resource.ts';
-import { foldArch, foldPlatform } from '../../src/domain/artifact.ts';
-import { type Catalog, candidateBytes, compileCatalog } from '../../src/domain/catalog.ts';
-import { cohortBucket, cohortThreshold, hashText } from '../../src/domain/cohort.ts';
-import { decide } from '../../src/domain/decide.ts';
-import { planUpdate } from '../../src/domain/plan.ts';
-import { anyLabels, anyTargeting, device, snapshot, version } from '../domain/sample.ts';
-import { describeOnBackends } from '../support/backend.ts';
-import type { ServingNode } from '../support/node.ts';
+import { foldArch, foldPlatform } from '../../src/domain/decision/artifact.ts';
+import { type Catalog, compileCatalog } from '../../src/domain/decision/catalog.ts';
+import { cohortBucket, cohortThreshold, hashText } from '../../src/domain/decision/cohort.ts';
+import { decide } from '../../src/domain/decision/decide.ts';
+import { manifestOf } from '../../src/updater/manifest.ts';
+import { anyLabels, anyTargeting, device, planOf, snapshot, version } from '../domain/sample.ts';
+import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   ARTIFACT,
@@ -36,19 +35,13 @@ type Fields = Record<string, unknown>;
 const DEVICES = Array.from({ length: 300 }, () => randomUUID());
 const GROUP_SIZE = 20;
 
-describeOnBackends('update check: cohorts', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
-
-  /** The version a device gets, or null for 204. */
+serviceSuite('update check: cohorts', (node) => {
+  /** Returns the version that a device is offered, or null for 204. */
   async function ask(tenant: Tenant, options: CheckOptions = {}): Promise<string | null> {
     return versionOf(await check(node, tenant, '1.0.0', options));
   }
 
-  /** Publishes and gives the release's id. */
+  /** Publishes a release and returns its id. */
   async function release(tenant: Tenant, text: string, more: Fields = {}): Promise<string> {
     const answer = await publish(node, tenant, text, more);
     expect(answer.status, answer.text).toBe(201);
@@ -65,13 +58,13 @@ describeOnBackends('update check: cohorts', (backend) => {
     expect((await admin(node, 'PATCH', 'channels', body)).status).toBe(200);
   }
 
-  /** Those of the many devices that are offered a version. */
+  /** Returns the devices that are offered this version. */
   async function offered(tenant: Tenant, text: string): Promise<string[]> {
     const answers = await inGroups(DEVICES, (each) => ask(tenant, { device: each }));
     return DEVICES.filter((_, index) => answers[index] === text);
   }
 
-  it('raising the rollout from 10 to 50 to 100 drops nobody, and covers about that share (3)', async () => {
+  it('raising the rollout from 10 to 50 to 100 drops nobody, and covers about that share (§3.8)', async () => {
     const tenant = await createTenant(node);
     const id = await release(tenant, '1.1.0', { rollout: 10 });
     let before: string[] = [];
@@ -87,7 +80,7 @@ describeOnBackends('update check: cohorts', (backend) => {
     }
   });
 
-  it('a pause in between moves nobody to the other side of the cohort (3)', async () => {
+  it('a pause in between moves nobody to the other side of the cohort (§3.8)', async () => {
     const tenant = await createTenant(node);
     await release(tenant, '1.1.0', { rollout: 40 });
     const before = await offered(tenant, '1.1.0');
@@ -97,7 +90,7 @@ describeOnBackends('update check: cohorts', (backend) => {
     expect(await offered(tenant, '1.1.0')).toEqual(before);
   });
 
-  it('devices outside a cohort fall through to the next eligible release (3)', async () => {
+  it('devices outside a cohort fall through to the next eligible release (§3.8)', async () => {
     const tenant = await createTenant(node);
     await release(tenant, '1.1.0');
     const second = await release(tenant, '1.2.0', { rollout: 50 });
@@ -111,14 +104,14 @@ describeOnBackends('update check: cohorts', (backend) => {
     expect(new Set(answers).size).toBe(3);
   });
 
-  it('a device outside the only cohort gets 204 (4.7 rule 2)', async () => {
+  it('a device outside the only cohort gets 204 (§4.7.2)', async () => {
     const tenant = await createTenant(node);
     const id = await release(tenant, '1.1.0', { rollout: 50 });
     expect(await ask(tenant, { device: deviceIn(id, 50) })).toBe('1.1.0');
     expect(await ask(tenant, { device: deviceOutside(id, 50) })).toBeNull();
   });
 
-  it('without a device id only releases at 100 % are eligible (Decision, cohort)', async () => {
+  it('without a device id only releases at 100 % are eligible (§13.7)', async () => {
     const tenant = await createTenant(node);
     await release(tenant, '1.1.0');
     await release(tenant, '1.2.0', { rollout: 99 });
@@ -127,14 +120,14 @@ describeOnBackends('update check: cohorts', (backend) => {
     expect(await ask(tenant)).toBe('1.2.0');
   });
 
-  it('a rollout of 0 % offers to nobody, with or without a device id (Decision, cohort)', async () => {
+  it('a rollout of 0 % offers to nobody, with or without a device id (§13.7)', async () => {
     const tenant = await createTenant(node);
     await release(tenant, '1.1.0', { rollout: 0 });
     expect(await offered(tenant, '1.1.0')).toEqual([]);
     expect(await ask(tenant)).toBeNull();
   });
 
-  it('the same device gets the same answer every time (Decision, cohort)', async () => {
+  it('the same device gets the same answer every time (§13.7)', async () => {
     const tenant = await createTenant(node);
     const id = await release(tenant, '1.1.0', { rollout: 50 });
     const [inside, outside] = [deviceIn(id, 50), deviceOutside(id, 50)];
@@ -144,7 +137,7 @@ describeOnBackends('update check: cohorts', (backend) => {
     }
   });
 
-  it("a new release starts at the channel's default rollout (Publishing)", async () => {
+  it("a new release starts at the channel's default rollout (§11.1)", async () => {
     const tenant = await createTenant(node);
     await policy(tenant, { defaultRollout: 30 });
     const id = await release(tenant, '1.1.0');
@@ -153,7 +146,9 @@ describeOnBackends('update check: cohorts', (backend) => {
   });
 
   describe('the device header', () => {
-    /** A device's answer is its bucket's only when the node hashed the very text we did. */
+    /**
+     * A device gets the answer of its bucket only when the node hashes exactly the text that the test hashes.
+     */
     it.each<[what: string, make: (serial: number) => string]>([
       ['a UUID', () => randomUUID()],
       ['one character', (serial) => String.fromCodePoint(97 + (serial % 26))],
@@ -165,7 +160,7 @@ describeOnBackends('update check: cohorts', (backend) => {
         (serial) => `${serial}${'🚀'.repeat(126 - `${serial}`.length)}xx`,
       ],
       ['spaces and punctuation inside', (serial) => `my "device", ${serial}; (blue)`],
-    ])('%s is hashed as its UTF-8 text (Decision, device header)', async (_, make) => {
+    ])('%s is hashed as its UTF-8 text (§19.1)', async (_, make) => {
       const tenant = await createTenant(node);
       const id = await release(tenant, '1.1.0', { rollout: 50 });
       const ids = Array.from({ length: 24 }, (_each, serial) => make(serial));
@@ -179,7 +174,7 @@ describeOnBackends('update check: cohorts', (backend) => {
       ['one of blanks', '   '],
       ['one of 129 ASCII characters', 'x'.repeat(129)],
       ['one of 129 characters of two bytes', `x${'ä'.repeat(127)}x`],
-    ])('%s counts as absent (Decision, device header)', async (_, text) => {
+    ])('%s counts as absent (§19.1)', async (_, text) => {
       const tenant = await createTenant(node);
       await release(tenant, '1.1.0');
       await release(tenant, '1.2.0', { rollout: 99 });
@@ -187,7 +182,7 @@ describeOnBackends('update check: cohorts', (backend) => {
     });
   });
 
-  it('a downgrade goes to the first release below that the device may have, else nowhere (Decision 2, 4)', async () => {
+  it('a downgrade goes to the first release below that the device may have, else nowhere (§13.2, §13.4)', async () => {
     const tenant = await createTenant(node);
     await release(tenant, '0.6.0', { artifacts: [{ ...ARTIFACT, platform: 'darwin' }] });
     const staged = await release(tenant, '0.7.0', { rollout: 30 });
@@ -197,13 +192,13 @@ describeOnBackends('update check: cohorts', (backend) => {
     await serve(tenant, '1.0.0', { status: 'rolled_back' });
     const [inside, outside] = [deviceIn(staged, 30), deviceOutside(staged, 30)];
     expect(await ask(tenant, { device: inside })).toBe('0.7.0');
-    // Last, because the label stays with the device.
+    // This check comes last, because the label stays with the device.
     expect(await ask(tenant, { device: inside, query: 'l.ring=inner' })).toBe('0.8.0');
     expect(await ask(tenant, { device: outside })).toBeNull();
     expect(await ask(tenant, { device: outside, platform: 'darwin' })).toBe('0.6.0');
   });
 
-  it('answers what the domain decides from the listed state, for any catalog and device (4.7, Decision)', async () => {
+  it('answers what the domain decides from the listed state, for any catalog and device (§4.7, §13)', async () => {
     const seen = { 'no offer': 0, update: 0, downgrade: 0 };
     await fc.assert(
       fc.asyncProperty(anyChannel, anyQuestions, async (channel, questions) => {
@@ -221,7 +216,7 @@ describeOnBackends('update check: cohorts', (backend) => {
       // A smaller catalog would say little more, and each attempt at one takes seconds.
       { numRuns: 4, endOnFailure: true },
     );
-    // Worth something only when every kind of answer came up.
+    // The property proves something only when every kind of answer occurred.
     expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(0);
   }, 120_000);
 
@@ -233,7 +228,10 @@ describeOnBackends('update check: cohorts', (backend) => {
     }
   }
 
-  /** The catalog as anybody with a key can know it; only targeting is not in the list. */
+  /**
+   * Returns the catalog that the API lists; targeting and the channel's policy, which it does not list, come
+   * from the plan.
+   */
   async function listedCatalog(tenant: Tenant, plan: ChannelPlan): Promise<Catalog> {
     const list = await manage(node, tenant, 'GET', `releases?app=${tenant.app}&per_page=100`);
     const { releases = [] } = (list.body ?? {}) as { releases?: Release[] };
@@ -311,7 +309,7 @@ const anyArtifact: fc.Arbitrary<Artifact> = fc.record(
   { requiredKeys: ['platform', 'url'] },
 );
 
-/** In every catalog, so that in every run some devices go up, some down and some nowhere. */
+/** Releases in every catalog, so that in every run some devices go up, some down and some nowhere. */
 const FIXED: readonly ReleasePlan[] = (['published', 'rolled_back'] as const).map((status) => ({
   version: status === 'published' ? '1.0.0' : '2.0.1',
   status,
@@ -356,18 +354,17 @@ const anyQuestions: fc.Arbitrary<Question[]> = fc.array(
   { minLength: 300, maxLength: 300 },
 );
 
-/** Status and body that the domain says this device gets. */
+/** Returns the status and body that the domain decides for this device. */
 function expectedText(catalog: Catalog, asked: Question): { status: number; text: string } {
   const fields = {
     version: version(asked.version),
     platform: foldPlatform(asked.platform),
     arch: foldArch(asked.arch),
   };
-  const plan = planUpdate(catalog, fields);
+  const plan = planOf(catalog, fields);
   const { candidate } = decide(plan, device(asked.id, Object.fromEntries(asked.labels)));
   if (candidate === undefined) return { status: 204, text: '' };
-  const bytes = candidateBytes(catalog, candidate, plan.isRequired, plan.allowDowngrade);
-  return { status: 200, text: bytes.toString('utf8') };
+  return { status: 200, text: manifestOf(plan, candidate).toString('utf8') };
 }
 
 function versionOf({ status, text, body }: Answer): string | null {
@@ -393,7 +390,7 @@ function onWire(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
-/** Works through a list a group at a time: a test needs no hundreds of connections at once. */
+/** Works through a list in groups, so that a test does not open hundreds of connections at once. */
 async function inGroups<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,

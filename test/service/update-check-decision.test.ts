@@ -1,10 +1,9 @@
-// Which release a device is offered and on what terms (contract 4.7, sections 2 and 3), asked as devices ask:
-// over HTTP, of a running node. Checks carry a device id unless the rule is about its absence.
+// Tests which release a device is offered and on what terms (docs/contract.md 4.7 and 13), over HTTP, as
+// devices ask. Checks carry a device id unless the rule is about its absence.
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
-import type { ServingNode } from '../support/node.ts';
+import { describe, expect, it } from 'vitest';
+import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   admin,
@@ -18,14 +17,8 @@ import {
 
 type Manifest = Record<string, unknown>;
 
-describeOnBackends('update check: decision', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
-
-  /** The manifest a device gets, or null for 204. */
+serviceSuite('update check: decision', (node) => {
+  /** Returns the manifest that a device gets, or null for 204. */
   async function ask(
     tenant: Tenant,
     version: string,
@@ -38,7 +31,7 @@ describeOnBackends('update check: decision', (backend) => {
     return (await ask(tenant, version, options))?.version ?? null;
   }
 
-  /** Publishes and gives the release's id. */
+  /** Publishes a release and returns its id. */
   async function release(tenant: Tenant, version: string, more: Manifest = {}): Promise<string> {
     const answer = await publish(node, tenant, version, more);
     expect(answer.status, answer.text).toBe(201);
@@ -56,7 +49,7 @@ describeOnBackends('update check: decision', (backend) => {
   }
 
   describe('direction', () => {
-    it('a device below the newest published release is offered it, one at or above it gets 204 (4.7)', async () => {
+    it('a device below the newest published release is offered it, one at or above it gets 204 (§4.7.1, §4.7.2)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.1.0');
       const offers = ['0.9.0', '1.0.0', '1.1.0-rc.1', '1.1.0', '1.1.1', '2.0.0'].map((version) =>
@@ -65,18 +58,18 @@ describeOnBackends('update check: decision', (backend) => {
       expect(await Promise.all(offers)).toEqual(['1.1.0', '1.1.0', '1.1.0', null, null, null]);
     });
 
-    it('a channel without releases has nothing for anybody: 204 (4.7)', async () => {
+    it('a channel without releases has nothing for anybody: 204 (§4.7.2)', async () => {
       expect(await ask(await createTenant(node), '1.0.0')).toBeNull();
     });
 
-    it('the highest version wins, whatever the order of publishing (Decision 3)', async () => {
+    it('the highest version wins, whatever the order of publishing (§13.3)', async () => {
       const tenant = await createTenant(node);
       for (const version of ['1.9.0', '1.10.0', '1.2.0']) await release(tenant, version);
       expect(await askVersion(tenant, '1.0.0')).toBe('1.10.0');
       expect(await askVersion(tenant, '1.9.5')).toBe('1.10.0');
     });
 
-    it('a check sees the releases of its own channel only (4.7)', async () => {
+    it('a check sees the releases of its own channel only (§4.7)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.1.0');
       await release(tenant, '2.0.0', { channel: 'beta' });
@@ -85,7 +78,7 @@ describeOnBackends('update check: decision', (backend) => {
       expect(await askVersion(tenant, '1.1.0', { channel: 'beta' })).toBe('2.0.0');
     });
 
-    it('a check sees the releases of its own app only, also of the same organization (4.7)', async () => {
+    it('a check sees the releases of its own app only, also of the same organization (§4.7)', async () => {
       const [tenant, other] = [await createTenant(node), await createTenant(node)];
       await release(tenant, '1.1.0');
       expect(await ask(other, '1.0.0')).toBeNull();
@@ -112,18 +105,15 @@ describeOnBackends('update check: decision', (backend) => {
       ['1.0.0+1', '1.0.0+1', false],
       ['99999999999999999999.0.0', '99999999999999999998.0.0', false],
       ['99999999999999999998.0.0', '99999999999999999999.0.0', true],
-    ])(
-      'a device on %s against release %s: offered is %s (Versions)',
-      async (from, to, isOffered) => {
-        const tenant = await createTenant(node);
-        await release(tenant, to);
-        expect(await askVersion(tenant, from)).toBe(isOffered ? to : null);
-      },
-    );
+    ])('a device on %s against release %s: offered is %s (§10.4)', async (from, to, isOffered) => {
+      const tenant = await createTenant(node);
+      await release(tenant, to);
+      expect(await askVersion(tenant, from)).toBe(isOffered ? to : null);
+    });
   });
 
   describe('status', () => {
-    it('a paused release is not offered, the next below is, and resuming offers it again (3)', async () => {
+    it('a paused release is not offered, the next below is, and resuming offers it again (§3.3)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.1.0');
       await release(tenant, '1.2.0');
@@ -135,7 +125,7 @@ describeOnBackends('update check: decision', (backend) => {
       expect(await askVersion(tenant, '1.1.0')).toBe('1.2.0');
     });
 
-    it('a release published as paused is offered to nobody until it is resumed (Publishing)', async () => {
+    it('a release published as paused is offered to nobody until it is resumed (§11.2)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.1.0', { status: 'paused' });
       expect(await ask(tenant, '1.0.0')).toBeNull();
@@ -143,7 +133,7 @@ describeOnBackends('update check: decision', (backend) => {
       expect(await askVersion(tenant, '1.0.0')).toBe('1.1.0');
     });
 
-    it('devices on a rolled-back release get the newest published release below it as a downgrade (4.7 rule 5)', async () => {
+    it('devices on a rolled-back release get the newest published release below it as a downgrade (§4.7.5)', async () => {
       const tenant = await createTenant(node);
       for (const version of ['1.0.0', '1.1.0', '1.2.0', '2.0.0', '3.0.0']) {
         await release(tenant, version);
@@ -151,13 +141,13 @@ describeOnBackends('update check: decision', (backend) => {
       await serve(tenant, '1.2.0', { status: 'paused' });
       await serve(tenant, '2.0.0', { status: 'rolled_back' });
       expect(await ask(tenant, '2.0.0')).toMatchObject({ version: '1.1.0', allowDowngrade: true });
-      // Everybody else goes up, and never sees the flag.
+      // All other devices go up, and never see the flag.
       const [below, above] = [await ask(tenant, '1.1.0'), await ask(tenant, '2.0.1')];
       expect([below?.version, above?.version]).toEqual(['3.0.0', '3.0.0']);
       expect([below, above].some((each) => each !== null && 'allowDowngrade' in each)).toBe(false);
     });
 
-    it('the current release is found by its canonical version: v2.0 is on a rolled-back 2.0.0 (Decision 1)', async () => {
+    it('the current release is found by its canonical version: v2.0 is on a rolled-back 2.0.0 (§13.1)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.0.0');
       await release(tenant, '2.0.0');
@@ -165,11 +155,11 @@ describeOnBackends('update check: decision', (backend) => {
       for (const spelling of ['v2.0', '2', '02.0.0', 'V2.0.0.0']) {
         expect(await askVersion(tenant, spelling), spelling).toBe('1.0.0');
       }
-      // Another build is another version, which nobody rolled back.
+      // Another build is another version, which was not rolled back.
       expect(await ask(tenant, '2.0.0+1')).toBeNull();
     });
 
-    it('a rolled-back release on another channel is no reason to go down (Decision 1)', async () => {
+    it('a rolled-back release on another channel is no reason to go down (§13.1)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.0.0');
       await release(tenant, '2.0.0', { channel: 'beta' });
@@ -178,7 +168,7 @@ describeOnBackends('update check: decision', (backend) => {
       expect(await ask(tenant, '2.0.0', { channel: 'beta' })).toBeNull();
     });
 
-    it('a rolled-back release is offered to nobody (3)', async () => {
+    it('a rolled-back release is offered to nobody (§3.5)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.1.0');
       await release(tenant, '1.2.0');
@@ -187,7 +177,7 @@ describeOnBackends('update check: decision', (backend) => {
       expect(await ask(tenant, '1.1.0')).toBeNull();
     });
 
-    it('a deprecated release is not served, and devices on it get their next update as required (3, Decision 5)', async () => {
+    it('a deprecated release is not served, and devices on it get their next update as required (§3.4, §13.5)', async () => {
       const tenant = await createTenant(node);
       for (const version of ['1.0.0', '1.1.0', '1.2.0']) await release(tenant, version);
       await serve(tenant, '1.1.0', { status: 'deprecated' });
@@ -201,11 +191,11 @@ describeOnBackends('update check: decision', (backend) => {
       });
       await serve(tenant, '1.2.0', { status: 'deprecated' });
       expect(await ask(tenant, '1.0.0')).toBeNull();
-      // Their next update, which there is none of yet: a deprecation is no downgrade.
+      // There is no next update for them yet, and a deprecation is no downgrade.
       expect(await ask(tenant, '1.2.0')).toBeNull();
     });
 
-    it('deprecation is reversible (3)', async () => {
+    it('deprecation is reversible (§3.4)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.1.0');
       await release(tenant, '1.2.0');
@@ -221,7 +211,7 @@ describeOnBackends('update check: decision', (backend) => {
   });
 
   describe('terms', () => {
-    it("updateMode is optional, or the channel's recommended (Decision 5)", async () => {
+    it("updateMode is optional, or the channel's recommended (§13.5)", async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.1.0');
       expect((await ask(tenant, '1.0.0'))?.updateMode).toBe('optional');
@@ -231,7 +221,7 @@ describeOnBackends('update check: decision', (backend) => {
       expect((await ask(tenant, '1.0.0'))?.updateMode).toBe('optional');
     });
 
-    it("updateMode is required exactly below the channel's minimum supported version (2)", async () => {
+    it("updateMode is required exactly below the channel's minimum supported version (§13.5)", async () => {
       const tenant = await createTenant(node);
       await release(tenant, '2.0.0');
       await policy(tenant, { minimumSupportedVersion: '1.5', updateMode: 'recommended' });
@@ -241,14 +231,14 @@ describeOnBackends('update check: decision', (backend) => {
       expect(await Promise.all(modes)).toEqual([below, below, above, above, above]);
     });
 
-    it('a device below the minimum with nothing to go to gets 204 (Decision 4)', async () => {
+    it('a device below the minimum with nothing to go to gets 204 (§13.5)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '2.0.0', { rollout: 0 });
       await policy(tenant, { minimumSupportedVersion: '3.0.0' });
       expect(await ask(tenant, '1.0.0')).toBeNull();
     });
 
-    it('minimumSupportedVersion is in the manifest when the channel has one, and only then (Decision 6)', async () => {
+    it('minimumSupportedVersion is in the manifest when the channel has one, and only then (§13.6)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '2.0.0');
       expect(await ask(tenant, '1.0.0')).not.toHaveProperty('minimumSupportedVersion');
@@ -259,7 +249,7 @@ describeOnBackends('update check: decision', (backend) => {
       expect(await ask(tenant, '1.0.0')).not.toHaveProperty('minimumSupportedVersion');
     });
 
-    it('a downgrade below the minimum is required and says so together with allowDowngrade (2)', async () => {
+    it('a downgrade below the minimum is required and says so together with allowDowngrade (§2.5, §13.5)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.0.0');
       await release(tenant, '2.0.0');
@@ -273,7 +263,7 @@ describeOnBackends('update check: decision', (backend) => {
       });
     });
 
-    it('the manifest has exactly the fields of the contract, with all an artifact can carry (2)', async () => {
+    it('the manifest has exactly the fields of the contract, with all an artifact can carry (§2.5)', async () => {
       const tenant = await createTenant(node);
       const carried = {
         url: 'https://dl.example.com/a?b=1',
@@ -296,7 +286,7 @@ describeOnBackends('update check: decision', (backend) => {
       expect(publishedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     });
 
-    it('what an artifact does not have is absent, not null; notes are then empty (2, Decision 6)', async () => {
+    it('what an artifact does not have is absent, not null; notes are then empty (§2.5, §13.6)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.1.0', { artifacts: [{ platform: 'linux' }] });
       const keys = Object.keys((await ask(tenant, '1.0.0')) ?? {}).sort();
@@ -304,14 +294,14 @@ describeOnBackends('update check: decision', (backend) => {
       expect((await ask(tenant, '1.0.0'))?.notes).toBe('');
     });
 
-    it("pub_date is the release's createdAt (Decision 6)", async () => {
+    it("pub_date is the release's createdAt (§13.6)", async () => {
       const tenant = await createTenant(node);
       const published = await publish(node, tenant, '1.1.0');
       const { createdAt } = releaseOf(published);
       expect((await ask(tenant, '1.0.0'))?.pub_date).toBe(createdAt);
     });
 
-    it('the version is echoed as it was published (Versions)', async () => {
+    it('the version is echoed as it was published (§10.6)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, 'v1.02+Build.7');
       expect(await askVersion(tenant, '1.0.0')).toBe('v1.02+Build.7');

@@ -1,11 +1,10 @@
-// The update check as a request: its address, its labels, its headers, its refusals, and whether Tauri's
-// updater takes the answers (contract 4.7, sections 7 and 8; resolutions: Versions, Decision).
+// Tests the update check as a request: its address, its labels, its headers, its refusals, and whether
+// Tauri's updater takes the answers (docs/contract.md 4.7, 7, 10 and 13.13).
 
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
-import type { ServingNode } from '../support/node.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { serviceSuite } from '../support/service-suite.ts';
 import { tauriRefusals } from '../support/tauri.ts';
 import {
   type Answer,
@@ -18,18 +17,15 @@ import {
   type Tenant,
 } from '../support/tenant.ts';
 
-describeOnBackends('update check: request', (backend) => {
-  let node: ServingNode;
-  /** One app for all tests that only read it: 1.1.0 on stable for everybody. */
+serviceSuite('update check: request', (node) => {
+  /** App of all tests that only read: 1.1.0 on stable for every device. */
   let tenant: Tenant;
   beforeAll(async () => {
-    node = await backend.start();
     tenant = await createTenant(node);
     expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
   });
-  afterAll(() => node?.dispose());
 
-  /** A check of an address as it is written, by a device of its own. */
+  /** Checks an address as it is written, as a new device. */
   function ask(path: string, method = 'GET'): Promise<Answer> {
     return send(node, method, path, { headers: { 'x-service-device': randomUUID() } });
   }
@@ -46,7 +42,7 @@ describeOnBackends('update check: request', (backend) => {
   }
 
   describe('address', () => {
-    it('an unknown app is 404 Unknown app, an unknown channel 404 Unknown channel (4.7 rule 3)', async () => {
+    it('an unknown app is 404 Unknown app, an unknown channel 404 Unknown channel (§4.7.3)', async () => {
       const cases: [path: string, error: string][] = [
         [address('1.0.0', 'stable', 'no-such-app'), 'Unknown app'],
         [address('1.0.0', 'stable', 'no%20app'), 'Unknown app'],
@@ -62,13 +58,13 @@ describeOnBackends('update check: request', (backend) => {
       }
     });
 
-    it('an app is found by its ref and by its id (resolutions: Publishing)', async () => {
+    it('an app is found by its ref and by its id (§2.4)', async () => {
       for (const app of [tenant.app, tenant.appId]) {
         expect((await ask(address('1.0.0', 'stable', app))).body?.version).toBe('1.1.0');
       }
     });
 
-    it('an app or channel that was unknown is found as soon as it is there (4.7 rule 3)', async () => {
+    it('an app or channel that was unknown is found as soon as it is there (§4.7.3)', async () => {
       const ref = `late-${randomUUID()}`;
       const path = address('1.0.0', 'stable', ref);
       expect((await ask(path)).status).toBe(404);
@@ -100,7 +96,7 @@ describeOnBackends('update check: request', (backend) => {
       'latest',
       '*',
       `1.0.0-${'x'.repeat(59)}`,
-    ])('an unparsable version is 400 with the reason: %s (Versions)', async (version) => {
+    ])('an unparsable version is 400 with the reason: %s (§10.7)', async (version) => {
       const answer = await ask(address(version));
       expect([answer.status, answer.body]).toEqual([400, { error: 'version: Invalid version' }]);
     });
@@ -120,7 +116,7 @@ describeOnBackends('update check: request', (backend) => {
       '0',
       '1.0.0%2Brc',
       `1.0.0-${'x'.repeat(58)}`,
-    ])('what is semver-ish is understood: %s (Versions)', async (version) => {
+    ])('what is semver-ish is understood: %s (§10.1)', async (version) => {
       expect((await ask(address(version))).body?.version).toBe('1.1.0');
     });
 
@@ -136,7 +132,7 @@ describeOnBackends('update check: request', (backend) => {
       expect(await outcome('%31.0.0')).toBe(200);
     });
 
-    it('platform, arch, app and channel are percent-decoded too (4.7)', async () => {
+    it('platform, arch, app and channel are percent-decoded too (§4.7)', async () => {
       const artifacts = [{ ...ARTIFACT, platform: 'my os/x', arch: 'a+b' }];
       const made = await serving('1.1.0', { artifacts });
       const app = made.app.replace('-', '%2D');
@@ -144,7 +140,7 @@ describeOnBackends('update check: request', (backend) => {
       expect((await ask(`/u/${app}/stable/my+os%2Fx/a%2Bb/1.0.0`)).status).toBe(204);
     });
 
-    it('malformed percent-encoding is 400 and names the segment (7)', async () => {
+    it('malformed percent-encoding is 400 and names the segment (§7.2)', async () => {
       const cases: [path: string, field: string][] = [
         [address('1.0.0%'), 'version'],
         [address('1.0.0', '%zz'), 'channel'],
@@ -159,7 +155,7 @@ describeOnBackends('update check: request', (backend) => {
       }
     });
 
-    it('an address with another number of segments, or an empty one, is 404 with an Error body (4.7)', async () => {
+    it('an address with another number of segments, or an empty one, is 404 with an Error body (§4.7)', async () => {
       const base = `/u/${tenant.app}/stable/linux/x86_64`;
       const paths = [
         '/u',
@@ -178,7 +174,7 @@ describeOnBackends('update check: request', (backend) => {
     });
 
     it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-      '%s is 405 and says what is allowed (4.7)',
+      '%s is 405 and says what is allowed (§4)',
       async (method) => {
         const answer = await ask(address('1.0.0'), method);
         expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
@@ -186,7 +182,7 @@ describeOnBackends('update check: request', (backend) => {
       },
     );
 
-    it('a very long address is answered in the form of every other refusal (7)', async () => {
+    it('a very long address is answered in the form of every other refusal (§7.1)', async () => {
       const answer = await ask(address(`1.0.0-${'x'.repeat(20_000)}`));
       expect([answer.status, answer.body]).toEqual([400, { error: 'version: Invalid version' }]);
       expect((await ask(address('1.0.0', 'stable', 'x'.repeat(20_000)))).body).toEqual({
@@ -196,14 +192,14 @@ describeOnBackends('update check: request', (backend) => {
   });
 
   describe('answer', () => {
-    it('200 is JSON with its length, and no cache may keep it (4.7 rule 1)', async () => {
+    it('200 is JSON with its length, and no cache may keep it (§4.7.1)', async () => {
       const { status, headers, text } = await ask(address('1.0.0'));
       expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
       expect(headers.get('content-type')).toMatch(/^application\/json/);
       expect(headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
     });
 
-    it('204 has no body, no Content-Length and no Content-Type (4.7 rule 2)', async () => {
+    it('204 has no body, no Content-Length and no Content-Type (§4.7.2)', async () => {
       const raw = await onSocket(`${node.url}${address('1.1.0')}`, 'GET');
       expect([raw.status, raw.bytes]).toEqual([204, 0]);
       expect(raw.headers).toMatchObject({ 'cache-control': 'no-store' });
@@ -212,7 +208,7 @@ describeOnBackends('update check: request', (backend) => {
       }
     });
 
-    it('no answer may be kept by a cache, also no refusal: the app may be created a second later (4.7)', async () => {
+    it('no answer may be kept by a cache, also no refusal: the app may be created a second later (§4.7.7)', async () => {
       const paths = [
         address('1.0.0'),
         address('1.1.0'),
@@ -226,7 +222,7 @@ describeOnBackends('update check: request', (backend) => {
       }
     });
 
-    it('HEAD answers like GET, without the body (resolutions; 4.7)', async () => {
+    it('HEAD answers like GET, without the body (§4)', async () => {
       for (const path of [
         address('1.0.0'),
         address('1.1.0'),
@@ -246,7 +242,7 @@ describeOnBackends('update check: request', (backend) => {
       }
     });
 
-    it('HEAD as the first check of a channel and of a release answers alike (4.7)', async () => {
+    it('HEAD as the first check of a channel and of a release answers alike (§4)', async () => {
       const fresh = await serving('1.1.0');
       const head = await check(node, fresh, '1.0.0', { method: 'HEAD', device: randomUUID() });
       const get = await check(node, fresh, '1.0.0', { device: randomUUID() });
@@ -254,7 +250,7 @@ describeOnBackends('update check: request', (backend) => {
       expect(head.headers.get('content-length')).toBe(String(Buffer.byteLength(get.text)));
     });
 
-    it('several checks on one connection are answered in order (4.7)', async () => {
+    it('several checks on one connection are answered in order (§4.7)', async () => {
       const paths = Array.from({ length: 40 }, (_, index) =>
         address(index % 2 === 0 ? '1.0.0' : '1.1.0'),
       );
@@ -263,7 +259,7 @@ describeOnBackends('update check: request', (backend) => {
       expect(statuses).toEqual(paths.map((_, index) => (index % 2 === 0 ? 200 : 204)));
     });
 
-    it('first checks of one release at once all get it (4.7, Offered)', async () => {
+    it('first checks of one release at once all get it (§14.1)', async () => {
       const fresh = await serving('1.1.0');
       const answers = await Promise.all(
         Array.from({ length: 40 }, () => check(node, fresh, '1.0.0', { device: randomUUID() })),
@@ -293,7 +289,7 @@ describeOnBackends('update check: request', (backend) => {
         `${Array.from({ length: 50 }, (_, index) => `p${index}=1`).join('&')}&l.k=v`,
       ],
       ['an empty query', ''],
-    ])('%s: the check is answered (4.7, 8)', async (_, query) => {
+    ])('%s: the check is answered (§13.13, §8)', async (_, query) => {
       expect((await ask(`${address('1.0.0')}?${query}`)).status).toBe(200);
     });
 
@@ -310,7 +306,7 @@ describeOnBackends('update check: request', (backend) => {
       ['a reserved key', 'l.$version=9', /^l\.\$version: /],
       ['an unknown reserved key', 'l.%24other=9', /^l\.\$other: /],
       ['a bad label after good ones', `${labels(3)}&l.=v`, /^l\.: /],
-    ])('%s: 400 with a message that names the label (4.7, 8)', async (_, query, error) => {
+    ])('%s: 400 with a message that names the label (§13.13, §8)', async (_, query, error) => {
       const answer = await ask(`${address('1.0.0')}?${query}`);
       expect(answer.status).toBe(400);
       expect(answer.body?.error).toMatch(error);
@@ -396,7 +392,7 @@ describeOnBackends('update check: request', (backend) => {
         ['linux', 'x86_64', 'Notes_1.0.0_amd64.AppImage'],
         ['linux', 'armv7', 'Notes_1.0.0_armhf.AppImage'],
         ['linux', 'riscv64', 'Notes_1.0.0_riscv64.AppImage'],
-        // A target the app made up: `{{arch}}` stays the machine's.
+        // A target that the app invented: `{{arch}}` is still the machine's arch.
         ['darwin-universal', 'aarch64', 'Notes_universal.app.tar.gz'],
         ['darwin-universal', 'x86_64', 'Notes_universal.app.tar.gz'],
       ] as const) {
@@ -422,7 +418,10 @@ describeOnBackends('update check: request', (backend) => {
       expect(answers.flatMap(tauriRefusals)).toEqual([]);
     });
 
-    /** Checks as it sends them: {{target}}, {{arch}} and {{current_version}} put into the path. */
+    /**
+     * Sends checks as Tauri's updater does: {{target}}, {{arch}} and {{current_version}} are put into the
+     * path.
+     */
     function asTauri(made: Tenant, target: string): Promise<Answer[]> {
       const asked = ['x86_64', 'aarch64', 'i686', 'armv7'].flatMap((arch) =>
         ['0.9.0', '1.0.0-alpha.1', '1.0.0%2B5', '1.1.0', '1.2.0%2B5', '2.0.0'].map((version) =>
@@ -456,7 +455,7 @@ type RawAnswer = {
   readonly bytes: number;
 };
 
-/** A request without a client library's own reading of the answer's headers. */
+/** Sends a request and returns the raw answer, whose headers no client library has interpreted. */
 function onSocket(url: string, method: string): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const headers = { 'x-service-device': randomUUID() };

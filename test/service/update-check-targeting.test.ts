@@ -1,10 +1,9 @@
-// Which artifact of a release a device gets, and whom a release is for (section 2, targeting; resolutions:
-// Decision, artifact match and targeting), asked over HTTP of a running node.
+// Tests which artifact of a release a device gets, and which devices a release is for (docs/contract.md 2.3,
+// 13.8 and 13.9), over HTTP on a running node.
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
-import type { ServingNode } from '../support/node.ts';
+import { describe, expect, it } from 'vitest';
+import { serviceSuiteOnce } from '../support/service-suite.ts';
 import {
   admin,
   type CheckOptions,
@@ -18,14 +17,8 @@ import {
 type Fields = Record<string, unknown>;
 type Where = readonly [platform: string, arch: string];
 
-describeOnBackends('update check: targeting', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
-
-  /** The manifest a device gets, or null for 204. */
+serviceSuiteOnce('update check: targeting', (node) => {
+  /** Returns the manifest that a device gets, or null for 204. */
   async function ask(tenant: Tenant, options: CheckOptions & { version?: string } = {}) {
     const { version = '1.0.0', ...rest } = options;
     const answer = await check(node, tenant, version, { device: randomUUID(), ...rest });
@@ -39,14 +32,14 @@ describeOnBackends('update check: targeting', (backend) => {
     expect(answer.status, answer.text).toBe(201);
   }
 
-  /** The name at the end of the url of the artifact a device gets. */
+  /** Returns the file name in the url of the artifact that a device gets. */
   async function file(tenant: Tenant, [platform, arch]: Where, channel = 'stable') {
     const manifest = await ask(tenant, { platform, arch, channel });
     return manifest === null ? null : String(manifest.url).split('/').at(-1);
   }
 
   describe('artifact', () => {
-    it('exact platform and arch first, then universal, then platform-wide (Decision, artifact match)', async () => {
+    it('exact platform and arch first, then universal, then platform-wide (§13.8)', async () => {
       const tenant = await createTenant(node);
       const all = [
         artifact('wide', 'linux'),
@@ -62,7 +55,7 @@ describeOnBackends('update check: targeting', (backend) => {
       expect(await file(tenant, ['darwin', 'aarch64'])).toBeNull();
     });
 
-    it('among equals a signed artifact comes first, then the order of publishing (Decision, artifact match)', async () => {
+    it('among equals a signed artifact comes first, then the order of publishing (§13.8)', async () => {
       const tenant = await createTenant(node);
       const artifacts = [
         artifact('first', 'linux', 'x86_64'),
@@ -76,7 +69,7 @@ describeOnBackends('update check: targeting', (backend) => {
       expect(await file(tenant, ['linux', 'aarch64'])).toBe('plain');
     });
 
-    it('a signature does not make up for a less specific arch (Decision, artifact match)', async () => {
+    it('a signature does not make up for a less specific arch (§13.8)', async () => {
       const tenant = await createTenant(node);
       const artifacts = [
         signed('wide', 'linux'),
@@ -87,7 +80,7 @@ describeOnBackends('update check: targeting', (backend) => {
       expect(await file(tenant, ['linux', 'x86_64'])).toBe('exact');
     });
 
-    it('the newest release that has an artifact for the device is offered (Decision 4)', async () => {
+    it('the newest release that has an artifact for the device is offered (§13.4)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.1.0', { artifacts: [artifact('a', 'linux')] });
       await release(tenant, '1.2.0', { artifacts: [artifact('b', 'linux', 'aarch64')] });
@@ -99,7 +92,7 @@ describeOnBackends('update check: targeting', (backend) => {
       expect(await file(tenant, ['freebsd', 'aarch64'])).toBeNull();
     });
 
-    it('a publisher-defined platform and arch match themselves, whatever the case (2)', async () => {
+    it('a publisher-defined platform and arch match themselves, whatever the case (§2.1, §13.8)', async () => {
       const tenant = await createTenant(node);
       const artifacts = [artifact('r', 'Router OS/7', 'MIPS-be'), artifact('w', 'wörld')];
       await release(tenant, '1.1.0', { artifacts });
@@ -113,33 +106,30 @@ describeOnBackends('update check: targeting', (backend) => {
       ['aarch64', ['aarch64', 'arm64', 'ARM64']],
       ['i686', ['i686', 'ia32', 'x86', 'i386', 'IA32']],
       ['universal', ['universal', 'Universal']],
-    ])(
-      'every spelling of %s means it, in artifact and request (Decision, aliases)',
-      async (_, spellings) => {
-        const strangers = ['armv7', 'riscv64', 'x86-64', 'arm', ''];
-        const tenant = await tenantWithChannels(spellings.length);
-        for (const [index, spelling] of spellings.entries()) {
-          const channel = `c${index}`;
-          await release(tenant, '1.1.0', {
-            channel,
-            artifacts: [artifact('a', 'linux', spelling)],
-          });
-          const asked = spellings.map((arch) => file(tenant, ['linux', arch], channel));
-          expect(await Promise.all(asked), spelling).toEqual(spellings.map(() => 'a'));
-          if (spelling.toLowerCase() === 'universal') continue;
-          for (const arch of strangers.filter((each) => each !== '')) {
-            expect(await file(tenant, ['linux', arch], channel), arch).toBeNull();
-          }
+    ])('every spelling of %s means it, in artifact and request (§13.8)', async (_, spellings) => {
+      const strangers = ['armv7', 'riscv64', 'x86-64', 'arm', ''];
+      const tenant = await tenantWithChannels(spellings.length);
+      for (const [index, spelling] of spellings.entries()) {
+        const channel = `c${index}`;
+        await release(tenant, '1.1.0', {
+          channel,
+          artifacts: [artifact('a', 'linux', spelling)],
+        });
+        const asked = spellings.map((arch) => file(tenant, ['linux', arch], channel));
+        expect(await Promise.all(asked), spelling).toEqual(spellings.map(() => 'a'));
+        if (spelling.toLowerCase() === 'universal') continue;
+        for (const arch of strangers.filter((each) => each !== '')) {
+          expect(await file(tenant, ['linux', arch], channel), arch).toBeNull();
         }
-      },
-    );
+      }
+    });
 
     it.each<[folded: string, spellings: string[]]>([
       ['darwin', ['darwin', 'macos', 'mac', 'osx', 'macOS', 'Darwin']],
       ['windows', ['windows', 'win32', 'win', 'Windows', 'WIN32']],
       ['linux', ['linux', 'Linux']],
     ])(
-      'every spelling of %s means it, in artifact and request (Decision, aliases)',
+      'every spelling of %s means it, in artifact and request (§13.8)',
       async (folded, spellings) => {
         const tenant = await tenantWithChannels(spellings.length);
         for (const [index, spelling] of spellings.entries()) {
@@ -342,7 +332,7 @@ describeOnBackends('update check: targeting', (backend) => {
       },
     ];
 
-    it.each(CASES)('$rule (2, Decision, targeting)', async ({ targets, inside, outside }) => {
+    it.each(CASES)('$rule (§2.3, §13.9)', async ({ targets, inside, outside }) => {
       const tenant = await createTenant(node);
       const artifacts = ['linux', 'darwin', 'windows'].map((platform) => artifact('a', platform));
       await release(tenant, '9.0.0', { artifacts, targets });
@@ -352,7 +342,7 @@ describeOnBackends('update check: targeting', (backend) => {
       for (const each of outside) expect(await askFor(each), JSON.stringify(each)).toBeNull();
     });
 
-    it('devices a release is not for fall through to the next eligible one (3, Decision 4)', async () => {
+    it('devices a release is not for fall through to the next eligible one (§3.8, §13.4)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.1.0', {});
       await release(tenant, '1.2.0', { targets: { matchLabels: { ring: ['outer', 'inner'] } } });
@@ -362,21 +352,21 @@ describeOnBackends('update check: targeting', (backend) => {
       expect(await ask(tenant)).toMatchObject({ version: '1.1.0' });
     });
 
-    it('targeting does not widen a cohort: both must hold (Decision 4)', async () => {
+    it('targeting does not widen a cohort: both must hold (§13.4)', async () => {
       const tenant = await createTenant(node);
       const targets = { matchLabels: { ring: ['inner'] } };
       await release(tenant, '1.1.0', { targets, rollout: 0 });
       expect(await ask(tenant, { query: 'l.ring=inner' })).toBeNull();
     });
 
-    it('a labelled check without a device id is targeted by its labels (4.7)', async () => {
+    it('a labelled check without a device id is targeted by its labels (§13.11)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.1.0', { targets: { matchLabels: { ring: ['inner'] } } });
       expect((await check(node, tenant, '1.0.0', { query: 'l.ring=inner' })).status).toBe(200);
       expect((await check(node, tenant, '1.0.0')).status).toBe(204);
     });
 
-    it('serving control changes whom a release is for at once, and null clears it (4.3)', async () => {
+    it('serving control changes whom a release is for at once, and null clears it (§4.3)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.1.0', { targets: { matchLabels: { ring: ['inner'] } } });
       expect(await ask(tenant, { query: 'l.ring=outer' })).toBeNull();

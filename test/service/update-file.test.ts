@@ -1,12 +1,11 @@
-// The rules of electron-updater's files (contract 4.8; resolutions: Feeds; what the client accepts), read as
-// the client's YAML parser reads them.
+// Tests the rules of electron-updater's files (docs/contract.md 4.8 and 16), read by the client's YAML
+// parser.
 
 import { randomUUID } from 'node:crypto';
 import { load } from 'js-yaml';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import type { ServingNode } from '../support/node.ts';
+import { serviceSuiteOnce } from '../support/service-suite.ts';
 import {
   type Answer,
   admin,
@@ -51,13 +50,7 @@ function artifact(platform: string, arch: string | undefined, name: string, more
 
 const WINDOWS = artifact('windows', 'x64', 'app.exe', { size: 5 });
 
-describeOnBackends('update files', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
-
+serviceSuiteOnce('update files', (node) => {
   function ask(tenant: Pick<Tenant, 'app'>, file: string, options: Options = {}): Promise<Answer> {
     const { channel = 'stable', query, method = 'GET', headers = {} } = options;
     const path = `/e/${tenant.app}/${channel}/${file}${query === undefined ? '' : `?${query}`}`;

@@ -1,10 +1,11 @@
-// How large a delivery may be: 25 MB, and whatever is sent beyond that is refused without being held.
+// Tests how large a delivery may be: 25 MB; everything sent beyond that is refused without being held in
+// memory.
 
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { describeOnOneBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
 import type { ServingNode } from '../support/node.ts';
@@ -12,10 +13,10 @@ import { createTenant, publish, send, type Tenant } from '../support/tenant.ts';
 
 const MIB = 1024 * 1024;
 const LIMIT_BYTES = 25 * MIB;
-/** What a process may grow by while it throws 200 MB away; holding them would show. */
+/** Maximum growth of a process while it discards 200 MB; holding them would exceed it. */
 const GROWTH_BYTES_MAX = 60 * MIB;
 
-describeOnBackends('webhook body limit', (backend) => {
+describeOnOneBackend('webhook body limit', (backend) => {
   let node: ServingNode;
   let tenant: Tenant;
   let hook: Hook;
@@ -32,8 +33,8 @@ describeOnBackends('webhook body limit', (backend) => {
   }
 
   /**
-   * Sends chunks of 1 MiB to the last one, whether there is an answer already or not; gives the status, how
-   * much got out, and the most memory the service was seen to have meanwhile.
+   * Sends all chunks of 1 MiB, also after an answer has come. Returns the status, the bytes that got out, and
+   * the most memory that the service had meanwhile.
    */
   async function upload(path: string, chunks: number) {
     const socket = connect(Number(new URL(node.url).port), '127.0.0.1');
@@ -64,7 +65,7 @@ describeOnBackends('webhook body limit', (backend) => {
     return { status: Number(answer.slice(9, 12)), sentBytes, peak };
   }
 
-  // First, while nothing else has made the process grow.
+  // This test is the first, while nothing else has made the process grow.
   it('200 MB in chunks are 413, or 404 for an unknown app, and are not held', async () => {
     await upload(hook.path, 30);
     const before = await residentBytes();

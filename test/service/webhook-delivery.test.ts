@@ -1,8 +1,8 @@
-// What a delivery of GitHub's release webhook comes to (contract 4.11 and 6), on a running service.
+// Tests the outcome of deliveries of GitHub's release webhook (docs/contract.md 4.11, 6 and 18), on a running
+// service.
 
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   asset,
   deliver,
@@ -11,7 +11,7 @@ import {
   recordedPayloads,
   releaseEvent,
 } from '../support/github.ts';
-import type { ServingNode } from '../support/node.ts';
+import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   admin,
@@ -26,14 +26,9 @@ import {
 
 type Fields = Record<string, unknown>;
 
-describeOnBackends('GitHub webhook', (backend) => {
-  let node: ServingNode;
+serviceSuite('GitHub webhook', (node) => {
   let tenant: Tenant;
   let hook: Hook;
-  beforeAll(async () => {
-    node = await backend.start({ SECRET_KEY: 'a key of the test' });
-  });
-  afterAll(() => node?.dispose());
   beforeEach(async () => {
     tenant = await createTenant(node);
     hook = await enableWebhook(node, tenant);
@@ -60,7 +55,7 @@ describeOnBackends('GitHub webhook', (backend) => {
   }
 
   describe('events', () => {
-    it('published: lands on stable, with its notes, its artifacts and the release in the answer (6)', async () => {
+    it('published: lands on stable, with its notes, its artifacts and the release in the answer (§6.1)', async () => {
       const assets = [
         asset('notes-linux-amd64.tar.gz'),
         asset('notes-linux-amd64.tar.gz.sha256'),
@@ -103,7 +98,7 @@ describeOnBackends('GitHub webhook', (backend) => {
       expect(offer.body).toMatchObject({ version: '1.2.3', notes: '# Größe\n\nFaster ✓' });
     });
 
-    it('a pre-release lands on beta, by its flag and not by its tag (6)', async () => {
+    it('a pre-release lands on beta, by its flag and not by its tag (§6.1, §18.7)', async () => {
       const answer = await deliver(node, hook, releaseEvent('2.0.0', { prerelease: true }));
       expect(answer.body).toMatchObject({ outcome: 'created', release: { channel: 'beta' } });
       const stable = await deliver(node, hook, releaseEvent('2.0.0-rc.1'));
@@ -111,7 +106,7 @@ describeOnBackends('GitHub webhook', (backend) => {
     });
 
     it.each(['published', 'created', 'released', 'prereleased'])(
-      '%s publishes, and once more is a duplicate with the release (Webhook)',
+      '%s publishes, and once more is a duplicate with the release (§18.5)',
       async (action) => {
         const event = releaseEvent('v1.0.0', {}, action);
         const first = await deliver(node, hook, event);
@@ -123,7 +118,7 @@ describeOnBackends('GitHub webhook', (backend) => {
       },
     );
 
-    it('every event of one click but the first is a duplicate, in whatever spelling (Webhook)', async () => {
+    it('every event of one click but the first is a duplicate, in whatever spelling (§18.5)', async () => {
       const actions = ['created', 'released', 'published', 'prereleased'];
       const outcomes: unknown[] = [];
       for (const [index, action] of actions.entries()) {
@@ -134,7 +129,7 @@ describeOnBackends('GitHub webhook', (backend) => {
       expect(await releases()).toMatchObject([{ version: '1.2' }]);
     });
 
-    it('a release published through the API is a duplicate, and stays as it is (Webhook)', async () => {
+    it('a release published through the API is a duplicate, and stays as it is (§18.8)', async () => {
       await publish(node, tenant, '1.0.0', { artifacts: [], notes: 'ours' });
       const event = releaseEvent('v1.0.0', { assets: [asset('a-linux-amd64')], body: 'theirs' });
       const answer = await deliver(node, hook, event);
@@ -144,7 +139,7 @@ describeOnBackends('GitHub webhook', (backend) => {
       });
     });
 
-    it('a pre-release that is promoted lands on stable as well (Webhook)', async () => {
+    it('a pre-release that is promoted lands on stable as well (§18.7)', async () => {
       const assets = [asset('notes-linux-amd64')];
       await deliver(
         node,
@@ -158,13 +153,13 @@ describeOnBackends('GitHub webhook', (backend) => {
       expect((await check(node, tenant, '1.0.0', { channel: 'beta' })).body?.version).toBe('3.0.0');
     });
 
-    it.each(['created', 'published', 'edited'])('a draft is ignored: %s (6)', async (action) => {
+    it.each(['created', 'published', 'edited'])('a draft is ignored: %s (§6.1)', async (action) => {
       expectIgnored(await deliver(node, hook, releaseEvent('v1.0.0', { draft: true }, action)));
       expect(await releases()).toEqual([]);
     });
 
     it.each(['edited', 'unpublished', 'deleted', 'archived'])(
-      '%s is ignored, before the release is there and afterwards (Webhook)',
+      '%s is ignored, before the release is there and afterwards (§18.5)',
       async (action) => {
         const assets = [asset('notes-linux-amd64')];
         expectIgnored(await deliver(node, hook, releaseEvent('v1.0.0', { assets }, action)));
@@ -178,14 +173,14 @@ describeOnBackends('GitHub webhook', (backend) => {
     );
 
     it.each(['nightly', 'app@1.2.3', 'release-1.2', 'vv1.0.0', '', 'v', `1.${'0'.repeat(80)}`])(
-      'a tag that is no version is ignored with a reason: %j (Webhook)',
+      'a tag that is no version is ignored with a reason: %j (§18.6)',
       async (tag) => {
         expectIgnored(await deliver(node, hook, releaseEvent(tag)));
         expect(await releases()).toEqual([]);
       },
     );
 
-    it('an app without the channel ignores it with a reason (Webhook)', async () => {
+    it('an app without the channel ignores it with a reason (§18.7)', async () => {
       const ref = `app-${randomId()}`;
       const channels = ['stable'];
       await admin(node, 'POST', 'apps', { org: tenant.org, ref, name: 'A', channels });
@@ -193,7 +188,7 @@ describeOnBackends('GitHub webhook', (backend) => {
       expectIgnored(await deliver(node, only, releaseEvent('v1.0.0', { prerelease: true })));
     });
 
-    it('ping, other events and unread bodies are ignored with a reason (Webhook)', async () => {
+    it('ping, other events and unread bodies are ignored with a reason (§18.3)', async () => {
       const ping = await deliver(node, hook, { zen: 'Keep it simple.' }, { event: 'ping' });
       expect(ping.body).toEqual({ outcome: 'ignored', reason: 'ping' });
       for (const event of ['push', 'workflow_run', 'constructor']) {
@@ -221,7 +216,7 @@ describeOnBackends('GitHub webhook', (backend) => {
         const channel = payload.release.prerelease ? 'beta' : 'stable';
         const landed = (await releases()).map((each) => [each.channel, each.version, each.notes]);
         expect(landed).toEqual(isNews ? [[channel, '0.0.1', '']] : []);
-        // They name archives of the source (`zipball_url`), which are no assets.
+        // Events name archives of the source (`zipball_url`), which are no assets.
         expect(payload.release).toHaveProperty('zipball_url');
         expect((await releases()).flatMap(({ artifacts }) => artifacts)).toEqual([]);
       },
@@ -312,7 +307,7 @@ describeOnBackends('GitHub webhook', (backend) => {
     const hmac = (algorithm: string, secret = hook.secret) =>
       createHmac(algorithm, secret).update(text).digest('hex');
 
-    it('what is not signed right is 401, and writes nothing at all (5)', async () => {
+    it('what is not signed right is 401, and writes nothing at all (§18.2)', async () => {
       const digest = hmac('sha256');
       const before = await audit();
       const wrong: [title: string, body: string, headers: Record<string, string | undefined>][] = [
@@ -357,14 +352,14 @@ describeOnBackends('GitHub webhook', (backend) => {
   });
 
   describe('addresses', () => {
-    it('the app is named by its id or by its ref (Publishing)', async () => {
+    it('the app is named by its id or by its ref (§2.4)', async () => {
       expect(hook.path).toBe(`/wh/github/${tenant.appId}`);
       const byRef = { ...hook, path: `/wh/github/${tenant.app}` };
       const answer = await deliver(node, byRef, releaseEvent('v1.0.0'));
       expect(answer.body?.outcome).toBe('created');
     });
 
-    it('an unknown app and one without a webhook are 404, whatever the signature (Webhook)', async () => {
+    it('an unknown app and one without a webhook are 404, whatever the signature (§18.2)', async () => {
       const other = await createTenant(node);
       for (const app of ['none', 'app_00000000000000000000000000', '%00', other.app, other.appId]) {
         const path = `/wh/github/${app}`;
@@ -382,7 +377,7 @@ describeOnBackends('GitHub webhook', (backend) => {
   });
 
   describe('records', () => {
-    it("the audit's actor is the integration (Webhook)", async () => {
+    it("the audit's actor is the integration (§18.11)", async () => {
       await deliver(node, hook, releaseEvent('v1.0.0'));
       const [entry] = await audit();
       expect(entry).toMatchObject({

@@ -1,6 +1,6 @@
-// What electron-builder uploads to a GitHub release, announced by a signed webhook, as the real
-// electron-updater takes it: GitHub's SHA-256 stands in for the SHA-512 that it does not tell (contract 4.8,
-// 4.11 and 6).
+// Tests that the real electron-updater takes what electron-builder uploads to a GitHub release and a signed
+// webhook announces: GitHub's SHA-256 is used in place of the SHA-512, which GitHub does not send
+// (docs/contract.md 16.6 and 18.10).
 
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -10,14 +10,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
 import {
   type ElectronClientOptions,
   fetchAsElectron,
   runElectronClient,
 } from '../support/electron-client.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
-import type { ServingNode } from '../support/node.ts';
+import { serviceSuite } from '../support/service-suite.ts';
 import { createTenant, decisions, manage, send, type Tenant } from '../support/tenant.ts';
 
 type Client = Pick<ElectronClientOptions, 'type' | 'arch'>;
@@ -35,7 +34,7 @@ const INSTALLERS = [
   'Acme.Notes-2.0.0-win.zip',
   'Acme.Notes-2.0.0.AppImage',
   'Acme.Notes-2.0.0.dmg',
-  // The portable target, which is no installer.
+  // Made by the portable target, which is no installer.
   'Acme.Notes.2.0.0.exe',
   'Acme.Notes.Setup.2.0.0-arm64.exe',
   'Acme.Notes.Setup.2.0.0-ia32.exe',
@@ -92,13 +91,11 @@ function sumOf(name: string): string {
   return createHash('sha256').update(name).digest('hex');
 }
 
-describeOnBackends('a GitHub release for electron-updater', (backend) => {
-  let node: ServingNode;
+serviceSuite('a GitHub release for electron-updater', (node) => {
   let files: Server;
   let base: string;
   let tenant: Tenant;
   beforeAll(async () => {
-    node = await backend.start({ SECRET_KEY: 'a key of the test' });
     // Every file's content is its name.
     files = createServer(({ url = '' }, response) => response.end(url.slice(1)));
     await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
@@ -111,7 +108,6 @@ describeOnBackends('a GitHub release for electron-updater', (backend) => {
   });
   afterAll(async () => {
     files?.close();
-    await node?.dispose();
   });
 
   function uploaded(name: string, more: Fields = {}): Fields {
@@ -131,7 +127,11 @@ describeOnBackends('a GitHub release for electron-updater', (backend) => {
   }
 
   const run = (client: Client, from = tenant) =>
-    runElectronClient({ feedUrl: `${node.url}/e/${from.app}/stable`, version: '1.0.0', ...client });
+    runElectronClient({
+      electronUrl: `${node.url}/e/${from.app}/stable`,
+      version: '1.0.0',
+      ...client,
+    });
 
   const updateFile = (from: Tenant) => send(node, 'GET', `/e/${from.app}/stable/latest.yml`);
 
@@ -160,7 +160,7 @@ describeOnBackends('a GitHub release for electron-updater', (backend) => {
     }
   });
 
-  it('late assets bring their sums with them (Webhook)', async () => {
+  it('late assets bring their sums with them (§18.8)', async () => {
     const late = await createTenant(node);
     await announce(
       late,
@@ -203,7 +203,7 @@ describeOnBackends('a GitHub release for electron-updater', (backend) => {
   describe('the sum', () => {
     const CONTRACT_FIELDS = ['arch', 'platform', 'sha512', 'signature', 'size', 'url'];
 
-    it("is in no answer but the update file's: an artifact has the contract's fields only (2)", async () => {
+    it("is in no answer but the update file's: an artifact has the contract's fields only (§2.1)", async () => {
       const own = await createTenant(node);
       const created = await announce(own, [uploaded('setup.exe')]);
       const completed = await announce(await createTenant(node), [], [uploaded('setup.exe')]);
@@ -229,7 +229,7 @@ describeOnBackends('a GitHub release for electron-updater', (backend) => {
       }
     });
 
-    it('cannot be published through the API: its artifacts have a sha512 (2)', async () => {
+    it('cannot be published through the API: its artifacts have a sha512 (§2.1)', async () => {
       const own = await createTenant(node);
       const artifacts = [{ platform: 'windows', sha256: 'ab'.repeat(32) }];
       const body = { app: own.app, channel: 'stable', version: '1.0.0', artifacts };

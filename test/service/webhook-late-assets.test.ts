@@ -1,10 +1,9 @@
-// Assets that are uploaded after their release was announced: an artifact-less release of the webhook is
-// completed once, and no other release ever changes (Webhook).
+// Tests assets that are uploaded after their release was announced: an artifact-less release of the webhook
+// is completed once, and no other release ever changes (docs/contract.md 18.8).
 
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { beforeEach, expect, it } from 'vitest';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
-import type { ServingNode } from '../support/node.ts';
+import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   admin,
@@ -21,14 +20,9 @@ type Fields = Record<string, unknown>;
 const LINUX = asset('notes-linux-amd64');
 const URL_OF_LINUX = String(LINUX.browser_download_url);
 
-describeOnBackends('late assets', (backend) => {
-  let node: ServingNode;
+serviceSuite('late assets', (node) => {
   let tenant: Tenant;
   let hook: Hook;
-  beforeAll(async () => {
-    node = await backend.start({ SECRET_KEY: 'a key of the test' });
-  });
-  afterAll(() => node?.dispose());
   beforeEach(async () => {
     tenant = await createTenant(node);
     hook = await enableWebhook(node, tenant);
@@ -141,7 +135,7 @@ describeOnBackends('late assets', (backend) => {
     expect(await urls()).toEqual([]);
   });
 
-  it('a paused one is completed and stays paused; roll-out and targeting still hold', async () => {
+  it('a paused one is completed and stays paused; rollout and targeting still hold', async () => {
     await announce('published', []);
     await control(node, tenant, '1.0.0', { status: 'paused', rollout: 0 });
     const answer = await announce('released', [LINUX]);

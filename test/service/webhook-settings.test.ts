@@ -1,23 +1,20 @@
-// Turning the GitHub webhook on and off, by the console API and by the command, and where its secret goes.
+// Tests turning the GitHub webhook on and off, by the console API and by the command, and the places where
+// its secret may and may not appear.
 
-import { execFile } from 'node:child_process';
 import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { describeOnBackends, realStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
-import { freshDatabase } from '../support/fresh-database.ts';
 import { deliver, enableWebhook, releaseEvent } from '../support/github.ts';
+import { migratedDatabase } from '../support/migrated-database.ts';
 import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
+import { runSluice } from '../support/sluice-command.ts';
 import { admin, createTenant, send, type Tenant } from '../support/tenant.ts';
 
 type Fields = Record<string, unknown>;
 
-const COMMAND = fileURLToPath(new URL('../../dist/cli/sluice.js', import.meta.url));
 const SECRET_FORM = /^[0-9a-f]{64}$/;
-const run = promisify(execFile);
 
 describeOnBackends('webhook settings', (backend) => {
   let node: ServingNode;
@@ -34,8 +31,9 @@ describeOnBackends('webhook settings', (backend) => {
   });
 
   async function sluice(...args: string[]): Promise<Fields> {
-    const env = { PATH: process.env.PATH, SLUICE_URL: node.url, ADMIN_TOKEN };
-    const { stdout } = await run(process.execPath, [COMMAND, ...args, '--json'], { env });
+    const env = { SLUICE_URL: node.url, ADMIN_TOKEN };
+    const { code, stdout, stderr } = await runSluice([...args, '--json'], env);
+    expect(code, stderr).toBe(0);
     return JSON.parse(stdout) as Fields;
   }
 
@@ -215,7 +213,7 @@ describe.skipIf(stores === undefined)(
   `SECRET_KEY on a real database${stores === undefined ? ' (skipped: no PostgreSQL on this machine)' : ''}`,
   () => {
     it('is needed to enable a webhook: 409 without it, and no file is made', async () => {
-      const database = await freshDatabase(stores?.postgresUrl ?? '');
+      const database = await migratedDatabase(stores?.postgresUrl ?? '');
       const node = await startNode({ DATABASE_URL: database.url });
       try {
         const { app } = await createTenant(node);

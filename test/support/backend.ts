@@ -1,10 +1,9 @@
-// The two ways the service is set up. Suites that speak HTTP run unchanged on both.
+// Declares suites on the two set-ups of the service, embedded and on real stores. Where the stores can
+// matter, a suite runs unchanged on both.
 
 import { describe, inject } from 'vitest';
-import { freshDatabase } from './fresh-database.ts';
-import type { NodeSettings } from './node.ts';
-import { type ServingNode, startNode } from './node.ts';
-import { startRedis } from './redis-server.ts';
+import { type NodeSettings, type ServingNode, startNode } from './node.ts';
+import { startNodeOnReal } from './real-node.ts';
 
 export type Backend = {
   readonly name: 'embedded' | 'PostgreSQL and Redis';
@@ -12,47 +11,50 @@ export type Backend = {
   start(settings?: NodeSettings): Promise<ServingNode>;
 };
 
+const NO_STORES = '(skipped: no PostgreSQL or no Redis on this machine)';
+
 const embedded: Backend = { name: 'embedded', start: startNode };
 
 /** Runs a suite against the embedded set-up and against the real stores, as far as they are there. */
 export function describeOnBackends(title: string, suite: (backend: Backend) => void): void {
   describe(`${title} (embedded)`, () => suite(embedded));
-  const real = realStores();
+  const real = realBackend();
   if (real === undefined) {
-    describe.skip(`${title} (skipped: no PostgreSQL or no Redis on this machine)`, () =>
-      suite(embedded));
+    // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
+    describe.skip(`${title} ${NO_STORES}`, () => suite(embedded));
     return;
   }
-  describe(`${title} (PostgreSQL and Redis)`, () =>
-    suite({ name: 'PostgreSQL and Redis', start: (settings) => startOnReal(real, settings) }));
+  describe(`${title} (${real.name})`, () => suite(real));
 }
 
-/** The run's real stores, or undefined when one of them is missing. */
+/**
+ * Runs a suite against one set-up, for rules that no store can change: on the real stores when there are any,
+ * else embedded.
+ */
+export function describeOnOneBackend(title: string, suite: (backend: Backend) => void): void {
+  const backend = realBackend() ?? embedded;
+  describe(`${title} (${backend.name})`, () => suite(backend));
+}
+
+/** Runs a suite that needs the real stores, or skips it and says why. */
+export function describeOnRealStores(title: string, suite: () => void): void {
+  if (realStores() === undefined) describe.skip(`${title} ${NO_STORES}`, suite);
+  else describe(title, suite);
+}
+
+/** Returns the run's real stores, or undefined when one of them is missing. */
 export function realStores(): { postgresUrl: string; redisUrl: string } | undefined {
   const postgresUrl = inject('postgresUrl');
   const redisUrl = inject('redisUrl');
   return postgresUrl === '' || redisUrl === '' ? undefined : { postgresUrl, redisUrl };
 }
 
-async function startOnReal(
-  stores: { postgresUrl: string; redisUrl: string },
-  settings: NodeSettings = {},
-): Promise<ServingNode> {
-  // A Redis of its own: nodes take the check-ins of whoever shares it, and drop those of unknown apps.
-  const [database, redis] = await Promise.all([freshDatabase(stores.postgresUrl), startRedis()]);
-  const node = await startNode({ DATABASE_URL: database.url, REDIS_URL: redis.url, ...settings });
-  return endingWith(node, async () => {
-    await Promise.all([database.drop(), redis.stop()]);
-  });
-}
-
-function endingWith(node: ServingNode, end: () => Promise<void>): ServingNode {
+/** The set-up on real stores; undefined when one of the stores is missing. */
+function realBackend(): Backend | undefined {
+  const stores = realStores();
+  if (stores === undefined) return undefined;
   return {
-    ...node,
-    restart: async (changed) => endingWith(await node.restart(changed), end),
-    async dispose() {
-      await node.dispose();
-      await end();
-    },
+    name: 'PostgreSQL and Redis',
+    start: (settings) => startNodeOnReal(stores.postgresUrl, settings),
   };
 }

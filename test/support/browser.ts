@@ -1,14 +1,17 @@
-// A real browser to look at the console with: Chromium, headless, as Debian packages it.
+// Opens the console in a real browser: headless Chromium, as Debian packages it.
 
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { eventually } from './eventually.ts';
 import { findBinary } from './find-binary.ts';
 
-/** What a reader of the console looks at, and what went wrong there. */
+/** Browser window on the console, with the faults that occurred in it. */
 export type Tab = {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What no page of ours may cause: errors, dialogs, breaches of its own policy. Empty when all is well. */
+  /**
+   * Returns what no page of the console may cause: errors, dialogs, breaches of its policy. Empty when all is
+   * well.
+   */
   complaints(): Promise<readonly string[]>;
   close(): Promise<void>;
 };
@@ -17,12 +20,15 @@ export type TabOptions = {
   readonly width?: number;
   readonly height?: number;
   readonly theme?: 'light' | 'dark';
-  /** The session of somebody who is signed in (`Person.token`). */
+  /** Session token of a person who is signed in (`Person.token`). */
   readonly token?: string | undefined;
 };
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
-/** As root there is no sandbox, and a container's shared memory may be small. */
+/**
+ * Arguments of Chromium: it has no sandbox when it runs as root, and a container's shared memory may be
+ * small.
+ */
 const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage'];
 const WAIT_MS = 15_000;
 
@@ -38,7 +44,7 @@ export function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ARGUMENTS });
 }
 
-/** A browser window of its own, with nothing of any other in it. */
+/** Opens a browser window that shares nothing with any other. */
 export async function openTab(
   browser: Browser,
   node: { readonly url: string },
@@ -51,7 +57,7 @@ export async function openTab(
   });
   context.setDefaultTimeout(WAIT_MS);
   if (token !== undefined) await context.addCookies([sessionCookie(node.url, token)]);
-  // Kept beyond a reload, which would take the page's own list with it.
+  // This list outlives a reload of the page.
   const found: string[] = [];
   await context.exposeFunction('complainOfPolicy', (what: string) => found.push(`policy: ${what}`));
   await context.addInitScript(`document.addEventListener('securitypolicyviolation', (event) =>
@@ -96,10 +102,10 @@ export async function visit(page: Page, path: string): Promise<void> {
   await whenShown(page);
 }
 
-/** Until the page has a heading, a title, and its data. */
+/** Waits until the page has a heading, a title, and its data. */
 export async function whenShown(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor();
-  // Not by the browser's own waiting, which needs the `eval` that the console's policy forbids.
+  // The browser's own waiting would need `eval`, which the console's policy forbids.
   await eventually('the page has its data', () =>
     page.evaluate("document.title !== 'Sluice' && document.querySelector('.skeleton') === null"),
   );

@@ -1,4 +1,5 @@
-// Several nodes that share a PostgreSQL and a Redis, each behind a network of its own that tests can break.
+// Starts several nodes that share a PostgreSQL and a Redis, each with a network of its own that tests can
+// break.
 
 import pg from 'pg';
 import { type FreshDatabase, freshDatabase } from './fresh-database.ts';
@@ -12,7 +13,7 @@ export type Cluster = {
   readonly postgres: PostgresServer;
   /** Starts a node; its Redis goes through a proxy of its own. */
   addNode(settings?: NodeSettings): Promise<ClusterNode>;
-  /** Looks into the shared database, past every node. */
+  /** Queries the shared database directly, without a node. */
   query<Row extends pg.QueryResultRow>(text: string): Promise<pg.QueryResult<Row>>;
   dispose(): Promise<void>;
 };
@@ -25,7 +26,7 @@ export async function startCluster(): Promise<Cluster> {
   const database: FreshDatabase = await freshDatabase(postgres.url);
   const nodes: ClusterNode[] = [];
   const observer = new pg.Pool({ connectionString: database.url, max: 1 });
-  // The database may be stopped under it: that is what these tests do.
+  // Tests stop the database: the client's errors are expected.
   observer.on('error', () => undefined);
   return {
     redis,

@@ -1,11 +1,11 @@
-// Every write of the console API, so that no test of who may do what forgets one.
+// Every write of the console API, in one list, so that no test of permissions misses one.
 
 import { ARTIFACT, randomId, type Tenant } from './tenant.ts';
 
 export type Role = 'owner' | 'publisher' | 'viewer';
 export type Call = readonly [method: string, path: string, body?: unknown];
 
-/** Every write, with the lowest role that may do it; each can be made again and again. */
+/** Returns every write, with the lowest role that may do it. Each can be repeated. */
 export function consoleWrites(
   { app, org }: Tenant,
   made: { keyId: string; invitationId: string; accountId: string },

@@ -1,4 +1,4 @@
-// Suites that need a real browser. Where there is none they are skipped, and the run says so; CI demands one
+// Declares suites that need a real browser. Without one they are skipped, and the run says so; CI demands one
 // (global-setup.ts).
 
 import type { Browser } from 'playwright-core';
@@ -8,6 +8,7 @@ import { findBrowser, startBrowser } from './browser.ts';
 /** Runs a suite with a browser of its own; `browser` gives it from the suite's first `beforeAll` on. */
 export function describeInBrowser(title: string, suite: (browser: () => Browser) => void): void {
   if (findBrowser() === undefined) {
+    // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
     describe.skip(`${title} (skipped: no Chromium on this machine)`, () => suite(notStarted));
     return;
   }

@@ -1,5 +1,5 @@
-// The real electron-updater outside Electron: its own check, its own choice of a file. Only what Electron
-// itself provides is put in its place: the app, the network, and the module of that name.
+// Runs the real electron-updater outside Electron: its own check, its own choice of a file. Only the parts
+// that Electron provides are replaced: the app, the network, and the module `electron`.
 
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
@@ -17,15 +17,15 @@ import type { AppUpdater } from 'electron-updater';
 
 export type ElectronClientOptions = {
   /** `{service}/e/{app}/{channel}`. */
-  readonly feedUrl: string;
+  readonly electronUrl: string;
   readonly type: 'nsis' | 'mac' | 'AppImage' | 'deb' | 'rpm' | 'pacman';
-  /** As Electron calls it: x64, arm64, ia32, arm. */
+  /** Arch in Electron's words: x64, arm64, ia32, arm. */
   readonly arch: string;
-  /** What the app runs. */
+  /** Version that the app runs. */
   readonly version: string;
-  /** What an app that identifies itself adds. */
+  /** Headers that an app adds to identify its device. */
   readonly requestHeaders?: Record<string, string>;
-  /** As in app-update.yml of a build whose own version is a prerelease. */
+  /** Channel in app-update.yml, which builds whose own version is a prerelease have. */
   readonly channel?: string;
 };
 
@@ -48,7 +48,7 @@ type FileInfo = {
   readonly info: { readonly sha512?: string; readonly sha2?: string };
 };
 
-/** Node's own loader, where `electron` is made known. */
+/** Loader of Node.js, through which this file provides the module `electron`. */
 const loader = Module as unknown as { _load(name: string, ...rest: unknown[]): unknown };
 const UPDATERS = {
   nsis: ['NsisUpdater', 'win32'],
@@ -64,16 +64,16 @@ class NodeExecutor extends HttpExecutor<ClientRequest> {
     options: RequestOptions,
     callback: (response: IncomingMessage) => void,
   ): ClientRequest {
-    // A connection of its own, as every install of the app has one.
+    // Each request has a connection of its own, as every install of the app has one.
     return request({ ...options, agent: false }, callback);
   }
 
-  /** As Electron's executor does, which exists only inside Electron. */
+  /** Downloads a file in place of Electron's executor, which exists only inside Electron. */
   fetch(url: URL, destination: string, options: DownloadOptions): Promise<void> {
     const requestOptions: RequestOptions = {};
     configureRequestUrl(url, requestOptions);
     return new Promise((resolve, reject) => {
-      // Told nothing when all went well, whatever its type says.
+      // The callback gets no error when all went well, although its type demands one.
       const callback = (error?: Error | null) => (error ? reject(error) : resolve());
       const call = { destination, options, callback, onCancel: () => undefined };
       this.doDownload(requestOptions, { ...call, responseHandler: null }, 0);
@@ -82,8 +82,9 @@ class NodeExecutor extends HttpExecutor<ClientRequest> {
 }
 
 /**
- * One start of an installed app: it checks, and when there is an update says which file it would fetch.
- * Rejects with the client's own error. One at a time when `arch` differs: the client reads `process.arch`.
+ * Starts an installed app once: it checks, and when there is an update returns the file that it would fetch.
+ * Rejects with the client's own error. Calls with different `arch` must not overlap, because the client reads
+ * `process.arch`.
  */
 export async function runElectronClient(options: ElectronClientOptions): Promise<ElectronAnswer> {
   const present = Object.getOwnPropertyDescriptor(process, 'arch') as PropertyDescriptor;
@@ -115,7 +116,7 @@ export function fetchAsElectron(
 }
 
 function createUpdater(options: ElectronClientOptions): AppUpdater {
-  const { type, feedUrl, requestHeaders, channel } = options;
+  const { type, electronUrl, requestHeaders, channel } = options;
   const [className, platform] = UPDATERS[type];
   const directory = join(tmpdir(), `sluice-electron-${randomUUID()}`);
   const app = {
@@ -140,7 +141,7 @@ function createUpdater(options: ElectronClientOptions): AppUpdater {
   if (requestHeaders !== undefined) updater.requestHeaders = requestHeaders;
   updater.setFeedURL({
     provider: 'generic',
-    url: feedUrl,
+    url: electronUrl,
     ...(channel === undefined ? {} : { channel }),
   });
   return updater;
@@ -157,7 +158,7 @@ function loadUpdaters(): Updaters {
   return updaters;
 }
 
-/** What the client's own selection comes to: it hands the file to this method, and would fetch it there. */
+/** Returns the file that the client selects: the replaced method gets the file, and would fetch it. */
 async function chosenFile(updater: AppUpdater): Promise<ElectronAnswer['file']> {
   let chosen: FileInfo | undefined;
   Object.assign(updater, {

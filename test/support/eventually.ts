@@ -1,4 +1,4 @@
-// Waiting in tests: for a time, or for something to become true.
+// Waits in tests: for a time, or for a condition to become true.
 
 const POLL_INTERVAL_MS = 10;
 

@@ -1,9 +1,10 @@
-// A ledger for tests of what stands above it: holds what was "committed", counts what it is asked, and does
-// what a test tells it to: wait, be away, fail. Only the calls that serving needs are there; any other is a
-// TypeError, and so a failed test.
+// Ledger for tests of the layers above it: holds what was "committed", counts its calls, and waits, is away
+// or fails as a test says. Only the calls that serving needs exist; any other call is a TypeError, which
+// fails the test.
 
-import type { ServingSnapshot } from '../../src/domain/serving-snapshot.ts';
-import type { ChannelRevision, Ledger, SnapshotLookup } from '../../src/ports/ledger.ts';
+import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
+import type { ChannelRevision } from '../../src/ports/changed.ts';
+import type { Ledger, SnapshotLookup } from '../../src/ports/ledger.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 
 type Served = Pick<Ledger, 'readSnapshot' | 'readRevisions' | 'recordFirstOffer'>;
@@ -18,17 +19,17 @@ export class FakeLedger implements Served {
   readonly reads: string[] = [];
   /** First offers asked for so far, as `release@revision`. */
   readonly offers: string[] = [];
-  /** How often revisions were asked for. */
+  /** Number of polls of the revisions so far. */
   polls = 0;
-  /** The most snapshot reads that ever ran together. */
+  /** Largest number of snapshot reads that ran at the same time. */
   runningMax = 0;
-  /** What every call rejects with. */
+  /** Error that every call rejects with. */
   fault: Error | undefined;
-  /** What snapshot reads of one channel reject with, by `app/channel`. */
+  /** Errors that snapshot reads of one channel reject with, by `app/channel`. */
   readonly readFaults = new Map<string, Error>();
-  /** Answers first offers instead of the rule below. */
+  /** Answers first offers instead of the rule of `recordFirstOffer`. */
   answerOffer: (() => Promise<boolean>) | undefined;
-  /** What revision polls wait for. */
+  /** Promise that revision polls wait for. */
   pollGate: Promise<void> | undefined;
 
   private readonly channels = new Map<string, ServingSnapshot>();
@@ -36,19 +37,19 @@ export class FakeLedger implements Served {
   private readonly held: (() => void)[] = [];
   private running = 0;
 
-  /** This, where the whole port is asked for. */
+  /** This object in the type of the whole port. */
   get port(): Ledger {
     return this as unknown as Ledger;
   }
 
-  /** From now on a channel is at this state; what a transaction would report as its change. */
+  /** Sets the state of a channel; returns the change that a transaction would report. */
   commit(snapshot: ServingSnapshot): ChannelRevision {
     this.channels.set(snapshot.channelId, snapshot);
     const { appRef, channel, channelId, revision } = snapshot;
     return { appRef, channel, channelId, revision };
   }
 
-  /** From now on snapshot reads wait; each answers with what was committed when it began. */
+  /** Makes later snapshot reads wait; each answers with the state that was committed when it began. */
   hold(): void {
     this.isHolding = true;
   }
@@ -91,7 +92,7 @@ export class FakeLedger implements Served {
     return new Map(present.map(({ channelId, revision }) => [channelId, revision]));
   }
 
-  /** As the real one: recorded only at the revision that the channel has. */
+  /** Records a first offer only at the channel's present revision, as the real ledger does. */
   async recordFirstOffer(channelId: string, releaseId: string, revision: number): Promise<boolean> {
     this.offers.push(`${releaseId}@${revision}`);
     if (this.fault !== undefined) throw this.fault;

@@ -1,4 +1,4 @@
-// The feed rules themselves: a feed that keeps them has no breach, and each breach is found.
+// Tests the feed rules themselves: a valid feed has no breach, and each breach is found.
 
 import { describe, expect, it } from 'vitest';
 import { feedBreaches, htmlBreaches } from './feed-rules.ts';

@@ -1,5 +1,6 @@
-// The rules by which w3c/feedvalidator judges an RSS 2.0 document, errors and warnings alike, as far as they
-// can concern a feed of releases. Stricter than readers are: what passes here is read everywhere.
+// Rules by which w3c/feedvalidator judges an RSS 2.0 document, errors and warnings alike, as far as they can
+// concern a feed of releases. They are stricter than readers, so that a feed without a breach is read
+// everywhere.
 
 import Parser from 'rss-parser';
 import { create } from 'xmlbuilder2';
@@ -24,9 +25,9 @@ const SINGLE_IN_ITEM = ['title', 'description', 'guid', 'pubDate', 'enclosure', 
 const TAGS = 'p|br|hr|h[1-6]|blockquote|pre|code|strong|em|s|ul|ol|li|a|table|thead|tbody|tr|th|td';
 const SAFE_TAG = new RegExp(`^</?(?:${TAGS})(?: (?:href|rel|start)="[^"<>]*")*(?: /)?>$`);
 
-/** Every breach of the rules in a document fetched from `url`; rejects when it is not well-formed. */
+/** Returns every breach of the rules in a document fetched from `url`; rejects when it is not well-formed. */
 export async function feedBreaches(xml: string, url: string): Promise<string[]> {
-  // The strict one of the two parsers, and the one that reads text right; the other one gives the document.
+  // This parser is the strict one, and reads text right; the other parser gives the document tree.
   const read = await new Parser().parseString(xml);
   if (FORBIDDEN.test(xml)) return ['holds a character that XML does not have'];
   const root = create(xml).root().node as Element;
@@ -44,7 +45,7 @@ export async function feedBreaches(xml: string, url: string): Promise<string[]> 
   ];
 }
 
-/** What in HTML could act, or lead elsewhere than to http, https and mailto. */
+/** Returns the parts of HTML that could act, or lead elsewhere than to http, https and mailto. */
 export function htmlBreaches(html: string): string[] {
   const tags = html.match(/<[^>]*>?/g) ?? [];
   const links = tags.flatMap((tag) => /href="([^"]*)"/.exec(tag)?.[1] ?? []);
@@ -114,7 +115,7 @@ function dateBreaches(name: string, text: string): string[] {
   return date.getTime() > Date.now() + FUTURE_MS_MAX ? [`${name} is to come`] : [];
 }
 
-/** An http(s) URL of the characters that RFC 3986 allows. */
+/** Tells whether a text is an http(s) URL of the characters that RFC 3986 allows. */
 function isWebAddress(text: string | undefined): boolean {
   return /^https?:\/\/[\w.~:/?#[\]@!$&'()*+,;=%-]+$/i.test(text ?? '') && URL.canParse(text ?? '');
 }

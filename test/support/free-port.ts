@@ -1,5 +1,5 @@
-// A port that nothing listens on. Another process may take it before it is used, so whoever starts a
-// server on it tries again with another one.
+// Finds a port that nothing listens on. Another process may take it before it is used, so callers that start
+// a server on it must try again with another port.
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';

@@ -1,18 +1,26 @@
-// An empty database for one test file, in a server that many share.
+// Creates a database for one test file, on a server that many share.
 
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 
 export type FreshDatabase = {
   readonly url: string;
-  /** Drops the database, whoever is still connected to it. */
+  /** Drops the database, and ends the connections that it still has. */
   drop(): Promise<void>;
 };
 
-/** Creates a database with a random name; `postgresUrl` names any other of the same server. */
-export async function freshDatabase(postgresUrl: string): Promise<FreshDatabase> {
-  const name = `test_${randomBytes(8).toString('hex')}`;
-  await run(postgresUrl, `create database ${name}`);
+/** Creates a database with a random name, empty unless a template is named. */
+export function freshDatabase(postgresUrl: string, template?: string): Promise<FreshDatabase> {
+  return createDatabase(postgresUrl, `test_${randomBytes(8).toString('hex')}`, template);
+}
+
+/** Creates a database as a copy of the template; `postgresUrl` names any other of the server. */
+export async function createDatabase(
+  postgresUrl: string,
+  name: string,
+  template = 'template1',
+): Promise<FreshDatabase> {
+  await run(postgresUrl, `create database ${name} template ${template}`);
   const url = new URL(postgresUrl);
   url.pathname = `/${name}`;
   return {

@@ -1,7 +1,6 @@
-// An organization in which every page of the console has something to show.
+// Makes an organization in which every page of the console has something to show.
 
 import { enableWebhook } from './github.ts';
-import type { ServingNode } from './node.ts';
 import { member, type Person } from './person.ts';
 import {
   type Answer,
@@ -15,22 +14,24 @@ import {
   type Tenant,
 } from './tenant.ts';
 
+type Addressed = { readonly url: string };
+
 export type Furnished = {
   readonly tenant: Tenant;
   readonly owner: Person;
   readonly deviceId: string;
-  /** The addresses of every page there is for who is signed in. */
+  /** Addresses of every page that a signed-in person can open. */
   readonly pages: readonly string[];
-  /** The named devices are reported once more: they show up in the live feed. */
+  /** Reports the devices once more, so that they show up in the live feed. */
   reportAgain(): Promise<unknown>;
 };
 
-/** What a person may choose: these go wherever such a text can. */
+/** Texts that people may choose; they are put wherever such a text can stand. */
 export type Words = {
-  /** Of apps, keys, people, organizations, labels and devices. */
+  /** Names of apps, keys, people, organizations, labels and devices. */
   readonly names: readonly string[];
   readonly notes: readonly string[];
-  /** Of the app, and of a channel. */
+  /** Ref of the app, and name of a channel. */
   readonly ref?: string;
   readonly version?: string;
 };
@@ -41,8 +42,8 @@ const PLAIN: Words = {
 };
 const TARGETS = { matchLabels: { ring: ['early', 'late'] } };
 
-/** Makes it; needs SECRET_KEY on PostgreSQL, for the webhook. */
-export async function furnish(node: ServingNode, words: Words = PLAIN): Promise<Furnished> {
+/** Makes the organization. On PostgreSQL the node needs SECRET_KEY, for the webhook. */
+export async function furnish(node: Addressed, words: Words = PLAIN): Promise<Furnished> {
   const tenant = await createTenant(node, words.ref);
   const owner = await member(node, tenant.org, 'owner', words.names[0]);
   const { org, app } = tenant;
@@ -66,7 +67,7 @@ export async function furnish(node: ServingNode, words: Words = PLAIN): Promise<
   return { tenant, owner, deviceId, pages, reportAgain: () => reportAll(node, tenant, words) };
 }
 
-async function publishAll(node: ServingNode, tenant: Tenant, words: Words): Promise<void> {
+async function publishAll(node: Addressed, tenant: Tenant, words: Words): Promise<void> {
   for (const [index, notes] of words.notes.entries()) {
     demand(await publish(node, tenant, `0.1.${index}`, { notes }));
   }
@@ -80,8 +81,8 @@ async function publishAll(node: ServingNode, tenant: Tenant, words: Words): Prom
   demand(await control(node, tenant, '0.9.0', { status: 'rolled_back' }));
 }
 
-/** The id of one that runs a release. */
-async function reportAll(node: ServingNode, tenant: Tenant, words: Words): Promise<string> {
+/** Reports the devices; returns the id of one that runs a release. */
+async function reportAll(node: Addressed, tenant: Tenant, words: Words): Promise<string> {
   const named = words.names.map((name) => ({
     deviceId: name.slice(0, 128),
     ...{ version: '1.0.0', platform: 'linux', arch: 'x86_64', channel: 'stable' },

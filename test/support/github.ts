@@ -1,4 +1,4 @@
-// GitHub as the sender of release webhooks: its recorded payloads, and deliveries signed as it signs them.
+// GitHub as the sender of release webhooks: its recorded payloads, and deliveries with its signature.
 
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -14,15 +14,15 @@ export type Hook = { readonly path: string; readonly url: string; readonly secre
 export type DeliveryOptions = {
   /** `X-GitHub-Event`; `release` unless told otherwise. */
   readonly event?: string;
-  /** Sent as a form instead of JSON. */
+  /** True when the payload is sent as a form instead of JSON. */
   readonly form?: boolean;
-  /** Added to the headers, or in their place; undefined leaves one out. */
+  /** Headers to add or to replace; undefined leaves a header out. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
 };
 
 const require = createRequire(import.meta.url);
 
-/** What GitHub really sent once, of one event. */
+/** Returns recorded payloads of one event, which GitHub really sent. */
 export function recordedPayloads(event: string): readonly Payload[] {
   const all = require('@octokit/webhooks-examples') as readonly Recorded[];
   return all.find(({ name }) => name === event)?.examples ?? [];

@@ -1,42 +1,73 @@
-// Before all tests: one real Redis and one real PostgreSQL for the whole run, where their binaries are.
-// Without them the embedded implementations are tested alone, without Chromium the console is not walked
-// through, and the run says so. CI sets SLUICE_REQUIRE_REAL=1, so that there a missing one fails the run
-// instead of thinning it out.
+// Global setup of all tests that need servers: a fresh build, and one real Redis and one real PostgreSQL for
+// the whole run, where their binaries are installed. Without them only the embedded implementations are
+// tested, without Chromium the suites of the console in the browser are skipped, and the run says so. CI sets
+// SLUICE_REQUIRE_REAL=1, so that a missing program fails the run there.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { findBrowser } from './browser.ts';
+import { findHaproxy } from './compose-front.ts';
+import { makeMigratedTemplate } from './migrated-database.ts';
 import { findPostgres, type PostgresServer, startPostgres } from './postgres-server.ts';
 import { findRedis, type RedisServer, startRedis } from './redis-server.ts';
+import { shareInRun } from './share-in-run.ts';
+
+const BUILD = fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url));
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Empty when there is no Redis. */
+    /** URL of the run's Redis; empty when there is none. */
     redisUrl: string;
-    /** Empty when there is no PostgreSQL. Database `postgres`; see `freshDatabase`. */
+    /**
+     * URL of the database `postgres` on the run's PostgreSQL; empty when there is none. See
+     * `migratedDatabase`.
+     */
     postgresUrl: string;
   }
 }
 
-/** Starts the servers; the returned function stops them. */
+type RunServers = {
+  readonly redisUrl: string;
+  readonly postgresUrl: string;
+  stop(): Promise<void>;
+};
+
+/**
+ * Starts the servers, or uses those of another part of the run. Returns the function that stops them after
+ * the last part.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { shared, release } = await shareInRun('servers', startServers);
+  project.provide('redisUrl', shared.redisUrl);
+  project.provide('postgresUrl', shared.postgresUrl);
+  return release;
+}
+
+/** Builds the service and starts the servers; rejects when the run demands a program that is missing. */
+async function startServers(): Promise<RunServers> {
   const missing = [
     findRedis() === undefined && 'redis-server',
     findPostgres() === undefined && 'postgres with initdb',
     findBrowser() === undefined && 'Chromium',
+    findHaproxy() === undefined && 'HAProxy',
   ].filter((name) => name !== false);
   if (process.env.SLUICE_REQUIRE_REAL === '1' && missing.length > 0) {
     throw new Error(`SLUICE_REQUIRE_REAL=1, but there is no ${missing.join(' and no ')}`);
   }
+  execFileSync(process.execPath, [BUILD, '--if-stale'], { stdio: 'inherit' });
   const { redis, postgres } = await startBoth();
-  project.provide('redisUrl', redis?.url ?? '');
-  project.provide('postgresUrl', postgres?.url ?? '');
-  const servers = describeServers();
-  console.log(`Running against: ${servers}`);
-  return async () => {
-    await Promise.all([redis?.stop(), postgres?.stop()]);
-    console.log(`Ran against: ${servers}`);
+  if (postgres !== undefined) await makeMigratedTemplate(postgres.url);
+  const names = describeServers();
+  console.log(`Running against: ${names}`);
+  return {
+    redisUrl: redis?.url ?? '',
+    postgresUrl: postgres?.url ?? '',
+    async stop() {
+      await Promise.all([redis?.stop(), postgres?.stop()]);
+      console.log(`Ran against: ${names}`);
+    },
   };
 }
 
@@ -51,7 +82,7 @@ async function startBoth(): Promise<{
   if (redis.status === 'fulfilled' && postgres.status === 'fulfilled') {
     return { redis: redis.value, postgres: postgres.value };
   }
-  // One did not start: the other must not outlive the run.
+  // When one server did not start, the other must not outlive the run.
   if (redis.status === 'fulfilled') await redis.value?.stop();
   if (postgres.status === 'fulfilled') await postgres.value?.stop();
   throw redis.status === 'rejected' ? redis.reason : (postgres as PromiseRejectedResult).reason;
@@ -61,18 +92,22 @@ function describeServers(): string {
   const postgres = versionOf(findPostgres());
   const redis = versionOf(findRedis());
   const browser = versionOf(findBrowser());
+  const haproxy = versionOf(findHaproxy(), '-v');
   return [
     postgres === undefined ? 'no PostgreSQL found (PGlite only)' : `PostgreSQL ${postgres}`,
     redis === undefined ? 'no Redis found (memory only)' : `Redis ${redis}`,
     `PGlite ${pgliteVersion()} (embedded)`,
     browser === undefined ? 'no Chromium found (no browser tests)' : `Chromium ${browser}`,
+    haproxy === undefined
+      ? 'no HAProxy found (no test of the compose front)'
+      : `HAProxy ${haproxy}`,
   ].join(', ');
 }
 
 /** `postgres (PostgreSQL) 15.19 …`, `Redis server v=7.0.15 …` and `Chromium 156.0 …`: the first number. */
-function versionOf(binary: string | undefined): string | undefined {
+function versionOf(binary: string | undefined, flag = '--version'): string | undefined {
   if (binary === undefined) return undefined;
-  const text = execFileSync(binary, ['--version'], { encoding: 'utf8', stdio: 'pipe' });
+  const text = execFileSync(binary, [flag], { encoding: 'utf8', stdio: 'pipe' });
   return /\d+(\.\d+)+/.exec(text)?.[0] ?? 'of unknown version';
 }
 

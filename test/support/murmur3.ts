@@ -1,4 +1,5 @@
-// MurmurHash3 x86 32-bit, read off its description byte by byte: what the quick one is compared with.
+// MurmurHash3 x86 32-bit, written byte by byte from its description, with which the product's faster one is
+// compared.
 
 /** The hash of raw bytes as an unsigned 32-bit integer. */
 export function murmur3(bytes: Uint8Array, seed: number): number {

@@ -1,10 +1,13 @@
-// A serving node of its own process, started as an operator would start it: from the build, by settings.
+// Starts a serving node in a process of its own, as an operator would start it: from the build, by settings.
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type ServerProcess, startProcess, waitUntilUp } from './server-process.ts';
+import {
+  removeFolder,
+  type ServerProcess,
+  startProcess,
+  temporaryFolder,
+  waitUntilUp,
+} from './server-process.ts';
 
 export const ADMIN_TOKEN = 'test-admin-token';
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -16,32 +19,40 @@ export type ServingNode = {
   readonly url: string;
   readonly dataDir: string;
   readonly process: ServerProcess;
-  /** Everything it printed, for assertions on its log. */
+  /** Everything that the node has printed, for assertions on its log. */
   output(): string;
-  /** SIGTERM, and its end. */
+  /** Sends SIGTERM and waits for the end of the node. */
   stop(): Promise<void>;
-  /** SIGKILL: no drain, nothing flushed. */
+  /** Sends SIGKILL and waits for the end: nothing is drained or flushed. */
   kill(): Promise<void>;
-  /** Starts it again with the same settings and data, on another port. Only after stop or kill. */
+  /** Starts the node again with the same settings and data, on another port. Only after stop or kill. */
   restart(settings?: NodeSettings): Promise<ServingNode>;
-  /** Ends it and removes its data. */
+  /** Ends the node and removes its data. */
   dispose(): Promise<void>;
 };
 
-/** Those of `npm start`. */
-const FLAGS = ['--max-semi-space-size=32', '--no-memory-reducer'];
+/** Arguments of Node.js as in `npm start`. */
+const ARGUMENTS = ['--max-semi-space-size=32', '--no-memory-reducer', MAIN];
 
 /**
- * Starts a node and waits until it listens. Settings are environment variables; PORT is always free. It
- * believes one proxy, so that requests may come from as many addresses as a test likes.
+ * Starts a node and waits until it listens. Settings are environment variables; PORT is always a free one.
+ * The node trusts one proxy, so that requests may come from as many addresses as a test likes. `args` are the
+ * arguments of Node.js: they run the build of this tree, unless they name another.
  */
-export async function startNode(settings: NodeSettings = {}): Promise<ServingNode> {
-  const dataDir = settings.DATA_DIR ?? (await mkdtemp(join(tmpdir(), 'sluice-node-')));
-  return launch({ ADMIN_TOKEN, TRUST_PROXY: '1', ...settings, DATA_DIR: dataDir }, dataDir);
+export async function startNode(
+  settings: NodeSettings = {},
+  args: readonly string[] = ARGUMENTS,
+): Promise<ServingNode> {
+  const dataDir = settings.DATA_DIR ?? temporaryFolder('sluice-node-');
+  return launch({ ADMIN_TOKEN, TRUST_PROXY: '1', ...settings, DATA_DIR: dataDir }, dataDir, args);
 }
 
-async function launch(settings: NodeSettings, dataDir: string): Promise<ServingNode> {
-  const server = await startProcess(process.execPath, [...FLAGS, MAIN], {
+async function launch(
+  settings: NodeSettings,
+  dataDir: string,
+  args: readonly string[],
+): Promise<ServingNode> {
+  const server = await startProcess(process.execPath, args, {
     env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', ...settings },
   });
   await waitUntilUp(server, async () => portIn(server.output()) !== undefined, START_TIMEOUT_MS);
@@ -52,15 +63,15 @@ async function launch(settings: NodeSettings, dataDir: string): Promise<ServingN
     output: () => server.output(),
     stop: () => server.end('SIGTERM'),
     kill: () => server.end('SIGKILL'),
-    restart: (changed = {}) => launch({ ...settings, ...changed }, dataDir),
+    restart: (changed = {}) => launch({ ...settings, ...changed }, dataDir, args),
     async dispose() {
       await server.end('SIGTERM');
-      await rm(dataDir, { recursive: true, force: true });
+      removeFolder(dataDir);
     },
   };
 }
 
-/** The port of the log line that says it listens. */
+/** Returns the port in the log line that says that the node listens. */
 function portIn(output: string): number | undefined {
   for (const line of output.split('\n')) {
     if (!line.includes('"listening"')) continue;

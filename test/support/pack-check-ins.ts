@@ -1,18 +1,22 @@
-// Check-ins as the pack that a node would make of them.
+// Packs check-ins as a node would.
 
-import type { CheckIn } from '../../src/domain/check-in.ts';
-import { type CheckInPack, CheckInPacker } from '../../src/domain/check-in-pack.ts';
-import { type CheckInOrigin, SharedPart, sharedVersion } from '../../src/domain/shared-part.ts';
+import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
+import { type CheckInPack, CheckInPacker } from '../../src/packing/check-in-pack.ts';
+import {
+  type CheckInContext,
+  InternedValue,
+  internVersion,
+} from '../../src/packing/interned-value.ts';
 
 /** Packs check-ins, in their order. */
 export function packCheckIns(checkIns: readonly CheckIn[]): CheckInPack {
   const packer = new CheckInPacker();
-  const origins = new Map<string, SharedPart<CheckInOrigin>>();
-  for (const { deviceId, at, labels, version, ...origin } of checkIns) {
-    const key = JSON.stringify(Object.values(origin));
-    const known = origins.get(key) ?? new SharedPart(origin);
-    origins.set(key, known);
-    packer.add(known, sharedVersion(version), deviceId, at, labels);
+  const contexts = new Map<string, InternedValue<CheckInContext>>();
+  for (const { deviceId, at, labels, version, ...context } of checkIns) {
+    const key = JSON.stringify(Object.values(context));
+    const known = contexts.get(key) ?? new InternedValue(context);
+    contexts.set(key, known);
+    packer.add(known, internVersion(version), deviceId, at, labels);
   }
   return packer.take();
 }

@@ -1,4 +1,4 @@
-// A person at a browser: keeps the session's cookie, and sends the origin that a page of the service sends.
+// Person at a browser: keeps the session's cookie, and sends the origin that a page of the service sends.
 
 import { ADMIN_TOKEN } from './node.ts';
 import { type Answer, admin, randomId, send } from './tenant.ts';
@@ -10,9 +10,9 @@ export const PASSWORD = 'correct horse battery staple';
 export class Person {
   readonly node: Addressed;
   readonly email: string;
-  /** What a request carries beside the body; undefined leaves a header out. */
+  /** Origin header of every request; undefined leaves it out. */
   origin: string | undefined;
-  /** The cookie's value; undefined while signed out. */
+  /** Value of the session's cookie; undefined while signed out. */
   token: string | undefined;
   accountId = '';
 
@@ -45,7 +45,7 @@ export class Person {
     return this.call('POST', 'setup', body);
   }
 
-  /** The same person at another browser, signed out there. */
+  /** Returns this person at another browser, where they are signed out. */
   elsewhere(): Person {
     const other = new Person(this.node, this.email);
     other.accountId = this.accountId;
@@ -58,7 +58,7 @@ export function tokenIn(url: unknown): string {
   return String(url).split('/').at(-1) ?? '';
 }
 
-/** A new person, who is a member of this organization by an invitation of the operator's. */
+/** Creates a person and makes them a member of the organization, by an invitation of the operator. */
 export async function member(
   node: Addressed,
   org: string,

@@ -1,4 +1,4 @@
-// A real PostgreSQL of a test's own, on a free loopback port, to be killed and frozen at will.
+// Starts a real PostgreSQL for one test, on a free loopback port, which the test may kill and freeze.
 
 import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import {
 } from './server-process.ts';
 
 export type PostgresServer = {
-  /** Superuser, no password, database `postgres`. */
+  /** URL of the database `postgres`, as superuser without a password. */
   readonly url: string;
   readonly port: number;
   /** Ends the server and removes its folder. */
@@ -30,11 +30,14 @@ export type PostgresServer = {
 };
 
 export type PostgresServerOptions = {
-  /** True survives a crash of the machine; for tests of durability. Default false. */
+  /** Whether committed data survive a crash of the machine, for tests of durability. Default false. */
   readonly fsync?: boolean;
 };
 
-/** Whom the server runs as: PostgreSQL refuses to run as root. Empty: as ourselves. */
+/**
+ * System account of the server, because PostgreSQL refuses to run as root; empty for the account of the
+ * tests.
+ */
 type Account = { readonly uid?: number; readonly gid?: number };
 
 type Installation = {
@@ -85,7 +88,7 @@ function controlPostgres(
   };
   async function kill(): Promise<void> {
     if (server.hasExited()) return;
-    // Frozen first, so that the postmaster starts nothing between the listing and the kill.
+    // The postmaster is frozen first, so that it starts nothing between the listing and the kill.
     signalIfAlive(server.pid, 'SIGSTOP');
     const backends = childrenOf(server.pid);
     for (const pid of backends) signalIfAlive(pid, 'SIGKILL');
@@ -96,7 +99,7 @@ function controlPostgres(
     url: urlOf(port),
     port,
     async stop() {
-      // Backends that are frozen could not follow the postmaster.
+      // Frozen backends could not end with the postmaster.
       if (!server.hasExited()) signalAll('SIGCONT');
       await server.end('SIGQUIT');
       removeFolder(installation.folder);
@@ -123,7 +126,7 @@ function findAccount(): Account {
       const id = (flag: string) => Number(execFileSync('id', [flag, name], { stdio: 'pipe' }));
       return { uid: id('-u'), gid: id('-g') };
     } catch {
-      // No such account; the next one.
+      // There is no such account: the next one is tried.
     }
   }
   throw new Error('PostgreSQL does not run as root, and there is neither `postgres` nor `nobody`');

@@ -1,4 +1,4 @@
-// A real Redis Cluster of three primaries, on free loopback ports.
+// Starts a real Redis Cluster of three primaries, on free loopback ports.
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -7,7 +7,7 @@ import { freePort } from './free-port.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
 
 export type RedisCluster = {
-  /** All nodes, with commas between them. */
+  /** Addresses of all nodes, with commas between them. */
   readonly url: string;
   readonly nodes: readonly RedisServer[];
   stop(): Promise<void>;
@@ -37,7 +37,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
 }
 
 async function startNode(): Promise<RedisServer> {
-  // The default bus port, ten thousand above, need not exist.
+  // The default bus port, ten thousand above, may not exist.
   const busPort = String(await freePort());
   const timeouts = ['--cluster-node-timeout', '2000'];
   return startRedis({

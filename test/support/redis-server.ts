@@ -1,4 +1,4 @@
-// A real Redis of a test's own, on a free loopback port, to be killed and frozen at will.
+// Starts a real Redis for one test, on a free loopback port, which the test may kill and freeze.
 
 import { connect } from 'node:net';
 import { findBinary } from './find-binary.ts';

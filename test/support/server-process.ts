@@ -1,5 +1,5 @@
-// A server program under the tests' control: started, killed, frozen. Whatever a test forgets, or cannot
-// do because it crashed, ends with the process that started it.
+// Runs a server program under the tests' control: started, killed, frozen. Programs that a test forgets, or
+// cannot end because it crashed, end with the process that started them.
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 
 export type ServerProcess = {
   readonly pid: number;
-  /** What the program has printed so far, for the error that says why it did not start. */
+  /** Returns the program's output so far, for the error that says why it did not start. */
   output(): string;
   hasExited(): boolean;
   /** Sends a signal and waits for the end of the program. A frozen one is thawed for it. */
@@ -24,17 +24,19 @@ const running = new Set<ChildProcess>();
 const folders = new Set<string>();
 
 process.once('exit', endAll);
-// How the test runner ends a worker, or a terminal or its user the run; without a handler there would be no
-// `exit`.
+// The test runner ends a worker, and a terminal or its user a run, by these signals. Without a handler there
+// would be no `exit` event.
 process.once('SIGTERM', () => process.exit(143));
 process.once('SIGHUP', () => process.exit(129));
 process.once('SIGINT', () => process.exit(130));
 
-/** What a run leaves that did not come to its own end. Synchronous, for there is no later. */
+/**
+ * Ends the programs and removes the folders that are left. Synchronous, because the process exits afterwards.
+ */
 function endAll(): void {
   if (running.size > 0) {
     for (const child of running) {
-      // The one signal on which both Redis and PostgreSQL end soon and tidily, clients or not.
+      // Both Redis and PostgreSQL end soon and tidily on this signal, with or without clients.
       child.kill('SIGINT');
       child.kill('SIGCONT');
     }
@@ -44,7 +46,15 @@ function endAll(): void {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 }
 
-/** A new folder for a server; it goes with `removeFolder`, or with this process. */
+/** Throws in the part of the tests that everyone can run without servers and without a build. */
+export function refuseInUnitTests(): void {
+  if (process.env.SLUICE_TEST_PART !== 'unit') return;
+  throw new Error(
+    'A unit test starts no server: vitest.config.ts names the folders of tests that do',
+  );
+}
+
+/** Creates a folder for a server. `removeFolder` removes it, or the end of this process. */
 export function temporaryFolder(prefix: string): string {
   const folder = mkdtempSync(join(tmpdir(), prefix));
   folders.add(folder);
@@ -59,8 +69,8 @@ export function removeFolder(folder: string): void {
 let hasOwnSession = false;
 
 /**
- * From now on each program is started in a session of its own, as a service manager would: Linux shares
- * processors out by session, and benchmarks say which goes first.
+ * Makes later programs start in sessions of their own, as under a service manager: Linux shares processors
+ * out by session, and benchmarks give sessions different priorities.
  */
 export function useOwnSessions(): void {
   hasOwnSession = true;
@@ -72,6 +82,7 @@ export async function startProcess(
   args: readonly string[],
   options: Pick<SpawnOptions, 'uid' | 'gid' | 'cwd' | 'env'> = {},
 ): Promise<ServerProcess> {
+  refuseInUnitTests();
   const child = spawn(file, args, {
     ...options,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -98,7 +109,7 @@ export async function startProcess(
     async end(signal) {
       if (hasExited()) return;
       child.kill(signal);
-      // After the signal, so that a frozen program does nothing more than receive it.
+      // SIGCONT comes after the signal, so that a frozen program does nothing more than receive the signal.
       child.kill('SIGCONT');
       const last = setTimeout(() => child.kill('SIGKILL'), END_TIMEOUT_MS);
       await exited;

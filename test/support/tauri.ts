@@ -1,5 +1,5 @@
-// What Tauri's updater accepts as an answer, read strictly: whatever it would fail on, it fails on the user's
-// machine, so a manifest that is right by our own types can still be no update at all.
+// Rules by which Tauri's updater accepts an answer, read strictly. A breach fails only on the user's machine:
+// a manifest that is right by the service's own types can still be no update at all.
 
 /** The grammar of the Rust `semver` crate: exactly three numbers, none with a leading zero. */
 const STRICT_SEMVER =
@@ -9,7 +9,10 @@ const LARGEST_NUMBER = 2n ** 64n - 1n;
 
 type TauriAnswer = { readonly status: number; readonly text: string };
 
-/** Every reason for which Tauri's updater would call this answer an error; empty when it takes it. */
+/**
+ * Returns every reason for which Tauri's updater would call this answer an error; empty when it accepts the
+ * answer.
+ */
 export function tauriRefusals({ status, text }: TauriAnswer): string[] {
   if (status === 204) return text === '' ? [] : ['204 with a body'];
   if (status < 200 || status > 299) return [`status ${status}`];
@@ -18,15 +21,15 @@ export function tauriRefusals({ status, text }: TauriAnswer): string[] {
   return [
     isStrictVersion(body.version) ? '' : 'version is not strict semver',
     isAbsoluteUrl(body.url) ? '' : 'url is not absolute',
-    // An empty one passes the check and fails after the download.
+    // An empty signature passes the check and fails after the download.
     typeof body.signature === 'string' && body.signature !== '' ? '' : 'signature is not set',
     isPublicationDate(body.pub_date) ? '' : 'pub_date is not RFC 3339 with an offset',
     ['string', 'undefined'].includes(typeof body.notes) || body.notes === null
       ? ''
       : 'notes is neither string nor null',
-    // An alias of `version`: both together are a duplicate field.
+    // `name` is an alias of `version`: both together are a duplicate field.
     'name' in body ? 'name stands beside version' : '',
-    // The static form: with it, url and signature are ignored.
+    // `platforms` is the static form: with it, url and signature are ignored.
     'platforms' in body ? 'platforms is present' : '',
   ].filter((refusal) => refusal !== '');
 }

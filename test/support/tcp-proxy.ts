@@ -1,4 +1,4 @@
-// A loopback TCP proxy that stands for the network between two processes, and fails as networks do.
+// Loopback TCP proxy that stands for the network between two processes, and fails as networks do.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -10,7 +10,7 @@ export type Proxy = {
    * The bytes are held, as TCP would retransmit them, until `heal`.
    */
   blackhole(): void;
-  /** Ends `blackhole` and `dropWhen`: what was held is forwarded in its order. */
+  /** Ends `blackhole` and `dropWhen`: held bytes are forwarded in their order. */
   heal(): void;
   /** Destroys every connection, on both sides; new ones are accepted. */
   cut(): void;

@@ -1,5 +1,5 @@
-// An organization with an app and a key on a running node, and short ways to call the service as its
-// publisher and its devices.
+// Creates an organization with an app and a key on a running node, and calls the service as its publisher and
+// its devices.
 
 import { randomBytes } from 'node:crypto';
 import { ADMIN_TOKEN } from './node.ts';
@@ -49,8 +49,11 @@ export async function send(
   return { status: response.status, headers: response.headers, body: parse(text), text };
 }
 
-/** An address of its own for every request, so that none meets the limit of those that name no device. */
-export function anyAddress(): string {
+/**
+ * Returns a new client address for every request, so that none meets the limit of requests without a device
+ * id.
+ */
+function anyAddress(): string {
   return `10.${[...randomBytes(3)].join('.')}`;
 }
 
@@ -65,7 +68,7 @@ export function admin(
   return send(node, method, `/console/api/${path}`, { body, headers });
 }
 
-/** A new organization with one app (channels stable and beta) and one key. */
+/** Creates an organization with one app (channels stable and beta) and one key. */
 export async function createTenant(node: Addressed, ref = `app-${randomId()}`): Promise<Tenant> {
   const org = await text(admin(node, 'POST', 'organizations', { name: 'Test' }), 'id');
   const app = await admin(node, 'POST', 'apps', { org, ref, name: 'Test app' });
@@ -80,7 +83,7 @@ export async function createTenant(node: Addressed, ref = `app-${randomId()}`): 
   };
 }
 
-/** Another key of the same organization: each has a rate limit of its own. */
+/** Creates another key of the organization, because each key has a rate limit of its own. */
 export async function anotherKey(node: Addressed, tenant: Tenant): Promise<Tenant> {
   const key = await admin(node, 'POST', 'keys', { org: tenant.org, name: 'more' });
   return { ...tenant, secret: String(key.body?.secret), keyId: String(key.body?.id) };
@@ -98,7 +101,7 @@ export function manage(
   return send(node, method, `/api/v1/${path}`, { body, headers });
 }
 
-/** One artifact that every check of `check` finds by default. */
+/** Artifact that suits every check made by `check` without other options. */
 export const ARTIFACT = {
   platform: 'linux',
   arch: 'x86_64',
@@ -117,7 +120,7 @@ export function publish(
   return manage(node, tenant, 'POST', 'releases', body);
 }
 
-/** A serving-control call on stable. */
+/** Makes a serving-control call on stable. */
 export function control(
   node: Addressed,
   tenant: Tenant,
@@ -128,7 +131,7 @@ export function control(
   return manage(node, tenant, 'PATCH', 'releases', body);
 }
 
-/** A device's update check: linux, x86_64, stable and a device id of its own unless told otherwise. */
+/** Makes an update check, by default from linux and x86_64 on stable, without a device id. */
 export function check(
   node: Addressed,
   tenant: Pick<Tenant, 'app'>,
@@ -143,7 +146,7 @@ export function check(
   return send(node, options.method ?? 'GET', path, { headers });
 }
 
-/** A fleet report of these devices; `more` adds to the body or replaces parts of it. */
+/** Sends a fleet report of these devices; `more` adds to the body or replaces parts of it. */
 export function report(
   node: Addressed,
   tenant: Tenant,
@@ -163,7 +166,7 @@ export function decisions(
   return manage(node, tenant, 'POST', 'fleet/decisions', { app: tenant.app, devices, ...more });
 }
 
-/** The app's devices as the console lists them, by device id; `query` adds filters, without `&`. */
+/** Returns the app's devices as the console lists them, by device id; `query` adds filters, without `&`. */
 export async function devicesOf(
   node: Addressed,
   tenant: Pick<Tenant, 'app'>,

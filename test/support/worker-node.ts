@@ -1,12 +1,12 @@
-// A node that is several processes, started as an operator would start it: which processes it has, how it
-// ends, and many connections to it, because the kernel spreads connections over processes, not requests.
+// Starts a node of several processes, as an operator would start it, and opens many connections to it,
+// because the kernel spreads connections over processes, not requests.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { realStores } from './backend.ts';
 import { eventually } from './eventually.ts';
-import { freshDatabase } from './fresh-database.ts';
+import { migratedDatabase } from './migrated-database.ts';
 import { ADMIN_TOKEN, type NodeSettings } from './node.ts';
 import { startRedis } from './redis-server.ts';
 import { removeFolder, temporaryFolder } from './server-process.ts';
@@ -21,13 +21,13 @@ export type WorkerNode = {
   /** The process that an operator starts and signals. */
   readonly main: ChildProcess;
   readonly exitCode: Promise<number | null>;
-  /** Its log so far, line by line. */
+  /** Log of the node so far, line by line. */
   log(): Record<string, unknown>[];
   /** The process ids that a part (`worker 1`, `background`) has had, oldest first. */
   processIds(part: string): number[];
-  /** SIGKILL to a part, and its end. */
+  /** Sends SIGKILL to a part and waits for its end. */
   killPart(part: string): Promise<void>;
-  /** Ends it whatever state it is in, and removes what it kept. */
+  /** Ends the node in whatever state it is, and removes its data. */
   dispose(): Promise<void>;
 };
 
@@ -37,7 +37,7 @@ export type Stores = { readonly settings: NodeSettings; drop(): Promise<void> };
 export async function freshStores(): Promise<Stores> {
   const real = realStores();
   if (real === undefined) throw new Error('no PostgreSQL or no Redis on this machine');
-  const [database, redis] = await Promise.all([freshDatabase(real.postgresUrl), startRedis()]);
+  const [database, redis] = await Promise.all([migratedDatabase(real.postgresUrl), startRedis()]);
   return {
     settings: { DATABASE_URL: database.url, REDIS_URL: redis.url },
     async drop() {
@@ -100,13 +100,13 @@ async function launch(
   };
 }
 
-/** Which process wrote a line of the log; undefined for the one that the operator started. */
+/** Returns the process that wrote a line of the log; undefined for the one that the operator started. */
 export function partOf(line: Record<string, unknown>): string | undefined {
   if (line.worker !== undefined) return `worker ${line.worker}`;
   return line.part === undefined ? undefined : String(line.part);
 }
 
-/** Whether there is such a process; one that has ended and was not asked for its exit code is none. */
+/** Tells whether a process runs. An ended process whose exit code was not collected does not run. */
 export function isAlive(processId: number): boolean {
   try {
     process.kill(processId, 0);
@@ -116,7 +116,7 @@ export function isAlive(processId: number): boolean {
   }
 }
 
-/** So many keep-alive connections, each opened with its first request. */
+/** Keep-alive connections, each opened with its first request. */
 export class Connections {
   private readonly agents: readonly Agent[];
 
@@ -131,7 +131,7 @@ export class Connections {
     return this.agents.length;
   }
 
-  /** The status of a request over one of them; rejects when the connection breaks. */
+  /** Returns the status of a request over one of the connections; rejects when the connection breaks. */
   ask(
     connection: number,
     url: string,
@@ -157,7 +157,7 @@ export class Connections {
   }
 }
 
-/** Whole lines only: the last one may still be on its way. */
+/** Returns the whole lines of an output, of which the last one may still be incomplete. */
 function linesOf(output: string): Record<string, unknown>[] {
   return output
     .split('\n')

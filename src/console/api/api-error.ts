@@ -1,7 +1,7 @@
-// A refusal or a fault of the service, in the words it gave.
+// Error for a refusal or fault of the service, with the message that the service sent.
 
 export class ApiError extends Error {
-  /** The HTTP status; 0 when the service could not be reached at all. */
+  /** HTTP status of the answer; 0 when the service could not be reached. */
   readonly status: number;
 
   constructor(status: number, message: string) {
@@ -9,7 +9,7 @@ export class ApiError extends Error {
     this.status = status;
   }
 
-  /** What to tell a person: `field: reason` reads as it is, a fault says what to do. */
+  /** Returns the message to display: a refusal (`field: reason`) as it is, for a fault what to do. */
   get advice(): string {
     if (this.status === 0)
       return 'The service cannot be reached. Your connection, or the service, is down.';

@@ -1,32 +1,56 @@
-// Calls the console API. The session is a cookie that this code never sees.
+// Client of the console API. The session is a cookie that scripts cannot read.
 
+import type { ConsoleAnswer, ConsoleAnswers } from '../../contract/console.ts';
 import { ApiError } from './api-error.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
+/** A path that the service answers to this method, with or without a query. */
+export type PathOf<M extends Method> = WithQuery<
+  keyof ConsoleAnswers extends infer Endpoint
+    ? Endpoint extends `${M} ${infer Path}`
+      ? Path
+      : never
+    : never
+>;
+
+/** The service's answer to a request, as the contract names it. */
+export type AnswerTo<M extends Method, Path extends string> = Path extends `${infer Bare}?${string}`
+  ? ConsoleAnswer<`${M} ${Bare}`>
+  : ConsoleAnswer<`${M} ${Path}`>;
+
+type WithQuery<Path extends string> = Path | `${Path}?${string}`;
+
 const BASE = '/console/api/';
 
-/** Told when the session, or what it may do, is no longer what the page thinks; set once. */
+/** Listener for answers that show that the session ended or its role changed; set once. */
 let onRefused: (isSignedOut: boolean) => void = () => undefined;
 
-/** The answer's JSON. Rejects with an `ApiError` for every refusal and fault, and when nobody answers. */
-export async function call<Value>(method: Method, path: string, body?: unknown): Promise<Value> {
-  return JSON.parse(await callForText(method, path, body)) as Value;
+/**
+ * Sends a request and returns the answer's JSON. Rejects with an `ApiError` for refusals, faults and lost
+ * connections.
+ */
+export async function call<M extends Method, Path extends PathOf<M>>(
+  method: M,
+  path: Path,
+  body?: unknown,
+): Promise<AnswerTo<M, Path>> {
+  return JSON.parse(await callForText(method, path, body)) as AnswerTo<M, Path>;
 }
 
-/** The same, not parsed: equal texts are equal answers. */
+/** Sends a request and returns the answer as text: two equal texts are equal answers. */
 export async function callForText(method: Method, path: string, body?: unknown): Promise<string> {
   const response = await reach(method, path, body);
   const text = await response.text();
   if (response.ok) return text === '' ? '{}' : text;
-  // A wrong password is a 401 as well, but that of a call that makes a session and needs none.
+  // A sign-in with a wrong password is also a 401, but says nothing about the present session.
   const needsNone = method === 'POST' && /^(?:session|setup|invitation)$/.test(path);
   if (response.status === 401 && !needsNone) onRefused(true);
   if (response.status === 403) onRefused(false);
   throw new ApiError(response.status, readError(text) ?? `The service answered ${response.status}`);
 }
 
-/** Whom to tell that the session is over, or that its role no longer suffices. */
+/** Sets the listener that is called when the session is over or its role no longer suffices. */
 export function whenRefused(listener: (isSignedOut: boolean) => void): void {
   onRefused = listener;
 }

@@ -1,4 +1,4 @@
-// What was done, in words, for the actions the audit knows.
+// Display texts for audit actions.
 
 const ACTIONS: Readonly<Record<string, string>> = {
   'app.create': 'Created app',
@@ -20,7 +20,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'webhook.enable': 'Enabled webhook',
 };
 
-/** One that is not known here keeps its name. */
+/** Returns the text for an action; an unknown action is displayed by its name. */
 export function actionText(action: string): string {
   return Object.hasOwn(ACTIONS, action) ? (ACTIONS[action] ?? action) : action;
 }

@@ -1,51 +1,55 @@
-// The adoption series as a chart wants it: one row of numbers for each version, over the same times.
+// Conversion of the adoption series for the chart: one row of numbers per version, all over the same times.
 
+import type { Adoption, AdoptionStepPoint } from '../../contract/console.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
-import type { AdoptionPoint } from '../api/resource.ts';
-import { compareVersions } from './compare-versions.ts';
+import { byVersion } from '../../domain/decision/by-version.ts';
 
 export type AdoptionSeries = {
-  /** Seconds since 1970, ascending. */
+  /** Times of the columns in seconds since 1970, ascending. */
   readonly times: readonly number[];
-  /** Newest version first; the rest together, if there is one, last. */
+  /** Rows by version, newest first; the sum of all other versions, if there is one, is last. */
   readonly versions: readonly {
     readonly name: string;
     readonly devices: readonly number[];
   }[];
 };
 
-/** How far back each step looks: as many bars as can be told apart. */
+/** Time range for each step length: as many bars as can be told apart. */
 export const STEP_SPAN_MS: Readonly<Record<AdoptionStep, number>> = {
   hour: 48 * 3_600_000,
   day: 30 * 86_400_000,
   month: 365 * 86_400_000,
 };
 
-/** More are not told apart by color. */
+/** Maximum number of versions with a row of their own, because more colors cannot be told apart. */
 const VERSIONS_MAX = 8;
 const OTHERS = 'Others';
 const UNKNOWN = 'Unknown';
 
-/** Sorts points into rows; beyond the versions with most devices the rest is one row. */
-export function adoptionSeries(points: readonly AdoptionPoint[]): AdoptionSeries {
+/**
+ * Sorts the points of an answer in steps into rows; beyond the versions with most devices the rest is one
+ * row. An answer by the hour, which a request without a step gets, has no such points.
+ */
+export function adoptionSeries(answer: Adoption['points']): AdoptionSeries {
+  const points = answer.filter((point) => 'at' in point);
   const times = [...new Set(points.map(({ at }) => Date.parse(at) / 1000))].sort((a, b) => a - b);
   const shown = mainVersions(points);
   const column = new Map(times.map((time, index) => [time, index]));
   const rows = new Map<string, number[]>();
   for (const { at, version, devices } of points) {
-    const name = version !== null && shown.has(version) ? nameOf(version) : OTHERS;
+    const name = version !== null && shown.has(version) ? seriesNameOf(version) : OTHERS;
     const row = rows.get(name) ?? times.map(() => 0);
     const index = column.get(Date.parse(at) / 1000) ?? 0;
     row[index] = (row[index] ?? 0) + devices;
     rows.set(name, row);
   }
   const versions = [...rows].map(([name, devices]) => ({ name, devices }));
-  return { times, versions: versions.sort((left, right) => byRank(left.name, right.name)) };
+  return { times, versions: inOrder(versions) };
 }
 
 /**
- * Rows on top of each other: each value becomes the sum of its own and of those before it. A hidden row has
- * no values, and the others close up.
+ * Stacks the rows: each value becomes the sum of itself and the values of the rows before it. A hidden row
+ * has no values, and the others close up.
  */
 export function stackedRows(
   { times, versions }: AdoptionSeries,
@@ -61,7 +65,7 @@ export function stackedRows(
   });
 }
 
-function mainVersions(points: readonly AdoptionPoint[]): ReadonlySet<string> {
+function mainVersions(points: readonly AdoptionStepPoint[]): ReadonlySet<string> {
   const sums = new Map<string, number>();
   for (const { version, devices } of points) {
     if (version === null) continue;
@@ -71,11 +75,13 @@ function mainVersions(points: readonly AdoptionPoint[]): ReadonlySet<string> {
   return new Set(most.slice(0, VERSIONS_MAX).map(([version]) => version));
 }
 
-function byRank(left: string, right: string): number {
-  const rank = (name: string) => [UNKNOWN, OTHERS].indexOf(name);
-  return rank(left) - rank(right) || compareVersions(right, left);
+/** Returns the rows, newest version first, with those that are no version after them. */
+function inOrder<Row extends { readonly name: string }>(rows: readonly Row[]): readonly Row[] {
+  const last = [UNKNOWN, OTHERS].flatMap((name) => rows.filter((row) => row.name === name));
+  const versions = rows.filter((row) => !last.includes(row));
+  return [...byVersion(versions, ({ name }) => name), ...last];
 }
 
-function nameOf(version: string): string {
+function seriesNameOf(version: string): string {
   return version === '' ? UNKNOWN : version;
 }

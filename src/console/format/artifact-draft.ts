@@ -1,4 +1,4 @@
-// An artifact as it is being typed.
+// Artifact that is being entered in a form.
 
 import type { Artifact } from '../../contract/resource.ts';
 
@@ -15,13 +15,13 @@ export const NEW_ARTIFACT: ArtifactDraft = {
   signature: '',
 };
 
-/** The artifact a row stands for; undefined for a row in which nothing stands. */
+/** Returns the artifact of a form row, or undefined for an empty row. */
 export function artifactOf(draft: ArtifactDraft): Artifact | undefined {
   const filled = Object.entries(draft)
     .map(([name, value]) => [name, value.trim()] as const)
     .filter(([, value]) => value !== '');
   if (filled.length === 0) return undefined;
   const fields = filled.map(([name, value]) => [name, name === 'size' ? Number(value) : value]);
-  // A row without a platform is sent as it is: the service says what is wrong with it.
+  // A row without a platform is sent as it is, so that the service's error message is displayed.
   return Object.fromEntries(fields) as Artifact;
 }

@@ -1,22 +1,22 @@
-// What an audited change changed, value by value, instead of two documents side by side.
+// Differences between the two states of an audited change, value by value.
 
 import { TARGET_OPERATORS, type TargetExpression } from '../../contract/resource.ts';
 import { expressionText } from './targeting-text.ts';
 
 export type Difference = {
-  /** Where the value stands, such as `targets › matchLabels › ring`; empty when there is but one value. */
+  /** Path of the value, such as `targets › matchLabels › ring`; empty when the state is a single value. */
   readonly path: string;
-  /** Undefined where the value is new. */
+  /** Value before the change; undefined when it is new. */
   readonly before: string | undefined;
-  /** Undefined where the value is gone. */
+  /** Value after the change; undefined when it was removed. */
   readonly after: string | undefined;
 };
 
-/** Deeper than anything that is audited; what lies below is shown as JSON. */
+/** Maximum depth of nested values, above that of any audited state; deeper values are displayed as JSON. */
 const DEPTH_MAX = 4;
-/** A value beyond this is cut: which it was can be told from its beginning. */
+/** Maximum length of a displayed value; longer ones are cut, because the beginning identifies them. */
 const TEXT_LENGTH_MAX = 600;
-/** More than anybody reads; the rest is counted. */
+/** Maximum number of differences listed; further ones are only counted. */
 const DIFFERENCES_MAX = 60;
 
 /**
@@ -66,7 +66,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Conditions of a targeting are told as they are on its own page. */
+/** Formats targeting conditions in the words of the release page. */
 function isExpression(value: unknown): value is TargetExpression {
   return (
     isRecord(value) &&

@@ -1,10 +1,10 @@
-// The console's addresses, written and read in one place. A name becomes one segment: one that would mean
-// something else there gets a `~` in front, which no channel's name begins with.
+// URL paths of the console, written and read in one place. A name becomes one path segment. A name that would
+// mean something else there gets a `~` in front, which no channel's name begins with.
 
-/** Segments below an app that are pages of their own, and those that browsers fold away. */
+/** Path segments below an app that are pages, and the ones that browsers normalise away. */
 const RESERVED: ReadonlySet<string> = new Set(['fleet', 'devices', '.', '..']);
 
-/** Addresses of the pages. */
+/** URL paths of the pages. */
 export const consolePath = {
   apps: '/console/apps',
   audit: '/console/audit',
@@ -19,18 +19,18 @@ export const consolePath = {
     `${consolePath.app(ref)}/devices/${pathSegment(deviceId)}`,
 } as const;
 
-/** A text as one path segment; `readSegment` gives it back. */
+/** Encodes a text as one path segment; `readSegment` decodes it. */
 export function pathSegment(text: string): string {
   const isTaken = RESERVED.has(text) || text.startsWith('~');
   return encodeURIComponent(isTaken ? `~${text}` : text);
 }
 
-/** The text of a segment that the router has already decoded. */
+/** Returns the text of a segment that the router has already percent-decoded. */
 export function readSegment(segment: string): string {
   return segment.startsWith('~') ? segment.slice(1) : segment;
 }
 
-/** Whether every segment of an address can be decoded; the router would stumble over one that cannot. */
+/** Returns whether every segment of a path can be decoded; the router throws on one that cannot. */
 export function isReadablePath(path: string): boolean {
   try {
     decodeURIComponent(path);

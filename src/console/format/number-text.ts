@@ -1,16 +1,16 @@
-// Numbers as people read them, in the reader's own language.
+// Formatting of numbers in the reader's language.
 
 const WHOLE = new Intl.NumberFormat();
 const SHARE = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
 const BYTE_UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
 
-/** `1,234,567`. */
+/** Formats a count: `1,234,567`. */
 export function numberText(value: number): string {
   return WHOLE.format(value);
 }
 
 /**
- * The share of `part` in `whole`, as `12.3%`. Never rounds to nothing or to everything: a few devices of many
+ * Formats the share of `part` in `whole`: `12.3%`. Never rounds to 0 or 100 %: a few devices of many
  * are `<0.1%`, all but a few are `>99.9%`. Of nothing there is no share: `–`.
  */
 export function shareText(part: number, whole: number): string {
@@ -21,7 +21,7 @@ export function shareText(part: number, whole: number): string {
   return SHARE.format(share);
 }
 
-/** `12.3 MB`. */
+/** Formats a number of bytes: `12.3 MB`. */
 export function bytesText(bytes: number): string {
   const step = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3));
   const unit = BYTE_UNITS[step] ?? 'byte';
@@ -33,7 +33,7 @@ export function bytesText(bytes: number): string {
   }).format(bytes / 1000 ** step);
 }
 
-/** `1 device`, `1,200 devices`. */
+/** Formats a count with its noun: `1 device`, `1,200 devices`. */
 export function countText(count: number, one: string, many = `${one}s`): string {
   return `${numberText(count)} ${count === 1 ? one : many}`;
 }

@@ -1,9 +1,9 @@
-// Query strings, the same everywhere: nothing stands in one that says nothing.
+// Query strings without empty parameters.
 
 export type QueryValue = string | number | boolean | null | undefined;
 
-/** `?a=1&b=x`, leaving out what is null, undefined or empty; the empty text when nothing is left. */
-export function queryText(fields: Readonly<Record<string, QueryValue>>): string {
+/** Builds `?a=1&b=x` without parameters that are null, undefined or empty; returns '' when none is left. */
+export function queryText(fields: Readonly<Record<string, QueryValue>>): '' | `?${string}` {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) {
     if (value === undefined || value === null || value === '') continue;

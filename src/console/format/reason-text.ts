@@ -1,8 +1,9 @@
-// Why a device gets what it gets, as a sentence.
+// Sentences for the reasons of a decision.
 
-import type { DecisionDetails } from '../api/resource.ts';
+import type { ExplainedDecision } from '../../contract/console.ts';
+import type { ExplainedReason } from '../../contract/reason.ts';
 
-const REASONS: Readonly<Record<string, string>> = {
+const SENTENCES: Readonly<Record<Exclude<ExplainedReason, 'offered'>, string>> = {
   'up-to-date': 'It is up to date: no newer release is being offered on its channel.',
   'no-artifact': 'No newer release has an artifact for its platform and architecture.',
   'not-targeted': 'The newest release is not meant for devices like this one.',
@@ -15,14 +16,15 @@ const REASONS: Readonly<Record<string, string>> = {
     'Its updater does not tell which version it runs, and compares by itself (electron-updater).',
 };
 
-/** For an offer: up or down, and why that one. Without: what kept the best candidate away. */
-export function reasonText({ offer, reason, current }: DecisionDetails): string {
+/** Returns why the offered release is the one, or what kept the newest release from the device. */
+export function reasonText({ offer, reason, current }: ExplainedDecision): string {
   if (offer?.allowDowngrade === true) {
     return (
       `${current.version ?? 'Its release'} was rolled back, so it is sent down to the newest release ` +
       'below that it can have.'
     );
   }
-  if (offer !== null) return 'The newest release that it can have.';
-  return Object.hasOwn(REASONS, reason) ? (REASONS[reason] ?? reason) : reason;
+  if (offer !== null || reason === 'offered') return 'The newest release that it can have.';
+  // A page that was loaded before the service was upgraded may receive a reason that it has no text for.
+  return Object.hasOwn(SENTENCES, reason) ? SENTENCES[reason] : reason;
 }

@@ -1,6 +1,6 @@
-// Adds up counts by what they have in common.
+// Sums of counts by a common text.
 
-/** Sums by the text that `keyOf` gives, largest first. */
+/** Adds up counts by the text that `keyOf` returns and sorts the sums, largest first. */
 export function sumBy<Item extends { readonly devices: number }>(
   items: readonly Item[],
   keyOf: (item: Item) => string,

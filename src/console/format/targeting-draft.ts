@@ -1,4 +1,4 @@
-// Targeting as it is being edited: rows that may be unfinished, in the order they were added.
+// Targeting that is being edited: rows that may be incomplete, in the order in which they were added.
 
 import {
   TARGET_OPERATORS,
@@ -16,7 +16,7 @@ export type TargetingDraft = {
 const VERSION_OPERATORS: ReadonlySet<TargetOperator> = new Set(['VersionGte', 'VersionLt']);
 const PRESENCE_OPERATORS: ReadonlySet<TargetOperator> = new Set(['Exists', 'DoesNotExist']);
 
-/** The rows that stand for a targeting. */
+/** Converts a targeting object to rows. */
 export function targetingDraft(targets: Targeting | null): TargetingDraft {
   return {
     labels: Object.entries(targets?.matchLabels ?? {}).map(([key, values]) => ({ key, values })),
@@ -24,11 +24,11 @@ export function targetingDraft(targets: Targeting | null): TargetingDraft {
   };
 }
 
-/** The targeting the rows stand for; null when there are none: every device. */
+/** Converts rows to a targeting object; null, which targets every device, when there are none. */
 export function targetingOf({ labels, expressions }: TargetingDraft): Targeting | null {
   if (labels.length === 0 && expressions.length === 0) return null;
   return {
-    // By entries, because `__proto__` is a label like any other.
+    // Built from entries, because `__proto__` is a valid label key.
     matchLabels: Object.fromEntries(labels.map(({ key, values }) => [key, values])),
     matchExpressions: expressions.map(({ key, operator, values }) => ({
       key,
@@ -38,7 +38,7 @@ export function targetingOf({ labels, expressions }: TargetingDraft): Targeting 
   };
 }
 
-/** What is still missing before the rows mean anything, or undefined when they are complete. */
+/** Returns what is missing in incomplete rows, or undefined when all rows are complete. */
 export function draftObstacle({ labels, expressions }: TargetingDraft): string | undefined {
   const keys = labels.map(({ key }) => key);
   if (keys.some((key) => key === '')) return 'A label needs a name.';
@@ -57,17 +57,17 @@ export function draftObstacle({ labels, expressions }: TargetingDraft): string |
   return many === undefined ? undefined : 'A version is compared with exactly one other.';
 }
 
-/** Whether an operator compares with values at all. */
+/** Returns whether an operator takes values. */
 export function takesValues(operator: TargetOperator): boolean {
   return !PRESENCE_OPERATORS.has(operator);
 }
 
-/** The operators that make sense for a field. */
+/** Returns the operators that are valid for a field. */
 export function operatorsFor(key: string): readonly TargetOperator[] {
   return TARGET_OPERATORS.filter(
     (operator) => key === '$version' || !VERSION_OPERATORS.has(operator),
   );
 }
 
-/** The fields every device has, whatever its labels. */
+/** Reserved fields, which every device has independently of its labels. */
 export const FIELD_KEYS: readonly string[] = ['$version', '$platform', '$arch'];

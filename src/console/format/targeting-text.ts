@@ -1,4 +1,4 @@
-// Targeting in words: what a publisher meant, as a sentence could say it.
+// Targeting conditions as text.
 
 import type { TargetExpression, Targeting } from '../../contract/resource.ts';
 
@@ -8,7 +8,10 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
   $arch: 'architecture',
 };
 
-/** One clause per condition, all of which must hold; none when the release is for every device. */
+/**
+ * Returns one clause per condition, all of which must hold; an empty list when the release targets every
+ * device.
+ */
 export function targetingText(targets: Targeting | null): readonly string[] {
   if (targets === null) return [];
   const labels = Object.entries(targets.matchLabels).map(
@@ -17,7 +20,7 @@ export function targetingText(targets: Targeting | null): readonly string[] {
   return [...labels, ...targets.matchExpressions.map(expressionText)];
 }
 
-/** One expression as a clause. */
+/** Returns one expression as a clause. */
 export function expressionText({ key, operator, values }: TargetExpression): string {
   const field = fieldText(key);
   switch (operator) {
@@ -42,7 +45,7 @@ function fieldText(key: string): string {
   return Object.hasOwn(FIELD_NAMES, key) ? (FIELD_NAMES[key] ?? key) : key;
 }
 
-/** Values stand isolated, so that one written from right to left does not turn its neighbours around. */
+/** Wraps a value in direction isolates, so that a right-to-left value does not reorder the text around it. */
 function listText(values: readonly string[], joint: 'or' | 'nor'): string {
   const shown = values.map((value) => (value === '' ? '(empty)' : `\u2068${value}\u2069`));
   if (shown.length <= 1) return shown.join('');

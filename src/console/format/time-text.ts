@@ -1,4 +1,4 @@
-// Times as people read them: how long ago while that says something, the day after that; always in the
+// Formatting of times: how long ago for recent ones, the date for older ones, always in the
 // reader's zone.
 
 const SECOND_MS = 1000;
@@ -17,7 +17,7 @@ const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
 
-/** `just now`, `3 minutes ago`, `in 2 days`, and beyond a week the day itself. */
+/** Formats a time relative to now: `just now`, `3 minutes ago`, `in 2 days`; beyond a week, the date. */
 export function timeText(at: Date, nowMs: number): string {
   const difference = at.getTime() - nowMs;
   const distance = Math.abs(difference);
@@ -27,7 +27,7 @@ export function timeText(at: Date, nowMs: number): string {
   return RELATIVE.format(Math.trunc(difference / stepMs), unit);
 }
 
-/** Day, time to the second, and zone. */
+/** Formats date, time to the second, and time zone. */
 export function exactTimeText(at: Date): string {
   return EXACT.format(at);
 }

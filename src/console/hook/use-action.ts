@@ -1,19 +1,19 @@
-// Something a person asks for: runs once at a time, and what went wrong stays where it was asked for.
+// State of an action that a button or form starts: at most one run at a time, and the error of the last run.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/api-error.ts';
 
 export type Action = {
   readonly isBusy: boolean;
-  /** Why the last run failed, in words for a person. */
+  /** Message of the last run's error, to display. */
   readonly error: string | undefined;
-  /** Runs the work unless one is running. Whether it succeeded. */
+  /** Runs the work unless a run is in progress; resolves with whether it succeeded. */
   run(work: () => Promise<unknown>): Promise<boolean>;
-  /** Forgets the error. */
+  /** Clears the error. */
   clear(): void;
 };
 
-/** The state of one button's or one form's work. */
+/** Provides the state of one button's or one form's action. */
 export function useAction(): Action {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string>();

@@ -1,16 +1,16 @@
-// The live feed of an app's check-ins. However many come, what is kept is bounded, and the page is told twice
+// Live activity of an app's check-ins. The number of samples kept is bounded, and the page is updated twice
 // a second at most.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { LiveActivity, LiveSample } from '../api/resource.ts';
+import type { ActivitySample, LiveActivity } from '../../contract/console.ts';
 import { queryText } from '../format/query-text.ts';
 
-export type LiveRow = LiveSample & { readonly id: number };
+export type LiveRow = ActivitySample & { readonly id: number };
 export type Live = {
   readonly state: 'connecting' | 'open' | 'lost';
-  /** Check-ins a second, over the last few. */
+  /** Check-ins per second, averaged over the last few seconds. */
   readonly rate: number;
-  /** Newest first. */
+  /** Samples of check-ins, newest first. */
   readonly rows: readonly LiveRow[];
 };
 
@@ -19,7 +19,7 @@ const RENDER_MS = 500;
 const RETRY_MS = 5000;
 const RATE_WINDOW_MS = 4000;
 
-/** Listens while the component is there; shows what it heard unless paused. */
+/** Receives events while the component is mounted; their display can be paused. */
 export function useLive(app: string, isPaused: boolean): Live {
   const [live, setLive] = useState<Live>({ state: 'connecting', rate: 0, rows: [] });
   const feed = useRef<Feed>();
@@ -45,7 +45,7 @@ function merged(before: Live, news: Live): Live {
   return { ...news, rows: [...news.rows, ...before.rows].slice(0, ROWS_MAX) };
 }
 
-/** The connection, and what came through it since it was last asked. */
+/** Event stream, and the events received since they were last read. */
 class Feed {
   private readonly address: string;
   private source: EventSource | undefined;
@@ -82,7 +82,7 @@ class Feed {
     });
     source.addEventListener('error', () => {
       this.state = 'lost';
-      // The browser tries again by itself, unless the service refused.
+      // The browser reconnects by itself, unless the service refused the stream.
       if (source.readyState !== EventSource.CLOSED) return;
       this.retry = setTimeout(() => this.open(), RETRY_MS);
     });

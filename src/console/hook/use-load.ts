@@ -1,17 +1,17 @@
-// Reads from the console API and keeps what was read on the page while newer is on its way: nothing jumps.
-// What was seen a moment ago is shown at once when one comes back to it.
+// Loading from the console API. Data stays on the page while newer data loads, so that nothing jumps.
+// Data that was loaded a moment ago is shown at once when its page is opened again.
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/api-error.ts';
-import { callForText } from '../api/call.ts';
+import { type AnswerTo, callForText, type PathOf } from '../api/call.ts';
 
 export type Loaded<Value> = {
-  /** The newest that is known, also while another is loading or failed to load. */
+  /** Newest data that was loaded, also while newer data loads or failed to load. */
   readonly data: Value | undefined;
   readonly error: ApiError | undefined;
-  /** True while `data` is not yet that of the path. */
+  /** Whether `data` still belongs to a previous path. */
   readonly isLoading: boolean;
-  /** Reads again at once. */
+  /** Loads again at once. */
   reload(): Promise<void>;
 };
 
@@ -25,11 +25,15 @@ const REMEMBERED_MAX = 40;
 const remembered = new Map<string, string>();
 
 /**
- * What a GET of `path` answers; null reads nothing. With `everyMs` it is read again and again, while the page
+ * Loads the answer to a GET of `path`; null loads nothing. With `everyMs` it is polled while the page
  * can be seen. Data of another path stays until the new is there: give a component that shows something else
  * another key.
  */
-export function useLoad<Value>(path: string | null, everyMs = 0): Loaded<Value> {
+export function useLoad<Path extends PathOf<'GET'>>(
+  path: Path | null,
+  everyMs = 0,
+): Loaded<AnswerTo<'GET', Path>> {
+  type Value = AnswerTo<'GET', Path>;
   const [state, setState] = useState<State<Value>>(() => ({
     seen: path === null ? undefined : recall<Value>(path),
     error: undefined,
@@ -65,12 +69,12 @@ export function useLoad<Value>(path: string | null, everyMs = 0): Loaded<Value> 
   };
 }
 
-/** Forgets everything that was read: somebody else may sit here now. */
+/** Clears the cache, because another person may have signed in. */
 export function forgetLoaded(): void {
   remembered.clear();
 }
 
-/** One after the other, never two at a time; a page that comes back into view is up to date at once. */
+/** Polls one request at a time; a page that becomes visible again is refreshed at once. */
 function useRepetition(load: () => Promise<void>, everyMs: number): void {
   useEffect(() => {
     if (everyMs === 0) return undefined;

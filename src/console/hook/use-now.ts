@@ -1,4 +1,4 @@
-// The time of day for what says how long ago something was: one clock for the whole page.
+// Present time for relative times: one clock for the whole page.
 
 import { useEffect, useState } from 'preact/hooks';
 
@@ -6,7 +6,7 @@ const INTERVAL_MS = 20_000;
 const listeners = new Set<(nowMs: number) => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** Milliseconds since 1970, renewed three times a minute. */
+/** Returns the present time in milliseconds since 1970, updated three times a minute. */
 export function useNow(): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Light or dark: as the system says, unless the reader chose. The choice stays with this browser.
+// Light or dark theme: the system's, unless the reader chose one. The choice is stored in this browser.
 
 import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
@@ -6,26 +6,26 @@ import { useContext, useEffect, useState } from 'preact/hooks';
 export type ThemeChoice = 'system' | 'light' | 'dark';
 export type Theme = {
   readonly choice: ThemeChoice;
-  /** What is shown. */
+  /** Theme that is displayed. */
   readonly shown: 'light' | 'dark';
   choose(choice: ThemeChoice): void;
 };
 
 const STORED = 'sluice-theme';
 
-/** The theme of the page. */
+/** Returns the theme of the page. */
 export function useTheme(): Theme {
   return useContext(ThemeContext);
 }
 
-/** Gives the theme to everything below. */
+/** Provides the theme to all components below. */
 export const ThemeContext = createContext<Theme>({
   choice: 'system',
   shown: 'light',
   choose: () => undefined,
 });
 
-/** The theme's state, for the one component that gives it to all others. */
+/** Creates the theme's state, for the component that provides it to all others. */
 export function useThemeState(): Theme {
   const [choice, setChoice] = useState(storedChoice);
   const [isSystemDark, setSystemDark] = useState(() => darkQuery().matches);

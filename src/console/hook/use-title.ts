@@ -1,8 +1,8 @@
-// The name of the page, in the window's title: tabs and bookmarks are told apart by it.
+// Window title of a page, by which tabs and bookmarks can be told apart.
 
 import { useEffect } from 'preact/hooks';
 
-/** `1.2.0 · stable · Notes · Sluice`, from the parts that stand first. */
+/** Sets the title: `1.2.0 · stable · Notes · Sluice`, from its first parts. */
 export function useTitle(...parts: readonly (string | undefined)[]): void {
   const title = [...parts.filter((part) => part !== undefined), 'Sluice'].join(' · ');
   useEffect(() => {

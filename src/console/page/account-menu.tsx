@@ -1,4 +1,4 @@
-// Who is signed in, and the way out.
+// Menu of the signed-in account, with the sign-out button.
 
 import { call } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
@@ -6,7 +6,7 @@ import { useAction } from '../hook/use-action.ts';
 import { forgetLoaded } from '../hook/use-load.ts';
 import { useSession } from '../session/use-session.ts';
 
-/** A disclosure: opens on click or Enter, closes when it loses the focus. */
+/** Disclosure that opens on click or Enter and closes when it loses the focus. */
 export function AccountMenu() {
   const { account, membership, refresh } = useSession();
   const action = useAction();

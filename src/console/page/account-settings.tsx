@@ -1,4 +1,4 @@
-// One's own password, and an end to all one's sessions.
+// Settings of the account: its password, and signing out everywhere.
 
 import { useState } from 'preact/hooks';
 import { call } from '../api/call.ts';
@@ -10,7 +10,7 @@ import { Notice } from '../part/notice.tsx';
 import { PASSWORD_HINT } from '../session/password-hint.ts';
 import { useSession } from '../session/use-session.ts';
 
-/** What is about the person, whatever the organization. */
+/** Settings that belong to the account rather than to an organization. */
 export function AccountSettings() {
   const { account, refresh } = useSession();
   const signOutEverywhere = async () => {

@@ -1,9 +1,9 @@
-// Adoption over time: how many devices ran which version, hour by hour, day by day or month by month.
+// Adoption over time: number of devices per version, by hour, day or month.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import type { Adoption } from '../../contract/console.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
-import type { AdoptionPoint } from '../api/resource.ts';
 import { type AdoptionSeries, adoptionSeries, STEP_SPAN_MS } from '../format/adoption-series.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -19,15 +19,12 @@ import { VERSION_COLORS } from './version-colors.ts';
 const STEPS: readonly AdoptionStep[] = ['hour', 'day', 'month'];
 const REFRESH_MS = 10_000;
 
-/** The step stands in the address as `step`. */
+/** Card with the adoption chart; the step is the query parameter `step`. */
 export function AdoptionCard({ app }: { app: string }) {
   const { query } = useLocation();
   const step = STEPS.find((known) => known === query.step) ?? 'hour';
   const since = sinceOf(step, useNow());
-  const points = useLoad<{ readonly points: readonly AdoptionPoint[] }>(
-    `adoption${queryText({ app, since, step })}`,
-    REFRESH_MS,
-  );
+  const points = useLoad(`adoption${queryText({ app, since, step })}`, REFRESH_MS);
   return (
     <Card title="Adoption" aside={<StepSwitch step={step} query={query} />}>
       <LoadedView of={points}>
@@ -61,7 +58,7 @@ function StepSwitch({ step, query }: { step: AdoptionStep; query: Record<string,
   );
 }
 
-function AdoptionChart({ points, step }: { points: readonly AdoptionPoint[]; step: AdoptionStep }) {
+function AdoptionChart({ points, step }: Adoption & { step: AdoptionStep }) {
   const series = useMemo(() => adoptionSeries(points), [points]);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [hovered, setHovered] = useState<number>();
@@ -91,7 +88,7 @@ function AdoptionChart({ points, step }: { points: readonly AdoptionPoint[]; ste
   );
 }
 
-/** The chart's code is loaded when it is needed; after an update of the service it has another name. */
+/** Loads the chart's code when it is needed; after an upgrade of the service its file has another name. */
 function ReloadNotice() {
   return (
     <Notice tone="warn">
@@ -112,7 +109,7 @@ function usePlot(
   const place = useRef<HTMLDivElement>(null);
   const [isMissing, setMissing] = useState(false);
   const { shown } = useTheme();
-  // Again for another theme, which has other colors to draw with.
+  // Drawn again when the theme changes, because its colors differ.
   useEffect(() => {
     let destroy: (() => void) | undefined;
     let isOver = false;
@@ -137,7 +134,9 @@ function usePlot(
   return { place, isMissing };
 }
 
-/** Whole hours, so that the address asked for, and with it what is kept, stays the same for a while. */
+/**
+ * Rounds to whole hours, so that the request path, and with it the cached answer, stays the same for a while.
+ */
 function sinceOf(step: AdoptionStep, nowMs: number): string {
   const hour = 3_600_000;
   return new Date(Math.floor(nowMs / hour) * hour - STEP_SPAN_MS[step]).toISOString();

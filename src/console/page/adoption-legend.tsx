@@ -1,4 +1,4 @@
-// The legend of the adoption chart: each version with its color and its number, to be shown or hidden.
+// Legend of the adoption chart: each version with its color and number; a click shows or hides it.
 
 import type { AdoptionStep } from '../../contract/resource.ts';
 import type { AdoptionSeries } from '../format/adoption-series.ts';
@@ -18,7 +18,7 @@ const FORMATS: Readonly<Record<AdoptionStep, Intl.DateTimeFormat>> = {
   month: MONTH,
 };
 
-/** The numbers are those of the time at `index`. */
+/** Legend with the numbers of the time at `index`. */
 export function AdoptionLegend(props: {
   series: AdoptionSeries;
   hidden: ReadonlySet<string>;

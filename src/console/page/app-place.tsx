@@ -1,10 +1,10 @@
-// The frame of every page of one app: finds the app, and shows its channels and its fleet as tabs.
+// Layout of every page of one app: loads the app and shows its channels and its fleet as tabs.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { AppList, AppOverview } from '../../contract/console.ts';
 import { ApiError } from '../api/api-error.ts';
 import { call } from '../api/call.ts';
-import type { AppSummary } from '../api/resource.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { LoadedView } from '../part/loaded-view.tsx';
@@ -12,18 +12,19 @@ import { useOrganization, useSession } from '../session/use-session.ts';
 import { AppTabs } from './app-tabs.tsx';
 import { NotFoundPage } from './not-found-page.tsx';
 
-type Apps = { readonly apps: readonly AppSummary[] };
-
 const REFRESH_MS = 15_000;
 
-/** `channel` is that of the page, if it is about one; one that the app does not have is not found. */
+/**
+ * Layout of an app's page. `channel` is the page's channel, if any; an unknown channel shows the not-found
+ * page.
+ */
 export function AppPlace(props: {
   appRef: string;
   channel?: string;
-  children: (app: AppSummary) => ComponentChildren;
+  children: (app: AppOverview) => ComponentChildren;
 }) {
   const { appRef, channel, children } = props;
-  const apps = useLoad<Apps>(`apps${queryText({ org: useOrganization().id })}`, REFRESH_MS);
+  const apps = useLoad(`apps${queryText({ org: useOrganization().id })}`, REFRESH_MS);
   return (
     <LoadedView of={apps}>
       {(found) => {
@@ -41,7 +42,10 @@ export function AppPlace(props: {
   );
 }
 
-/** A link may lead into another of the reader's organizations: goes there, or says that there is nothing. */
+/**
+ * Switches to the organization that the app belongs to, when the reader is a member; else shows the not-found
+ * page.
+ */
 function Elsewhere({ appRef }: { appRef: string }) {
   const { memberships, membership, choose } = useSession();
   const [isNowhere, setNowhere] = useState(false);
@@ -66,15 +70,15 @@ function Elsewhere({ appRef }: { appRef: string }) {
 
 async function isIn(organizationId: string, appRef: string): Promise<boolean> {
   try {
-    const apps = await call<Apps>('GET', `apps${queryText({ org: organizationId })}`);
+    const apps = await call('GET', `apps${queryText({ org: organizationId })}`);
     return findApp(apps, appRef) !== undefined;
   } catch (error) {
-    // One that cannot be asked has nothing to show, either.
+    // An organization whose request fails counts as one without the app.
     if (error instanceof ApiError) return false;
     throw error;
   }
 }
 
-function findApp({ apps }: Apps, appRef: string): AppSummary | undefined {
+function findApp({ apps }: AppList, appRef: string): AppOverview | undefined {
   return apps.find(({ ref, id }) => ref === appRef || id === appRef);
 }

@@ -1,9 +1,9 @@
-// The head of an app's pages: its name, a tab for each channel, one for the fleet.
+// Head of an app's pages: its name, a tab per channel, and one for the fleet.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import type { AppOverview } from '../../contract/console.ts';
 import { call } from '../api/call.ts';
-import type { AppSummary } from '../api/resource.ts';
 import { consolePath } from '../format/console-path.ts';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
@@ -11,9 +11,9 @@ import { Form } from '../part/form.tsx';
 import { Name } from '../part/name.tsx';
 import { useMay } from '../session/use-session.ts';
 
-/** `channel` is the one whose tab is open; without, the page belongs to the fleet. */
+/** Tabs of an app. `channel` is the open tab's; undefined opens the fleet's tab. */
 export function AppTabs(props: {
-  app: AppSummary;
+  app: AppOverview;
   channel: string | undefined;
   onChange: () => Promise<void>;
 }) {
@@ -57,7 +57,7 @@ export function AppTabs(props: {
 }
 
 function NewChannel(props: {
-  app: AppSummary;
+  app: AppOverview;
   onClose: () => void;
   onCreated: () => Promise<void>;
 }) {

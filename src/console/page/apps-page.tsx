@@ -1,7 +1,7 @@
-// The apps of an organization: what is out on each channel, what is rolling out, how many devices were seen.
+// Apps of an organization: the newest release per channel, rollouts in progress, and devices seen.
 
 import { useState } from 'preact/hooks';
-import type { AppSummary, ChannelSummary } from '../api/resource.ts';
+import type { AppOverview, ChannelOverview } from '../../contract/console.ts';
 import { consolePath } from '../format/console-path.ts';
 import { countText, numberText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
@@ -19,16 +19,13 @@ import { NewAppDialog } from './new-app-dialog.tsx';
 
 const REFRESH_MS = 5000;
 
-/** The list, or the first step when there is nothing to list. */
+/** Page with the list of apps, or the first step when there is none. */
 export function AppsPage() {
   useTitle('Apps');
   const organization = useOrganization();
   const mayCreate = useMay('owner');
   const [isCreating, setCreating] = useState(false);
-  const apps = useLoad<{ readonly apps: readonly AppSummary[] }>(
-    `apps${queryText({ org: organization.id })}`,
-    REFRESH_MS,
-  );
+  const apps = useLoad(`apps${queryText({ org: organization.id })}`, REFRESH_MS);
   const create = mayCreate ? (
     <button type="button" class="button primary" onClick={() => setCreating(true)}>
       Create app
@@ -65,7 +62,7 @@ export function AppsPage() {
   );
 }
 
-function AppCard({ app }: { app: AppSummary }) {
+function AppCard({ app }: { app: AppOverview }) {
   return (
     <article class="card flush app" aria-label={app.name}>
       <header class="card-head">
@@ -91,7 +88,7 @@ function AppCard({ app }: { app: AppSummary }) {
   );
 }
 
-function ChannelRow({ app, channel }: { app: AppSummary; channel: ChannelSummary }) {
+function ChannelRow({ app, channel }: { app: AppOverview; channel: ChannelOverview }) {
   const { newest, rolling } = channel;
   return (
     <li class="channel-row">

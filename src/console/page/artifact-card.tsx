@@ -1,4 +1,4 @@
-// What devices download, platform by platform.
+// Artifacts of a release by platform.
 
 import type { Artifact } from '../../contract/resource.ts';
 import { bytesText } from '../format/number-text.ts';
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<Artifact>[] = [
   { label: 'Address', render: ({ url }) => <Address url={url} /> },
 ];
 
-/** A row for each; an address is one to follow. */
+/** Card with a row per artifact; its URL is a link. */
 export function ArtifactCard({ artifacts }: { artifacts: readonly Artifact[] }) {
   return (
     <Card title="Artifacts" isFlush>
@@ -48,7 +48,7 @@ export function ArtifactCard({ artifacts }: { artifacts: readonly Artifact[] }) 
   );
 }
 
-/** Only an address of the web is one to follow: whatever else stands there is text. */
+/** Link for an http(s) URL; any other value is displayed as text. */
 function Address({ url }: { url: string | undefined }) {
   if (url === undefined) return <span class="muted">–</span>;
   if (!WEB_ADDRESS.test(url)) return <Name text={url} isCode />;

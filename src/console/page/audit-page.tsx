@@ -1,10 +1,9 @@
-// Everything that was changed, by whom and when.
+// Audit of an organization: all changes with their actor and time.
 
-import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { AuditPage as AuditEntries } from '../api/resource.ts';
 import { consolePath } from '../format/console-path.ts';
 import { queryText } from '../format/query-text.ts';
+import { useDraft } from '../hook/use-draft.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
 import { AuditEntryView } from '../part/audit-entry.tsx';
@@ -17,20 +16,20 @@ import { useOrganization } from '../session/use-session.ts';
 const PAGE_SIZE = 50;
 const REFRESH_MS = 10_000;
 
-/** Suggestions; a part before the dot filters for all of its kind. */
+/** Suggested filters; the part before the dot selects all actions that begin with it. */
 const ACTIONS = [
   ...['release', 'release.publish', 'release.serve', 'release.complete', 'app.create'],
   ...['channel', 'channel.create', 'channel.update', 'key', 'key.create', 'key.revoke'],
   ...['member', 'invitation', 'organization', 'webhook'],
 ];
 
-/** Filters and page stand in the address. */
+/** Audit page; filters and position are query parameters. */
 export function AuditPage() {
   useTitle('Audit');
   const { id: org } = useOrganization();
   const { query } = useLocation();
   const { actor, action, subject, before } = query;
-  const entries = useLoad<AuditEntries>(
+  const entries = useLoad(
     `audit${queryText({ org, actor, action, subject, before, limit: PAGE_SIZE })}`,
     before === undefined ? REFRESH_MS : 0,
   );
@@ -66,12 +65,7 @@ export function AuditPage() {
 
 function AuditFilters({ query }: { query: Record<string, string> }) {
   const { route } = useLocation();
-  const [draft, setDraft] = useState(query);
-  useEffect(() => setDraft(query), [query]);
-  const field = (name: string) => ({
-    value: draft[name] ?? '',
-    onInput: (value: string) => setDraft((known) => ({ ...known, [name]: value })),
-  });
+  const { draft, field } = useDraft(query);
   return (
     <form
       class="filters"

@@ -1,9 +1,9 @@
-// What a channel asks of its devices, to be changed.
+// Dialog for a channel's policy.
 
 import { useState } from 'preact/hooks';
+import type { ChannelDetail } from '../../contract/console.ts';
 import type { ChannelUpdateMode } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import type { ChannelDetails } from '../api/resource.ts';
 import { Choice } from '../part/choice.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
@@ -14,9 +14,9 @@ const MODES = [
   { value: 'recommended', label: 'Recommended' },
 ] as const;
 
-/** Sends only what differs: somebody else may have changed the rest meanwhile. */
+/** Sends only changed fields, because another person may have changed others meanwhile. */
 export function ChannelDialog(props: {
-  details: ChannelDetails;
+  details: ChannelDetail;
   onClose: () => void;
   onSaved: () => Promise<unknown>;
 }) {

@@ -1,8 +1,8 @@
-// One channel: its releases by version, how far each is out, and what the channel asks of its devices.
+// Page of a channel: its releases by version with their rollout, and the channel's policy.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { AppSummary, ChannelDetails, ReleasePage } from '../api/resource.ts';
+import type { AppOverview, ChannelDetail } from '../../contract/console.ts';
 import { countText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -16,16 +16,16 @@ import { ReleaseList } from './release-list.tsx';
 
 const REFRESH_MS = 4000;
 
-/** The channel's page; which part of the list is shown stands in the address. */
-export function ChannelPage({ app, channel }: { app: AppSummary; channel: string }) {
+/** Page of a channel; the page of its list is a query parameter. */
+export function ChannelPage({ app, channel }: { app: AppOverview; channel: string }) {
   useTitle(channel, app.name);
   const { query } = useLocation();
   const [open, setOpen] = useState<'publish' | 'settings'>();
   const mayPublish = useMay('publisher');
   const maySet = useMay('owner');
   const place = { app: app.ref, channel };
-  const details = useLoad<ChannelDetails>(`channel${queryText(place)}`, REFRESH_MS);
-  const releases = useLoad<ReleasePage>(
+  const details = useLoad(`channel${queryText(place)}`, REFRESH_MS);
+  const releases = useLoad(
     `releases${queryText({ ...place, page: query.page, perPage: 25 })}`,
     REFRESH_MS,
   );
@@ -52,7 +52,7 @@ export function ChannelPage({ app, channel }: { app: AppSummary; channel: string
                 Channel settings
               </button>
             )}
-            {/* Of an empty list the button is in its middle. */}
+            {/* An empty list shows the button in its middle instead. */}
             {releases.data !== undefined && releases.data.total > 0 && publish}
           </>
         }
@@ -75,7 +75,7 @@ export function ChannelPage({ app, channel }: { app: AppSummary; channel: string
   );
 }
 
-function ChannelLead({ details }: { details: ChannelDetails }) {
+function ChannelLead({ details }: { details: ChannelDetail }) {
   const { devices, devicesDay, minimumSupportedVersion, defaultRollout, updateMode } = details;
   return (
     <>

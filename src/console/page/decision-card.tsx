@@ -1,6 +1,7 @@
-// What a device would get if it asked now, and why: every release that came into question, from the top.
+// Decision for a device if it asked now, with its reasons: every candidate release, highest version first.
 
-import type { Candidate, DecisionDetails } from '../api/resource.ts';
+import type { ExplainedCandidate, ExplainedDecision } from '../../contract/console.ts';
+import type { Verdict } from '../../contract/reason.ts';
 import { consolePath } from '../format/console-path.ts';
 import { numberText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
@@ -14,13 +15,10 @@ import { StatusBadge } from '../part/status-badge.tsx';
 const REFRESH_MS = 4000;
 const BUCKETS = 10_000;
 
-/** Asking here changes nothing: no offer is recorded. */
+/** Card with the decision for a device. Loading it writes nothing and records no offer. */
 export function DecisionCard(props: { app: string; deviceId: string; channel: string }) {
   const { app, deviceId, channel } = props;
-  const decision = useLoad<DecisionDetails>(
-    `decision${queryText({ app, deviceId, channel })}`,
-    REFRESH_MS,
-  );
+  const decision = useLoad(`decision${queryText({ app, deviceId, channel })}`, REFRESH_MS);
   return (
     <Card title="What it would get now">
       <LoadedView of={decision}>
@@ -51,7 +49,7 @@ export function DecisionCard(props: { app: string; deviceId: string; channel: st
   );
 }
 
-function Outcome(props: { decision: DecisionDetails; app: string; channel: string }) {
+function Outcome(props: { decision: ExplainedDecision; app: string; channel: string }) {
   const { decision, app, channel } = props;
   const { offer, reason, current } = decision;
   return (
@@ -77,24 +75,35 @@ function Outcome(props: { decision: DecisionDetails; app: string; channel: strin
   );
 }
 
-const VERDICTS: Readonly<Record<string, readonly [label: string, tone: Tone]>> = {
-  offered: ['Offered', 'good'],
-  'not-targeted': ['Not for it', 'quiet'],
-  'outside-cohort': ['Not yet its turn', 'warn'],
-  'no-artifact': ['No artifact', 'quiet'],
-  'first-offer-unavailable': ['Cannot be offered now', 'bad'],
-  paused: ['Paused', 'warn'],
-  deprecated: ['Deprecated', 'quiet'],
-  'rolled-back': ['Rolled back', 'bad'],
-  rolled_back: ['Rolled back', 'bad'],
+type VerdictLook = {
+  readonly label: string;
+  readonly tone: Tone;
+  /** Whether the device's bucket in the rollout explains the verdict. */
+  readonly showsCohort?: true;
 };
 
-function CandidateRow({ candidate, href }: { candidate: Candidate; href: string }) {
+const LOOKS: Readonly<Record<Verdict, VerdictLook>> = {
+  offered: { label: 'Offered', tone: 'good', showsCohort: true },
+  'not-targeted': { label: 'Not for it', tone: 'quiet' },
+  'outside-cohort': { label: 'Not yet its turn', tone: 'warn', showsCohort: true },
+  'no-artifact': { label: 'No artifact', tone: 'quiet' },
+  'first-offer-unavailable': { label: 'Cannot be offered now', tone: 'bad' },
+  paused: { label: 'Paused', tone: 'warn' },
+  deprecated: { label: 'Deprecated', tone: 'quiet' },
+  'rolled-back': { label: 'Rolled back', tone: 'bad' },
+};
+
+/** Returns label and tone of a verdict, also of one that this page does not know yet. */
+function lookOf(verdict: Verdict): VerdictLook {
+  if (Object.hasOwn(LOOKS, verdict)) return LOOKS[verdict];
+  return { label: verdict.replaceAll('-', ' '), tone: 'quiet' };
+}
+
+function CandidateRow({ candidate, href }: { candidate: ExplainedCandidate; href: string }) {
   const { version, verdict, detail, bucket, threshold } = candidate;
-  // For everybody, or not for this device in any case: then its place in the roll-out says nothing.
-  const isPartial = threshold !== BUCKETS && /^(?:offered|outside-cohort)$/.test(verdict);
-  const known = Object.hasOwn(VERDICTS, verdict) ? VERDICTS[verdict] : undefined;
-  const [label, tone] = known ?? [verdict.replaceAll('-', ' '), 'quiet' as const];
+  const { label, tone, showsCohort = false } = lookOf(verdict);
+  // The bucket explains nothing for a release that is rolled out to all devices.
+  const isPartial = threshold !== BUCKETS && showsCohort;
   return (
     <li class={verdict === 'offered' ? 'chosen' : ''}>
       <a class="code strong" href={href}>
@@ -104,14 +113,12 @@ function CandidateRow({ candidate, href }: { candidate: Candidate; href: string 
       <span class="candidate-detail" dir="auto">
         {detail}
       </span>
-      {isPartial && bucket !== undefined && threshold !== undefined && (
-        <Cohort bucket={bucket} threshold={threshold} />
-      )}
+      {isPartial && bucket !== undefined && <Cohort bucket={bucket} threshold={threshold} />}
     </li>
   );
 }
 
-/** Where the device stands in the roll-out: it gets the release when the bar reaches its mark. */
+/** Bar with the rollout and the device's bucket: the device is in when the bar reaches its mark. */
 function Cohort({ bucket, threshold }: { bucket: number; threshold: number }) {
   const place = `${(bucket / BUCKETS) * 100}%`;
   const reached = `${(threshold / BUCKETS) * 100}%`;

@@ -1,9 +1,9 @@
-// The filters of the device list. They are the address: to share, to come back to.
+// Filters of the device list, kept in the query so that a filtered list can be shared.
 
-import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { AppSummary, FleetLabels } from '../api/resource.ts';
+import type { AppOverview, LabelCounts } from '../../contract/console.ts';
 import { queryText } from '../format/query-text.ts';
+import { useDraft } from '../hook/use-draft.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Choice } from '../part/choice.tsx';
 import { Field } from '../part/field.tsx';
@@ -21,18 +21,13 @@ const SEEN_MS: Readonly<Record<string, number>> = {
   week: 7 * 86_400_000,
 };
 
-/** Applied with Enter or with the button; a choice is applied at once. */
-export function DeviceFilters({ app, query }: { app: AppSummary; query: Record<string, string> }) {
+/** Form of filters: text is applied with Enter or the button, a choice at once. */
+export function DeviceFilters({ app, query }: { app: AppOverview; query: Record<string, string> }) {
   const { route } = useLocation();
-  const [draft, setDraft] = useState(query);
-  useEffect(() => setDraft(query), [query]);
-  const labels = useLoad<FleetLabels>(`labels${queryText({ app: app.ref })}`);
+  const { draft, field } = useDraft(query);
+  const labels = useLoad(`labels${queryText({ app: app.ref })}`);
   const apply = (changed: Record<string, string>) =>
     route(`${location.pathname}${queryText({ ...query, ...changed, after: undefined })}`, true);
-  const field = (name: string) => ({
-    value: draft[name] ?? '',
-    onInput: (value: string) => setDraft((before) => ({ ...before, [name]: value })),
-  });
   return (
     <form
       class="filters"
@@ -72,14 +67,14 @@ export function DeviceFilters({ app, query }: { app: AppSummary; query: Record<s
   );
 }
 
-/** The time from which on, rounded to the minute; undefined for any time. */
+/** Returns the start of the selected time range, rounded to the minute; undefined for any time. */
 export function seenSince(seen: string | undefined): string | undefined {
   const spanMs = seen !== undefined && Object.hasOwn(SEEN_MS, seen) ? SEEN_MS[seen] : undefined;
   if (spanMs === undefined) return undefined;
   return new Date(Math.floor(Date.now() / 60_000) * 60_000 - spanMs).toISOString();
 }
 
-function labelOptions(labels: FleetLabels | undefined): readonly string[] {
+function labelOptions(labels: LabelCounts | undefined): readonly string[] {
   return (labels?.keys ?? []).flatMap(({ key, values }) =>
     values.map(({ value }) => `${key}=${value}`),
   );

@@ -1,8 +1,8 @@
-// The devices of an app, filtered as the address says.
+// List of an app's devices, filtered by the query.
 
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { AppSummary, Device, DevicePage } from '../api/resource.ts';
+import type { AppOverview, DeviceRecord } from '../../contract/console.ts';
 import { consolePath } from '../format/console-path.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -19,18 +19,18 @@ const REFRESH_MS = 5000;
 const PLACE = 'devices';
 const PAGE_SIZE = 25;
 
-/** A page of the devices that fit the filters, with the filters. */
-export function DeviceList({ app }: { app: AppSummary }) {
+/** Filters and one page of the matching devices. */
+export function DeviceList({ app }: { app: AppOverview }) {
   const { query, url } = useLocation();
   const { version, channel, platform, label, seen, after } = query;
   const since = useMemo(() => seenSince(seen), [seen]);
   const filter = { version, channel, platform, label, seenSince: since };
-  const devices = useLoad<DevicePage>(
+  const devices = useLoad(
     `devices${queryText({ app: app.ref, ...filter, after, limit: PAGE_SIZE })}`,
     REFRESH_MS,
   );
   const place = useRef<HTMLDivElement>(null);
-  // A link that filters or turns the page leads to the list, which may lie below.
+  // After filtering or paging, the list is scrolled into view.
   useEffect(() => {
     if (url.endsWith(`#${PLACE}`)) place.current?.scrollIntoView();
   }, [url]);
@@ -81,7 +81,7 @@ function NoDevices({ app, isFiltered }: { app: string; isFiltered: boolean }) {
   );
 }
 
-function columnsFor(app: string): readonly Column<Device>[] {
+function columnsFor(app: string): readonly Column<DeviceRecord>[] {
   return [
     {
       label: 'Device',

@@ -1,6 +1,6 @@
-// One device: what it is, what it ran, and what it would get if it asked now, and why.
+// Page of a device: its state, its version history, and the decision it would get now.
 
-import type { AppSummary, DeviceDetails } from '../api/resource.ts';
+import type { AppOverview, DeviceDetail } from '../../contract/console.ts';
 import { consolePath } from '../format/console-path.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -16,13 +16,10 @@ import { NotFoundPage } from './not-found-page.tsx';
 
 const REFRESH_MS = 4000;
 
-/** Follows the device while one looks at it. */
-export function DevicePage({ app, deviceId }: { app: AppSummary; deviceId: string }) {
+/** Page of a device, refreshed while it is open. */
+export function DevicePage({ app, deviceId }: { app: AppOverview; deviceId: string }) {
   useTitle(deviceId, 'Fleet', app.name);
-  const device = useLoad<DeviceDetails>(
-    `device${queryText({ app: app.ref, deviceId })}`,
-    REFRESH_MS,
-  );
+  const device = useLoad(`device${queryText({ app: app.ref, deviceId })}`, REFRESH_MS);
   if (device.error?.status === 404) {
     return <NotFoundPage what={`A record of the device “${deviceId}”`} />;
   }
@@ -49,7 +46,7 @@ export function DevicePage({ app, deviceId }: { app: AppSummary; deviceId: strin
   );
 }
 
-function FactsCard({ app, device }: { app: string; device: DeviceDetails }) {
+function FactsCard({ app, device }: { app: string; device: DeviceDetail }) {
   const { version, channel, lastOffered } = device;
   return (
     <Card title="Device">
@@ -97,7 +94,7 @@ function FactsCard({ app, device }: { app: string; device: DeviceDetails }) {
   );
 }
 
-function HistoryCard({ history }: Pick<DeviceDetails, 'history'>) {
+function HistoryCard({ history }: Pick<DeviceDetail, 'history'>) {
   return (
     <Card title="History">
       {history.length === 0 ? (

@@ -1,8 +1,8 @@
-// The fleet of an app: how many devices there are, what they run, how that moved, and what happens right now.
+// Fleet of an app: number of devices, their versions, adoption over time, and live activity.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { AppSummary, FleetCell, FleetNow } from '../api/resource.ts';
+import type { AppOverview, FleetCell } from '../../contract/console.ts';
 import { consolePath } from '../format/console-path.ts';
 import { numberText, shareText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
@@ -23,10 +23,10 @@ import { LiveCard } from './live-card.tsx';
 const REFRESH_MS = 4000;
 const BARS_MAX = 8;
 
-/** Everything about an app's devices; filters stand in the address. */
-export function FleetPage({ app }: { app: AppSummary }) {
+/** Page of the fleet; filters are query parameters. */
+export function FleetPage({ app }: { app: AppOverview }) {
   useTitle('Fleet', app.name);
-  const fleet = useLoad<FleetNow>(`fleet${queryText({ app: app.ref })}`, REFRESH_MS);
+  const fleet = useLoad(`fleet${queryText({ app: app.ref })}`, REFRESH_MS);
   return (
     <>
       <PageHead
@@ -121,7 +121,7 @@ function Bars(props: {
   );
 }
 
-/** Opens a device whose id is known. */
+/** Form that opens a device by its id. */
 function FindDevice({ app }: { app: string }) {
   const { route } = useLocation();
   const [id, setId] = useState('');
@@ -149,7 +149,7 @@ function FindDevice({ app }: { app: string }) {
   );
 }
 
-/** Says of an estimate that it is one. */
+/** Marks a number as an estimate. */
 function seenText(devices: number, isEstimate: boolean): string {
   return isEstimate ? `≈ ${numberText(devices)}` : numberText(devices);
 }

@@ -1,20 +1,18 @@
-// Invites somebody, and shows the link to send them, this once.
+// Dialog that creates an invitation and shows its link once.
 
 import { useState } from 'preact/hooks';
+import type { IssuedInvitation } from '../../contract/console.ts';
 import type { Role } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { Choice } from '../part/choice.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { Notice } from '../part/notice.tsx';
-import { Secret } from '../part/secret.tsx';
+import { SecretDialog } from '../part/secret-dialog.tsx';
 import { Time } from '../part/time.tsx';
 import { ROLE_OPTIONS } from './role-options.ts';
 
-type Invited = { readonly url: string; readonly expiresAt: string };
-
-/** `onInvited` is told when there is an invitation more. */
+/** Dialog for an invitation; `onInvited` is called after it was created. */
 export function InviteDialog(props: {
   org: string;
   onInvited: () => Promise<void>;
@@ -23,25 +21,23 @@ export function InviteDialog(props: {
   const { org, onInvited, onClose } = props;
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('viewer');
-  const [invited, setInvited] = useState<Invited>();
+  const [invited, setInvited] = useState<IssuedInvitation>();
   if (invited !== undefined) {
     return (
-      <Dialog title="Invitation made" onClose={onClose}>
-        <Notice tone="warn">
-          Send this link to {email}. It works once, is shown this once, and expires{' '}
-          <Time at={invited.expiresAt} />.
-        </Notice>
-        <Secret label="Link" text={invited.url} what="link" />
-        <div class="form-actions">
-          <button type="button" class="button primary" onClick={onClose}>
-            Done
-          </button>
-        </div>
-      </Dialog>
+      <SecretDialog
+        title="Invitation made"
+        label="Link"
+        text={invited.url}
+        what="link"
+        onClose={onClose}
+      >
+        Send this link to {email}. It works once, is shown this once, and expires{' '}
+        <Time at={invited.expiresAt} />.
+      </SecretDialog>
     );
   }
   const invite = async () => {
-    setInvited(await call<Invited>('POST', 'invitations', { org, email, role }));
+    setInvited(await call('POST', 'invitations', { org, email, role }));
     void onInvited();
   };
   return (

@@ -1,4 +1,4 @@
-// API keys: what publishes from a build, and asks for a fleet.
+// API keys of an organization, for builds and orchestrators.
 
 import { useState } from 'preact/hooks';
 import type { ListedKey } from '../../contract/resource.ts';
@@ -19,14 +19,11 @@ import { MintKeyDialog } from './mint-key-dialog.tsx';
 
 const REFRESH_MS = 10_000;
 
-/** Owners mint and revoke; everybody sees which there are. */
+/** Section for API keys: owners create and revoke them, all members see the list. */
 export function KeySettings() {
   const { id: org } = useOrganization();
   const mayChange = useMay('owner');
-  const keys = useLoad<{ readonly keys: readonly ListedKey[] }>(
-    `keys${queryText({ org })}`,
-    REFRESH_MS,
-  );
+  const keys = useLoad(`keys${queryText({ org })}`, REFRESH_MS);
   const [isMinting, setMinting] = useState(false);
   const [revoked, setRevoked] = useState<ListedKey>();
   const mint = mayChange ? (
@@ -60,7 +57,7 @@ export function KeySettings() {
       {isMinting && (
         <MintKeyDialog
           onMint={async (name) => {
-            const key = await call<{ readonly secret: string }>('POST', 'keys', { org, name });
+            const key = await call('POST', 'keys', { org, name });
             void keys.reload();
             return key.secret;
           }}

@@ -1,6 +1,6 @@
-// A device's labels.
+// Labels of a device.
 
-/** Each as `key=value`; nothing for a device without any. */
+/** List of labels as `key=value`; renders nothing when there are none. */
 export function LabelList({ labels }: { labels: Readonly<Record<string, string>> }) {
   const entries = Object.entries(labels);
   if (entries.length === 0) return <span class="muted">–</span>;

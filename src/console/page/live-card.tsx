@@ -1,4 +1,4 @@
-// Check-ins as they come.
+// Live activity: check-ins as they arrive.
 
 import { useState } from 'preact/hooks';
 import { consolePath } from '../format/console-path.ts';
@@ -10,7 +10,7 @@ import { Name } from '../part/name.tsx';
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 
-/** Can be held still, to read a row. */
+/** Card with the live activity; it can be paused to read a row. */
 export function LiveCard({ app }: { app: string }) {
   const [isPaused, setPaused] = useState(false);
   const live = useLive(app, isPaused);

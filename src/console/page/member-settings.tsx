@@ -1,9 +1,8 @@
-// Who belongs to the organization, in which role, and who was invited.
+// Members of the organization with their roles, and open invitations.
 
 import { useState } from 'preact/hooks';
 import type { Invitation, Member, Role } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import type { Members } from '../api/resource.ts';
 import { queryText } from '../format/query-text.ts';
 import { useAction } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -22,18 +21,18 @@ import { ROLE_OPTIONS } from './role-options.ts';
 
 const REFRESH_MS = 15_000;
 
-/** Owners invite, give roles and remove; everybody sees who is there. */
+/** Section for members: owners invite, change roles and remove; all members see the list. */
 export function MemberSettings() {
   const { id: org } = useOrganization();
   const { account, refresh } = useSession();
   const mayChange = useMay('owner');
   const action = useAction();
-  const members = useLoad<Members>(`members${queryText({ org })}`, REFRESH_MS);
+  const members = useLoad(`members${queryText({ org })}`, REFRESH_MS);
   const [isInviting, setInviting] = useState(false);
   const [removed, setRemoved] = useState<Member>();
   const change = async (method: 'PATCH' | 'DELETE', member: Member, role?: Role) => {
     await call(method, 'members', { org, account: member.account.id, ...(role && { role }) });
-    // What one may do oneself has changed.
+    // The reader's own role has changed.
     if (member.account.id === account.id) await refresh();
     else await members.reload();
   };

@@ -1,13 +1,12 @@
-// Mints a key and shows its secret, this once.
+// Dialog that creates an API key and shows its secret once.
 
 import { useState } from 'preact/hooks';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { Notice } from '../part/notice.tsx';
-import { Secret } from '../part/secret.tsx';
+import { SecretDialog } from '../part/secret-dialog.tsx';
 
-/** `onMint` makes the key and gives its secret. */
+/** Dialog for a new key; `onMint` creates it and resolves with its secret. */
 export function MintKeyDialog(props: {
   onMint: (name: string) => Promise<string>;
   onClose: () => void;
@@ -17,17 +16,9 @@ export function MintKeyDialog(props: {
   const [secret, setSecret] = useState<string>();
   if (secret !== undefined) {
     return (
-      <Dialog title="Key minted" onClose={onClose}>
-        <Notice tone="warn">
-          Copy the key now. It is shown this once; only its fingerprint is kept.
-        </Notice>
-        <Secret label="Key" text={secret} what="key" />
-        <div class="form-actions">
-          <button type="button" class="button primary" onClick={onClose}>
-            Done
-          </button>
-        </div>
-      </Dialog>
+      <SecretDialog title="Key minted" label="Key" text={secret} what="key" onClose={onClose}>
+        Copy the key now. It is shown this once; only its fingerprint is kept.
+      </SecretDialog>
     );
   }
   return (

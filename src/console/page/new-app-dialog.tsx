@@ -1,4 +1,4 @@
-// Creates an app.
+// Dialog that creates an app.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -8,7 +8,7 @@ import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 
-/** Leads to the new app. */
+/** Dialog for a new app; opens the app after it was created. */
 export function NewAppDialog(props: { organizationId: string; onClose: () => void }) {
   const { organizationId, onClose } = props;
   const { route } = useLocation();
@@ -46,7 +46,7 @@ export function NewAppDialog(props: { organizationId: string; onClose: () => voi
   );
 }
 
-/** What of a name can stand in an address. */
+/** Suggests a ref: the characters of the name that a ref may contain. */
 function refFrom(name: string): string {
   return name
     .normalize('NFKD')

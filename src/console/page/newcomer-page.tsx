@@ -1,4 +1,4 @@
-// For somebody who has an account and no organization: makes one.
+// Page for an account without an organization: creates one.
 
 import { useState } from 'preact/hooks';
 import { call } from '../api/call.ts';
@@ -8,7 +8,7 @@ import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { useSession } from '../session/use-session.ts';
 
-/** One form; what it makes is owned by who makes it. */
+/** Form for a new organization, which the account will own. */
 export function NewcomerPage() {
   useTitle('Welcome');
   const { refresh } = useSession();

@@ -1,9 +1,9 @@
-// An address that means nothing here.
+// Page for an unknown path.
 
 import { consolePath } from '../format/console-path.ts';
 import { useTitle } from '../hook/use-title.ts';
 
-/** `what` could not be found. */
+/** Page that says that `what` was not found. */
 export function NotFoundPage({ what = 'This page' }: { what?: string }) {
   useTitle('Not found');
   return (

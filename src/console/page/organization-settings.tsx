@@ -1,4 +1,4 @@
-// The organization's name, and the way to another organization.
+// Settings of the organization: its name, and creating another one.
 
 import { useState } from 'preact/hooks';
 import { call } from '../api/call.ts';
@@ -8,7 +8,7 @@ import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { useMay, useOrganization, useSession } from '../session/use-session.ts';
 
-/** Owners rename; everybody may make another one. */
+/** Section for the organization: owners rename it, every member may create another one. */
 export function OrganizationSettings() {
   const organization = useOrganization();
   const { refresh } = useSession();
@@ -48,7 +48,7 @@ function NewOrganization() {
   const { refresh, choose } = useSession();
   const [name, setName] = useState('');
   const create = async () => {
-    const created = await call<{ readonly id: string }>('POST', 'organizations', { name });
+    const created = await call('POST', 'organizations', { name });
     await refresh();
     choose(created.id);
   };

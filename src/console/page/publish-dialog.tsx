@@ -1,9 +1,9 @@
-// Publishes a release.
+// Dialog that publishes a release.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import type { AppOverview } from '../../contract/console.ts';
 import { call } from '../api/call.ts';
-import type { AppSummary, FleetLabels } from '../api/resource.ts';
 import { type ArtifactDraft, artifactOf, NEW_ARTIFACT } from '../format/artifact-draft.ts';
 import { consolePath } from '../format/console-path.ts';
 import { queryText } from '../format/query-text.ts';
@@ -29,16 +29,16 @@ type Fields = {
   readonly status: 'published' | 'paused';
 };
 
-/** Leads to the new release. */
+/** Dialog for a new release; opens the release after publishing. */
 export function PublishDialog(props: {
-  app: AppSummary;
+  app: AppOverview;
   channel: string;
   defaultRollout: number;
   onClose: () => void;
 }) {
   const { app, channel, defaultRollout, onClose } = props;
   const { route } = useLocation();
-  const labels = useLoad<FleetLabels>(`labels${queryText({ app: app.ref })}`);
+  const labels = useLoad(`labels${queryText({ app: app.ref })}`);
   const [fields, setFields] = useState<Fields>({
     version: '',
     notes: '',

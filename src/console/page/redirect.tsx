@@ -1,9 +1,9 @@
-// An address that stands for another.
+// Redirect from one path to another.
 
 import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 
-/** Goes there without leaving a step to come back to. */
+/** Replaces the current history entry with another path. */
 export function Redirect({ to }: { to: string }) {
   const { route } = useLocation();
   useEffect(() => route(to, true), [route, to]);

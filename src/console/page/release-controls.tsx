@@ -1,21 +1,21 @@
-// The buttons that stop, resume, pull or retire a release.
+// Buttons that pause, resume, roll back or deprecate a release.
 
 import { useState } from 'preact/hooks';
+import type { RenderedReleaseDetail } from '../../contract/console.ts';
 import type { ReleaseStatus } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import type { ReleaseDetails } from '../api/resource.ts';
 import { countText } from '../format/number-text.ts';
 import { useAction } from '../hook/use-action.ts';
 import { ConfirmDialog } from '../part/confirm-dialog.tsx';
 import { Notice } from '../part/notice.tsx';
 import { useMay } from '../session/use-session.ts';
-import type { ReleaseName } from './release-page.tsx';
+import type { ReleaseName } from './release-name.ts';
 import { RollbackDialog } from './rollback-dialog.tsx';
 
-/** Nothing for who may only look, and nothing more to do for a release that was rolled back. */
+/** Buttons of a release; none for viewers, and none for a release that was rolled back. */
 export function ReleaseControls(props: {
   name: ReleaseName;
-  details: ReleaseDetails;
+  details: RenderedReleaseDetail;
   onDone: () => Promise<void>;
 }) {
   const { name, details, onDone } = props;
@@ -76,7 +76,7 @@ export function ReleaseControls(props: {
   );
 }
 
-/** What the first button does, by the status the release has. */
+/** Action of the first button by the release's status. */
 const NEXT = {
   published: { label: 'Pause', status: 'paused' },
   paused: { label: 'Resume', status: 'published' },

@@ -1,7 +1,7 @@
-// A channel's releases, newest version first.
+// List of a channel's releases, highest version first.
 
 import type { ComponentChildren } from 'preact';
-import type { AppSummary, ReleasePage, ReleaseRow } from '../api/resource.ts';
+import type { AppOverview, ChannelReleases, ListedRelease } from '../../contract/console.ts';
 import { consolePath } from '../format/console-path.ts';
 import { countText, numberText, shareText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
@@ -12,11 +12,11 @@ import { StatusBadge } from '../part/status-badge.tsx';
 import { TargetingView } from '../part/targeting-view.tsx';
 import { Time } from '../part/time.tsx';
 
-/** `publish` is the button that makes the first one, for who may. */
+/** List of releases; `publish` is the button shown in an empty list to members who may publish. */
 export function ReleaseList(props: {
-  app: AppSummary;
+  app: AppOverview;
   channel: string;
-  page: ReleasePage;
+  page: ChannelReleases;
   publish: ComponentChildren;
 }) {
   const { app, channel, page, publish } = props;
@@ -45,10 +45,10 @@ export function ReleaseList(props: {
 }
 
 function columnsFor(
-  app: AppSummary,
+  app: AppOverview,
   channel: string,
   fleet: number,
-): readonly Column<ReleaseRow>[] {
+): readonly Column<ListedRelease>[] {
   return [
     {
       label: 'Version',
@@ -96,7 +96,7 @@ function columnsFor(
   ];
 }
 
-function Pager({ page: { page, pageCount, total } }: { page: ReleasePage }) {
+function Pager({ page: { page, pageCount, total } }: { page: ChannelReleases }) {
   if (pageCount <= 1) return null;
   const to = (target: number) => `${location.pathname}${queryText({ page: target })}`;
   return (

@@ -1,6 +1,6 @@
-// One release: how far it is out, where its devices are, and the controls that steer it.
+// Page of a release: its rollout, its devices, and its serving controls.
 
-import type { AppSummary, ReleaseDetails } from '../api/resource.ts';
+import type { AppOverview, RenderedReleaseDetail } from '../../contract/console.ts';
 import { consolePath } from '../format/console-path.ts';
 import { numberText, shareText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
@@ -16,23 +16,18 @@ import { Time } from '../part/time.tsx';
 import { ArtifactCard } from './artifact-card.tsx';
 import { NotFoundPage } from './not-found-page.tsx';
 import { ReleaseControls } from './release-controls.tsx';
+import type { ReleaseName } from './release-name.ts';
 import { RolloutCard } from './rollout-card.tsx';
 import { TargetingCard } from './targeting-card.tsx';
 
 const REFRESH_MS = 3000;
 
-export type ReleaseName = {
-  readonly app: string;
-  readonly channel: string;
-  readonly version: string;
-};
-
-/** Follows the release while one looks at it. */
-export function ReleasePage(props: { app: AppSummary; channel: string; version: string }) {
+/** Page of a release, refreshed while it is open. */
+export function ReleasePage(props: { app: AppOverview; channel: string; version: string }) {
   const { app, channel, version } = props;
   useTitle(version, channel, app.name);
   const name = { app: app.ref, channel, version };
-  const details = useLoad<ReleaseDetails>(`release${queryText(name)}`, REFRESH_MS);
+  const details = useLoad(`release${queryText(name)}`, REFRESH_MS);
   if (details.error?.status === 404) return <NotFoundPage what={`The release ${version}`} />;
   return (
     <LoadedView of={details}>
@@ -43,7 +38,7 @@ export function ReleasePage(props: { app: AppSummary; channel: string; version: 
 
 function ReleaseView(props: {
   name: ReleaseName;
-  details: ReleaseDetails;
+  details: RenderedReleaseDetail;
   reload: () => Promise<void>;
 }) {
   const { name, details, reload } = props;
@@ -82,7 +77,7 @@ function ReleaseView(props: {
   );
 }
 
-function DeviceFigures({ name, details }: { name: ReleaseName; details: ReleaseDetails }) {
+function DeviceFigures({ name, details }: { name: ReleaseName; details: RenderedReleaseDetail }) {
   const { on, offered, offeredIsEstimate, below, fleet } = details.devices;
   const { app, channel, version } = name;
   const devicesOn = `${consolePath.fleet(app)}${queryText({ version, channel })}#devices`;
@@ -114,14 +109,14 @@ function NotesCard({ html }: { html: string }) {
       {html.trim() === '' ? (
         <p class="muted">No notes were published.</p>
       ) : (
-        // Rendered and sanitised by the service; the only HTML that is taken as such.
+        // Rendered and sanitised by the service: the only HTML that the console inserts.
         <div class="prose" dir="auto" dangerouslySetInnerHTML={{ __html: html }} />
       )}
     </Card>
   );
 }
 
-function HistoryCard({ history }: Pick<ReleaseDetails, 'history'>) {
+function HistoryCard({ history }: Pick<RenderedReleaseDetail, 'history'>) {
   return (
     <Card title="History">
       {history.length === 0 ? (

@@ -1,4 +1,4 @@
-// The roles, as they are offered for choice.
+// Options of the role select.
 
 import type { Role } from '../../contract/resource.ts';
 

@@ -1,17 +1,18 @@
-// Rolling back, which is for ever: says what it will do to how many devices, and wants the version typed.
+// Dialog for a rollback, which is permanent: it shows the affected devices and asks for the version to be
+// typed.
 
 import { useState } from 'preact/hooks';
-import type { ReleaseDetails } from '../api/resource.ts';
+import type { RenderedReleaseDetail } from '../../contract/console.ts';
 import { countText } from '../format/number-text.ts';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Notice } from '../part/notice.tsx';
 
-/** `onRollBack` does it. */
+/** Dialog for a rollback; `onRollBack` performs it. */
 export function RollbackDialog(props: {
   version: string;
-  rollback: ReleaseDetails['rollback'];
+  rollback: RenderedReleaseDetail['rollback'];
   onRollBack: () => Promise<void>;
   onClose: () => void;
 }) {
@@ -46,7 +47,7 @@ export function RollbackDialog(props: {
   );
 }
 
-function RollbackConsequence({ devices, to }: ReleaseDetails['rollback']) {
+function RollbackConsequence({ devices, to }: RenderedReleaseDetail['rollback']) {
   if (devices === 0) return <>No device runs it.</>;
   if (to === null) {
     return (

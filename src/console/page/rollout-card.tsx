@@ -1,25 +1,25 @@
-// How far a release is out, and the control that takes it further.
+// Roll-out of a release, and the control that raises it.
 
 import { useState } from 'preact/hooks';
+import type { RenderedReleaseDetail } from '../../contract/console.ts';
 import { call } from '../api/call.ts';
-import type { ReleaseDetails } from '../api/resource.ts';
-import { releaseRules } from '../format/release-rules.ts';
+import { servingObstacle } from '../format/serving-obstacle.ts';
 import { Card } from '../part/card.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { ShareBar } from '../part/share-bar.tsx';
 import { useMay } from '../session/use-session.ts';
-import type { ReleaseName } from './release-page.tsx';
+import type { ReleaseName } from './release-name.ts';
 
 const STEPS = [1, 5, 10, 25, 50, 100] as const;
 
 type Props = {
   name: ReleaseName;
-  release: ReleaseDetails['release'];
+  release: RenderedReleaseDetail['release'];
   onDone: () => Promise<void>;
 };
 
-/** The bar for everybody; steps, an exact share and what stands in the way for who may steer. */
+/** Card with the rollout bar; publishers also get steps, an exact share and the obstacle to a change. */
 export function RolloutCard(props: Props) {
   const { release } = props;
   const maySteer = useMay('publisher');
@@ -42,13 +42,13 @@ export function RolloutCard(props: Props) {
   );
 }
 
-/** Chosen first and sent with a second click: what went out to a device cannot be called back. */
+/** Applies a chosen share only after a second click, because an offer to a device cannot be taken back. */
 function RolloutForm({ name, release, onDone }: Props) {
   const [wanted, setWanted] = useState<string>();
   const { rolloutPct, offered } = release;
   const percent = wanted === undefined || wanted.trim() === '' ? Number.NaN : Number(wanted);
   const obstacle =
-    wanted === undefined ? 'Choose a share' : releaseRules.rolloutObstacle(release, percent);
+    wanted === undefined ? 'Choose a share' : servingObstacle.toRollout(release, percent);
   const verb = percent < rolloutPct ? 'Lower' : 'Raise';
   const apply = async () => {
     await call('PATCH', 'releases', { ...name, rollout: percent });
@@ -65,7 +65,7 @@ function RolloutForm({ name, release, onDone }: Props) {
       <fieldset class="steps">
         <legend>Share of the fleet</legend>
         {STEPS.map((step) => {
-          const barred = releaseRules.rolloutObstacle(release, step);
+          const barred = servingObstacle.toRollout(release, step);
           return (
             <button
               key={step}

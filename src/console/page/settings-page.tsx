@@ -1,4 +1,4 @@
-// Settings of the organization and of one's own account, each section at an address of its own.
+// Settings of the organization and of the account, each section with a path of its own.
 
 import { consolePath } from '../format/console-path.ts';
 import { useTitle } from '../hook/use-title.ts';
@@ -18,7 +18,7 @@ const SECTIONS = [
   { name: 'account', label: 'Your account', View: AccountSettings },
 ] as const;
 
-/** `params.section` is the one in the address; without, the keys. */
+/** Settings page; `params.section` is the section in the path, the keys by default. */
 export function SettingsPage({ params }: { params: { readonly section?: string } }) {
   const section = SECTIONS.find(({ name }) => name === (params.section ?? 'keys'));
   useTitle(section?.label, 'Settings');

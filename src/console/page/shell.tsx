@@ -1,4 +1,4 @@
-// What stands around every page: where one is, where one can go, and as whom.
+// Frame of every page: navigation, organization and account.
 
 import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
@@ -14,7 +14,7 @@ const PLACES = [
   { label: 'Settings', path: consolePath.settings(), below: '/console/settings' },
 ] as const;
 
-/** Header, and the page below it. */
+/** Header with the page below it. */
 export function Shell({ children }: { children: ComponentChildren }) {
   const { path } = useLocation();
   return (
@@ -50,7 +50,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** The organization's name; a choice for who is in several. */
+/** Name of the organization; a select for members of several. */
 function OrganizationSwitch() {
   const { membership, memberships, choose } = useSession();
   const { route } = useLocation();

@@ -1,10 +1,10 @@
-// For whom a release is, and the editor that widens it.
+// Targeting of a release, and the editor that broadens it.
 
 import { useState } from 'preact/hooks';
+import type { RenderedReleaseDetail } from '../../contract/console.ts';
 import { call } from '../api/call.ts';
-import type { FleetLabels, ReleaseDetails } from '../api/resource.ts';
 import { queryText } from '../format/query-text.ts';
-import { releaseRules } from '../format/release-rules.ts';
+import { servingObstacle } from '../format/serving-obstacle.ts';
 import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting-draft.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card } from '../part/card.tsx';
@@ -13,15 +13,15 @@ import { Form } from '../part/form.tsx';
 import { TargetingEditor } from '../part/targeting-editor.tsx';
 import { TargetingView } from '../part/targeting-view.tsx';
 import { useMay } from '../session/use-session.ts';
-import type { ReleaseName } from './release-page.tsx';
+import type { ReleaseName } from './release-name.ts';
 
 type Props = {
   name: ReleaseName;
-  release: ReleaseDetails['release'];
+  release: RenderedReleaseDetail['release'];
   onDone: () => Promise<void>;
 };
 
-/** In words for everybody, to be edited for who may steer. */
+/** Card with the targeting in words; publishers can edit it. */
 export function TargetingCard(props: Props) {
   const { release } = props;
   const [isEditing, setEditing] = useState(false);
@@ -44,14 +44,14 @@ export function TargetingCard(props: Props) {
 }
 
 function TargetingDialog({ name, release, onDone, onClose }: Props & { onClose: () => void }) {
-  const labels = useLoad<FleetLabels>(`labels${queryText({ app: name.app })}`);
-  // As they were when the dialog opened: a refresh must not pull the rows from under the reader.
+  const labels = useLoad(`labels${queryText({ app: name.app })}`);
+  // Taken when the dialog opened, so that a refresh does not change the rows while they are edited.
   const [base] = useState(release);
   const [draft, setDraft] = useState(() => targetingDraft(release.targets));
   const targets = targetingOf(draft);
   const isUnchanged =
     JSON.stringify(targets) === JSON.stringify(targetingOf(targetingDraft(base.targets)));
-  const obstacle = draftObstacle(draft) ?? releaseRules.targetingObstacle(release, targets);
+  const obstacle = draftObstacle(draft) ?? servingObstacle.toTargets(release, targets);
   const save = async () => {
     await call('PATCH', 'releases', { ...name, targets });
     await onDone();

@@ -1,4 +1,5 @@
-// The colors of versions in a chart, newest first: told apart by most eyes, on light as on dark.
+// Colors of versions in a chart, newest first: distinguishable with common color blindness, on light and
+// dark.
 
 export const VERSION_COLORS: readonly string[] = [
   '#4c6ef5',

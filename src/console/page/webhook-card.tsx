@@ -1,9 +1,9 @@
-// The webhook of one app: enable it, see its address and secret once, and what came through it.
+// Webhook of one app: enabling it, its URL and secret (shown once), and its deliveries.
 
 import { useState } from 'preact/hooks';
+import type { AppOverview, IssuedWebhookSecret, WebhookDetail } from '../../contract/console.ts';
 import type { WebhookDelivery } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import type { AppSummary, WebhookDetails } from '../api/resource.ts';
 import { queryText } from '../format/query-text.ts';
 import { useAction } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -20,18 +20,16 @@ import { useMay } from '../session/use-session.ts';
 
 const REFRESH_MS = 10_000;
 
-type Enabled = { readonly url: string; readonly secret: string };
-
-/** Owners enable and disable; everybody sees what was delivered. */
-export function WebhookCard({ app }: { app: AppSummary }) {
-  const webhook = useLoad<WebhookDetails>(`webhooks${queryText({ app: app.ref })}`, REFRESH_MS);
+/** Card of a webhook: owners enable and disable it, all members see its deliveries. */
+export function WebhookCard({ app }: { app: AppOverview }) {
+  const webhook = useLoad(`webhooks${queryText({ app: app.ref })}`, REFRESH_MS);
   const mayChange = useMay('owner');
   const action = useAction();
-  const [enabled, setEnabled] = useState<Enabled>();
+  const [enabled, setEnabled] = useState<IssuedWebhookSecret>();
   const isOn = webhook.data?.enabled === true;
   const [isDisabling, setDisabling] = useState(false);
   const enable = async () => {
-    setEnabled(await call<Enabled>('POST', 'webhooks', { app: app.ref, provider: 'github' }));
+    setEnabled(await call('POST', 'webhooks', { app: app.ref, provider: 'github' }));
     await webhook.reload();
   };
   const disable = async () => {
@@ -73,7 +71,7 @@ export function WebhookCard({ app }: { app: AppSummary }) {
   );
 }
 
-function Enablement({ url, secret }: Enabled) {
+function Enablement({ url, secret }: IssuedWebhookSecret) {
   return (
     <div class="padded">
       <Notice tone="warn">
@@ -86,11 +84,11 @@ function Enablement({ url, secret }: Enabled) {
   );
 }
 
-function WebhookState({ webhook }: { webhook: WebhookDetails }) {
+function WebhookState({ webhook }: { webhook: WebhookDetail }) {
   if (!webhook.enabled) {
     return <p class="hint padded">Off. Releases come from the console and from keys only.</p>;
   }
-  const { url, createdAt, deliveries = [] } = webhook;
+  const { url, createdAt, deliveries } = webhook;
   return (
     <>
       <p class="padded">
@@ -115,7 +113,7 @@ function WebhookState({ webhook }: { webhook: WebhookDetails }) {
   );
 }
 
-const OUTCOME_TONES: Readonly<Record<string, Tone>> = {
+const OUTCOME_TONES: Readonly<Record<WebhookDelivery['outcome'], Tone>> = {
   created: 'good',
   ignored: 'quiet',
   duplicate: 'quiet',
@@ -130,13 +128,7 @@ const COLUMNS: readonly Column<WebhookDelivery>[] = [
   },
   {
     label: 'Outcome',
-    render: ({ outcome }) => (
-      <Badge
-        tone={Object.hasOwn(OUTCOME_TONES, outcome) ? (OUTCOME_TONES[outcome] ?? 'quiet') : 'quiet'}
-      >
-        {outcome}
-      </Badge>
-    ),
+    render: ({ outcome }) => <Badge tone={OUTCOME_TONES[outcome]}>{outcome}</Badge>,
   },
   {
     label: 'Version',

@@ -1,6 +1,5 @@
-// Webhooks, app by app: releases that publish themselves when the forge says they are out.
+// Webhooks by app: releases that are published when the code host announces them.
 
-import type { AppSummary } from '../api/resource.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Empty } from '../part/empty.tsx';
@@ -8,10 +7,10 @@ import { LoadedView } from '../part/loaded-view.tsx';
 import { useOrganization } from '../session/use-session.ts';
 import { WebhookCard } from './webhook-card.tsx';
 
-/** One card for each app. */
+/** Section with one card per app. */
 export function WebhookSettings() {
   const { id: org } = useOrganization();
-  const apps = useLoad<{ readonly apps: readonly AppSummary[] }>(`apps${queryText({ org })}`);
+  const apps = useLoad(`apps${queryText({ org })}`);
   return (
     <LoadedView of={apps}>
       {(found) =>

@@ -1,8 +1,8 @@
-// Who did something, as the audit has it: `account:EMAIL`, `key:…`, `webhook:…` or the admin token.
+// Actor of an audit entry: `account:EMAIL`, `key:…`, `integration:…` or the admin token.
 
 import { Name } from './name.tsx';
 
-/** A person by their address alone; everything else says what it is. */
+/** Displays an account by its e-mail address alone, any other actor with its type. */
 export function Actor({ text }: { text: string }) {
   return <Name text={text.replace(/^account:/, '')} />;
 }

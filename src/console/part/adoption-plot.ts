@@ -1,4 +1,4 @@
-// The drawing of adoption over time: bars stacked by version. Loaded when it is first needed.
+// Chart of adoption over time: bars stacked by version. Its code is loaded on first use.
 
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -10,7 +10,7 @@ export type PlotOptions = {
   readonly hidden: ReadonlySet<string>;
   readonly step: AdoptionStep;
   readonly colors: readonly string[];
-  /** Told the index of the time under the pointer, or undefined when it left. */
+  /** Called with the index of the time under the pointer, or undefined when the pointer left. */
   readonly onHover: (index: number | undefined) => void;
 };
 
@@ -20,10 +20,10 @@ const BAR_WIDTH_MAX_PX = 64;
 const AXIS_WIDTH_PX = 56;
 const COUNT = new Intl.NumberFormat(undefined, { notation: 'compact' });
 
-/** Draws into `place`, as wide as that is, until the returned function is called. */
+/** Draws into the element in its full width, until the returned function is called. */
 export function adoptionPlot(place: HTMLElement, options: PlotOptions): () => void {
   const { series, hidden } = options;
-  // Drawn from the top of the stack down: each bar reaches to the ground, and the next covers its foot.
+  // Drawn from the top of the stack down: each bar starts at zero, and the next one covers its lower part.
   const rows = stackedRows(series, hidden).reverse();
   const plot = new uPlot(
     { ...settings(place, options), width: Math.max(200, place.clientWidth), height: HEIGHT_PX },
@@ -62,7 +62,7 @@ function settings(
       x: { time: true, range: () => paddedRange(series.times, step) },
       y: { range: (_plot, _min, max) => [0, Math.max(4, (max ?? 0) * 1.08)] },
     },
-    // Days and months are counted in UTC, hours are the reader's own.
+    // Days and months are in UTC, hours in the reader's time zone.
     ...(step === 'hour'
       ? {}
       : { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') }),
@@ -93,14 +93,14 @@ const MONTH = new Intl.DateTimeFormat(undefined, {
   timeZone: 'UTC',
 });
 
-/** Hours tell the time of day, and the day where one begins. */
+/** Formats an hourly tick as the time of day, or as the date where a day begins. */
 function tickText(at: Date, step: AdoptionStep): string {
   if (step === 'month') return MONTH.format(at);
   if (step === 'day') return DAY.format(at);
   return at.getHours() === 0 && at.getMinutes() === 0 ? LOCAL_DAY.format(at) : CLOCK.format(at);
 }
 
-/** Colors of the page as the canvas needs them: resolved. */
+/** Resolved colors of the page, which the canvas needs instead of CSS variables. */
 function axisLook(place: HTMLElement): uPlot.Axis {
   const text = resolvedColor(place, '--muted');
   const line = resolvedColor(place, '--line');
@@ -127,7 +127,7 @@ const STEP_SECONDS: Readonly<Record<AdoptionStep, number>> = {
   month: 30 * 86_400,
 };
 
-/** Room for half a bar at both ends, and for a few bars where there are fewer. */
+/** Range of the time axis: half a bar more at both ends, and at least a few bars wide. */
 function paddedRange(times: readonly number[], step: AdoptionStep): [number, number] {
   const seconds = STEP_SECONDS[step];
   const [min = 0] = times;

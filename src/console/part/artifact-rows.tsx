@@ -1,4 +1,4 @@
-// The artifacts of a release that is being written: one row for each platform.
+// Form rows for the artifacts of a new release.
 
 import { type ArtifactDraft, NEW_ARTIFACT } from '../format/artifact-draft.ts';
 import { Field } from './field.tsx';
@@ -6,7 +6,7 @@ import { Field } from './field.tsx';
 const PLATFORMS = ['darwin', 'windows', 'linux'];
 const ARCHES = ['universal', 'aarch64', 'x86_64', 'x86'];
 
-/** At least the row that is typed into; a row left empty is none. */
+/** Rows for artifacts; there is always at least one, and empty rows are ignored. */
 export function ArtifactRows(props: {
   artifacts: readonly ArtifactDraft[];
   onChange: (artifacts: readonly ArtifactDraft[]) => void;

@@ -1,4 +1,4 @@
-// One audited change: who, what, when, and which values it changed.
+// One audit entry: actor, action, time, and the changed values.
 
 import type { AuditEntry } from '../../contract/resource.ts';
 import { actionText } from '../format/action-text.ts';
@@ -7,11 +7,11 @@ import { Actor } from './actor.tsx';
 import { Name } from './name.tsx';
 import { Time } from './time.tsx';
 
-/** `hasSubject` is false where the page is about one subject anyway. */
+/** Audit entry; `hasSubject` is false on pages about a single subject. */
 export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean }) {
   const { entry, hasSubject = true } = props;
   const differences = auditDifference(entry.before, entry.after);
-  // Of something new, or gone, there is nothing to compare: its values are told in a line.
+  // Something new or removed has nothing to compare with: its values are listed in one line.
   const isBrief = !differences.some(
     ({ before, after }) => before !== undefined && after !== undefined,
   );

@@ -1,10 +1,10 @@
-// A word or two that stand out: a role, a state, an outcome.
+// Badge for a role, status or outcome.
 
 import type { ComponentChildren } from 'preact';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'live' | 'quiet';
 
-/** A badge of the tone. */
+/** Badge in the color of its tone. */
 export function Badge({ tone = 'quiet', children }: { tone?: Tone; children: ComponentChildren }) {
   return <span class={`badge ${tone}`}>{children}</span>;
 }

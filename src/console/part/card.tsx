@@ -1,9 +1,9 @@
-// A part of a page with a heading of its own.
+// Section of a page with a heading.
 
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 
-/** `aside` stands beside the heading: a button, a number. */
+/** Card with a heading; `aside`, such as a button or a number, is placed beside it. */
 export function Card(props: {
   title: string;
   aside?: ComponentChildren;

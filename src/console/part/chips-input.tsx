@@ -1,8 +1,8 @@
-// A handful of values: each a chip that can be taken away, and a line to add another.
+// Input for a few values: each is a removable chip, and a text field adds another.
 
 import { useId, useState } from 'preact/hooks';
 
-/** `locked` values stay; `options` are suggested. */
+/** Input of several values; `locked` ones cannot be removed, `options` are suggested. */
 export function ChipsInput(props: {
   label: string;
   values: readonly string[];
@@ -42,7 +42,7 @@ export function ChipsInput(props: {
   );
 }
 
-/** A value is added with Enter, with a comma, on leaving, or at once when it is picked from the options. */
+/** Text field that adds a value with Enter, a comma, on blur, or at once when an option is picked. */
 function ValueInput(props: {
   label: string;
   placeholder: string;
@@ -71,7 +71,7 @@ function ValueInput(props: {
         }}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' && event.key !== ',') return;
-          // Never sends the form: who adds values has not finished.
+          // Must not submit the form, because the values are not complete yet.
           event.preventDefault();
           add(text);
         }}
@@ -86,7 +86,10 @@ function ValueInput(props: {
   );
 }
 
-/** Whether a suggestion was taken; what is typed may only begin like one (`beta`, `beta-2`). */
+/**
+ * Returns whether an option was picked, as opposed to typed: typed text may be the beginning of another
+ * (`beta`, `beta-2`).
+ */
 function isPicked(event: Event): boolean {
   return !(event instanceof InputEvent) || event.inputType === 'insertReplacementText';
 }

@@ -1,11 +1,11 @@
-// One of a few values, chosen from a list.
+// Select for one of a few values.
 
 import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
+import { LabelledControl } from './labelled-control.tsx';
 
 export type Option<Value extends string> = { readonly value: Value; readonly label: string };
 
-/** A labelled list of values. */
+/** Select with a label. */
 export function Choice<Value extends string>(props: {
   label: string;
   value: Value;
@@ -15,34 +15,27 @@ export function Choice<Value extends string>(props: {
   isLabelHidden?: boolean;
 }) {
   const { label, value, options, onChoose, hint, isLabelHidden = false } = props;
-  const id = useId();
   return (
-    <div class="field">
-      <label for={id} class={isLabelHidden ? 'unseen' : ''}>
-        {label}
-      </label>
-      <select
-        id={id}
-        value={value}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        onChange={(event) => {
-          const chosen = event.currentTarget.value as Value;
-          // Shows what is so; what was chosen may be refused.
-          event.currentTarget.value = value;
-          onChoose(chosen);
-        }}
-      >
-        {options.map((option) => (
-          <option key={option.value} value={option.value}>
-            {option.label}
-          </option>
-        ))}
-      </select>
-      {hint !== undefined && (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
+    <LabelledControl label={label} hint={hint} isLabelHidden={isLabelHidden}>
+      {(id, hintId) => (
+        <select
+          id={id}
+          value={value}
+          aria-describedby={hintId}
+          onChange={(event) => {
+            const chosen = event.currentTarget.value as Value;
+            // Always shows the actual value, because a chosen one may be refused.
+            event.currentTarget.value = value;
+            onChoose(chosen);
+          }}
+        >
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
+            </option>
+          ))}
+        </select>
       )}
-    </div>
+    </LabelledControl>
   );
 }

@@ -1,10 +1,10 @@
-// Asks before something that cannot be taken back with a click.
+// Confirmation of an action that cannot be undone with a click.
 
 import type { ComponentChildren } from 'preact';
 import { Dialog } from './dialog.tsx';
 import { Form } from './form.tsx';
 
-/** `children` say what will happen; `verb` is the button that makes it so. */
+/** Dialog that explains an action in `children`; `verb` labels the button that performs it. */
 export function ConfirmDialog(props: {
   title: string;
   verb: string;

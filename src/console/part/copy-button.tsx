@@ -1,10 +1,10 @@
-// Puts a text where the reader can paste it from.
+// Button that copies a text to the clipboard.
 
 import { useEffect, useState } from 'preact/hooks';
 
 const SHOWN_MS = 2000;
 
-/** `what` names the text: `Copy key`. */
+/** Button that copies; `what` names the text in its label: `Copy key`. */
 export function CopyButton({ text, what }: { text: string; what: string }) {
   const [outcome, setOutcome] = useState<'copied' | 'refused'>();
   useEffect(() => {
@@ -17,7 +17,7 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
       await navigator.clipboard.writeText(text);
       setOutcome('copied');
     } catch {
-      // Without https, or without leave: the text stands beside the button and can be marked by hand.
+      // The clipboard needs https and permission; without them the text can be selected by hand.
       setOutcome('refused');
     }
   };

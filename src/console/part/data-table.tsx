@@ -1,4 +1,4 @@
-// Rows of alike things. On a narrow screen each row becomes a block whose values keep their labels.
+// Table whose rows become blocks with labelled values on a narrow screen.
 
 import type { ComponentChildren } from 'preact';
 
@@ -6,11 +6,11 @@ export type Column<Row> = {
   readonly label: string;
   readonly render: (row: Row) => ComponentChildren;
   readonly isNumber?: boolean;
-  /** For a column of buttons: it has a label for those who do not see it, only. */
+  /** Whether the header is only for screen readers, as for a column of buttons. */
   readonly isAction?: boolean;
 };
 
-/** `caption` names the table for who does not see where it stands. */
+/** Table; `caption` names it for screen readers. */
 export function DataTable<Row>(props: {
   caption: string;
   columns: readonly Column<Row>[];

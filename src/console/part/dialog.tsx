@@ -1,9 +1,9 @@
-// A question over the page. The browser's own dialog: Escape closes it, focus stays inside and comes back.
+// Modal dialog on the browser's own element: Escape closes it, the focus stays inside and returns afterwards.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
-/** Open for as long as it is rendered; `onClose` is asked for when the reader wants it gone. */
+/** Dialog that is open while it is rendered; `onClose` is called when the reader dismisses it. */
 export function Dialog(props: {
   title: string;
   isWide?: boolean;
@@ -16,9 +16,9 @@ export function Dialog(props: {
   useEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
-    // The browser would begin with the button that closes it.
+    // Without this, the browser would focus the close button.
     shown?.querySelector<HTMLElement>('[data-first]')?.focus();
-    // Closed before it goes: that is what brings the focus back to where it was.
+    // Closed before it is removed, because closing returns the focus to where it was.
     return () => shown?.close();
   }, []);
   return (

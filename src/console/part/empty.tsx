@@ -1,8 +1,8 @@
-// Nothing here yet, and what to do about it.
+// Placeholder for an empty list.
 
 import type { ComponentChildren } from 'preact';
 
-/** `children` say or offer the next step. */
+/** Placeholder whose `children` describe or offer the next step. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">

@@ -1,8 +1,8 @@
-// One condition: a field, how it is compared, and with what.
+// Row of the targeting editor for one expression: field, operator and values.
 
 import { useId } from 'preact/hooks';
+import type { LabelCounts } from '../../contract/console.ts';
 import type { TargetExpression, TargetOperator } from '../../contract/resource.ts';
-import type { FleetLabels } from '../api/resource.ts';
 import { FIELD_KEYS, operatorsFor, takesValues } from '../format/targeting-draft.ts';
 import { ChipsInput } from './chips-input.tsx';
 
@@ -15,10 +15,10 @@ const OPERATOR_WORDS: Readonly<Record<TargetOperator, string>> = {
   VersionLt: 'is older than',
 };
 
-/** A row; `isFrozen` when it is only to be read. */
+/** Row of an expression; `isFrozen` makes it read-only. */
 export function ExpressionRow(props: {
   row: TargetExpression;
-  labels: FleetLabels | undefined;
+  labels: LabelCounts | undefined;
   isFrozen: boolean;
   onChange: (row: TargetExpression) => void;
   onRemove: () => void;

@@ -1,7 +1,8 @@
-// One labelled control of a form.
+// Labelled text input of a form.
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
+import { LabelledControl } from './labelled-control.tsx';
 
 type TextFieldProps = {
   label: string;
@@ -10,7 +11,7 @@ type TextFieldProps = {
   type?: 'text' | 'email' | 'password' | 'number' | 'search' | 'url';
   hint?: ComponentChildren;
   isRequired?: boolean;
-  /** The browser's own completion, such as `current-password`. */
+  /** Value of the autocomplete attribute, such as `current-password`. */
   complete?: string;
   placeholder?: string;
   min?: number;
@@ -21,49 +22,46 @@ type TextFieldProps = {
   options?: readonly string[];
 };
 
-/** A line of text; `options` are suggested, not demanded. */
+/** Text input; `options` are suggestions. */
 export function Field(props: TextFieldProps) {
   const { label, value, onInput, type = 'text', hint, options } = props;
-  const id = useId();
   const input = useRef<HTMLInputElement>(null);
   const begins = useRef(props.isFocused === true);
   useEffect(() => {
     if (begins.current) input.current?.focus();
   }, []);
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        class={props.isCode ? 'code' : ''}
-        type={type}
-        value={value}
-        dir={type === 'text' ? 'auto' : undefined}
-        required={props.isRequired ?? false}
-        autocomplete={props.complete ?? 'off'}
-        placeholder={props.placeholder}
-        min={props.min}
-        max={props.max}
-        maxLength={props.maxLength}
-        step={type === 'number' ? 1 : undefined}
-        list={options === undefined ? undefined : `${id}-options`}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        data-first={props.isFocused ? '' : undefined}
-        ref={input}
-        onInput={(event) => onInput(event.currentTarget.value)}
-      />
-      {options !== undefined && (
-        <datalist id={`${id}-options`}>
-          {options.map((option) => (
-            <option key={option} value={option} />
-          ))}
-        </datalist>
+    <LabelledControl label={label} hint={hint}>
+      {(id, hintId) => (
+        <>
+          <input
+            id={id}
+            class={props.isCode ? 'code' : ''}
+            type={type}
+            value={value}
+            dir={type === 'text' ? 'auto' : undefined}
+            required={props.isRequired ?? false}
+            autocomplete={props.complete ?? 'off'}
+            placeholder={props.placeholder}
+            min={props.min}
+            max={props.max}
+            maxLength={props.maxLength}
+            step={type === 'number' ? 1 : undefined}
+            list={options === undefined ? undefined : `${id}-options`}
+            aria-describedby={hintId}
+            data-first={props.isFocused ? '' : undefined}
+            ref={input}
+            onInput={(event) => onInput(event.currentTarget.value)}
+          />
+          {options !== undefined && (
+            <datalist id={`${id}-options`}>
+              {options.map((option) => (
+                <option key={option} value={option} />
+              ))}
+            </datalist>
+          )}
+        </>
       )}
-      {hint !== undefined && (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
-    </div>
+    </LabelledControl>
   );
 }

@@ -1,8 +1,8 @@
-// One number and what it counts.
+// Tile with one number and its label.
 
 import type { ComponentChildren } from 'preact';
 
-/** `note` puts the number in relation. */
+/** Tile with a number; `note` puts it in relation. */
 export function FigureTile(props: {
   label: string;
   value: ComponentChildren;

@@ -1,19 +1,19 @@
-// A form whose sending is the page's own work: button, progress and error in one place.
+// Form that the page submits itself, with its button, progress and error.
 
 import type { ComponentChildren } from 'preact';
 import { type Action, useAction } from '../hook/use-action.ts';
 import { Notice } from './notice.tsx';
 
 /**
- * Sends with Enter as with its button. `onSend` rejects with an `ApiError` for what is shown below the
- * fields; `obstacle` says why nothing can be sent yet.
+ * Form that is submitted with Enter or its button. `onSend` rejects with an `ApiError`, which is shown below
+ * the fields; `obstacle` says why nothing can be sent yet.
  */
 export function Form(props: {
   label?: string;
   send: string;
   onSend: () => Promise<unknown>;
   tone?: 'primary' | 'danger' | 'plain';
-  /** Sent with its button only: for what is long, and cannot be taken back. */
+  /** Whether only the button submits, for long forms whose result cannot be undone. */
   isDeliberate?: boolean;
   obstacle?: string | undefined;
   action?: Action;

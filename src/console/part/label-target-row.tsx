@@ -1,15 +1,15 @@
-// One label a release asks for, and the values that will do.
+// Row of the targeting editor for one label and its accepted values.
 
 import { useId } from 'preact/hooks';
-import type { FleetLabels } from '../api/resource.ts';
+import type { LabelCounts } from '../../contract/console.ts';
 import { countText } from '../format/number-text.ts';
 import type { LabelRow } from '../format/targeting-draft.ts';
 import { ChipsInput } from './chips-input.tsx';
 
-/** `locked` are the values that have to stay; undefined while everything may change. */
+/** Row of a label; `locked` values must stay, undefined while everything may change. */
 export function LabelTargetRow(props: {
   row: LabelRow;
-  labels: FleetLabels | undefined;
+  labels: LabelCounts | undefined;
   locked: readonly string[] | undefined;
   onChange: (row: LabelRow) => void;
   onRemove: () => void;

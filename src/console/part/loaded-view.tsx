@@ -1,10 +1,10 @@
-// What was loaded, or why it is not there: the first time a quiet bar, after that only the news.
+// Display of loaded data: a progress bar before the first data, then the data with the latest error.
 
 import type { ComponentChildren } from 'preact';
 import type { Loaded } from '../hook/use-load.ts';
 import { Notice } from './notice.tsx';
 
-/** Renders the data as soon as there is any; an error beside older data leaves these standing. */
+/** Renders data as soon as there is any; an error is shown beside older data. */
 export function LoadedView<Value>(props: {
   of: Loaded<Value>;
   children: (value: Value) => ComponentChildren;

@@ -1,6 +1,6 @@
-// The product's mark and name.
+// Logo with the product's name.
 
-/** Decoration for those who see; the name is text. */
+/** Logo; the image is decorative, because the name is text. */
 export function Logo() {
   return (
     <span class="logo">

@@ -1,7 +1,7 @@
-// A text that somebody chose: an app's name, a label, a device's id. In whichever direction it runs and
-// however long it is, it turns and breaks nothing around it.
+// Text chosen by a user: an app's name, a label, a device id. Whatever its direction and
+// length, it does not reorder or overflow the text around it.
 
-/** `isCode` for what machines read. */
+/** Isolated text; `isCode` displays it as code. */
 export function Name({ text, isCode = false }: { text: string; isCode?: boolean }) {
   return (
     <bdi class={isCode ? 'name code' : 'name'} dir="auto">

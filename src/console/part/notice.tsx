@@ -1,8 +1,8 @@
-// Something to be told, where it happened.
+// Message beside the control that caused it.
 
 import type { ComponentChildren } from 'preact';
 
-/** An error is announced at once, anything else when there is time. */
+/** Message; screen readers announce an error at once, anything else politely. */
 export function Notice(props: {
   tone: 'good' | 'warn' | 'bad' | 'quiet';
   children: ComponentChildren;

@@ -1,8 +1,8 @@
-// The heading of a page, and what can be done there.
+// Heading of a page with its actions.
 
 import type { ComponentChildren } from 'preact';
 
-/** `lead` says in a line what one sees. */
+/** Heading; `lead` describes the page in one line. */
 export function PageHead(props: {
   title: ComponentChildren;
   lead?: ComponentChildren;

@@ -1,8 +1,8 @@
-// A text that is shown once.
+// Secret that is displayed once.
 
 import { CopyButton } from './copy-button.tsx';
 
-/** The text, wholly selected by one click, and a button that copies it. */
+/** Secret that one click selects as a whole, with a copy button. */
 export function Secret({ label, text, what }: { label: string; text: string; what: string }) {
   return (
     <div class="secret">

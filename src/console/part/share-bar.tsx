@@ -1,6 +1,6 @@
-// A share as a bar with its number beside it.
+// Share as a bar with its number.
 
-/** `percent` is 0 to 100; `label` says of what, for who does not see the bar. */
+/** Bar for a share; `percent` is 0 to 100, `label` names it for screen readers. */
 export function ShareBar(props: {
   percent: number;
   label: string;

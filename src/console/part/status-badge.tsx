@@ -1,4 +1,4 @@
-// A release's status, told by word and by color.
+// Badge for the status of a release.
 
 import type { ReleaseStatus } from '../../contract/resource.ts';
 
@@ -9,7 +9,7 @@ const STATUS: Readonly<Record<ReleaseStatus, readonly [label: string, tone: stri
   deprecated: ['Deprecated', 'quiet'],
 };
 
-/** The badge; a published release that is not yet for everybody is said to be rolling out. */
+/** Badge of a release; a published one below 100 % is labelled as rolling out. */
 export function StatusBadge(props: { status: ReleaseStatus; rolloutPct?: number }) {
   const { status, rolloutPct = 100 } = props;
   const isRolling = status === 'published' && rolloutPct < 100;

@@ -1,21 +1,21 @@
-// For whom a release is, to be edited: labels and conditions in rows, with what the fleet really has as
-// suggestions, and with what can no longer change standing fast.
+// Editor of a release's targeting: labels and expressions in rows. Labels of the fleet are
+// suggested, and parts that can no longer change are read-only.
 
+import type { LabelCounts } from '../../contract/console.ts';
 import type { TargetExpression, Targeting } from '../../contract/resource.ts';
-import type { FleetLabels } from '../api/resource.ts';
 import type { TargetingDraft } from '../format/targeting-draft.ts';
 import { ExpressionRow } from './expression-row.tsx';
 import { LabelTargetRow } from './label-target-row.tsx';
 import { Notice } from './notice.tsx';
 
 /**
- * `offered` is the targeting at which devices were already offered the release: from then on a label may
- * only gain values or go, and conditions stay as they are.
+ * Targeting editor. `offered` is the targeting with which the release was already offered: from then on a
+ * label may only gain values or go, and conditions stay as they are.
  */
 export function TargetingEditor(props: {
   draft: TargetingDraft;
   onChange: (draft: TargetingDraft) => void;
-  labels: FleetLabels | undefined;
+  labels: LabelCounts | undefined;
   offered?: { readonly targets: Targeting | null };
 }) {
   const { draft, onChange, labels, offered } = props;
@@ -44,7 +44,7 @@ export function TargetingEditor(props: {
 function LabelRows(props: {
   draft: TargetingDraft;
   onChange: (draft: TargetingDraft) => void;
-  labels: FleetLabels | undefined;
+  labels: LabelCounts | undefined;
   offered: { readonly targets: Targeting | null } | undefined;
 }) {
   const { draft, onChange, labels, offered } = props;
@@ -82,7 +82,7 @@ const NEW_EXPRESSION: TargetExpression = { key: '$version', operator: 'VersionGt
 function ExpressionRows(props: {
   draft: TargetingDraft;
   onChange: (draft: TargetingDraft) => void;
-  labels: FleetLabels | undefined;
+  labels: LabelCounts | undefined;
   isFrozen: boolean;
 }) {
   const { draft, onChange, labels, isFrozen } = props;

@@ -1,9 +1,9 @@
-// For whom a release is, in words.
+// Targeting of a release in words.
 
 import type { Targeting } from '../../contract/resource.ts';
 import { targetingText } from '../format/targeting-text.ts';
 
-/** Every condition a chip; all must hold. */
+/** List with one chip per condition, all of which must hold. */
 export function TargetingView({ targets }: { targets: Targeting | null }) {
   const clauses = targetingText(targets);
   if (clauses.length === 0) return <span class="muted">Every device</span>;

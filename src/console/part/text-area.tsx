@@ -1,26 +1,26 @@
-// Several lines of text with a label.
+// Labelled input for several lines of text.
 
-import { useId } from 'preact/hooks';
+import { LabelledControl } from './labelled-control.tsx';
 
 const ROWS = 6;
 
-/** Grows with its text where the browser can. */
+/** Text area that grows with its text in browsers that support it. */
 export function TextArea(props: {
   label: string;
   value: string;
   onInput: (value: string) => void;
 }) {
-  const id = useId();
   return (
-    <div class="field">
-      <label for={id}>{props.label}</label>
-      <textarea
-        id={id}
-        rows={ROWS}
-        dir="auto"
-        value={props.value}
-        onInput={(event) => props.onInput(event.currentTarget.value)}
-      />
-    </div>
+    <LabelledControl label={props.label}>
+      {(id) => (
+        <textarea
+          id={id}
+          rows={ROWS}
+          dir="auto"
+          value={props.value}
+          onInput={(event) => props.onInput(event.currentTarget.value)}
+        />
+      )}
+    </LabelledControl>
   );
 }

@@ -1,4 +1,4 @@
-// Chooses light, dark, or what the system says.
+// Switch between the light, dark and system theme.
 
 import { type ThemeChoice, useTheme } from '../hook/use-theme.ts';
 
@@ -9,7 +9,7 @@ const NEXT: Readonly<Record<ThemeChoice, ThemeChoice>> = {
 };
 const SIGN: Readonly<Record<ThemeChoice, string>> = { system: '◐', light: '☀', dark: '☾' };
 
-/** One button that goes round. */
+/** Button that cycles through the themes. */
 export function ThemeSwitch() {
   const { choice, choose } = useTheme();
   return (

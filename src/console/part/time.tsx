@@ -1,9 +1,9 @@
-// A moment: how long ago to read, exactly when to hover.
+// Time: relative as text, exact in the tooltip.
 
 import { exactTimeText, timeText } from '../format/time-text.ts';
 import { useNow } from '../hook/use-now.ts';
 
-/** `at` is RFC 3339; nothing, or what `never` says, where there is no time. */
+/** Displays `at` (RFC 3339); `never`, or nothing, when there is no time. */
 export function Time({ at, never = '–' }: { at: string | null | undefined; never?: string }) {
   const now = useNow();
   if (at === null || at === undefined) return <span class="muted">{never}</span>;

@@ -1,9 +1,9 @@
-// Accepting an invitation: a one-time link that somebody was sent.
+// Page that accepts an invitation, opened by its one-time link.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import type { OpenInvitation } from '../../contract/console.ts';
 import { call } from '../api/call.ts';
-import type { InvitationOffer, Session } from '../api/resource.ts';
 import { consolePath } from '../format/console-path.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -11,15 +11,15 @@ import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Name } from '../part/name.tsx';
 import { Notice } from '../part/notice.tsx';
-import { Door } from './door.tsx';
 import { PASSWORD_HINT } from './password-hint.ts';
+import { SignedOutLayout } from './signed-out-layout.tsx';
 
-/** The page of one invitation, for who is not signed in as for who is. */
+/** Page of one invitation, with or without a session. */
 export function InvitationPage({ token }: { token: string }) {
-  const { data, error } = useLoad<InvitationOffer>(`invitation${queryText({ token })}`);
+  const { data, error } = useLoad(`invitation${queryText({ token })}`);
   if (error !== undefined) {
     return (
-      <Door title="Invitation" lead="This invitation cannot be used.">
+      <SignedOutLayout title="Invitation" lead="This invitation cannot be used.">
         <Notice tone="bad">
           {error.status === 404
             ? 'It was used, revoked or has expired. Ask for a new one.'
@@ -28,22 +28,22 @@ export function InvitationPage({ token }: { token: string }) {
         <a class="button plain" href={consolePath.apps}>
           Go to the console
         </a>
-      </Door>
+      </SignedOutLayout>
     );
   }
   return data === undefined ? null : <Acceptance token={token} offer={data} />;
 }
 
-function Acceptance({ token, offer }: { token: string; offer: InvitationOffer }) {
+function Acceptance({ token, offer }: { token: string; offer: OpenInvitation }) {
   const { route } = useLocation();
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const accept = async () => {
-    await call<Session>('POST', 'invitation', { token, name, password });
+    await call('POST', 'invitation', { token, name, password });
     route(consolePath.apps, true);
   };
   return (
-    <Door
+    <SignedOutLayout
       title="Join the organization"
       lead={
         <>
@@ -73,6 +73,6 @@ function Acceptance({ token, offer }: { token: string; offer: InvitationOffer })
           isRequired
         />
       </Form>
-    </Door>
+    </SignedOutLayout>
   );
 }

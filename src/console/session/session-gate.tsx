@@ -1,11 +1,11 @@
-// Decides what is seen: the console, or what comes before it. The address stays as it is, so that a link that
-// somebody was sent leads there once they are in.
+// Gate in front of the console: shows it, or the page to sign in or set up. The path stays, so that a link
+// leads to its page after signing in.
 
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import type { SessionState } from '../../contract/console.ts';
 import { ApiError } from '../api/api-error.ts';
 import { call, whenRefused } from '../api/call.ts';
-import type { Session } from '../api/resource.ts';
 import { forgetLoaded } from '../hook/use-load.ts';
 import { Notice } from '../part/notice.tsx';
 import { SetupPage } from './setup-page.tsx';
@@ -14,16 +14,16 @@ import { SessionContext, type SignedIn } from './use-session.ts';
 
 const STORED = 'sluice-organization';
 const REFRESH_MS = 60_000;
-const SIGNED_OUT: Session = { state: 'signedOut' };
+const SIGNED_OUT: SessionState = { state: 'signedOut' };
 
-/** Renders `children` for who is signed in. */
+/** Renders `children` once there is a session. */
 export function SessionGate({ children }: { children: ComponentChildren }) {
-  const [session, setSession] = useState<Session>();
+  const [session, setSession] = useState<SessionState>();
   const [fault, setFault] = useState<string>();
   const [chosen, setChosen] = useState(() => localStorage.getItem(STORED) ?? undefined);
-  const refresh = useCallback(async (known?: Session) => {
+  const refresh = useCallback(async (known?: SessionState) => {
     try {
-      setSession(known ?? (await call<Session>('GET', 'session')));
+      setSession(known ?? (await call('GET', 'session')));
       setFault(undefined);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -36,7 +36,7 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
       void refresh(isSignedOut ? SIGNED_OUT : undefined);
     });
     void refresh();
-    // Somebody may have given, or taken, a role meanwhile.
+    // Roles may have changed meanwhile.
     const timer = setInterval(() => {
       if (document.visibilityState === 'visible') void refresh();
     }, REFRESH_MS);
@@ -76,7 +76,7 @@ function Unreachable({ fault, onRetry }: { fault: string; onRetry: () => void })
 }
 
 function readSignedIn(
-  session: Session | undefined,
+  session: SessionState | undefined,
   chosen: string | undefined,
   refresh: SignedIn['refresh'],
   choose: SignedIn['choose'],

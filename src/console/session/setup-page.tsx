@@ -1,25 +1,29 @@
-// The first run: whoever holds the admin token makes the first account and its organization.
+// First run: the holder of the admin token creates the first account and its organization.
 
 import { useState } from 'preact/hooks';
+import type { SessionState } from '../../contract/console.ts';
 import { call } from '../api/call.ts';
-import type { Session } from '../api/resource.ts';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { Door } from './door.tsx';
 import { PASSWORD_HINT } from './password-hint.ts';
+import { SignedOutLayout } from './signed-out-layout.tsx';
 
 const EMPTY = { token: '', organization: '', name: '', email: '', password: '' };
 
-/** Shown at any address until there is an account. */
-export function SetupPage({ onSignedIn }: { onSignedIn: (session: Session) => Promise<void> }) {
+/** Page shown at every path until there is an account. */
+export function SetupPage({
+  onSignedIn,
+}: {
+  onSignedIn: (session: SessionState) => Promise<void>;
+}) {
   const [fields, setFields] = useState(EMPTY);
   const set = (name: keyof typeof EMPTY) => (value: string) =>
     setFields((before) => ({ ...before, [name]: value }));
   const setUp = async () => {
-    await onSignedIn(await call<Session>('POST', 'setup', fields));
+    await onSignedIn(await call('POST', 'setup', fields));
   };
   return (
-    <Door
+    <SignedOutLayout
       title="Set up Sluice"
       lead="This service has no account yet. Make yours: you will own the first organization."
     >
@@ -65,6 +69,6 @@ export function SetupPage({ onSignedIn }: { onSignedIn: (session: Session) => Pr
           isRequired
         />
       </Form>
-    </Door>
+    </SignedOutLayout>
   );
 }

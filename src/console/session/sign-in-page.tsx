@@ -1,21 +1,25 @@
-// Signing in with email and password.
+// Page to sign in with e-mail address and password.
 
 import { useState } from 'preact/hooks';
+import type { SessionState } from '../../contract/console.ts';
 import { call } from '../api/call.ts';
-import type { Session } from '../api/resource.ts';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
-import { Door } from './door.tsx';
+import { SignedOutLayout } from './signed-out-layout.tsx';
 
-/** Shown at any address while nobody is signed in; the address is where one is afterwards. */
-export function SignInPage({ onSignedIn }: { onSignedIn: (session: Session) => Promise<void> }) {
+/** Page shown at every path without a session; the path's page follows after signing in. */
+export function SignInPage({
+  onSignedIn,
+}: {
+  onSignedIn: (session: SessionState) => Promise<void>;
+}) {
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const signIn = async () => {
-    await onSignedIn(await call<Session>('POST', 'session', { email, password }));
+    await onSignedIn(await call('POST', 'session', { email, password }));
   };
   return (
-    <Door title="Sign in" lead="Use the email and password of your Sluice account.">
+    <SignedOutLayout title="Sign in" lead="Use the email and password of your Sluice account.">
       <Form send="Sign in" onSend={signIn}>
         <Field
           label="Email"
@@ -36,6 +40,6 @@ export function SignInPage({ onSignedIn }: { onSignedIn: (session: Session) => P
         />
       </Form>
       <p class="hint">No account? Ask an owner of your organization for an invitation.</p>
-    </Door>
+    </SignedOutLayout>
   );
 }

@@ -1,38 +1,41 @@
-// Who is signed in, and for which organization the pages speak.
+// Signed-in account and selected organization.
 
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { SessionState } from '../../contract/console.ts';
 import type { Account, Membership, Role } from '../../contract/resource.ts';
-import type { Session } from '../api/resource.ts';
 
 export type SignedIn = {
   readonly account: Account;
   readonly memberships: readonly Membership[];
-  /** The membership in use; undefined for somebody who is in no organization yet. */
+  /** Membership in the selected organization; undefined for an account without one. */
   readonly membership: Membership | undefined;
-  /** Speaks for another of the organizations from now on. */
+  /** Selects another organization. */
   choose(organizationId: string): void;
-  /** Takes over what the service says of the session, or asks it. */
-  refresh(session?: Session): Promise<void>;
+  /** Replaces the session by the given one, or loads it from the service. */
+  refresh(session?: SessionState): Promise<void>;
 };
 
-/** The session of the person who sees the page. Only below the sign-in. */
+/** Returns the session; only for components below `SessionGate`. */
 export function useSession(): SignedIn {
   const session = useContext(SessionContext);
   if (session === undefined) throw new Error('used outside of a session');
   return session;
 }
 
-/** Gives the session to everything below. */
+/** Provides the session to all components below. */
 export const SessionContext = createContext<SignedIn | undefined>(undefined);
 
-/** Whether the reader may do what this role may: the service asks again, the page does not tempt. */
+/**
+ * Returns whether the reader's role includes this role, to hide controls; the service checks the right
+ * itself.
+ */
 export function useMay(role: Exclude<Role, 'viewer'>): boolean {
   const own = useSession().membership?.role;
   return own === 'owner' || own === role;
 }
 
-/** The organization in use; a person without one never gets to a page that asks. */
+/** Returns the selected organization; pages that call it are not shown to accounts without one. */
 export function useOrganization(): Membership['organization'] {
   const membership = useSession().membership;
   if (membership === undefined) throw new Error('used outside of an organization');

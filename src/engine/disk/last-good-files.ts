@@ -1,28 +1,31 @@
-// Last good snapshots as files, one per channel, each replaced as a whole. Writes go one after another and
+// Last known snapshots as files, one per channel, each replaced as a whole. Writes run one after another, and
 // a channel that changes while its write waits is written once, so a burst of changes costs little.
 //
-// Of several serving processes on one data directory each writes files of its own, so that none replaces a
-// newer snapshot by its older one, and all read everybody's: the newest counts, whoever kept it.
+// Several serving processes on one data directory each write files of their own, so that none replaces a
+// newer snapshot by an older one. All of them read the files of all: the newest one counts.
 
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { countOffered, type ServingSnapshot } from '../../domain/serving-snapshot.ts';
+import { countOffered, type ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { LastGood } from '../../ports/last-good.ts';
 
-/** Grows when the shape of a snapshot changes; a file of another format is left alone. */
+/**
+ * Version of the file format. Raise it when the shape of a snapshot changes; files of another format are
+ * ignored.
+ */
 const FORMAT = 1;
 const WAITING_MAX = 10_000;
 const RETRY_MS = 2000;
 
-/** A folder of one of several serving processes, beside the files of the only one. */
+/** Name of the folder of one of several serving processes, beside the files of a single process. */
 const WORKER_FOLDER = /^worker-\d{1,2}$/;
 
 type Kept = { readonly snapshot: ServingSnapshot; readonly writtenAtMs: number };
 
 export class LastGoodFiles implements LastGood {
   private readonly root: string;
-  /** Where this process writes. */
+  /** Folder that this process writes to. */
   private readonly directory: string;
   private readonly onFault: (error: unknown) => void;
   private readonly waiting = new Map<string, ServingSnapshot>();
@@ -30,8 +33,8 @@ export class LastGoodFiles implements LastGood {
   private retrying: NodeJS.Timeout | undefined;
 
   /**
-   * Files go to `snapshots/` below `dataDir`, those of the numbered one of several serving processes to
-   * a folder in it; faults of the disk are reported, never thrown.
+   * Writes to `snapshots/` below `dataDir`, or to a folder in it when `worker` numbers one of several serving
+   * processes. Disk faults are reported to `onFault`, never thrown.
    */
   constructor(dataDir: string, worker: number | undefined, onFault: (error: unknown) => void) {
     this.root = join(dataDir, 'snapshots');
@@ -64,7 +67,7 @@ export class LastGoodFiles implements LastGood {
   async flush(): Promise<void> {
     while (this.writing !== undefined) await this.writing;
     if (this.retrying === undefined) return;
-    // The last chance of what a disk fault left waiting.
+    // Last attempt to write the snapshots that a disk fault left waiting.
     clearTimeout(this.retrying);
     this.retrying = undefined;
     this.writing = this.writeAll();
@@ -104,7 +107,7 @@ export class LastGoodFiles implements LastGood {
     }
   }
 
-  /** What could not be written is still waiting: a disk that was full may have room again. */
+  /** Schedules another attempt: a full disk may have room again. */
   private retry(): void {
     this.retrying ??= setTimeout(() => {
       this.retrying = undefined;
@@ -120,14 +123,17 @@ export class LastGoodFiles implements LastGood {
 
   private async write(name: string, snapshot: ServingSnapshot): Promise<void> {
     const path = join(this.directory, name);
-    // One process writes into a directory: a draft left by a crash is overwritten, not collected.
+    // Only one process writes to a folder, so a draft that a crash left behind is overwritten.
     const draft = `${path}.draft`;
     await writeFile(draft, JSON.stringify({ format: FORMAT, snapshot }));
     await rename(draft, path);
   }
 }
 
-/** Of one channel the later state; of two that share a name the one that was written later. */
+/**
+ * Returns the newer of two files: by revision for the same channel, by time of writing for two channels that
+ * shared a name.
+ */
 function newerOf(one: Kept | undefined, other: Kept | undefined): Kept | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   const [a, b] = [one.snapshot, other.snapshot];
@@ -146,7 +152,9 @@ async function namesIn(directory: string): Promise<string[]> {
   }
 }
 
-/** Hashed, so that names which differ only by case stay two files on any file system. */
+/**
+ * File name of a channel. Hashed, so that names which differ only by case are two files on every file system.
+ */
 function fileName(appRef: string, channel: string): string {
   return `${createHash('sha256').update(`${appRef}/${channel}`).digest('hex').slice(0, 40)}.json`;
 }

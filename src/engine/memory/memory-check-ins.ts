@@ -1,21 +1,21 @@
-// The queue of check-ins of a single process; it ends with the process, so whoever stops one empties it
-// first. Obligations: see the interface.
+// The queue of check-ins of a single process. It ends with the process, so the service empties it before it
+// stops. `CheckInQueue` states the obligations.
 //
 //   waiting ──take──▶ taken ──acknowledge──▶ gone
 //                       └──abandoned──▶ taken by another, or by the same again
 //
-// As with Redis, a taker never gets again what it has in hand, unless it has held it for so long that
-// anybody could take it.
+// As with Redis, a consumer does not get a batch again that it has taken, unless it has held the batch for so
+// long that it counts as abandoned.
 
-import { type CheckInPack, unpackCheckIns } from '../../domain/check-in-pack.ts';
+import { type CheckInPack, unpackCheckIns } from '../../packing/check-in-pack.ts';
 import type { CheckInBatch, CheckInQueue } from '../../ports/check-in-queue.ts';
 
-/** Of a hundred kilobytes each when the process is busy. */
+/** Maximum number of batches in the queue; a busy process's batch has about 100 kB. */
 const BATCHES_MAX = 5000;
 
 type MemoryCheckIns = {
   readonly queue: CheckInQueue;
-  /** Forgets everything and ends the waits; after `assertOpen` has begun to throw. */
+  /** Empties the queue and ends all waits; call it after `assertOpen` has begun to throw. */
   close(): void;
 };
 
@@ -65,7 +65,9 @@ export function createMemoryCheckIns(now: () => number, assertOpen: () => void):
 
 type Taken = { readonly batch: CheckInBatch; readonly number: number; takenAt: number };
 
-/** Who waits and who is in whose hands since when. Batches are numbered as they come. */
+/**
+ * Waiting batches, and taken ones with the time they were taken. Batches are numbered in order of arrival.
+ */
 class Batches {
   private readonly now: () => number;
   private readonly waiting = new Map<number, CheckInPack>();
@@ -85,7 +87,7 @@ class Batches {
     this.waiting.set(this.lastNumber, { ...checkIns, rows: checkIns.rows.slice() });
   }
 
-  /** Oldest first: whatever was taken before is older than all that waits. */
+  /** Takes the oldest batches: abandoned ones first, because they are older than all waiting ones. */
   take(batchesMax: number, abandonedMs: number): CheckInBatch[] {
     const takenAt = this.now();
     const abandoned = [...this.taken.values()]
@@ -104,7 +106,7 @@ class Batches {
     return batches;
   }
 
-  /** Infinite when nothing is in anybody's hands. */
+  /** Milliseconds until the next taken batch counts as abandoned; Infinity when none is taken. */
   msUntilAbandoned(abandonedMs: number): number {
     let earliest = Number.POSITIVE_INFINITY;
     for (const { takenAt } of this.taken.values()) earliest = Math.min(earliest, takenAt);
@@ -121,7 +123,7 @@ class Batches {
   }
 }
 
-/** Those who wait for a time, or until they are woken. */
+/** Waits that end after a time or when they are woken. */
 class Sleepers {
   private readonly wakers = new Set<() => void>();
 

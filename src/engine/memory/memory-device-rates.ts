@@ -1,12 +1,13 @@
-// Device windows of a single process. It has nobody to settle with and never asks; this is the rule that
-// Redis is measured against, and lets tests run several nodes in one process. Obligations: see the interface.
+// Shared rate windows in memory. A single process never needs them; they are the reference that the Redis
+// implementation is tested against, and let tests run several nodes in one process. `DeviceRates` states the
+// obligations.
 
 import { LRUCache } from 'lru-cache';
 import { LIMIT } from '../../contract/limit.ts';
-import { type SharedWindow, settleDebt } from '../../domain/shared-window.ts';
+import { type SharedWindow, settleDebt } from '../../device-limit/shared-window.ts';
 import type { DeviceRates } from '../../ports/device-rates.ts';
 
-// What falls out starts anew.
+// An evicted window starts anew.
 const WINDOW_COUNT_MAX = 10_000;
 
 /** `now` in milliseconds that never go back; `assertOpen` throws when the engine is closed. */

@@ -1,18 +1,19 @@
-// The engine of a single process: what the embedded set-up serves with, and what Redis is measured
-// against. Obligations: see the interface.
+// The engine of a single process: the embedded set-up serves with it, and the Redis implementation is tested
+// against it. `Engine` states the obligations.
 
 import { LRUCache } from 'lru-cache';
-import { countOffered, type ServingSnapshot } from '../../domain/serving-snapshot.ts';
-import type { Activity } from '../../ports/activity-feed.ts';
-import type { Announcement, Engine, RateDecision } from '../../ports/engine.ts';
+import { countOffered, type ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import type { Activity } from '../../ports/activity-stream.ts';
+import type { Announcement, Engine } from '../../ports/engine.ts';
 import type { LabelNews } from '../../ports/label-cache.ts';
+import type { RateDecision } from '../../ports/rate-decision.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { createMemoryCheckIns } from './memory-check-ins.ts';
 import { createMemoryDeviceRates } from './memory-device-rates.ts';
 import { createMemoryLabels } from './memory-labels.ts';
 
-// Both bounds hold against strangers who invent names. What falls out is read again from the ledger
-// (a snapshot) or starts anew (a rate window).
+// Both bounds hold against clients that invent names. An evicted snapshot is read again from the ledger, an
+// evicted rate window starts anew.
 const SNAPSHOT_COUNT_MAX = 10_000;
 const RATE_WINDOW_COUNT_MAX = 100_000;
 
@@ -69,7 +70,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   };
 }
 
-/** Sliding windows by key. */
+/** Creates the sliding rate windows, by key. */
 function createRateWindows(now: () => number, assertOpen: () => void) {
   const windows = new LRUCache<string, number[]>({ max: RATE_WINDOW_COUNT_MAX });
   const counter: Pick<Engine, 'countRequest' | 'forgetRequests'> = {
@@ -89,7 +90,7 @@ function createRateWindows(now: () => number, assertOpen: () => void) {
   return { counter, clear: () => windows.clear() };
 }
 
-/** What travels by pub/sub where there are several nodes. */
+/** Creates the messages that travel by pub/sub where there are several nodes. */
 function createNews(assertOpen: () => void) {
   const announcements = createListeners<Announcement>();
   const activities = createListeners<readonly Activity[]>();
@@ -101,7 +102,7 @@ function createNews(assertOpen: () => void) {
     };
   }
   return {
-    // Nothing is ever missed within one process, so `onResumed` has no occasion.
+    // No message is ever missed within one process, so `onResumed` is never called.
     port: {
       announce: teller(announcements),
       subscribe: announcements.add,
@@ -118,7 +119,7 @@ function createNews(assertOpen: () => void) {
   };
 }
 
-/** Who hears one kind of message. */
+/** Creates the list of listeners of one type of message. */
 function createListeners<Message>() {
   const listeners = new Set<(message: Message) => void>();
   let isClosed = false;
@@ -126,7 +127,10 @@ function createListeners<Message>() {
     add(listener: (message: Message) => void): void {
       if (!isClosed) listeners.add(listener);
     },
-    /** Asynchronous as over a network: no caller may come to rely on hearing itself at once. */
+    /**
+     * Delivers asynchronously, as over a network: callers must not rely on receiving their own message at
+     * once.
+     */
     tell(message: Message): void {
       setImmediate(() => {
         for (const listener of listeners) listener(message);
@@ -139,7 +143,9 @@ function createListeners<Message>() {
   };
 }
 
-/** Decides one request against the times of those allowed before it, and updates them in place. */
+/**
+ * Decides one request against the times of the requests allowed before it, and updates these times in place.
+ */
 function countIn(allowedAt: number[], limit: number, windowMs: number, now: number): RateDecision {
   const firstWithin = allowedAt.findIndex((at) => at > now - windowMs);
   allowedAt.splice(0, firstWithin === -1 ? allowedAt.length : firstWithin);
@@ -147,17 +153,17 @@ function countIn(allowedAt: number[], limit: number, windowMs: number, now: numb
     allowedAt.push(now);
     return { isAllowed: true, waitMs: 0 };
   }
-  // With a limit that has been lowered since, more than the oldest must leave first.
+  // After the limit was lowered, several requests must leave the window before one is allowed.
   const leavesLast = allowedAt[allowedAt.length - limit] ?? now;
   return { isAllowed: false, waitMs: Math.ceil(leavesLast + windowMs - now) };
 }
 
-/** One name for the pair; neither part can contain a colon. */
+/** Map key for an app and channel; neither name can contain a colon. */
 function channelName(appRef: string, channel: string): string {
   return `${appRef}:${channel}`;
 }
 
-/** The rule of `putSnapshot`. */
+/** Returns whether a snapshot replaces the stored one, by the rule that `putSnapshot` documents. */
 function isNewer(snapshot: ServingSnapshot, stored: ServingSnapshot): boolean {
   if (stored.channelId !== snapshot.channelId) return true;
   if (stored.revision !== snapshot.revision) return snapshot.revision > stored.revision;

@@ -1,24 +1,24 @@
-// The label cache of a single process. Obligations: see the interface.
+// The label cache of a single process. `LabelCache` states the obligations.
 
-import { deviceKey } from '../../domain/check-in.ts';
-import type { DeviceLabels, LabelCache } from '../../ports/label-cache.ts';
+import { deviceKey } from '../../domain/fleet/check-in.ts';
+import type { LabelCache, StoredLabels } from '../../ports/label-cache.ts';
 
-// With the few labels a device has, some hundred megabytes at most.
+// At most a few hundred megabytes, because a device has few labels.
 const ENTRY_COUNT_MAX = 200_000;
 const TTL_MS = 3_600_000;
 
-/** The news travel with those of other kinds. */
+/** The storage part of `LabelCache`; announcements of changes are part of the engine's messages. */
 type LabelStore = Pick<LabelCache, 'getLabels' | 'putLabels'>;
 
-type Remembered = { readonly entry: DeviceLabels; readonly expiresAt: number };
+type Remembered = { readonly entry: StoredLabels; readonly expiresAt: number };
 
 /** `now` in milliseconds that never go back; `assertOpen` throws when the engine is closed. */
 export function createMemoryLabels(now: () => number, assertOpen: () => void): LabelStore {
-  // The least recently used first. A plain map, because the cache package reserves its memory in advance:
+  // Ordered from least to most recently used. A plain map, because lru-cache allocates its memory in advance:
   // megabytes in every process, also where no release asks for labels.
   const byDevice = new Map<string, Remembered>();
 
-  function find(key: string): DeviceLabels | undefined {
+  function find(key: string): StoredLabels | undefined {
     const found = byDevice.get(key);
     if (found === undefined) return undefined;
     byDevice.delete(key);
@@ -27,7 +27,7 @@ export function createMemoryLabels(now: () => number, assertOpen: () => void): L
     return found.entry;
   }
 
-  function keep(key: string, entry: DeviceLabels): void {
+  function keep(key: string, entry: StoredLabels): void {
     byDevice.delete(key);
     byDevice.set(key, { entry, expiresAt: now() + TTL_MS });
     if (byDevice.size <= ENTRY_COUNT_MAX) return;

@@ -5,10 +5,11 @@
 // because a caller that was told "unavailable" has gone on without it.
 
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { type BackOff, backOffMs } from '../../flow/back-off.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { BufferedCommand, type CommandBuffer } from './command-buffer.ts';
 import { faultOf } from './fault.ts';
-import { quickenStrings } from './quicken-strings.ts';
+import { restoreStringSpeed } from './restore-string-speed.ts';
 import type { Script } from './script.ts';
 import type { RedisTarget } from './target.ts';
 
@@ -18,42 +19,48 @@ type ScriptCall = { readonly key: string; readonly args: readonly string[] };
 export type RedisConnection = {
   /** Runs a script whose keys lie with `key`. */
   run(script: Script, key: string, ...args: string[]): Promise<unknown>;
-  /** The same; whatever is text in the answer comes as its bytes. */
+  /** Runs a script like `run`; strings in the reply are returned as buffers. */
   runForBytes(script: Script, key: string, ...args: string[]): Promise<unknown>;
-  /** The same as `run`, with one argument more, which must not change before the answer. */
+  /**
+   * Runs a script like `run` with a large last argument in a buffer, which must not change before the reply.
+   */
   runWithBytes(script: Script, key: string, arg: string, bytes: CommandBuffer): Promise<unknown>;
-  /** Runs a script that treats any number of keys, each with as many arguments. */
+  /** Runs a script that takes any number of keys, with the same number of arguments for each key. */
   runAll(script: Script, calls: readonly ScriptCall[]): Promise<void>;
-  /** The same for a script that answers with a list, one answer for each key: all of them in order. */
+  /**
+   * Runs a script like `runAll` that replies with one value per key; returns the values in the order of the
+   * calls.
+   */
   runEach(script: Script, calls: readonly ScriptCall[]): Promise<readonly unknown[]>;
   readField(key: string, field: string): Promise<string | null>;
-  /** The values of keys in their order; null where there is none. */
+  /** Reads the values of keys, in their order; null for a key that does not exist. */
   readAll(keys: readonly string[]): Promise<readonly (string | null)[]>;
-  /** The length of a stream. */
+  /** Reads the length of a stream. */
   readLength(key: string): Promise<number>;
-  /** Whether every server answers right now; never rejects. */
+  /** Returns whether every server answers a ping now; never rejects. */
   isReachable(): Promise<boolean>;
   close(): void;
 };
 
-quickenStrings();
+restoreStringSpeed();
 
 const COMMAND_TIMEOUT_MS = 800;
-// A server that owes an answer for this long is given up, so that commands fail at once, not one by one.
+// A connection without an answer for this long is dropped, so that further commands fail at once rather than
+// time out one by one.
 const SILENCE_TIMEOUT_MS = 1000;
 const DISCONNECT_TIMEOUT_MS = 100;
-const RETRY_FIRST_MS = 50;
-const RETRY_MAX_MS = 1000;
+const RETRY: BackOff = { minMs: 50, maxMs: 1000 };
 const SLOTS_REFRESH_INTERVAL_MS = 5000;
-// Once because the slot has moved, once because it is moving; the rest is a cluster in disorder.
+// One redirection because a slot has moved, one because it is moving; two more for a cluster that is being
+// repaired.
 const REDIRECTIONS_MAX = 4;
 
-/** How long to wait before a connection attempt; `attempt` counts from 1. */
+/** Milliseconds to wait before a connection attempt; `attempt` counts from 1. */
 export function retryDelayMs(attempt: number): number {
-  return Math.min(RETRY_FIRST_MS * 2 ** (attempt - 1), RETRY_MAX_MS);
+  return backOffMs(RETRY, attempt);
 }
 
-/** What every connection to Redis is opened with. */
+/** Options of every connection to Redis. */
 export function connectionOptions({ login }: RedisTarget) {
   return {
     ...login,
@@ -64,23 +71,23 @@ export function connectionOptions({ login }: RedisTarget) {
     connectTimeout: COMMAND_TIMEOUT_MS,
     socketTimeout: SILENCE_TIMEOUT_MS,
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
-    maxLoadingRetryTime: RETRY_MAX_MS,
+    maxLoadingRetryTime: RETRY.maxMs,
     // The driver's own re-subscription fails as an unhandled rejection; `subscription.ts` does it.
     autoResubscribe: false,
     retryStrategy: retryDelayMs,
-    // A primary that has become a replica: the name may by now stand for another server.
+    // The primary has become a replica: its name may meanwhile resolve to another server.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   } satisfies RedisOptions;
 }
 
-/** Connects, and keeps reconnecting until closed; `onFault` hears why it must. */
+/** Connects, and reconnects until closed; `onFault` is called with the cause of each failure. */
 export function openConnection(
   target: RedisTarget,
   onFault: (error: unknown) => void,
 ): RedisConnection {
   const client = target.isCluster ? openCluster(target, onFault) : openSingle(target, onFault);
 
-  /** Whatever goes wrong with Redis is the same to the caller: the engine has no answer. */
+  /** Turns every failure of Redis into `Unavailable`: to callers, the engine did not answer. */
   async function ask<Answer>(answer: Promise<Answer>): Promise<Answer> {
     try {
       return await answer;
@@ -101,7 +108,7 @@ export function openConnection(
     readAll: (keys) => ask(readAll(client, keys)),
     readLength: (key) => ask(client.xlen(key)),
     isReachable: async () => {
-      // A ping passes before the driver lets other commands through.
+      // Checked first, because the driver answers pings before it accepts other commands.
       if (client.status !== 'ready') return false;
       const servers = client instanceof Cluster ? client.nodes('master') : [client];
       const answers = await Promise.allSettled(servers.map((server) => server.ping()));
@@ -112,9 +119,9 @@ export function openConnection(
 }
 
 /**
- * One command on a single server. In a cluster, where one command cannot span slots, one for each key, all
- * under way at once: the time of one round trip, and a key that has just moved holds up no other. The
- * answer of each command, in order.
+ * Runs a script for many keys: as one command on a single server; in a cluster, where one command cannot span
+ * slots, as one command per key, all in flight at once, which takes one round trip and does not let a moved
+ * key delay the others. Returns the reply of each command, in order.
  */
 async function runForAll(
   client: Redis | Cluster,
@@ -130,7 +137,10 @@ async function runForAll(
   return [await runScript(client, script, keys, args)];
 }
 
-/** As `runForAll`. */
+/**
+ * Reads many keys: with one MGET on a single server, with concurrent GETs in a cluster, where MGET cannot
+ * span slots.
+ */
 async function readAll(
   client: Redis | Cluster,
   keys: readonly string[],
@@ -148,10 +158,12 @@ function runScript(
   return byHashFirst(script, (...by) => client.call(...by, String(keys.length), ...keys, ...args));
 }
 
-/** A command, and the script that it runs. */
+/** Redis command that runs a script, with the script's hash or text. */
 type ScriptCommand = readonly [command: 'evalsha' | 'eval', script: string];
 
-/** By hash first; by text when the server has not seen it, such as one that was restarted empty. */
+/**
+ * Runs a script by its hash, and by its text when the server does not know the hash, such as after a restart.
+ */
 async function byHashFirst(
   { lua, sha1 }: Script,
   call: (...by: ScriptCommand) => Promise<unknown>,

@@ -1,11 +1,11 @@
-// Owns the name of everything the engine keeps in Redis. What stands in braces is the part that Redis
-// Cluster hashes: the keys that one script touches share it, so they lie on one node.
+// Names of all keys and pub/sub channels that the engine uses in Redis. Redis Cluster hashes the part in
+// braces: keys that one script touches share it, so that they are on one node.
 
 import type { DeviceName } from '../../ports/label-cache.ts';
 
 /**
- * Grows when the shape of a snapshot changes: nodes of two versions, during an upgrade, then leave each
- * other's alone.
+ * Version of the snapshot format. Raise it when the shape of a snapshot changes, so that nodes of two
+ * versions do not read each other's snapshots during an upgrade.
  */
 const SNAPSHOT_FORMAT = 1;
 
@@ -15,44 +15,45 @@ export const keys = {
     return `sluice:snapshot:${SNAPSHOT_FORMAT}:{${appRef}:${channel}}`;
   },
 
-  /** List: microseconds of the requests allowed within the window, oldest first. */
+  /** List with the time in microseconds of each request allowed within the window, oldest first. */
   rate(key: string): string {
     return `sluice:rate:{${key}}`;
   },
 
   /**
-   * Sorted set: requests of a busy device by the microsecond they were allowed at. The number is that of the
-   * rule: processes of two versions count apart rather than wrongly.
+   * Sorted set of a busy device's requests by the microsecond they were allowed at. The number is the version
+   * of the rule: processes of two versions count separately rather than wrongly.
    */
   deviceRate(device: string): string {
     return `sluice:device-rate:2:{${device}}`;
   },
 
-  /** String `<revision> <label pairs as JSON>`: what is remembered of one device. An app id has no slash. */
+  /** String `<revision> <label pairs as JSON>`: cached labels of one device. An app id contains no slash. */
   labels({ appId, deviceId }: DeviceName): string {
     return `sluice:labels:{${appId}/${escapeId(deviceId)}}`;
   },
 
   /**
-   * Stream of packed check-ins {batch}. One for all: an entry carries hundreds of devices, so one node of a
-   * cluster is far from busy with it, and several streams would have no order among them. The number
-   * is that of the packing: a node never takes what only a newer one can read.
+   * Stream of packed check-ins, with the field `batch`. One stream is enough: an entry carries hundreds of
+   * devices, so one node of a cluster is far from busy with it, and several streams would have no common
+   * order. The number is the version of the payload format: a node never takes a batch that only a newer
+   * version can read.
    */
   checkIns: 'sluice:check-ins:4',
 
-  /** Pub/sub channel, not a key: JSON announcements of all apps. */
+  /** Pub/sub channel: announcements of changed channels of all apps, as JSON. */
   announcements: 'sluice:announcements',
 
-  /** Pub/sub channel, not a key: JSON news of devices whose labels changed. */
+  /** Pub/sub channel: devices whose labels changed, as JSON. */
   labelNews: 'sluice:label-news',
 
-  /** Pub/sub channel, not a key: JSON activity for the live feed. */
+  /** Pub/sub channel: fleet activity for the console, as JSON. */
   activity: 'sluice:activity',
 } as const;
 
 /**
- * A device id is any text. Braces would decide on the node; half a surrogate pair has no UTF-8, so that two
- * ids with different halves would become one key.
+ * Escapes a device id for use in a key. Braces in it would choose the cluster node, and half a surrogate pair
+ * has no UTF-8 form, so that two ids with different halves would become one key.
  */
 function escapeId(id: string): string {
   return id.replace(/[{}%\ud800-\udfff]/gu, (char) => `%${char.charCodeAt(0).toString(16)};`);

@@ -1,16 +1,16 @@
-// How the labels of one device are written into one text, and read back: `<revision> <pairs as JSON>`. The
-// revision stands first, where a script finds it without reading the rest. Pairs, because a label may have
-// a name that means something to an object.
+// Serialisation of the labels of one device: `<revision> <pairs as JSON>`. The revision comes first, so that
+// a Lua script can read it without parsing the rest. Labels are pairs rather than an object, because a label
+// may be named `__proto__`.
 
-import type { Labels } from '../../domain/targeting.ts';
-import type { DeviceLabels, LabelNews } from '../../ports/label-cache.ts';
+import type { Labels } from '../../domain/decision/targeting.ts';
+import type { LabelNews, StoredLabels } from '../../ports/label-cache.ts';
 import { parseJson } from './payload.ts';
 
-export function packLabelPayload({ labels, revision }: DeviceLabels): string {
+export function packLabelPayload({ labels, revision }: StoredLabels): string {
   return `${revision} ${JSON.stringify([...labels])}`;
 }
 
-/** Labels and revision in a payload, or undefined when it is none. */
+/** Parses labels and revision; returns undefined when the text is not such a payload. */
 export function parseLabelPayload(
   payload: string,
 ): { readonly labels: Labels; readonly revision: number } | undefined {
@@ -29,12 +29,12 @@ export function isLabelPairs(value: unknown): value is [string, string][] {
   );
 }
 
-/** News of changed labels as one message: `[[appId, deviceId, revision], …]`. */
+/** Serialises the announcement of changed labels: `[[appId, deviceId, revision], …]`. */
 export function packLabelNews(news: readonly LabelNews[]): string {
   return JSON.stringify(news.map(({ appId, deviceId, revision }) => [appId, deviceId, revision]));
 }
 
-/** The news in a message; what is not understood is left out. */
+/** Parses an announcement of changed labels; malformed entries are left out. */
 export function parseLabelNews(message: string): readonly LabelNews[] {
   const value = parseJson(message);
   if (!Array.isArray(value)) return [];

@@ -1,18 +1,18 @@
-// Reads what lies in Redis. Another version of the service, or another program, may have written it, so
-// what is not understood is told apart here, and no further.
+// Parsers of the JSON that Redis holds or delivers. Another version of the service, or another program, may
+// have written it, so malformed data is recognised here and does not get any further.
 
-import type { ServingSnapshot } from '../../domain/serving-snapshot.ts';
-import type { Activity } from '../../ports/activity-feed.ts';
+import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import type { Activity } from '../../ports/activity-stream.ts';
 import type { Announcement } from '../../ports/engine.ts';
 
-/** The snapshot in a stored body, or undefined when it is none. */
+/** Parses a stored snapshot; returns undefined when it is malformed. */
 export function parseSnapshotPayload(body: string): ServingSnapshot | undefined {
   const value = parseObject<ServingSnapshot>(body);
   const isSnapshot = hasNames(value) && typeof value.appId === 'string';
   return isSnapshot && Array.isArray(value.releases) ? (value as ServingSnapshot) : undefined;
 }
 
-/** The announcement in a message, or undefined when it is none. */
+/** Parses an announcement; returns undefined when it is malformed. */
 export function parseAnnouncementPayload(message: string): Announcement | undefined {
   const value = parseObject<Announcement>(message);
   return hasNames(value) ? (value as Announcement) : undefined;
@@ -27,13 +27,13 @@ function hasNames(value: Partial<Announcement>): boolean {
   );
 }
 
-/** The JSON object in a text, its fields still to be checked; empty when there is none. */
+/** Parses a JSON object whose fields the caller still checks; returns an empty object for anything else. */
 function parseObject<Shape>(text: string): Partial<Shape> {
   const value = parseJson(text);
   return typeof value === 'object' && value !== null ? value : {};
 }
 
-/** The JSON value in a text, or undefined when there is none. */
+/** Parses JSON; returns undefined when the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -42,7 +42,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The activity in a message; what is not understood is left out. */
+/** Parses shared activity; malformed entries are left out. */
 export function parseActivityPayload(message: string): readonly Activity[] {
   const value = parseJson(message);
   if (!Array.isArray(value)) return [];

@@ -1,15 +1,15 @@
-// The queue of check-ins in Redis: a stream, and a group of its takers. Obligations: see the interface.
+// The queue of check-ins in Redis: a stream with one consumer group. `CheckInQueue` states the obligations.
 //
 //   appended ──take──▶ taken ──acknowledge──▶ gone
 //                        └──abandoned──▶ taken by another, or by the same again
 //
-// Redis remembers who took what, not the process that asked: a taker whose answer got lost is treated like
-// one that died, and a taker never gets again what it has in hand, unless it has held it for so long that
-// anybody could take it.
+// Redis records which consumer took which batch. A consumer whose answer was lost is treated like one that
+// died. A consumer does not get a batch again that it has taken, unless it has held the batch for so long
+// that it counts as abandoned.
 //
-// A take that waits asks again and again, on the connection of all commands. Blocking in Redis would need
-// connections of its own (in a cluster, to each node), would not notice what is abandoned during the
-// wait, and would be woken for every single batch: a moment's pause gathers those of many nodes.
+// A take that waits polls on the shared connection. A blocking read would need connections of its own (in a
+// cluster, one to each node), would not notice batches abandoned during the wait, and would wake up for every
+// single batch, while a short pause collects the batches of many nodes.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckInBatch, CheckInQueue } from '../../ports/check-in-queue.ts';
@@ -19,20 +19,26 @@ import type { RedisConnection } from './connection.ts';
 import { keys } from './keys.ts';
 import { SCRIPTS } from './script.ts';
 
-/** A batch of a busy node is about a hundred kilobytes: at the bound Redis holds a gigabyte. */
+/**
+ * Maximum number of waiting batches. A busy node's batch has about 100 kB, so the queue takes at most 1 GB of
+ * Redis memory.
+ */
 const BATCHES_MAX = 10_000;
 const GROUP = 'drain';
-/** As many as a node has under way at a time. */
-const SPARES_MAX = 8;
-/** As often as a node appends. A wait notices within it that the engine was closed. */
-const ASK_INTERVAL_MS = 50;
+/** Maximum number of idle command buffers kept: as many appends as a node has in flight at a time. */
+const SPARE_BUFFERS_MAX = 8;
+/**
+ * Milliseconds between two polls of a waiting take: as often as a node appends. A closed engine ends the wait
+ * within it.
+ */
+const POLL_INTERVAL_MS = 50;
 
 export function createRedisCheckIns(
   connection: RedisConnection,
   onFault: (error: unknown) => void,
 ): CheckInQueue {
   let lastTaker: string | undefined;
-  const spares: CommandBuffer[] = [];
+  const spareBuffers: CommandBuffer[] = [];
 
   async function takeNow(
     taker: string,
@@ -45,7 +51,7 @@ export function createRedisCheckIns(
     lastTaker = taker;
     const { batches, malformedIds } = parseTaken(reply as readonly Buffer[]);
     for (const id of malformedIds) onFault(new Error(`dropped a malformed batch (${id})`));
-    // It would be malformed for whoever took it next.
+    // Removed from the stream, because every other consumer would fail on it as well.
     await acknowledge(malformedIds);
     return batches;
   }
@@ -57,7 +63,7 @@ export function createRedisCheckIns(
 
   return {
     async appendCheckIns(checkIns) {
-      const buffer = spares.pop() ?? new CommandBuffer();
+      const buffer = spareBuffers.pop() ?? new CommandBuffer();
       packCheckInPayload(checkIns, (byteLength) => buffer.roomFor(byteLength));
       const bound = String(BATCHES_MAX);
       const reply = await connection.runWithBytes(
@@ -66,8 +72,9 @@ export function createRedisCheckIns(
         bound,
         buffer,
       );
-      // Answered, so it was sent. After a rejection nobody knows, and the buffer is left to whoever has it.
-      if (spares.length < SPARES_MAX) spares.push(buffer);
+      // The answer proves that the driver has sent the buffer. After a rejection the driver may still hold
+      // it, so it is not reused.
+      if (spareBuffers.length < SPARE_BUFFERS_MAX) spareBuffers.push(buffer);
       return reply === 1 ? 'accepted' : 'full';
     },
 
@@ -77,7 +84,7 @@ export function createRedisCheckIns(
         const batches = await takeNow(taker, batchesMax, abandonedMs);
         const leftMs = deadline - performance.now();
         if (batches.length > 0 || leftMs <= 0) return batches;
-        await sleep(Math.min(leftMs, ASK_INTERVAL_MS));
+        await sleep(Math.min(leftMs, POLL_INTERVAL_MS));
       }
     },
 
@@ -87,7 +94,7 @@ export function createRedisCheckIns(
   };
 }
 
-/** Reads what the script answers. */
+/** Splits the reply of take-check-ins.lua into parsed batches and ids of malformed ones. */
 function parseTaken(reply: readonly Buffer[]) {
   const batches: CheckInBatch[] = [];
   const malformedIds: string[] = [];

@@ -1,7 +1,7 @@
-// Device windows in Redis: one key for each busy device. Obligations: see the interface.
+// Shared rate windows in Redis: one key per busy device. `DeviceRates` states the obligations.
 
 import { LIMIT } from '../../contract/limit.ts';
-import type { DeviceDebt } from '../../domain/shared-window.ts';
+import type { DeviceDebt } from '../../device-limit/shared-window.ts';
 import type { DeviceRates } from '../../ports/device-rates.ts';
 import type { RedisConnection } from './connection.ts';
 import { keys } from './keys.ts';

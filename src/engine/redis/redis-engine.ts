@@ -1,10 +1,9 @@
-// The engine that several nodes share. Obligations: see the interface.
+// The engine on Redis, shared by several nodes. `Engine` states the obligations.
 
-import { countOffered, type ServingSnapshot } from '../../domain/serving-snapshot.ts';
+import { countOffered, type ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Engine } from '../../ports/engine.ts';
 import { openConnection } from './connection.ts';
 import { faultOf } from './fault.ts';
-import { createFeeds } from './feeds.ts';
 import { keys } from './keys.ts';
 import { packLabelNews } from './label-payload.ts';
 import { parseSnapshotPayload } from './payload.ts';
@@ -12,12 +11,15 @@ import { createRedisCheckIns } from './redis-check-ins.ts';
 import { createRedisDeviceRates } from './redis-device-rates.ts';
 import { createRedisLabels } from './redis-labels.ts';
 import { SCRIPTS } from './script.ts';
+import { createSubscriptions } from './subscriptions.ts';
 import { parseTarget } from './target.ts';
 
 export type RedisEngineOptions = {
   /** `redis://` or `rediss://`; several, with commas between them, are the nodes of a Redis Cluster. */
   readonly url: string;
-  /** Hears why a connection failed, and of unreadable data. The error carries no secret. */
+  /**
+   * Called with the cause when a connection fails or stored data is malformed. The error contains no secret.
+   */
   readonly onFault: (error: unknown) => void;
 };
 
@@ -26,7 +28,7 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
   const target = parseTarget(options.url);
   const onFault = (error: unknown) => options.onFault(faultOf(error, target));
   const connection = openConnection(target, onFault);
-  const { announcements, activities, labelNews } = createFeeds(target, onFault);
+  const { announcements, activities, labelNews } = createSubscriptions(target, onFault);
 
   return {
     ...createRedisCheckIns(connection, onFault),

@@ -1,4 +1,4 @@
-// The label cache in Redis: one key for each device. Obligations: see the interface.
+// The label cache in Redis: one key per device. `LabelCache` states the obligations.
 
 import type { LabelCache } from '../../ports/label-cache.ts';
 import type { RedisConnection } from './connection.ts';
@@ -6,9 +6,10 @@ import { keys } from './keys.ts';
 import { packLabelPayload, parseLabelPayload } from './label-payload.ts';
 import { SCRIPTS } from './script.ts';
 
-// Memory goes to the devices that mattered lately.
+// Labels are kept for an hour, so that memory goes to the devices that asked lately.
 const TTL_MS = 3_600_000;
-// What was filled at once does not run out at once, to be read from the ledger at once.
+// Lifetimes are spread, so that labels cached at the same time do not expire, and hit the ledger, at the same
+// time.
 const TTL_SPREAD_MS = 600_000;
 
 export function createRedisLabels(

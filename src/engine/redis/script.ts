@@ -1,9 +1,9 @@
-// The Lua scripts, read from the files beside this one (the build carries them into dist/).
+// The Lua scripts, read from `script/` beside this file; the build copies them into dist/.
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** A script and the name Redis caches it under. */
+/** Text of a script and the hash under which Redis caches it. */
 export type Script = { readonly lua: string; readonly sha1: string };
 
 export const SCRIPTS = {

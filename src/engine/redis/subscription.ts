@@ -1,10 +1,11 @@
-// The connection that announcements are heard on. In a Redis Cluster every node relays what any node
-// publishes, so one plain connection to any of them is enough; each reconnection takes the next.
+// A pub/sub subscription on a connection of its own. In a Redis Cluster every node relays what any node
+// publishes, so one plain connection to any node is enough; each reconnection takes the next node.
 //
-//   connecting ──subscribed──▶ hearing ──lost──▶ waiting ──back-off──▶ connecting ──▶ …
-//        └────────failed───────────────────────────▲
+//   connecting ──subscribed──▶ listening ──lost──▶ waiting ──back-off──▶ connecting ──▶ …
+//        └────────failed─────────────────────────────▲
 //
-// Whenever hearing starts after a loss or a failed attempt, messages may have been missed: `onResumed`.
+// When listening starts after a loss or a failed attempt, messages may have been missed: `onResumed` is
+// called.
 
 import { Redis } from 'ioredis';
 import { connectionOptions, retryDelayMs } from './connection.ts';
@@ -18,11 +19,11 @@ export type SubscriptionOptions = {
   readonly onFault: (error: unknown) => void;
 };
 
-// A listener sends nothing, so it would never notice a connection that has silently died; a ping without
-// an answer makes the driver drop it.
+// A subscriber sends no commands, so it would never notice a dead connection; an unanswered ping makes the
+// driver drop it.
 const HEARTBEAT_INTERVAL_MS = 1000;
 
-/** Hears a pub/sub channel until the returned function is called. */
+/** Subscribes to a pub/sub channel until the returned function is called. */
 export function openSubscription(options: SubscriptionOptions): () => void {
   const { target, channel, onMessage, onResumed, onFault } = options;
   let failedAttempts = 0;

@@ -1,9 +1,11 @@
-// Reads the Redis URL: which servers, and how to log in.
+// Parser of the Redis URL: the servers and the credentials.
+
+import { parseUrl } from '../../contract/parse-url.ts';
 
 export type RedisTarget = {
-  /** A comma in the URL, even a trailing one, says that the nodes are those of a Redis Cluster. */
+  /** Whether the nodes form a Redis Cluster: the URL contains a comma, even a trailing one. */
   readonly isCluster: boolean;
-  /** At least one. */
+  /** Addresses of the servers; at least one. */
   readonly nodes: readonly { readonly host: string; readonly port: number }[];
   readonly login: {
     readonly username?: string;
@@ -44,8 +46,8 @@ export function parseTarget(url: string): RedisTarget {
 function parseNode(part: string): URL {
   const text = part.includes('://') ? part : `redis://${part}`;
   // The error of `new URL` quotes its input.
-  if (!URL.canParse(text)) throw new Error('The Redis URL cannot be parsed');
-  const url = new URL(text);
+  const url = parseUrl(text);
+  if (url === undefined) throw new Error('The Redis URL cannot be parsed');
   if (!/^rediss?:$/.test(url.protocol) || url.hostname === '' || !/^\/?\d*$/.test(url.pathname)) {
     throw new Error('The Redis URL must be redis[s]://[user:password@]host[:port][/database]');
   }

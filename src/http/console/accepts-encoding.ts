@@ -1,8 +1,9 @@
-// Reads `Accept-Encoding` (RFC 9110, section 12.5.3).
+// Reading of `Accept-Encoding` (RFC 9110, section 12.5.3).
 
 /**
- * Whether a request takes a body of this encoding. An encoding that is named decides for itself, `*` for
- * those that are not; `q=0` refuses. Without the header nobody asked for compression, so none is taken.
+ * Returns whether a request accepts a body in this encoding. `*` stands for the encodings that the header
+ * does not name, and `q=0` refuses an encoding. A request without the header accepts none, because its client
+ * did not ask for compression.
  */
 export function acceptsEncoding(header: string | undefined, encoding: string): boolean {
   let rest = false;

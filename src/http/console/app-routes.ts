@@ -1,17 +1,17 @@
-// Apps, channels and releases, as people see and steer them.
+// Routes of the console API for apps, channels and releases.
 
 import { z } from 'zod';
-import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isFreeRef, isRef } from '../../contract/ref.ts';
 import { UPDATE_MODES } from '../../contract/resource.ts';
-import type { Administer } from '../../operations/administer.ts';
-import { controlServing } from '../../operations/control-serving.ts';
-import { publishRelease } from '../../operations/publish-release.ts';
-import type { SpreadChange } from '../../operations/spread-change.ts';
-import type { ViewConsole } from '../../operations/view-console.ts';
+import type { Administer } from '../../operations/publishing/administer.ts';
+import { controlServing } from '../../operations/publishing/control-serving.ts';
+import { publishRelease } from '../../operations/publishing/publish-release.ts';
+import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
+import type { ViewConsole } from '../../operations/publishing/view-console.ts';
 import type { Ledger } from '../../ports/ledger.ts';
-import { notesHtml } from '../format/notes-html.ts';
+import { notesHtml } from '../notes/notes-html.ts';
 import type { Route } from '../router.ts';
 import { nameField, rolloutField, titleField, versionField, wholeField } from '../shape/field.ts';
 import {
@@ -25,7 +25,7 @@ import type { ConsoleRoutes } from './console-route.ts';
 
 const REF_REASON = `Must be 1 to ${LIMIT.refLengthMax} letters, digits, dots, dashes or underscores`;
 const DEFAULT_CHANNELS = ['stable', 'beta'];
-/** Pages beyond this are empty in any case. */
+/** Maximum page number. Pages beyond it are always empty. */
 const PAGE_MAX = 1_000_000;
 
 const channelNameField = z.string().refine(isRef, REF_REASON);
@@ -70,7 +70,7 @@ export type AppDependencies = {
   readonly spread: SpreadChange;
 };
 
-/** The routes about apps and what is in them. */
+/** Builds the routes for apps, their channels and their releases. */
 export function appRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): readonly Route[] {
   const { administer, view } = dependencies;
   return [
@@ -135,20 +135,22 @@ function releaseRoutes(
     ),
     routes.onApp(
       { method: 'POST', path, role: 'publisher', shape: publishReleaseBody, status: 201 },
-      async (place, body) =>
-        asRelease(await publishRelease(ledger, spread, place, newReleaseOf(body))),
+      async (context, body) =>
+        wrapped(await publishRelease(ledger, spread, context, newReleaseOf(body))),
     ),
     routes.onApp(
       { method: 'PATCH', path, role: 'publisher', shape: servingControlBody },
-      async (place, body) => {
+      async (context, body) => {
         const { name, change } = servingCallOf(body);
-        return asRelease(await controlServing(ledger, spread, place, name, change));
+        return wrapped(await controlServing(ledger, spread, context, name, change));
       },
     ),
   ];
 }
 
-/** As the management API answers it. */
-function asRelease<Value>(release: Outcome<Value>): Outcome<unknown> {
+/** Wraps a release in the property `release`, by which the management API answers it, too. */
+function wrapped<Value, Kind extends FailureKind>(
+  release: Outcome<Value, Kind>,
+): Outcome<{ readonly release: Value }, Kind> {
   return isFailure(release) ? release : { release };
 }

@@ -1,5 +1,5 @@
-// Serves the console's page and its assets. Every byte is read once, at the start, compressed forms
-// included: a request costs a look-up, and no path of a request ever reaches the file system.
+// Routes of the console's page and its assets. All files are read once, at the start, with their compressed
+// forms: a request costs a look-up, and no path of a request ever reaches the file system.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
@@ -13,7 +13,7 @@ import { acceptsEncoding } from './accepts-encoding.ts';
 type StaticFile = {
   readonly contentType: string;
   readonly plain: TaggedBody;
-  /** The same, compressed: smallest first. */
+  /** Compressed forms of the file, smallest first. */
   readonly encoded: readonly { readonly encoding: string; readonly body: TaggedBody }[];
 };
 
@@ -21,7 +21,7 @@ const PAGE = 'index.html';
 const ASSETS = 'assets';
 const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 
-/** What a bundle may consist of; anything else in it is a fault of the build. */
+/** Media types by the extensions that the built console may contain; any other extension is a build error. */
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -34,7 +34,10 @@ const ENCODINGS = [
   ['gzip', '.gz'],
 ] as const;
 
-/** Nothing inline, nothing from elsewhere, framed by nobody; forms are sent by the console's own code. */
+/**
+ * Policy of the page: nothing inline, nothing from other origins, and no page may frame it. Forms are never
+ * submitted by the browser, because the console's own code sends them.
+ */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -57,13 +60,13 @@ const GUARDS = [
   ['Permissions-Policy', 'camera=(), geolocation=(), microphone=()'],
 ] as const;
 
-/** Their names carry a hash of what is in them, so a copy is good for ever. */
+/** `Cache-Control` of assets: their names contain a hash of their content, so that a copy never expires. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
 
 /**
- * The routes of `/console`: the assets by their names, and the one page at every other address, because
- * which view an address means is decided in the browser. `folder` is the built console; throws when it is
- * not there, or holds what no browser is meant to get.
+ * Builds the routes of `/console`: the assets by their names, and the page at every other path, because the
+ * browser decides which view a path means. `folder` contains the built console. Throws when it is missing, or
+ * contains a file of another type than `CONTENT_TYPES` lists.
  */
 export function consoleFiles(folder: string): readonly Route[] {
   const page = readStaticFile(join(folder, PAGE));
@@ -78,7 +81,7 @@ export function consoleFiles(folder: string): readonly Route[] {
     { method: 'GET', path: '/console/*', handler: servePage },
     { method: 'GET', path: '/console/assets/:name', handler: serveAsset },
     { method: 'GET', path: '/console/assets/*', handler: notFound },
-    // What the API does not know is unknown in its own words, not a page.
+    // Unknown paths of the API get its 404 as JSON instead of the page.
     ...METHODS.map((method) => ({ method, path: '/console/api/*', handler: notFound })),
   ];
 }

@@ -1,122 +1,158 @@
-// How a route of the console API is declared: what it takes, whose it is, and the role it needs. The order of
-// refusals is the same everywhere: who (401, 403 of a foreign page), what (400), where (404), may (403).
+// Declaration of the console API's routes: the input that a route takes, the organization or app that it is
+// about, and the role that it needs. All routes refuse in the same order: the visitor (401, or 403 for a page
+// of another origin), the input (400), an unknown organization, app, key or invitation (404), the role (403).
 
 import type { z } from 'zod';
-import { isFailure, type Outcome } from '../../contract/failure.ts';
+import type { ConsoleAnswer, ConsoleEvents } from '../../contract/console.ts';
+import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Role } from '../../contract/resource.ts';
-import type { Access, Visitor } from '../../operations/access.ts';
-import type { Principal } from '../../operations/authenticate-key.ts';
-import type { AppStanding, Standing } from '../../ports/account-ledger.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Access, Visitor } from '../../operations/access/access.ts';
+import type { Principal } from '../../operations/access/authenticate-key.ts';
+import type { AccessRight, AppAccessRight } from '../../ports/account-ledger.ts';
+import type { EventSource } from '../event-stream.ts';
+import type { Exchange, Handler } from '../exchange.ts';
+import { jsonReply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { parseBody, parseShape } from '../shape/parse-shape.ts';
-import type { Admit } from './admit.ts';
+import { type Authorize, unstored } from './authorize.ts';
 
-/** Where a route's work happens, and who does it. */
-type Place = Principal & { readonly visitor: Visitor };
+/** Context of a route's work: the organization that it is about, and the visitor who calls. */
+type RouteContext = Principal & { readonly visitor: Visitor };
+/** Context of the work of a route about an app. */
+type AppContext = RouteContext & Pick<AppAccessRight, 'app'>;
 
-type Declared<Shape extends z.ZodType> = {
-  readonly method: Route['method'];
-  /** Below `/console/api/`. */
-  readonly path: string;
+type Method = Route['method'];
+
+type Declared<M extends Method, Path extends string, Shape extends z.ZodType> = {
+  readonly method: M;
+  /** Path below `/console/api/`. */
+  readonly path: Path;
+  /** Lowest role that may use the route. */
   readonly role: Role;
-  /** Of the body of a write, of the query of a read. */
+  /** Shape of a write's body, or of a read's query. */
   readonly shape: Shape;
-  /** 200 unless told otherwise. */
+  /** Status of the answer; 200 by default. */
   readonly status?: number;
 };
+
+/** Answer that the contract names for a method and path, or a refusal. */
+type Answering<M extends Method, Path extends string> = Promise<
+  Outcome<ConsoleAnswer<`${M} ${Path}`>, FailureKind>
+>;
 
 type NamesOrganization = z.ZodType<{ readonly org: string }>;
 type NamesApp = z.ZodType<{ readonly app: string }>;
 
 export class ConsoleRoutes {
-  private readonly admit: Admit;
+  private readonly admit: Authorize;
   private readonly access: Access;
 
-  constructor(admit: Admit, access: Access) {
+  constructor(admit: Authorize, access: Access) {
     this.admit = admit;
     this.access = access;
   }
 
-  /** A route about an organization, named by `org`. */
-  onOrganization<Shape extends NamesOrganization>(
-    declared: Declared<Shape>,
-    work: (place: Place, input: z.output<Shape>, exchange: Exchange) => Promise<Outcome<unknown>>,
+  /** Builds a route about an organization, which the input names by its id in `org`. */
+  onOrganization<M extends Method, Path extends string, Shape extends NamesOrganization>(
+    declared: Declared<M, Path, Shape>,
+    work: (context: RouteContext, input: z.output<Shape>, exchange: Exchange) => Answering<M, Path>,
   ): Route {
     return this.declare(declared, async (input, visitor, exchange) => {
-      const target = { kind: 'organization', id: input.org } as const;
-      const standing = await this.access.to(visitor, target, declared.role);
-      return isFailure(standing) ? standing : work(placeOf(standing, visitor), input, exchange);
+      const target = { type: 'organization', id: input.org } as const;
+      const right = await this.access.to(visitor, target, declared.role);
+      return isFailure(right) ? right : work(contextOf(right, visitor), input, exchange);
     });
   }
 
-  /** A route about an app, named by `app`: its ref or its id. */
-  onApp<Shape extends NamesApp>(
-    declared: Declared<Shape>,
-    work: (
-      place: Place & Pick<AppStanding, 'app'>,
-      input: z.output<Shape>,
-    ) => Promise<Outcome<unknown>>,
+  /** Builds a route about an app, which the input names by its ref or id in `app`. */
+  onApp<M extends Method, Path extends string, Shape extends NamesApp>(
+    declared: Declared<M, Path, Shape>,
+    work: (context: AppContext, input: z.output<Shape>) => Answering<M, Path>,
   ): Route {
     return this.declare(declared, async (input, visitor) => {
-      const standing = await this.access.toApp(visitor, input.app, declared.role);
-      if (isFailure(standing)) return standing;
-      return work({ ...placeOf(standing, visitor), app: standing.app }, input);
+      const context = await this.enterApp(visitor, input.app, declared.role);
+      return isFailure(context) ? context : work(context, input);
     });
   }
 
-  /** A POST about a key or an invitation, named by the path's `:id`. */
-  onSubject(
-    kind: 'key' | 'invitation',
-    path: string,
+  /** Builds a GET route about an app, named by `app`, that answers with a stream of events. */
+  onAppEvents<Path extends keyof ConsoleEvents, Shape extends NamesApp>(
+    { path, role, shape }: Pick<Declared<'GET', Path, Shape>, 'path' | 'role' | 'shape'>,
+    work: (context: AppContext) => Promise<Outcome<EventSource<ConsoleEvents[Path]>, FailureKind>>,
+  ): Route {
+    const handler = this.admit(
+      async (exchange, visitor) => {
+        const input = parseQuery(exchange, shape);
+        if (isFailure(input)) return input;
+        const context = await this.enterApp(visitor, input.app, role);
+        return isFailure(context) ? context : work(context);
+      },
+      (events) => ({ status: 200, events }),
+    );
+    return routeOf('GET', path, handler);
+  }
+
+  /** Builds a POST route about a key or an invitation, which the path names by `:id`. */
+  onKeyOrInvitation<Path extends string>(
+    type: 'key' | 'invitation',
+    path: Path,
     role: Role,
-    work: (place: Place, id: string) => Promise<Outcome<unknown>>,
+    work: (context: RouteContext, id: string) => Answering<'POST', Path>,
   ): Route {
     const handler = this.admit(async ({ params }, visitor) => {
       const id = params.get('id') ?? '';
-      const standing = await this.access.to(visitor, { kind, id }, role);
-      return isFailure(standing) ? standing : work(placeOf(standing, visitor), id);
+      const right = await this.access.to(visitor, { type, id }, role);
+      return isFailure(right) ? right : work(contextOf(right, visitor), id);
     });
-    return { method: 'POST', path: `/console/api/${path}`, handler };
+    return routeOf('POST', path, handler);
   }
 
-  /** A route of whoever calls, about nothing that belongs to an organization yet. */
-  onVisitor<Shape extends z.ZodType>(
-    declared: Omit<Declared<Shape>, 'role'>,
-    work: (
-      visitor: Visitor,
-      input: z.output<Shape>,
-      exchange: Exchange,
-    ) => Promise<Outcome<unknown>>,
+  /** Builds a route that any visitor may use, because it is about nothing that belongs to an organization. */
+  onVisitor<M extends Method, Path extends string, Shape extends z.ZodType>(
+    declared: Omit<Declared<M, Path, Shape>, 'role'>,
+    work: (visitor: Visitor, input: z.output<Shape>) => Answering<M, Path>,
   ): Route {
-    return this.declare(declared, (input, visitor, exchange) => work(visitor, input, exchange));
+    return this.declare(declared, (input, visitor) => work(visitor, input));
   }
 
-  private declare<Shape extends z.ZodType>(
-    { method, path, shape, status }: Omit<Declared<Shape>, 'role'>,
-    work: (
-      input: z.output<Shape>,
-      visitor: Visitor,
-      exchange: Exchange,
-    ) => Promise<Outcome<unknown>>,
+  private declare<M extends Method, Path extends string, Shape extends z.ZodType>(
+    { method, path, shape, status = 200 }: Omit<Declared<M, Path, Shape>, 'role'>,
+    work: (input: z.output<Shape>, visitor: Visitor, exchange: Exchange) => Answering<M, Path>,
   ): Route {
-    const handler = this.admit(async (exchange, visitor) => {
-      const input =
-        method === 'GET' ? parseQuery(exchange, shape) : await parseBody(exchange, shape);
-      return isFailure(input) ? input : work(input, visitor, exchange);
-    }, status);
-    return { method, path: `/console/api/${path}`, handler };
+    const handler = this.admit(
+      async (exchange, visitor) => {
+        const input =
+          method === 'GET' ? parseQuery(exchange, shape) : await parseBody(exchange, shape);
+        return isFailure(input) ? input : work(input, visitor, exchange);
+      },
+      (answer) => unstored(jsonReply(status, answer)),
+    );
+    return routeOf(method, path, handler);
+  }
+
+  private async enterApp(
+    visitor: Visitor,
+    app: string,
+    role: Role,
+  ): Promise<Outcome<AppContext, 'unknownApp' | 'forbidden'>> {
+    const right = await this.access.toApp(visitor, app, role);
+    if (isFailure(right)) return right;
+    return { ...contextOf(right, visitor), app: right.app };
   }
 }
 
-/** The request's query in a given shape; of a name given twice the last counts. */
+/** Parses the request's query in a shape; of a repeated name the last value counts. */
 export function parseQuery<Shape extends z.ZodType>(
   { queryText }: Pick<Exchange, 'queryText'>,
   shape: Shape,
-): Outcome<z.output<Shape>> {
+): Outcome<z.output<Shape>, 'invalid'> {
   return parseShape(shape, Object.fromEntries(new URLSearchParams(queryText)));
 }
 
-function placeOf({ organizationId }: Standing, visitor: Visitor): Place {
+function routeOf(method: Method, path: string, handler: Handler): Route {
+  return { method, path: `/console/api/${path}`, handler };
+}
+
+function contextOf({ organizationId }: AccessRight, visitor: Visitor): RouteContext {
   return { organizationId, actor: visitor.actor, visitor };
 }

@@ -1,14 +1,14 @@
-// The console API: what people do with a session, and operators with the admin token. The `sluice` command
-// speaks it, too.
+// Routes of the console API, which people call with a session, and operators with the admin token; the
+// `sluice` command calls it with the admin token, too.
 
-import { Access } from '../../operations/access.ts';
-import type { ExplainDecision } from '../../operations/explain-decision.ts';
-import type { ViewFleet } from '../../operations/view-fleet.ts';
-import type { Webhooks } from '../../operations/webhooks.ts';
+import { Access } from '../../operations/access/access.ts';
+import type { ViewFleet } from '../../operations/fleet/view-fleet.ts';
+import type { Webhooks } from '../../operations/publishing/webhooks.ts';
+import type { ExplainDecision } from '../../operations/serving/explain-decision.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { Route } from '../router.ts';
-import { createAdmit } from './admit.ts';
 import { type AppDependencies, appRoutes } from './app-routes.ts';
+import { createAuthorize } from './authorize.ts';
 import { ConsoleRoutes } from './console-route.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
 import { type OrganizationDependencies, organizationRoutes } from './organization-routes.ts';
@@ -24,10 +24,10 @@ export type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
     readonly webhooks: Webhooks;
   };
 
-/** The routes below `/console/api`. */
+/** Builds the routes below `/console/api`. */
 export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route[] {
   const { accounts, publicUrl, ledger, fleet, explainer, webhooks } = dependencies;
-  const admit = createAdmit(accounts, publicUrl);
+  const admit = createAuthorize(accounts, publicUrl);
   const access = new Access(ledger);
   const routes = new ConsoleRoutes(admit, access);
   return [

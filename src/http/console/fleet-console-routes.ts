@@ -1,25 +1,26 @@
-// What the console shows of the fleet: devices, one device, the fleet now, adoption over time, the live feed.
+// Routes of the console API for the fleet: the list of devices, one device, the fleet at present, adoption
+// over time, a device's decision explained, and live activity.
 
 import { z } from 'zod';
-import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { ADOPTION_STEPS } from '../../contract/resource.ts';
-import { foldPlatform } from '../../domain/artifact.ts';
-import { parseVersion } from '../../domain/version.ts';
-import type { Access, Visitor } from '../../operations/access.ts';
-import type { Accounts } from '../../operations/accounts.ts';
-import type { ExplainDecision } from '../../operations/explain-decision.ts';
-import type { ViewFleet } from '../../operations/view-fleet.ts';
-import type { AppStanding } from '../../ports/account-ledger.ts';
-import type { EventSource } from '../event-stream.ts';
+import { foldPlatform } from '../../domain/decision/artifact.ts';
+import { parseVersion } from '../../domain/decision/version.ts';
+import type { Access } from '../../operations/access/access.ts';
+import type { Accounts } from '../../operations/access/accounts.ts';
+import type { ViewFleet } from '../../operations/fleet/view-fleet.ts';
+import type { ExplainDecision } from '../../operations/serving/explain-decision.ts';
 import type { Route } from '../router.ts';
 import { nameField, textField } from '../shape/field.ts';
-import { streaming } from './admit.ts';
 import type { ConsoleRoutes } from './console-route.ts';
-import { whileAllowed } from './while-allowed.ts';
+import { recheckAccess } from './recheck-access.ts';
 
 const NOT_A_TIME = 'Must be an RFC 3339 time';
-/** In UTC, where PostgreSQL knows every time of the years 1 to 9999; of some offsets it would know none. */
+/**
+ * Time in a query, converted to UTC: PostgreSQL accepts every UTC time of the years 1 to 9999, but not every
+ * offset.
+ */
 const timeField = z.iso
   .datetime({ offset: true, error: NOT_A_TIME })
   .transform((text) => new Date(text).toISOString())
@@ -28,7 +29,8 @@ const filterField = textField(LIMIT.labelValueLengthMax, 0).optional();
 
 const devicesQuery = z.object({
   app: nameField,
-  // In the form the record has them: `v1` is 1.0.0, `macOS` is darwin.
+  // Version and platform are searched for in the form in which they are recorded: `v1` as 1.0.0, `macOS` as
+  // darwin.
   version: filterField.transform((text) => text && (parseVersion(text)?.canonical ?? text)),
   channel: filterField,
   platform: filterField.transform((text) => text && foldPlatform(text)),
@@ -61,40 +63,44 @@ export type FleetConsoleDependencies = {
   readonly accounts: Accounts;
 };
 
-/** The fleet's routes below `/console/api`. */
+/** Builds the routes for the fleet below `/console/api`. */
 export function fleetConsoleRoutes(
   routes: ConsoleRoutes,
   { fleet, explainer, access, accounts }: FleetConsoleDependencies,
 ): readonly Route[] {
-  const get = <Shape extends z.ZodType<{ readonly app: string }>>(
-    path: string,
-    shape: Shape,
-    read: (
-      place: { readonly app: AppStanding['app']; readonly visitor: Visitor },
-      query: z.output<Shape>,
-    ) => Promise<Outcome<unknown>>,
-  ): Route => routes.onApp({ method: 'GET', path, role: 'viewer', shape }, read);
+  const read = { method: 'GET', role: 'viewer' } as const;
   return [
-    get('devices', devicesQuery, ({ app }, { app: _, ...filter }) =>
-      fleet.listDevices(app.id, filter),
+    routes.onApp(
+      { ...read, path: 'devices', shape: devicesQuery },
+      ({ app }, { app: _, ...filter }) => fleet.listDevices(app.id, filter),
     ),
-    get('device', deviceQuery, ({ app }, { deviceId }) => fleet.readDevice(app.id, deviceId)),
-    get('fleet', appQuery, ({ app }) => fleet.readFleet(app.id, Date.now())),
-    get('adoption', adoptionQuery, ({ app }, { since, step, channel }) =>
-      step === undefined
-        ? fleet.readAdoption(app.id, since, Date.now())
-        : fleet.readAdoptionSteps(app.id, { since, step, channel }, Date.now()),
+    routes.onApp({ ...read, path: 'device', shape: deviceQuery }, ({ app }, { deviceId }) =>
+      fleet.readDevice(app.id, deviceId),
     ),
-    get('decision', decisionQuery, ({ app }, { deviceId, channel }) =>
-      explainer.explain(app, deviceId, channel),
+    routes.onApp({ ...read, path: 'fleet', shape: appQuery }, ({ app }) =>
+      fleet.readFleet(app.id, Date.now()),
     ),
-    get('live', appQuery, async ({ app, visitor }) => {
-      const source: Outcome<EventSource> = await fleet.watch(app.id);
-      if (isFailure(source)) return source;
-      const mayWatch = async () =>
-        (visitor.session === undefined || (await accounts.isOpen(visitor.session))) &&
-        !isFailure(await access.toApp(visitor, app.id, 'viewer'));
-      return streaming(whileAllowed(source, mayWatch));
-    }),
+    routes.onApp(
+      { ...read, path: 'adoption', shape: adoptionQuery },
+      ({ app }, { since, step, channel }) =>
+        step === undefined
+          ? fleet.readAdoption(app.id, since, Date.now())
+          : fleet.readAdoptionSteps(app.id, { since, step, channel }, Date.now()),
+    ),
+    routes.onApp(
+      { ...read, path: 'decision', shape: decisionQuery },
+      ({ app }, { deviceId, channel }) => explainer.explain(app, deviceId, channel),
+    ),
+    routes.onAppEvents(
+      { path: 'live', role: 'viewer', shape: appQuery },
+      async ({ app, visitor }) => {
+        const source = await fleet.watch(app.id);
+        if (isFailure(source)) return source;
+        const mayWatch = async () =>
+          (visitor.session === undefined || (await accounts.isOpen(visitor.session))) &&
+          !isFailure(await access.toApp(visitor, app.id, 'viewer'));
+        return recheckAccess(source, mayWatch);
+      },
+    ),
   ];
 }

@@ -1,17 +1,17 @@
-// Organizations, their members, invitations, keys and audit.
+// Routes of the console API for organizations, their members, invitations, keys and audit.
 
 import { z } from 'zod';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { ROLES } from '../../contract/resource.ts';
-import type { Administer } from '../../operations/administer.ts';
-import type { Members } from '../../operations/members.ts';
-import type { ViewConsole } from '../../operations/view-console.ts';
+import type { Members } from '../../operations/access/members.ts';
+import type { Administer } from '../../operations/publishing/administer.ts';
+import type { ViewConsole } from '../../operations/publishing/view-console.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../router.ts';
 import { emailField, nameField, textField, titleField, wholeField } from '../shape/field.ts';
 import type { ConsoleRoutes } from './console-route.ts';
-import { originOf } from './own-origin.ts';
+import { requestOrigin } from './own-origin.ts';
 
 const roleField = z.enum(ROLES);
 const filterField = textField(1024, 0)
@@ -41,7 +41,7 @@ export type OrganizationDependencies = {
   readonly publicUrl: string | undefined;
 };
 
-/** The routes about organizations and who belongs to them. */
+/** Builds the routes for organizations and what belongs to them, except apps. */
 export function organizationRoutes(
   routes: ConsoleRoutes,
   dependencies: OrganizationDependencies,
@@ -96,7 +96,7 @@ function memberRoutes(
         return { id, url: invitationUrl(publicUrl, exchange, token), expiresAt };
       },
     ),
-    routes.onSubject('invitation', 'invitations/:id/revoke', 'owner', ({ actor }, id) =>
+    routes.onKeyOrInvitation('invitation', 'invitations/:id/revoke', 'owner', ({ actor }, id) =>
       members.revoke(id, actor),
     ),
   ];
@@ -115,7 +115,7 @@ function keyRoutes(
       { method: 'POST', path: 'keys', role: 'owner', shape: keyBody, status: 201 },
       ({ organizationId, actor }, { name }) => administer.createKey(organizationId, name, actor),
     ),
-    routes.onSubject('key', 'keys/:id/revoke', 'owner', ({ actor }, id) =>
+    routes.onKeyOrInvitation('key', 'keys/:id/revoke', 'owner', ({ actor }, id) =>
       administer.revokeKey(id, actor),
     ),
     routes.onOrganization(
@@ -126,5 +126,5 @@ function keyRoutes(
 }
 
 function invitationUrl(publicUrl: string | undefined, exchange: Exchange, token: string): string {
-  return `${publicUrl ?? originOf(exchange)}/console/invitation/${token}`;
+  return `${publicUrl ?? requestOrigin(exchange)}/console/invitation/${token}`;
 }

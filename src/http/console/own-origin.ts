@@ -1,11 +1,13 @@
-// Whether a request comes from a page of this service. SameSite keeps other sites' requests from carrying the
-// session; this also holds where a site is more than one host, and where a browser does not know SameSite.
+// Check that a request comes from a page of this service. SameSite keeps requests of other sites from
+// carrying the session; the check also holds where one site has several hosts, and in browsers without
+// SameSite.
 
 import type { Exchange } from '../exchange.ts';
 
 /**
- * Whether the `Origin` is the one of `publicUrl`, or of the host that was asked. A page cannot choose either
- * header. Behind a proxy that ends TLS the scheme is not known here, so both are taken for the asked host.
+ * Returns whether `Origin` is the origin of `publicUrl`, or of the host in `Host`. A page can set neither
+ * header. Behind a proxy that ends TLS the scheme is not known here, so that http and https are both accepted
+ * for the host.
  */
 export function isOwnOrigin(
   { headers }: Pick<Exchange, 'headers'>,
@@ -22,7 +24,7 @@ export function isOwnOrigin(
   );
 }
 
-/** Where the service was reached, for addresses that people are given when none is configured. */
-export function originOf({ headers }: Pick<Exchange, 'headers'>): string {
+/** Returns the origin by which the client reached the service, for links when no public URL is configured. */
+export function requestOrigin({ headers }: Pick<Exchange, 'headers'>): string {
   return headers.get('origin') ?? `http://${headers.get('host') ?? 'localhost'}`;
 }

@@ -1,11 +1,11 @@
-// The cookie that carries a session. Scripts cannot read it, and no other site's page can send it.
+// Session cookie. Scripts cannot read it, and pages of other sites cannot make a browser send it.
 
 import { LIMIT } from '../../contract/limit.ts';
 import type { Exchange } from '../exchange.ts';
 
 const NAME = 'sluice_session';
 
-/** The token that was presented, whatever it is; undefined without the cookie. */
+/** Returns the token in the cookie, valid or not; undefined without the cookie. */
 export function sessionCookie({ headers }: Pick<Exchange, 'headers'>): string | undefined {
   for (const pair of (headers.get('cookie') ?? '').split(';')) {
     const at = pair.indexOf('=');
@@ -14,7 +14,7 @@ export function sessionCookie({ headers }: Pick<Exchange, 'headers'>): string | 
   return undefined;
 }
 
-/** The header that sets it; an undefined token removes it. */
+/** Returns the header that sets the cookie to a token, or removes it when the token is undefined. */
 export function setSessionCookie(
   token: string | undefined,
   isSecure: boolean,

@@ -1,17 +1,25 @@
-// Coming and going: the first account, signing in and out, passwords, accepting an invitation.
+// Routes of the console API for accounts and sessions: the first account, signing in and out, changing the
+// password, accepting an invitation.
 
 import { z } from 'zod';
-import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import type { NoContent, OpenInvitation, SessionState } from '../../contract/console.ts';
+import {
+  type Failure,
+  type FailureKind,
+  fail,
+  isFailure,
+  type Outcome,
+} from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { Accounts, Session, SignedIn } from '../../operations/accounts.ts';
-import type { Members } from '../../operations/members.ts';
+import type { Accounts, Session, SignedIn } from '../../operations/access/accounts.ts';
+import type { Members } from '../../operations/access/members.ts';
 import { clientAddress } from '../device/client-address.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { emailField, newPasswordField, textField, titleField } from '../shape/field.ts';
 import { parseBody } from '../shape/parse-shape.ts';
-import { type Admit, unstored } from './admit.ts';
+import { type Authorize, unstored } from './authorize.ts';
 import { parseQuery } from './console-route.ts';
 import { isOwnOrigin } from './own-origin.ts';
 import { sessionCookie, setSessionCookie } from './session-cookie.ts';
@@ -19,7 +27,7 @@ import { sessionCookie, setSessionCookie } from './session-cookie.ts';
 export type SessionDependencies = {
   readonly accounts: Accounts;
   readonly members: Members;
-  readonly admit: Admit;
+  readonly admit: Authorize;
   readonly publicUrl: string | undefined;
   readonly trustProxy: number;
 };
@@ -45,7 +53,7 @@ const invitationBody = z.strictObject({
   password: newPasswordField,
 });
 
-/** The routes that make and end sessions. */
+/** Builds the routes for accounts and sessions. */
 export function sessionRoutes(dependencies: SessionDependencies): readonly Route[] {
   const { accounts, members } = dependencies;
   const open = createOpen(dependencies);
@@ -69,7 +77,8 @@ export function sessionRoutes(dependencies: SessionDependencies): readonly Route
           : await members.readInvitation(query.token, addressOf(exchange));
         if (isFailure(found)) return unstored(failureReply(found));
         const { organization, role, email } = found;
-        return unstored(jsonReply(200, { organization, role, email }));
+        const answer: OpenInvitation = { organization, role, email };
+        return unstored(jsonReply(200, answer));
       },
     },
     ...endRoutes(dependencies),
@@ -122,28 +131,28 @@ function endRoutes(dependencies: SessionDependencies): readonly Route[] {
   ];
 }
 
-/** Work of a person with a session; the admin token is nobody's session. It answers `{}`, or its refusal. */
+/** Builds a handler for people with a session, which the admin token is not. Answers `{}` or the refusal. */
 function ofSession(
   { admit }: SessionDependencies,
   work: (session: Session, exchange: Exchange) => Promise<Failure | undefined>,
 ): Handler {
-  return admit(async (exchange, { session }) => {
+  return admit(async (exchange, { session }): Promise<Outcome<NoContent, FailureKind>> => {
     if (session === undefined) return fail('signedOut');
-    const outcome = await work(session, exchange);
-    return outcome === undefined ? {} : outcome;
+    return (await work(session, exchange)) ?? {};
   });
 }
 
 /**
- * A POST of somebody who has no session yet, and gets one. Also such a page must be this service's: another
- * site must not sign people in as somebody else. What is no browser sends neither origin nor cookie.
+ * Returns a function that builds POST routes for clients without a session, which begin one. A request of a
+ * browser must come from a page of this service, because another site must not sign people in to an account
+ * that they did not choose. Clients that are no browsers send neither `Origin` nor cookie.
  */
 function createOpen({ accounts, publicUrl }: SessionDependencies) {
   return <Shape extends z.ZodType>(
     path: string,
     status: number,
     shape: Shape,
-    work: (body: z.output<Shape>, exchange: Exchange) => Promise<Outcome<SignedIn>>,
+    work: (body: z.output<Shape>, exchange: Exchange) => Promise<Outcome<SignedIn, FailureKind>>,
   ): Route => ({
     method: 'POST',
     path: `/console/api/${path}`,
@@ -164,18 +173,24 @@ function createOpen({ accounts, publicUrl }: SessionDependencies) {
   });
 }
 
-/** Who calls, for a page that begins: never a 401. The admin token has all organizations, and no account. */
+/**
+ * Builds the handler that tells a page at its start who is signed in. Without a valid session it answers 200
+ * with the state; only a wrong admin token is a 401. The admin token has all organizations, and no account.
+ */
 function readSession({ accounts, admit }: SessionDependencies): Handler {
   const known = admit(async (_, { session }) => describeSession(accounts, session?.account));
   return async (exchange) => {
     const reply = await known(exchange);
     if (reply.status !== 401 || exchange.headers.has('authorization')) return reply;
-    const state = (await accounts.awaitSetUp()) ? 'setup' : 'signedOut';
-    return unstored(jsonReply(200, { state }));
+    const answer: SessionState = { state: (await accounts.awaitSetUp()) ? 'setup' : 'signedOut' };
+    return unstored(jsonReply(200, answer));
   };
 }
 
-async function describeSession(accounts: Accounts, account: SignedIn['account'] | undefined) {
+async function describeSession(
+  accounts: Accounts,
+  account: SignedIn['account'] | undefined,
+): Promise<SessionState> {
   const memberships = await accounts.listMemberships(account?.id);
   return { state: 'signedIn', account, memberships };
 }

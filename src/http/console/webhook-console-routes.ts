@@ -1,7 +1,8 @@
-// The console's routes for release webhooks: on, off, and what they delivered last.
+// Routes of the console API for release webhooks: enabling, disabling, and their state with recent
+// deliveries.
 
 import { z } from 'zod';
-import type { Webhooks } from '../../operations/webhooks.ts';
+import type { Webhooks } from '../../operations/publishing/webhooks.ts';
 import type { Route } from '../router.ts';
 import { nameField } from '../shape/field.ts';
 import type { ConsoleRoutes } from './console-route.ts';
@@ -10,7 +11,7 @@ const enableBody = z.strictObject({ app: nameField, provider: z.enum(['github'])
 const appShape = z.object({ app: nameField });
 const PATH = 'webhooks';
 
-/** The webhooks' routes below `/console/api`. */
+/** Builds the routes for webhooks below `/console/api`. */
 export function webhookConsoleRoutes(routes: ConsoleRoutes, webhooks: Webhooks): readonly Route[] {
   return [
     routes.onApp(

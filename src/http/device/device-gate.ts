@@ -1,23 +1,24 @@
-// Where a device's request meets the limit: by its id, or by its client's address when it gives none. One
-// budget over all device endpoints, so they share one gate.
+// Application of the device limit to requests: a device is limited by its id, or by its client's address when
+// it tells none. All device endpoints share one gate, because they share one limit.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Failure } from '../../contract/failure.ts';
-import { hashText } from '../../domain/cohort.ts';
-import { tagText } from '../../domain/tag-text.ts';
-import type { LimitDevices } from '../../operations/limit-devices.ts';
+import { hashText } from '../../domain/decision/cohort.ts';
+import { secondHash } from '../../hashing/second-hash.ts';
+import type { LimitDevices } from '../../operations/fleet/limit-devices.ts';
 import { type Exchange, remoteAddressOf } from '../exchange.ts';
 import { clientAddress } from './client-address.ts';
 import { readDeviceIdentity } from './device-identity.ts';
 
-/** Keeps an address apart from a device that calls itself by it. */
+/** Seed of the hashes of addresses, which keeps an address apart from a device whose id is the same text. */
 const ADDRESS_SEED = 0x5eed;
 const FORWARDED_FOR = 'x-forwarded-for';
 
 export class DeviceGate {
   private readonly limit: LimitDevices;
   private readonly trustedProxies: number;
-  // Of the request that came last: an object for each request would cost more than the rest.
+  // The two hashes of the latest request: `now` sets them for `later`. They save an object for each request,
+  // which would cost more than the rest of the gate.
   private hash = 0;
   private tag = 0;
 
@@ -27,9 +28,9 @@ export class DeviceGate {
   }
 
   /**
-   * Counts a request of the device with this id and its `hashText`; without an id both are undefined. 0 to
-   * go ahead; the seconds for `refusalOf`; or `MUST_SETTLE`: then `later` must be called before anything
-   * else comes to the gate.
+   * Counts a request of the device with this id and its `hashText`; without an id both are undefined. Returns
+   * `ADMITTED`; the seconds for `refusalOf`; or `MUST_SETTLE`: then `later` must be called before the gate
+   * gets another request.
    */
   now(
     res: HttpResponse,
@@ -40,28 +41,33 @@ export class DeviceGate {
     const client = id ?? this.addressOf(res, req);
     const seed = id === undefined ? ADDRESS_SEED : 0;
     this.hash = hash ?? hashText(client, seed);
-    this.tag = tagText(client, seed);
+    this.tag = secondHash(client, seed);
     return this.limit.now(this.hash, this.tag);
   }
 
-  /** Decides what `now` could not: 0 to go ahead, or the seconds for `refusalOf`. */
+  /**
+   * Decides the latest request after `MUST_SETTLE`; resolves with `ADMITTED` or the seconds for `refusalOf`.
+   */
   later(): Promise<number> {
     return this.limit.later(this.hash, this.tag);
   }
 
-  /** Counts a request that need not be answered at once: the 429, or undefined to go ahead. */
-  limitExchange({ headers, remoteAddress }: Exchange): Promise<Failure | undefined> {
+  /**
+   * Counts a request that may wait for its answer; resolves with the 429, or undefined when it is admitted.
+   */
+  limitExchange({ headers, remoteAddress }: Exchange): Promise<Failure<'rateLimited'> | undefined> {
     const id = readDeviceIdentity(headers.get('x-service-device') ?? '');
-    if (id !== undefined) return this.limit.limit(hashText(id), tagText(id));
+    if (id !== undefined) return this.limit.limit(hashText(id), secondHash(id));
     const forwarded = headers.get(FORWARDED_FOR) ?? '';
     const client = clientAddress(remoteAddress, forwarded, this.trustedProxies);
-    return this.limit.limit(hashText(client, ADDRESS_SEED), tagText(client, ADDRESS_SEED));
+    return this.limit.limit(hashText(client, ADDRESS_SEED), secondHash(client, ADDRESS_SEED));
   }
 
   private addressOf(res: HttpResponse, req: HttpRequest): string {
     const socketAddress = remoteAddressOf(res);
     if (this.trustedProxies === 0) return clientAddress(socketAddress, '', 0);
-    // Some proxies add a line of their own; the first line, which is all `getHeader` gives, is the client's.
+    // Some proxies add a header line of their own. `getHeader` returns only the first, which the client
+    // wrote.
     const lines: string[] = [];
     req.forEach((name, value) => {
       if (name === FORWARDED_FOR) lines.push(value);

@@ -1,17 +1,18 @@
-// Who a device says it is, and what it says about itself: the identity header and `l.` labels.
+// Reading of what a device tells about itself: its id in a header, and its labels in the query (`l.`).
 
 import { type Failure, invalidField, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { isLongerThan, refuseLabel } from '../../domain/label.ts';
-import type { Labels } from '../../domain/targeting.ts';
+import { isLongerThan } from '../../contract/text.ts';
+import type { Labels } from '../../domain/decision/targeting.ts';
+import { refuseLabel } from '../../domain/fleet/label.ts';
 
 const LABEL_PREFIX = 'l.';
 const NO_LABELS: Labels = new Map();
-/** What a form's encoding may have written otherwise; what is not ASCII is left to the library, too. */
+/** Characters in the presence of which `URLSearchParams` reads a parameter: encoding marks and non-ASCII. */
 const ENCODED = /[%+\u0080-\uffff]/;
 const HIGH_BYTE = /[\u0080-\u00ff]/;
 
-/** The device id of a header value; an absent, empty or too long one is no identity. */
+/** Returns the device id in a header value; undefined when it is empty (as an absent one is) or too long. */
 export function readDeviceIdentity(header: string): string | undefined {
   if (header === '') return undefined;
   const id = decodeHeader(header);
@@ -19,10 +20,11 @@ export function readDeviceIdentity(header: string): string | undefined {
 }
 
 /**
- * The labels of a query string (`l.tier=gold&l.region=eu`); of a repeated key the last value wins. Looks at
- * one parameter after the other and stops at the first refusal: a query is as long as a stranger likes.
+ * Returns the labels of a query string (`l.tier=gold&l.region=eu`); of a repeated key the last value counts.
+ * Reads one parameter after the other and stops at the first refusal, because clients choose the length of a
+ * query.
  */
-export function readLabels(query: string | undefined): Outcome<Labels> {
+export function readLabels(query: string | undefined): Outcome<Labels, 'invalid'> {
   if (query === undefined || query === '') return NO_LABELS;
   const labels = new Map<string, string>();
   for (let from = 0; from <= query.length; ) {
@@ -41,18 +43,21 @@ function endOfParameter(query: string, from: number): number {
   return end === -1 ? query.length : end;
 }
 
-/** A label's name begins with `l.`; either of the two characters may be percent-encoded. */
+/**
+ * Returns whether the parameter at this index may be a label: its name begins with `l.`, or with a
+ * percent-encoding that may stand for either of the two characters.
+ */
 function mayBeLabel(query: string, from: number): boolean {
   return query.startsWith(LABEL_PREFIX, from) || query[from] === '%' || query[from + 1] === '%';
 }
 
 /**
- * Adds the label of one parameter, if it is one; the refusal when it must not be. The `&` keeps a leading
- * `?` from being taken for the begin of a query.
+ * Adds the label of one parameter, if it is one; returns the refusal of a label that is not allowed. The `&`
+ * keeps `URLSearchParams` from removing a leading `?`.
  */
-function readLabel(parameter: string, labels: Map<string, string>): Failure | undefined {
+function readLabel(parameter: string, labels: Map<string, string>): Failure<'invalid'> | undefined {
   if (!ENCODED.test(parameter)) {
-    // As it stands: what is mostly sent, read ten times as fast.
+    // Most parameters contain nothing to decode, and are read ten times as fast this way.
     const end = parameter.indexOf('=');
     if (end === -1) return addLabel(parameter, '', labels);
     return addLabel(parameter.slice(0, end), parameter.slice(end + 1), labels);
@@ -64,7 +69,11 @@ function readLabel(parameter: string, labels: Map<string, string>): Failure | un
   return undefined;
 }
 
-function addLabel(name: string, value: string, labels: Map<string, string>): Failure | undefined {
+function addLabel(
+  name: string,
+  value: string,
+  labels: Map<string, string>,
+): Failure<'invalid'> | undefined {
   if (!name.startsWith(LABEL_PREFIX)) return undefined;
   const key = name.slice(LABEL_PREFIX.length);
   const refusal = refuseLabel(name, key, value) ?? refuseCount(labels, key);
@@ -72,12 +81,12 @@ function addLabel(name: string, value: string, labels: Map<string, string>): Fai
   return refusal;
 }
 
-function refuseCount(labels: Labels, key: string): Failure | undefined {
+function refuseCount(labels: Labels, key: string): Failure<'invalid'> | undefined {
   if (labels.has(key) || labels.size < LIMIT.labelCountMax) return undefined;
   return invalidField('l', `At most ${LIMIT.labelCountMax} labels`);
 }
 
-/** Header bytes are UTF-8; uWebSockets.js hands them out one character per byte. */
+/** Decodes a header value: its bytes are UTF-8, and uWebSockets.js returns one character per byte. */
 function decodeHeader(value: string): string {
   return HIGH_BYTE.test(value) ? Buffer.from(value, 'latin1').toString('utf8') : value;
 }

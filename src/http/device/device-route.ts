@@ -1,5 +1,6 @@
-// How a device's question is answered, whichever address it comes by. On a warm catalog that happens inside
-// this function: no promise, no I/O, nothing parsed that was parsed for the same address before.
+// Handlers of update checks, which all updaters share. When the channel's catalog is loaded, a check is
+// answered before its handler returns: without a promise, without I/O, and without parsing a path or query
+// string that was parsed before.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import {
@@ -10,37 +11,42 @@ import {
   type Outcome,
 } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { hashText } from '../../domain/cohort.ts';
-import { ADMITTED, MUST_SETTLE } from '../../domain/device-windows.ts';
-import { tagLabels } from '../../domain/label.ts';
-import type { Plan } from '../../domain/plan.ts';
-import type { Labels } from '../../domain/targeting.ts';
-import { wordsOf } from '../../domain/text-words.ts';
-import type { Settled } from '../../operations/catalog-slot.ts';
-import type { CheckSubject } from '../../operations/check-subject.ts';
-import type { CheckDevice, CheckUpdate } from '../../operations/check-update.ts';
-import { refusalOf } from '../../operations/limit-devices.ts';
+import { ADMITTED, MUST_SETTLE } from '../../device-limit/device-windows.ts';
+import type { Candidate } from '../../domain/decision/catalog.ts';
+import { hashText } from '../../domain/decision/cohort.ts';
+import type { Labels } from '../../domain/decision/targeting.ts';
+import { tagLabels } from '../../domain/fleet/label.ts';
+import { utf8WordsOf } from '../../hashing/utf8-words.ts';
+import { refusalOf } from '../../operations/fleet/limit-devices.ts';
+import type { PlanDecision } from '../../operations/serving/catalog-slot.ts';
+import type { CheckQuery } from '../../operations/serving/check-query.ts';
+import type { CheckDevice, CheckUpdate } from '../../operations/serving/check-update.ts';
 import { answerLater, faultReply } from '../exchange.ts';
 import { failureReply, headerBlock, NO_STORE, type Reply, writeReply } from '../reply.ts';
 import type { RequestHandler } from '../server.ts';
 import type { Traffic } from '../traffic.ts';
 import type { DeviceGate } from './device-gate.ts';
 import { readDeviceIdentity, readLabels } from './device-identity.ts';
-import { RecentMap } from './recent-map.ts';
+import { GenerationalCache } from './generational-cache.ts';
 
-/** One kind of address: what it asks, who asks there, and how the answer looks. */
-export type DeviceQuestion<Planned extends Plan> = {
-  /** The subject of a path; 404 when it has another form, 400 naming the part at fault. */
-  readonly parse: (path: string) => Outcome<CheckSubject<Planned>>;
-  /** The headers that may name the device, the one that counts most first. */
+/**
+ * Question that clients ask at an updater's addresses: how to read it and the device, and how to answer it.
+ */
+export type DeviceQuestion<Item extends Candidate> = {
+  /** Returns the query of a path; 404 when it has another form, 400 naming the part at fault. */
+  readonly parse: (path: string) => Outcome<CheckQuery<Item>, FailureKind>;
+  /** Headers that may name the device, in the order in which they are tried. */
   readonly deviceHeaders: readonly string[];
   /** Whether the answer depends on `If-None-Match`. */
   readonly isConditional: boolean;
-  /** `ifNoneMatch` is empty when the request has none, or the answer does not depend on it. */
-  readonly reply: (settled: Settled<Planned>, ifNoneMatch: string) => Reply;
+  /**
+   * Writes a decision; `ifNoneMatch` is '' when the request has none, or the answer does not depend on it.
+   */
+  readonly reply: (decision: PlanDecision<Item>, ifNoneMatch: string) => Reply;
 };
 
-type SaidLabels = { readonly labels: Labels; readonly tag: number };
+/** Labels of a request with their `tagLabels`. */
+type TaggedLabels = { readonly labels: Labels; readonly tag: number };
 
 type DeviceRequest = {
   readonly res: HttpResponse;
@@ -48,13 +54,13 @@ type DeviceRequest = {
   readonly path: string;
 };
 
-/** Addresses remembered with their parsed form; strangers choose them, so their number is bounded. */
-const SUBJECTS_MAX = 50_000;
+/** Maximum number of cached queries by path. Clients choose paths, hence a bound. */
+const PATHS_MAX = 50_000;
 
-/** Likewise queries with the labels in them: devices of a fleet say one of a few things. */
-const QUERIES_MAX = 10_000;
+/** Maximum number of cached labels by query string. Devices of a fleet send few different ones. */
+const QUERY_TEXTS_MAX = 10_000;
 
-const NO_LABELS: SaidLabels = { labels: new Map(), tag: tagLabels(new Map()) };
+const NO_LABELS: TaggedLabels = { labels: new Map(), tag: tagLabels(new Map()) };
 
 export type DeviceRouteDependencies = {
   readonly check: CheckUpdate;
@@ -62,18 +68,20 @@ export type DeviceRouteDependencies = {
   readonly traffic: Traffic;
 };
 
-/** The handlers of a question's addresses. */
-export class DeviceRoute<Planned extends Plan> {
+/** Handlers of GET and HEAD for the addresses of one updater. */
+export class DeviceRoute<Item extends Candidate> {
   readonly get: RequestHandler = (res, req) => this.handle(res, req, false);
   readonly head: RequestHandler = (res, req) => this.handle(res, req, true);
-  private readonly question: DeviceQuestion<Planned>;
+  private readonly question: DeviceQuestion<Item>;
   private readonly check: CheckUpdate;
   private readonly gate: DeviceGate;
   private readonly traffic: Traffic;
-  private readonly subjects = new RecentMap<CheckSubject<Planned>>(SUBJECTS_MAX);
-  private readonly said = new RecentMap<SaidLabels>(QUERIES_MAX);
+  /** Cached queries by path. They save parsing it, and keep the index of their plan. */
+  private readonly queries = new GenerationalCache<CheckQuery<Item>>(PATHS_MAX);
+  /** Cached labels by query string. They save parsing and tagging them. */
+  private readonly labels = new GenerationalCache<TaggedLabels>(QUERY_TEXTS_MAX);
 
-  constructor(question: DeviceQuestion<Planned>, dependencies: DeviceRouteDependencies) {
+  constructor(question: DeviceQuestion<Item>, dependencies: DeviceRouteDependencies) {
     this.question = question;
     this.check = dependencies.check;
     this.gate = dependencies.gate;
@@ -85,7 +93,7 @@ export class DeviceRoute<Planned extends Plan> {
     try {
       this.serve(request, req);
     } catch (error) {
-      // An exception that leaves a handler ends the process: this one answer is all that may fail.
+      // An exception that leaves a handler would end the process; only this request may fail.
       const reply = faultReply(error, methodOf(request), request.path, this.traffic);
       writeReply(res, reply, isHead, this.traffic.endsConnection());
       this.traffic.count(500);
@@ -98,28 +106,28 @@ export class DeviceRoute<Planned extends Plan> {
     const hash = id === undefined ? undefined : hashText(id);
     const wait = this.gate.now(request.res, req, id, hash);
     if (wait > ADMITTED) return this.refuse(request, refusalOf(wait));
-    let subject = this.subjects.get(request.path);
-    if (subject === undefined) {
-      const parsed = this.newSubject(request.path);
+    let query = this.queries.get(request.path);
+    if (query === undefined) {
+      const parsed = this.newQuery(request.path);
       if (isFailure(parsed)) return this.refuseAfter(request, wait, parsed);
-      subject = parsed;
+      query = parsed;
     }
-    const query = req.getQuery();
-    let said = query === undefined ? NO_LABELS : this.said.get(query);
-    if (said === undefined) {
-      const read = this.newSaid(query as string);
+    const queryText = req.getQuery();
+    let labels = queryText === undefined ? NO_LABELS : this.labels.get(queryText);
+    if (labels === undefined) {
+      const read = this.newLabels(queryText as string);
       if (isFailure(read)) return this.refuseAfter(request, wait, read);
-      said = read;
+      labels = read;
     }
-    const device = { id, hash, labels: said.labels, labelsTag: said.tag };
+    const device = { id, hash, labels: labels.labels, labelsTag: labels.tag };
     const ifNoneMatch = question.isConditional ? req.getHeader('if-none-match') : '';
     if (wait === ADMITTED) {
-      const settled = check.now(subject, device);
-      if (settled !== undefined) return this.write(request, question.reply(settled, ifNoneMatch));
-      const refusal = check.refused(subject);
+      const decision = check.now(query, device);
+      if (decision !== undefined) return this.write(request, question.reply(decision, ifNoneMatch));
+      const refusal = check.refused(query);
       if (refusal !== undefined) return this.refuse(request, refusal);
     }
-    this.settleLater(request, wait, subject, device, ifNoneMatch);
+    this.decideLater(request, wait, query, device, ifNoneMatch);
   }
 
   private readDeviceId(req: HttpRequest): string | undefined {
@@ -127,40 +135,43 @@ export class DeviceRoute<Planned extends Plan> {
     for (let index = 0; index < deviceHeaders.length; index++) {
       const header = req.getHeader(deviceHeaders[index] as string);
       if (header === '') continue;
-      // What is plain needs no decoding, and whether it is comes with the words that will be hashed.
-      const isPlain = header.length <= LIMIT.deviceIdLengthMax && wordsOf(header).isAscii;
+      // ASCII needs no decoding. The test costs nothing, because the hash of the id needs the same words.
+      const isPlain = header.length <= LIMIT.deviceIdLengthMax && utf8WordsOf(header).isAscii;
       const id = isPlain ? header : readDeviceIdentity(header);
       if (id !== undefined) return id;
     }
     return undefined;
   }
 
-  /** Apart from `serve`: a function with a closure in it pays for that whenever it is called. */
-  private settleLater(
+  /**
+   * Decides and answers a check that has to wait. It is apart from `serve`, because a function that contains
+   * a closure pays for it whenever it is called.
+   */
+  private decideLater(
     request: DeviceRequest,
     wait: number,
-    subject: CheckSubject<Planned>,
+    query: CheckQuery<Item>,
     device: CheckDevice,
     ifNoneMatch: string,
   ): void {
     this.answerAfter(request, wait, async () => {
-      const outcome = await this.check.later(subject, device);
+      const outcome = await this.check.later(query, device);
       return isFailure(outcome) ? refusalReply(outcome) : this.question.reply(outcome, ifNoneMatch);
     });
   }
 
-  private newSubject(path: string): Outcome<CheckSubject<Planned>> {
-    const subject = this.question.parse(path);
-    if (!isFailure(subject)) this.subjects.keep(path, subject);
-    return subject;
+  private newQuery(path: string): Outcome<CheckQuery<Item>, FailureKind> {
+    const query = this.question.parse(path);
+    if (!isFailure(query)) this.queries.keep(path, query);
+    return query;
   }
 
-  private newSaid(query: string): Outcome<SaidLabels> {
-    const labels = readLabels(query);
+  private newLabels(queryText: string): Outcome<TaggedLabels, 'invalid'> {
+    const labels = readLabels(queryText);
     if (isFailure(labels)) return labels;
-    const said = { labels, tag: tagLabels(labels) };
-    this.said.keep(query, said);
-    return said;
+    const tagged = { labels, tag: tagLabels(labels) };
+    this.labels.keep(queryText, tagged);
+    return tagged;
   }
 
   private refuseAfter(request: DeviceRequest, wait: number, failure: Failure): void {
@@ -168,14 +179,14 @@ export class DeviceRoute<Planned extends Plan> {
     else this.answerAfter(request, wait, () => refusalReply(failure));
   }
 
-  /** Answers with what `work` comes to, if the gate lets the request in. */
+  /** Answers with the reply of `work`, if the device limit admits the request. */
   private answerAfter(
     request: DeviceRequest,
     wait: number,
     work: () => Reply | Promise<Reply>,
   ): void {
     const { res, path } = request;
-    // In this turn: the gate remembers the request that came last.
+    // Called before the event loop goes on, because the gate remembers the latest request only.
     const admitted = wait === MUST_SETTLE ? this.gate.later() : undefined;
     answerLater(res, { method: methodOf(request), path }, this.traffic, async () => {
       const seconds = admitted === undefined ? ADMITTED : await admitted;
@@ -184,8 +195,9 @@ export class DeviceRoute<Planned extends Plan> {
   }
 
   private refuse(request: DeviceRequest, failure: Failure): void {
-    this.write(request, refusalReply(failure));
-    this.traffic.count(failure.status);
+    const reply = refusalReply(failure);
+    this.write(request, reply);
+    this.traffic.count(reply.status);
   }
 
   private write({ res, isHead }: DeviceRequest, reply: Reply): void {
@@ -197,13 +209,19 @@ function methodOf({ isHead }: DeviceRequest): string {
   return isHead ? 'HEAD' : 'GET';
 }
 
-/** Refusals that say no more than their kind: a stray fleet hears them as often as others hear of updates. */
+/**
+ * Cached replies of refusals without details, at most one per failure kind. They save writing one for every
+ * check of a fleet that asks for an app or channel that does not exist; `refusalReply` adds them.
+ */
 const plainRefusals = new Map<FailureKind, Reply>();
 
-/** Not to be kept either: the app that a 404 says is unknown may be there a second later. */
+/**
+ * Returns the reply of a refusal, which no cache may keep either: an app that is unknown now may exist a
+ * second later.
+ */
 export function refusalReply(refusal: Failure): Reply {
   const { failure, message, retryAfterSeconds } = refusal;
-  if (retryAfterSeconds !== undefined || message !== FAILURES[failure].message) {
+  if (retryAfterSeconds !== undefined || message !== FAILURES[failure]) {
     return writeRefusal(refusal);
   }
   let reply = plainRefusals.get(failure);

@@ -1,10 +1,10 @@
-// The push-mode routes of the management API (contract 4.5 and 4.6).
+// Routes of the management API for push mode (docs/contract.md 4.5 and 4.6).
 
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { Caller } from '../../operations/authenticate-key.ts';
-import type { PlanWave, Wave, WaveDecision } from '../../operations/plan-wave.ts';
-import { type ReportFleetDependencies, reportFleet } from '../../operations/report-fleet.ts';
+import type { Caller } from '../../operations/access/authenticate-key.ts';
+import { type ReportFleetDependencies, reportFleet } from '../../operations/fleet/report-fleet.ts';
+import type { PlanWave, Wave, WaveDecision } from '../../operations/serving/plan-wave.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
@@ -15,7 +15,7 @@ import { createGuard, type GuardDependencies } from './guard.ts';
 export type FleetDependencies = GuardDependencies &
   ReportFleetDependencies & { readonly planWave: PlanWave };
 
-/** The routes below `/api/v1/fleet`. */
+/** Builds the routes below `/api/v1/fleet`. */
 export function fleetRoutes(dependencies: FleetDependencies): readonly Route[] {
   const guard = createGuard(dependencies);
   return [
@@ -51,7 +51,9 @@ async function planWave(planner: PlanWave, caller: Caller, exchange: Exchange): 
   return isFailure(wave) ? failureReply(wave) : waveReply(wave);
 }
 
-/** Written from the manifests' finished bytes: a wave of 500 devices builds none of them again. */
+/**
+ * Writes a wave from the finished bytes of its manifests, so that 500 devices serialise none of them again.
+ */
 function waveReply({ app, channel, decisions }: Wave): Reply {
   const offered = decisions.filter(({ update }) => update !== undefined).length;
   const head = `{"app":${JSON.stringify(app)},"channel":${JSON.stringify(channel)},"decisions":[`;

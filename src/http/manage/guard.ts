@@ -1,10 +1,10 @@
-// What stands in front of every management endpoint, in this order: who calls (401), how often (429). The
-// body's faults (413, 400) and the operation's own refusals come after.
+// Guard of every management endpoint: authenticates the caller (401), then limits its rate (429). Faults of
+// the body (413, 400) and the refusals of the operation come after these.
 
 import { isFailure } from '../../contract/failure.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import type { AuthenticateKey, Caller } from '../../operations/authenticate-key.ts';
-import { limitManagement } from '../../operations/limit-management.ts';
+import type { AuthenticateKey, Caller } from '../../operations/access/authenticate-key.ts';
+import { limitManagement } from '../../operations/access/limit-management.ts';
 import type { Engine } from '../../ports/engine.ts';
 import { bearerToken } from '../bearer-token.ts';
 import type { Exchange, Handler } from '../exchange.ts';
@@ -13,7 +13,7 @@ import { failureReply, type Reply } from '../reply.ts';
 export type GuardDependencies = {
   readonly keys: AuthenticateKey;
   readonly engine: Engine;
-  /** Counts when the engine is away. */
+  /** Counter of this process, which counts while the engine is unavailable. */
   readonly alone: Pick<Engine, 'countRequest'>;
   readonly metrics: Metrics;
 };

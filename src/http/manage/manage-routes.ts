@@ -1,11 +1,11 @@
-// The management API's routes (contract 4.1 to 4.4).
+// Routes of the management API for releases and apps (docs/contract.md 4.1 to 4.4).
 
 import { isFailure } from '../../contract/failure.ts';
-import type { Caller } from '../../operations/authenticate-key.ts';
-import { controlServing } from '../../operations/control-serving.ts';
-import { listReleases } from '../../operations/list-releases.ts';
-import { publishRelease } from '../../operations/publish-release.ts';
-import type { SpreadChange } from '../../operations/spread-change.ts';
+import type { Caller } from '../../operations/access/authenticate-key.ts';
+import { controlServing } from '../../operations/publishing/control-serving.ts';
+import { listReleases } from '../../operations/publishing/list-releases.ts';
+import { publishRelease } from '../../operations/publishing/publish-release.ts';
+import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
@@ -25,7 +25,7 @@ export type ManageDependencies = GuardDependencies & {
   readonly spread: SpreadChange;
 };
 
-/** The routes below `/api/v1`. */
+/** Builds the routes `/api/v1/releases` and `/api/v1/apps`. */
 export function manageRoutes(dependencies: ManageDependencies): readonly Route[] {
   const { ledger, spread } = dependencies;
   const guard = createGuard(dependencies);

@@ -1,29 +1,28 @@
-// Fields that several bodies share.
+// Shapes of fields that several bodies and queries share.
 
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
+import { parseUrl } from '../../contract/parse-url.ts';
 import { RELEASE_STATUSES } from '../../contract/resource.ts';
-import { isLongerThan } from '../../domain/label.ts';
-import { parseVersion } from '../../domain/version.ts';
+import { isLongerThan, isStorable } from '../../contract/text.ts';
+import { parseVersion } from '../../domain/decision/version.ts';
 
 /**
- * Text of `min` to `max` characters that can be stored: PostgreSQL takes no NUL, and half a surrogate
- * pair is no character in UTF-8.
+ * Shape of a text of `min` to `max` characters that can be stored: PostgreSQL takes no NUL, and half a
+ * surrogate pair is no character in UTF-8.
  */
 export function textField(max: number, min = 1) {
   return z
     .string()
     .refine((text) => text.length >= min, { error: 'Must not be empty', abort: true })
     .refine((text) => !isLongerThan(text, max), `Must have at most ${max} characters`)
-    .refine(isStorable, 'Must not contain NUL or broken characters');
+    .refine((text) => isStorable(text), 'Must not contain NUL or broken characters');
 }
 
-/** Whether PostgreSQL can hold the text. */
-export function isStorable(text: string): boolean {
-  return !text.includes('\u0000') && text.isWellFormed();
-}
-
-/** An app's ref or id, or a channel's name, as a reference: any text, since an unknown one is a 404. */
+/**
+ * Name by which a caller refers to something that exists: an app's ref or id, a channel's name, an id. Any
+ * text is accepted, because an unknown name is a 404.
+ */
 export const nameField = textField(1024);
 
 export const versionField = z
@@ -34,12 +33,15 @@ export const rolloutField = z.int().min(0).max(LIMIT.rolloutPctMax);
 
 export const statusField = z.enum(RELEASE_STATUSES);
 
-/** A whole number in a query, where everything is text. */
+/** Shape of a whole number in a query, where every value is text. */
 export function wholeField(min: number, max: number, fallback: number) {
   return z.coerce.number().int().min(min).max(max).default(fallback);
 }
 
-/** In lower case, as accounts are found by it. That it can be written to is for a person to see. */
+/**
+ * Email address, lower-cased, because accounts are looked up by it. Only its form is checked, not whether the
+ * address exists.
+ */
 export const emailField = z
   .string()
   .transform((text) => text.trim().toLowerCase())
@@ -49,7 +51,7 @@ export const emailField = z
     'Must be an email address',
   );
 
-/** A password that somebody chooses; the length is what makes it strong. */
+/** New password of an account. Only its length is checked, because length is what makes it strong. */
 export const newPasswordField = z
   .string()
   .refine(
@@ -62,15 +64,24 @@ export const newPasswordField = z
   )
   .refine((text) => text.isWellFormed(), 'Must not contain broken characters');
 
-/** A name that people see. */
+/** Display name, of an app, an organization, an account or a key. */
 export const titleField = textField(LIMIT.nameLengthMax);
 
-/** Where an artifact lies. */
+/** URL of an artifact. */
 export const urlField = textField(LIMIT.artifactUrlLengthMax).refine(
   isHttpUrl,
   'Must be an absolute http(s) URL',
 );
 
+/** JSON object whose keys are read one by one: `z.record` would lose a key such as `__proto__`. */
+export const objectField = z.custom<Record<string, unknown>>(isPlainObject, {
+  error: 'Expected an object',
+});
+
+function isPlainObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 function isHttpUrl(text: string): boolean {
-  return /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text);
+  return /^https?:\/\/[^\s]+$/i.test(text) && parseUrl(text) !== undefined;
 }

@@ -1,11 +1,11 @@
-// Bodies of the fleet endpoints (contract 4.5 and 4.6).
+// Bodies of the fleet endpoints (docs/contract.md 4.5 and 4.6).
 
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
-import { refuseLabel } from '../../domain/label.ts';
-import { parseVersion } from '../../domain/version.ts';
-import { isPlainObject } from '../is-plain-object.ts';
-import { isStorable, nameField, textField } from './field.ts';
+import { isStorable } from '../../contract/text.ts';
+import { parseVersion } from '../../domain/decision/version.ts';
+import { refuseLabel } from '../../domain/fleet/label.ts';
+import { nameField, objectField, textField } from './field.ts';
 
 const DEFAULT_CHANNEL = 'stable';
 
@@ -14,7 +14,7 @@ const platformField = textField(LIMIT.artifactNameLengthMax);
 const archField = platformField.optional();
 const channelField = textField(LIMIT.refLengthMax).default(DEFAULT_CHANNEL);
 
-/** Read to its canonical form, which is what the fleet is counted by. */
+/** Version of a device in canonical form, by which the fleet is counted. */
 const deviceVersionField = z.string().transform((text, context) => {
   const version = parseVersion(text);
   if (version !== undefined) return version.canonical;
@@ -22,24 +22,25 @@ const deviceVersionField = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** Key by key, so that no key is lost or taken for something else: `__proto__` is a label like any other. */
-const labelsField = z
-  .custom<Record<string, unknown>>(isPlainObject, { error: 'Expected an object' })
-  .transform((record, context) => {
-    const labels = new Map<string, string>();
-    const entries = Object.entries(record);
-    if (entries.length > LIMIT.labelCountMax) {
-      context.addIssue({ code: 'custom', message: `At most ${LIMIT.labelCountMax} labels` });
-    }
-    for (const [key, value] of entries) {
-      const reason = refuseEntry(key, value);
-      if (reason !== undefined) context.addIssue({ code: 'custom', path: [key], message: reason });
-      else labels.set(key, String(value));
-    }
-    return labels;
-  });
+/**
+ * Labels of a device, read key by key, so that no key is lost or misinterpreted: `__proto__` is a label like
+ * any other.
+ */
+const labelsField = objectField.transform((record, context) => {
+  const labels = new Map<string, string>();
+  const entries = Object.entries(record);
+  if (entries.length > LIMIT.labelCountMax) {
+    context.addIssue({ code: 'custom', message: `At most ${LIMIT.labelCountMax} labels` });
+  }
+  for (const [key, value] of entries) {
+    const reason = refuseEntry(key, value);
+    if (reason !== undefined) context.addIssue({ code: 'custom', path: [key], message: reason });
+    else labels.set(key, String(value));
+  }
+  return labels;
+});
 
-/** What both calls say of a device. */
+/** Fields of a device that both bodies have. */
 const deviceFields = {
   deviceId: deviceIdField,
   version: deviceVersionField,

@@ -1,10 +1,12 @@
-// The query of the release list. It has no wrong values: what makes no sense is the default.
+// Query of the release list. No value is refused: a value that makes no sense is replaced by the default.
 
 import { LIMIT } from '../../contract/limit.ts';
+import { isStorable } from '../../contract/text.ts';
 import type { ReleaseFilter } from '../../ports/ledger.ts';
-import { isStorable } from './field.ts';
 
-/** Pages beyond this are empty in any case; the bound keeps the offset an integer for the database. */
+/**
+ * Maximum page number. Pages beyond it are always empty; the bound keeps the database's offset an integer.
+ */
 const PAGE_MAX = 1_000_000_000;
 
 /** Reads `app`, `channel`, `page` and `per_page`. */
@@ -20,7 +22,7 @@ export function readListQuery(queryText: string): ReleaseFilter {
 
 function readFilter(value: string | null): string | undefined {
   if (value === null || value === '') return undefined;
-  // U+FFFD is in no name: what cannot be stored filters everything out instead of being ignored.
+  // No name contains U+FFFD: a value that cannot be stored matches nothing instead of being ignored.
   return isStorable(value) ? value : '\ufffd';
 }
 

@@ -1,16 +1,20 @@
-// Turns what a caller sent into a checked value, or into the one 400 that names the field at fault.
+// Parsing of the values that callers send: into a checked value, or a 400 that names the first field at
+// fault.
 
 import type { z } from 'zod';
 import { fail, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
+import type { BodyFailureKind } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 
 type RawIssue = z.core.$ZodRawIssue;
 
-/** A value in a given shape; the message has the form `devices.0.version: Invalid version`. */
+/**
+ * Parses a value in a shape. The message of its refusal has the form `devices.0.version: Invalid version`.
+ */
 export function parseShape<Shape extends z.ZodType>(
   shape: Shape,
   value: unknown,
-): Outcome<z.output<Shape>> {
+): Outcome<z.output<Shape>, 'invalid'> {
   const parsed = shape.safeParse(value, { error: describe });
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
@@ -19,18 +23,21 @@ export function parseShape<Shape extends z.ZodType>(
   return invalidField(path.length === 0 ? 'body' : path.join('.'), issue.message);
 }
 
-/** The request's JSON body in a given shape. 413 too large, 400 malformed JSON or the first wrong field. */
+/**
+ * Parses the request's JSON body in a shape. 413 too large, 503 all bodies together too large, 400 malformed
+ * JSON or the first wrong field.
+ */
 export async function parseBody<Shape extends z.ZodType>(
   exchange: Exchange,
   shape: Shape,
-): Promise<Outcome<z.output<Shape>>> {
+): Promise<Outcome<z.output<Shape>, 'invalid' | BodyFailureKind>> {
   const body = await exchange.body;
   if (isFailure(body)) return body;
   const value = readJson(body);
   return value === undefined ? fail('invalid', 'Invalid JSON body') : parseShape(shape, value);
 }
 
-/** Undefined when the bytes are not UTF-8 or not JSON; no JSON text is undefined itself. */
+/** Parses JSON; undefined, which no JSON text stands for, when the bytes are not UTF-8 or not JSON. */
 export function readJson(body: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
@@ -39,7 +46,7 @@ export function readJson(body: Buffer): unknown {
   }
 }
 
-/** Reasons in words that stay the same whatever the library's own are; shapes may give their own. */
+/** Returns the reason of an issue in words that do not change with the library; shapes may give their own. */
 function describe(issue: RawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -62,9 +69,9 @@ function article(expected: string): string {
   return `${/^[aeiou]/.test(expected) ? 'an' : 'a'} ${expected}`;
 }
 
-function bound(origin: string, side: string, limit: number | bigint): string {
-  if (origin === 'array') return `Must have ${side} ${limit} ${limit === 1 ? 'item' : 'items'}`;
-  if (origin === 'string')
+function bound(type: string, side: string, limit: number | bigint): string {
+  if (type === 'array') return `Must have ${side} ${limit} ${limit === 1 ? 'item' : 'items'}`;
+  if (type === 'string')
     return `Must have ${side} ${limit} ${limit === 1 ? 'character' : 'characters'}`;
   return `Must be ${side} ${limit}`;
 }

@@ -1,12 +1,13 @@
-// Bodies of the release endpoints (contract 4.1 and 4.3). Strict: a key nobody knows is refused, because a
-// typo must not ship to a fleet.
+// Bodies of the release endpoints (docs/contract.md 4.1 and 4.3). Unknown keys are refused, because a typo
+// must not ship to a fleet.
 
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Artifact } from '../../contract/resource.ts';
-import type { ServingChange } from '../../domain/serving.ts';
-import { parseVersion } from '../../domain/version.ts';
-import type { NewRelease, ReleaseName } from '../../ports/ledger.ts';
+import { parseVersion } from '../../domain/decision/version.ts';
+import type { ServingChange } from '../../domain/release/serving-change.ts';
+import type { NewRelease } from '../../ports/ledger.ts';
+import type { ReleaseName } from '../../ports/release-name.ts';
 import {
   nameField,
   rolloutField,
@@ -26,7 +27,8 @@ const artifactField = z
     size: z.int().min(0).optional(),
     signature: textField(LIMIT.artifactPassThroughLengthMax).optional(),
   })
-  // The parser marks optional keys as possibly undefined; JSON has no undefined, so they are absent.
+  // The parser types optional keys as possibly undefined. JSON has no undefined, so that a key without a
+  // value is absent.
   .transform((artifact) => artifact as Artifact);
 
 export const publishReleaseBody = z.strictObject({
@@ -56,13 +58,13 @@ export const servingControlBody = z
     'One of rollout, status or targets is required',
   );
 
-/** A checked body as the release to be published. */
+/** Converts a checked body to the release to be published. */
 export function newReleaseOf(body: z.output<typeof publishReleaseBody>): NewRelease {
   const { rollout, ...release } = body;
   return { ...release, rolloutPct: rollout, canonicalVersion: canonicalOf(body.version) };
 }
 
-/** A checked body as the call it is: which release, and what of it changes. */
+/** Converts a checked body to the name of the release and the change of its serving. */
 export function servingCallOf(body: z.output<typeof servingControlBody>): {
   readonly name: ReleaseName;
   readonly change: ServingChange;
@@ -78,7 +80,7 @@ export function servingCallOf(body: z.output<typeof servingControlBody>): {
   };
 }
 
-/** The one spelling of a version that the shape has checked. */
+/** Returns the canonical form of a version that the shape has checked. */
 export function canonicalOf(version: string): string {
   return parseVersion(version)?.canonical ?? version;
 }

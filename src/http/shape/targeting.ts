@@ -1,5 +1,5 @@
-// The targeting object as callers send it. Every rule that could make a release reach other devices than the
-// publisher meant is checked here, when it is set: a check interprets nothing any more.
+// Shape of the targeting object that callers send. Every mistake that could make a release reach other
+// devices than the publisher meant is refused here, when targeting is set: an update check validates nothing.
 
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
@@ -8,10 +8,10 @@ import {
   type TargetExpression,
   type TargetOperator,
 } from '../../contract/resource.ts';
-import { refuseLabel } from '../../domain/label.ts';
-import { parseVersion } from '../../domain/version.ts';
-import { isPlainObject } from '../is-plain-object.ts';
-import { isStorable, textField } from './field.ts';
+import { isStorable } from '../../contract/text.ts';
+import { parseVersion } from '../../domain/decision/version.ts';
+import { refuseLabel } from '../../domain/fleet/label.ts';
+import { objectField, textField } from './field.ts';
 
 const RESERVED_KEYS = new Set(['$version', '$platform', '$arch']);
 const VERSION_OPERATORS = new Set<TargetOperator>(['VersionGte', 'VersionLt']);
@@ -21,22 +21,20 @@ const valueField = textField(LIMIT.labelValueLengthMax, 0);
 const valuesField = z.array(valueField);
 
 /**
- * Read key by key instead of through `z.record`: a key like `__proto__` must stay a key, because a label
- * rule that got lost would offer the release to everybody.
+ * Label rules, read key by key instead of through `z.record`: a key like `__proto__` must stay a key, because
+ * a lost label rule would offer the release to all devices.
  */
-const matchLabelsField = z
-  .custom<Record<string, unknown>>(isPlainObject, { error: 'Expected an object' })
-  .transform((record, context) => {
-    const entries: [string, string[]][] = [];
-    for (const [key, value] of Object.entries(record)) {
-      const reason = refuseKey(key);
-      if (reason !== undefined) context.addIssue({ code: 'custom', path: [key], message: reason });
-      const values = valuesField.min(1).safeParse(value);
-      if (values.success) entries.push([key, values.data]);
-      else context.addIssue({ code: 'custom', path: [key], message: 'Expected a list of values' });
-    }
-    return Object.fromEntries(entries);
-  });
+const matchLabelsField = objectField.transform((record, context) => {
+  const entries: [string, string[]][] = [];
+  for (const [key, value] of Object.entries(record)) {
+    const reason = refuseKey(key);
+    if (reason !== undefined) context.addIssue({ code: 'custom', path: [key], message: reason });
+    const values = valuesField.min(1).safeParse(value);
+    if (values.success) entries.push([key, values.data]);
+    else context.addIssue({ code: 'custom', path: [key], message: 'Expected a list of values' });
+  }
+  return Object.fromEntries(entries);
+});
 
 const expressionField = z
   .strictObject({
@@ -50,7 +48,7 @@ const expressionField = z
     context.addIssue({ code: 'custom', path: [refusal.field], message: refusal.reason });
   });
 
-/** A whole targeting object; parts left out are empty. */
+/** Shape of a complete targeting object; parts left out are empty. */
 export const targetingField = z.strictObject({
   matchLabels: matchLabelsField.default({}),
   matchExpressions: z.array(expressionField).default([]),

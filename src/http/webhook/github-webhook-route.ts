@@ -1,7 +1,14 @@
-// `POST /wh/github/{app}`: GitHub's release events (contract 4.11 and 6). In this order: whose webhook it is
-// (404), whether it is signed (401), and only then what it says. What was not verified leaves no trace.
+// Route `POST /wh/github/{app}` for GitHub's release events (docs/contract.md 4.11 and 18). It checks first
+// whether the app has a webhook (404), then the signature (401), and reads the event only after that. A
+// delivery whose signature was not verified is counted, but not recorded.
 
-import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import {
+  type Failure,
+  type FailureKind,
+  fail,
+  isFailure,
+  type Outcome,
+} from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
@@ -9,11 +16,15 @@ import {
   type Received,
   type ReleaseEvent,
   receiveRelease,
-} from '../../operations/receive-release.ts';
-import type { SpreadChange } from '../../operations/spread-change.ts';
-import { isSignedWith, readWebhookSignature } from '../../operations/webhook-signature.ts';
-import type { OpenWebhook, Webhooks } from '../../operations/webhooks.ts';
+} from '../../operations/publishing/receive-release.ts';
+import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
+import {
+  isSignedWith,
+  readWebhookSignature,
+} from '../../operations/publishing/webhook-signature.ts';
+import type { OpenWebhook, Webhooks } from '../../operations/publishing/webhooks.ts';
 import type { Ledger } from '../../ports/ledger.ts';
+import type { BodyFailureKind } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
@@ -27,13 +38,13 @@ export type WebhookDependencies = {
   readonly log: RareLog;
 };
 
-/** What the list of deliveries keeps of one. */
+/** Result of a verified delivery, with its release event where it has one. */
 type Understood = {
-  readonly result: Outcome<Received>;
+  readonly result: Outcome<Received, FailureKind>;
   readonly event?: ReleaseEvent;
 };
 
-/** The route that GitHub delivers to. */
+/** Builds the route to which GitHub delivers. */
 export function githubWebhookRoute(dependencies: WebhookDependencies): Route {
   return {
     method: 'POST',
@@ -52,8 +63,14 @@ export function githubWebhookRoute(dependencies: WebhookDependencies): Route {
   };
 }
 
-/** The body once its signature is right. A header that can be none is refused before the body is in. */
-async function verifiedBody(exchange: Exchange, secret: string): Promise<Outcome<Buffer>> {
+/**
+ * Returns the body once its signature is verified; 401 for a wrong one. A malformed signature header is
+ * refused before the body has arrived.
+ */
+async function verifiedBody(
+  exchange: Exchange,
+  secret: string,
+): Promise<Outcome<Buffer, BodyFailureKind | 'badSignature'>> {
   const signature = readWebhookSignature(exchange.headers.get('x-hub-signature-256'));
   if (signature === undefined) return fail('badSignature');
   const body = await exchange.body;
@@ -101,7 +118,7 @@ function ignoredEvent(name: string): Received {
   return { outcome: 'ignored', reason: `Event ${name.slice(0, 50)} is not about releases` };
 }
 
-/** The list is a convenience: a delivery counts although it cannot be noted down. */
+/** Records a delivery. It takes effect even when it cannot be recorded, because the list is a convenience. */
 async function record(
   { ledger, metrics, log }: WebhookDependencies,
   webhook: OpenWebhook,

@@ -1,16 +1,16 @@
-// GitHub's release event as it arrives, read tolerantly: unknown keys are GitHub's business, those used here
-// must have the right type.
+// Reading of GitHub's release events. Unknown keys are ignored; the keys that are used must have the right
+// type.
 
 import { z } from 'zod';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
-import type { ReleaseEvent } from '../../operations/receive-release.ts';
+import type { ReleaseEvent } from '../../operations/publishing/receive-release.ts';
 import { textField, urlField } from '../shape/field.ts';
 import { parseShape, readJson } from '../shape/parse-shape.ts';
 import { formField } from './form-field.ts';
 
 const FORM_TYPE = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i;
 const SHA256_DIGEST = /^sha256:([0-9a-f]{64})$/i;
-/** What GitHub lets a release have, with room to spare. */
+/** Maximum number of assets of a release, above the maximum that GitHub allows. */
 const ASSETS_MAX = 10_000;
 
 const assetShape = z.object({
@@ -33,16 +33,16 @@ const releaseEventShape = z.object({
 });
 
 /**
- * The release event in a delivery's body: JSON, or a form whose field `payload` is JSON (what a new hook of
- * GitHub sends). 400 for anything else, naming the field.
+ * Reads the release event in a delivery's body: JSON, or a form whose field `payload` is JSON, which new
+ * webhooks of GitHub send by default. 400 for anything else, naming the field.
  */
 export function readReleaseEvent(
   body: Buffer,
   contentType: string | undefined,
-): Outcome<ReleaseEvent> {
+): Outcome<ReleaseEvent, 'invalid'> {
   const payload = readPayload(body, contentType);
   if (isFailure(payload)) return payload;
-  const parsed = parseShape(releaseEventShape, payload);
+  const parsed = parseShape(releaseEventShape, payload.json);
   if (isFailure(parsed)) return parsed;
   const { tag_name: tag, draft, prerelease, body: notes, assets } = parsed.release;
   return {
@@ -56,22 +56,26 @@ export function readReleaseEvent(
       url,
       size: size ?? undefined,
       sha256: sha256Of(digest ?? ''),
-      // Payloads from before GitHub had this field have uploaded assets only.
+      // Payloads from before GitHub had this field contain uploaded assets only.
       isUploaded: (state ?? 'uploaded') === 'uploaded',
     })),
   };
 }
 
-/** The sum in `sha256:<hex>`, lower-case. Any other digest is as good as none, and no reason to refuse. */
+/** Returns the checksum in `sha256:<hex>` in lower case. Any other digest is ignored, and not refused. */
 function sha256Of(digest: string): string | undefined {
   return SHA256_DIGEST.exec(digest)?.[1]?.toLowerCase();
 }
 
-function readPayload(body: Buffer, contentType: string | undefined): Outcome<unknown> {
-  if (!FORM_TYPE.test(contentType ?? '')) {
-    return readJson(body) ?? fail('invalid', 'Invalid JSON body');
-  }
-  const payload = formField(body, 'payload');
+/** Returns the JSON of the payload, wrapped in an object so that no JSON can be taken for a refusal. */
+function readPayload(
+  body: Buffer,
+  contentType: string | undefined,
+): Outcome<{ readonly json: unknown }, 'invalid'> {
+  const isForm = FORM_TYPE.test(contentType ?? '');
+  const payload = isForm ? formField(body, 'payload') : body;
   if (payload === undefined) return fail('invalid', 'payload: Required');
-  return readJson(payload) ?? fail('invalid', 'payload: Invalid JSON');
+  const json = readJson(payload);
+  if (json !== undefined && json !== null) return { json };
+  return fail('invalid', isForm ? 'payload: Invalid JSON' : 'Invalid JSON body');
 }

@@ -1,14 +1,14 @@
-// An invitation that is used.
+// Transaction that uses an invitation: the invited account becomes a member of the organization.
 
 import { fail, type Outcome } from '../../contract/failure.ts';
 import type { Account, Role } from '../../contract/resource.ts';
 import type { NewAccount } from '../../ports/account-ledger.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
+import { IS_OPEN } from './column.ts';
 import { findAccount } from './find-account.ts';
 import { insertAccount } from './insert-account.ts';
-import { insertAudit } from './insert-audit.ts';
-import { IS_OPEN } from './invitation-columns.ts';
+import { insertMembership } from './insert-membership.ts';
 import { lockOrganization } from './lock-organization.ts';
 
 type Used = {
@@ -19,16 +19,17 @@ type Used = {
 };
 
 /**
- * One transaction under the organization's lock, which whoever invites takes first, too. Using the
- * invitation finds nothing when another has used or revoked it. The caller has checked the password of an
- * account there is; its hash says whether it still is that one.
+ * Runs as one transaction under the organization's lock, which `createInvitation` takes first, too. The
+ * update of the invitation finds no row when another transaction has used or revoked it. The caller has
+ * checked the password of an existing account; the password hash tells whether the password has changed
+ * since.
  */
 export function acceptInvitation(
   database: Database,
   tokenHash: string,
   account: NewAccount & { readonly isNew: boolean },
   now: string,
-): Promise<Outcome<Account>> {
+): Promise<Outcome<Account, 'unknownInvitation'>> {
   return atomically(database, async (sql) => {
     await lockOrganizationOf(sql, tokenHash);
     const [used] = await sql.query<Used>(
@@ -41,7 +42,7 @@ export function acceptInvitation(
       ? await insertAccount(sql, account)
       : await findUnchanged(sql, account);
     if (holder === undefined) return fail('unknownInvitation');
-    await join(sql, used, holder);
+    await insertMembership(sql, used.organizationId, holder, used.role);
     return holder;
   });
 }
@@ -59,25 +60,4 @@ async function findUnchanged(sql: Sql, account: NewAccount): Promise<Account | u
   if (stored === undefined || stored.passwordHash !== account.passwordHash) return undefined;
   const { id, email, name } = stored;
   return { id, email, name };
-}
-
-/** Nobody loses a role by an old invitation. */
-async function join(sql: Sql, { organizationId, role }: Used, account: Account): Promise<void> {
-  const rows = await sql.query<{ role: Role }>(
-    `INSERT INTO memberships (organization_id, account_id, role) VALUES ($1, $2, $3)
-     ON CONFLICT (organization_id, account_id) DO UPDATE SET role = excluded.role
-       WHERE array_position(ARRAY['owner', 'publisher', 'viewer'], excluded.role::text)
-         < array_position(ARRAY['owner', 'publisher', 'viewer'], memberships.role::text)
-     RETURNING role`,
-    [organizationId, account.id, role],
-  );
-  if (rows.length === 0) return;
-  await insertAudit(sql, {
-    organizationId,
-    actor: { kind: 'account', name: account.email },
-    action: 'member.join',
-    subject: account.email,
-    before: null,
-    after: { role },
-  });
 }

@@ -1,18 +1,19 @@
-// Another role for a member, or the end of the membership.
+// Transaction that gives a member another role or ends the membership.
 
 import { fail, type Outcome } from '../../contract/failure.ts';
 import type { Member, Role } from '../../contract/resource.ts';
-import type { Actor } from '../../ports/ledger.ts';
+import { isStorable } from '../../contract/text.ts';
+import type { Actor } from '../../ports/actor.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
+import { MEMBER_COLUMNS } from './column.ts';
 import { insertAudit } from './insert-audit.ts';
-import { isStorable } from './is-storable.ts';
 import { lockOrganization } from './lock-organization.ts';
-import { MEMBER_COLUMNS } from './member-columns.ts';
 
 /**
- * One transaction under the organization's lock: two owners who demote each other at once do not both
- * succeed. An undefined role ends the membership; the role that a member has already changes nothing.
+ * Runs as one transaction under the organization's lock, so that two owners who demote each other at once do
+ * not both succeed. An undefined role ends the membership. The role that the member has already changes
+ * nothing and is not audited.
  */
 export function changeMember(
   database: Database,
@@ -20,7 +21,7 @@ export function changeMember(
   accountId: string,
   role: Role | undefined,
   actor: Actor,
-): Promise<Outcome<Member>> {
+): Promise<Outcome<Member, 'unknownOrganization' | 'unknownMember' | 'lastOwner'>> {
   return atomically(database, async (sql) => {
     const organization = await lockOrganization(sql, organizationId);
     if (organization === undefined) return fail('unknownOrganization');

@@ -1,11 +1,12 @@
-// Another password for an account.
+// Transaction that replaces an account's password.
 
 import type { Database } from '../database.ts';
 import { endSessions } from './end-sessions.ts';
 
 /**
- * One transaction: the password and the end of the other sessions. The row's lock orders it against
- * sessions that are just opened with the old password.
+ * Stores the password hash `after` and ends the account's other sessions in one transaction; false when the
+ * stored hash is not `before`. The lock on the account's row orders the change against `openSession` with the
+ * old password.
  */
 export function changePassword(
   database: Database,

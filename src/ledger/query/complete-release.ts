@@ -1,16 +1,24 @@
-// The artifacts of a release whose webhook event came before its assets were uploaded.
+// Transaction that adds the artifacts of a release whose webhook event came before its assets were uploaded.
 
-import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import {
+  type Failure,
+  fail,
+  isFailure,
+  type Outcome,
+  type UnknownRelease,
+} from '../../contract/failure.ts';
 import type { Release } from '../../contract/resource.ts';
-import type { SnapshotArtifact } from '../../domain/serving-snapshot.ts';
-import type { Actor, Changed, ReleaseName } from '../../ports/ledger.ts';
+import { isStorable } from '../../contract/text.ts';
+import type { SnapshotArtifact } from '../../domain/decision/serving-snapshot.ts';
+import type { Actor } from '../../ports/actor.ts';
+import type { Changed } from '../../ports/changed.ts';
+import type { ReleaseName } from '../../ports/release-name.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
 import { insertArtifacts } from './insert-artifacts.ts';
-import { insertAudit } from './insert-audit.ts';
-import { isStorable } from './is-storable.ts';
-import { bumpRevision, lockChannel } from './lock-channel.ts';
+import { lockChannel } from './lock-channel.ts';
 import { readRelease } from './read-release.ts';
+import { recordChannelChange } from './record-channel-change.ts';
 
 type FoundRelease = {
   readonly id: string;
@@ -19,9 +27,10 @@ type FoundRelease = {
 };
 
 /**
- * One transaction under the channel's lock, which a first offer waits for as well: the artifacts, the
- * revision and the audit, or nothing and the release as it is. The lock is had before the release is looked
- * at, so of several completions at once the first one's artifacts stay.
+ * Stores the artifacts, the new revision and the audit entry in one transaction under the channel's lock,
+ * which a first offer waits for as well. Changes nothing when the release may get no artifacts (any more).
+ * The release is read after the lock is granted: of several completions at once, the artifacts of the first
+ * one stay.
  */
 export function completeRelease(
   database: Database,
@@ -29,7 +38,7 @@ export function completeRelease(
   name: ReleaseName,
   artifacts: readonly SnapshotArtifact[],
   actor: Actor,
-): Promise<Outcome<Changed<Release>>> {
+): Promise<Outcome<Changed<Release>, UnknownRelease>> {
   return atomically(database, async (sql) => {
     const channel = await lockChannel(sql, organizationId, name.app, name.channel);
     if (isFailure(channel)) return channel;
@@ -39,12 +48,10 @@ export function completeRelease(
       return { value: await readRelease(sql, found.id), changed: [] };
     }
     await insertArtifacts(sql, found.id, artifacts);
-    const revision = await bumpRevision(sql, channel);
-    await insertAudit(sql, {
-      organizationId: channel.app.organizationId,
+    const revision = await recordChannelChange(sql, channel, {
       actor,
       action: 'release.complete',
-      subject: `${channel.app.ref}/${channel.name}@${found.version}`,
+      version: found.version,
       before: { artifacts: 0 },
       after: { artifacts: artifacts.length },
     });
@@ -56,7 +63,7 @@ async function findRelease(
   sql: Sql,
   channelId: string,
   canonicalVersion: string,
-): Promise<FoundRelease | Failure> {
+): Promise<FoundRelease | Failure<'unknownRelease'>> {
   if (!isStorable(canonicalVersion)) return fail('unknownRelease');
   const rows = await sql.query<FoundRelease>(
     `SELECT id, version,

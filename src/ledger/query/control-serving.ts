@@ -1,32 +1,41 @@
-// A change of how a release is served.
+// Transaction that changes how a release is served.
 
-import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import {
+  type Failure,
+  type FailureKind,
+  fail,
+  isFailure,
+  type Outcome,
+  type UnknownRelease,
+} from '../../contract/failure.ts';
 import type { ServingState } from '../../contract/resource.ts';
-import type { Serving } from '../../domain/serving.ts';
-import type { Actor, Changed, ReleaseName } from '../../ports/ledger.ts';
+import { isStorable } from '../../contract/text.ts';
+import type { Serving } from '../../domain/release/serving-change.ts';
+import type { Actor } from '../../ports/actor.ts';
+import type { Changed } from '../../ports/changed.ts';
+import type { ReleaseName } from '../../ports/release-name.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
-import { insertAudit } from './insert-audit.ts';
-import { isStorable } from './is-storable.ts';
-import { bumpRevision, type LockedChannel, lockChannel } from './lock-channel.ts';
+import { type LockedChannel, lockChannel } from './lock-channel.ts';
+import { recordChannelChange } from './record-channel-change.ts';
 
 type LockedRelease = Serving & { readonly id: string; readonly version: string };
 type ServedParts = Omit<Serving, 'offered'>;
 
 /**
- * One transaction under the channel's lock, then the release's: the serving state, the revision and the
- * audit, or none of them. A first offer either committed before the lock was had, and `transition` sees
- * it, or it waits for this transaction and finds the revision moved. A transition that changes nothing
- * writes nothing; whether the release was offered is never taken from it.
+ * Stores the serving state, the new revision and the audit entry in one transaction. It locks the channel
+ * first, then the release. A first offer either committed before the channel's lock was granted, then
+ * `transition` sees it; or it waits for this transaction and finds the revision moved. A transition that
+ * changes nothing writes nothing. `offered` is only read, never stored from the transition's result.
  */
-export function controlServing(
+export function controlServing<Kind extends FailureKind>(
   database: Database,
   organizationId: string,
   name: ReleaseName,
-  transition: (serving: Serving) => Outcome<Serving>,
+  transition: (serving: Serving) => Outcome<Serving, Kind>,
   actor: Actor,
-): Promise<Outcome<Changed<ServingState>>> {
-  return atomically(database, async (sql) => {
+): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind>> {
+  return atomically<Changed<ServingState>, UnknownRelease | Kind>(database, async (sql) => {
     const channel = await lockChannel(sql, organizationId, name.app, name.channel);
     if (isFailure(channel)) return channel;
     const release = await lockRelease(sql, channel.id, name.canonicalVersion);
@@ -38,12 +47,10 @@ export function controlServing(
     const value = stateOf(channel, release.version, after);
     if (isSame(before, after)) return { value, changed: [] };
     await storeServing(sql, release.id, after);
-    const revision = await bumpRevision(sql, channel);
-    await insertAudit(sql, {
-      organizationId: channel.app.organizationId,
+    const revision = await recordChannelChange(sql, channel, {
       actor,
       action: 'release.serve',
-      subject: `${channel.app.ref}/${channel.name}@${release.version}`,
+      version: release.version,
       before,
       after,
     });
@@ -55,7 +62,7 @@ async function lockRelease(
   sql: Sql,
   channelId: string,
   canonicalVersion: string,
-): Promise<LockedRelease | Failure> {
+): Promise<LockedRelease | Failure<'unknownRelease'>> {
   if (!isStorable(canonicalVersion)) return fail('unknownRelease');
   const rows = await sql.query<LockedRelease>(
     `SELECT id, version, rollout_pct AS "rolloutPct", status, targets,
@@ -75,7 +82,10 @@ function stateOf(channel: LockedChannel, version: string, after: ServedParts): S
   return { app: channel.app.ref, channel: channel.name, version, rolloutPct, status, targets };
 }
 
-/** Targeting by its text: what is answered is what was given, also in the order of its keys. */
+/**
+ * Compares targeting as JSON text, because the order of keys counts as a change: the API answers targeting as
+ * it was given.
+ */
 function isSame(before: ServedParts, after: ServedParts): boolean {
   return (
     before.rolloutPct === after.rolloutPct &&

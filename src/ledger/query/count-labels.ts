@@ -1,7 +1,7 @@
-// Which labels an app's devices have.
+// Statement that counts the labels of an app's devices, for the console.
 
+import type { LabelCounts } from '../../contract/console.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { LabelCounts } from '../../ports/console-ledger.ts';
 import type { Sql } from '../database.ts';
 import { extrapolate, fleetSample } from './fleet-sample.ts';
 
@@ -12,7 +12,10 @@ type Row = {
   readonly devices: number;
 };
 
-/** Keys and, within each, values by their devices; both bounded. */
+/**
+ * Counts devices per label key and value. Keys, and the values of each key, are ordered by number of devices;
+ * the number of keys and of values per key is bounded. Counts of a large fleet are estimated from a sample.
+ */
 export async function countLabels(sql: Sql, appId: string): Promise<LabelCounts> {
   const sample = await fleetSample(sql, appId);
   const rows = await sql.query<Row>(

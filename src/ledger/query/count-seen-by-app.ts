@@ -1,4 +1,4 @@
-// How many devices of each of several apps were seen since a moment.
+// Counts the devices of each of several apps that were seen since a time.
 
 import type { Sql } from '../database.ts';
 import {
@@ -13,8 +13,9 @@ export type AppTotal = { readonly id: string; readonly total: number };
 type Row = { readonly appId: string; readonly looked: number; readonly seen: number };
 
 /**
- * Two statements whatever the number of apps: small fleets are counted, as far as all of them together are
- * small, and one sample of the table speaks for the others.
+ * Returns the number of devices by app id. However many apps there are, one statement counts the smallest
+ * fleets, as long as they have at most `SAMPLE_DEVICES` devices together, and one sample of the table of
+ * devices serves to estimate the other fleets.
  */
 export async function countSeenByApp(
   sql: Sql,

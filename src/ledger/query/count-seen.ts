@@ -1,13 +1,16 @@
-// How many devices were seen since some moments.
+// Counts the devices of an app that were seen since each of several times.
 
+import { storableText } from '../../contract/text.ts';
 import type { SeenCounts } from '../../ports/console-ledger.ts';
 import type { Sql } from '../database.ts';
 import { extrapolate, fleetSample } from './fleet-sample.ts';
-import { storableText } from './storable-text.ts';
 
 type Row = { readonly looked: number; readonly seen: readonly number[] };
 
-/** Exact for a small fleet. `last_seen` is behind by up to five minutes: see `record_check_ins`. */
+/**
+ * Counts a small fleet exactly, and estimates a large one from a sample. `last_seen` lags by up to five
+ * minutes: `record_check_ins` does not rewrite a row for less.
+ */
 export async function countSeen(
   sql: Sql,
   appId: string,

@@ -1,8 +1,9 @@
-// A new app with its first channels.
+// Transaction that creates an app with its first channels.
 
 import { fail, type Outcome } from '../../contract/failure.ts';
 import type { App } from '../../contract/resource.ts';
-import type { Actor, Changed, ChannelRevision } from '../../ports/ledger.ts';
+import type { Actor } from '../../ports/actor.ts';
+import type { Changed, ChannelRevision } from '../../ports/changed.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
 import { newId } from '../new-id.ts';
@@ -18,14 +19,15 @@ export type NewApp = {
 };
 
 /**
- * One transaction: the app, its channels and the audit, or none of them. Of several callers at once with
- * the same ref exactly one gets it. Channels keep the order they were given in; repeated names count once.
+ * Stores the app, its channels and the audit entry in one transaction. Of several callers that ask for the
+ * same ref at once, exactly one gets it. Channels keep the order in which they were given; repeated names
+ * count once.
  */
 export function createApp(
   database: Database,
   app: NewApp,
   actor: Actor,
-): Promise<Outcome<Changed<App>>> {
+): Promise<Outcome<Changed<App>, 'unknownOrganization' | 'refTaken'>> {
   return atomically(database, async (sql) => {
     if (!(await organizationExists(sql, app.organizationId))) return fail('unknownOrganization');
     const id = await insertApp(sql, app);
@@ -46,8 +48,8 @@ export function createApp(
 }
 
 /**
- * Undefined when the ref is taken. A ref that is another app's id is taken too: callers name an app by
- * either, and this one would shadow the other.
+ * Returns the new app's id, undefined when the ref is taken. A ref that equals another app's id counts as
+ * taken: callers name an app by ref or id, and the new app would shadow the other one.
  */
 async function insertApp(sql: Sql, app: NewApp): Promise<string | undefined> {
   const rows = await sql.query<{ id: string }>(

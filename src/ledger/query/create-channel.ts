@@ -1,21 +1,26 @@
-// A new channel on an app.
+// Transaction that creates a channel on an app.
 
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Channel } from '../../contract/resource.ts';
-import type { Actor, Changed } from '../../ports/ledger.ts';
+import type { Actor } from '../../ports/actor.ts';
+import type { Changed } from '../../ports/changed.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
+import { type ChannelPolicy, POLICY_COLUMNS } from './column.ts';
 import { findApp } from './find-app.ts';
 import { insertAudit } from './insert-audit.ts';
 import { insertChannel } from './insert-channel.ts';
 
-/** One transaction: the channel and the audit. Of several callers at once with the same name one gets it. */
+/**
+ * Stores the channel and the audit entry in one transaction. Of several callers that create the same name at
+ * once, exactly one succeeds.
+ */
 export function createChannel(
   database: Database,
   appName: string,
   name: string,
   actor: Actor,
-): Promise<Outcome<Changed<Channel>>> {
+): Promise<Outcome<Changed<Channel>, 'unknownApp' | 'channelExists'>> {
   return atomically(database, async (sql) => {
     const app = await findApp(sql, undefined, appName);
     if (isFailure(app)) return app;
@@ -34,12 +39,10 @@ export function createChannel(
   });
 }
 
-/** The defaults stand in the schema alone. */
-async function readPolicy(sql: Sql, id: string): Promise<Omit<Channel, 'app' | 'name'>> {
-  const rows = await sql.query<Omit<Channel, 'app' | 'name'>>(
-    `SELECT minimum_supported_version AS "minimumSupportedVersion",
-       default_rollout AS "defaultRollout", update_mode AS "updateMode"
-     FROM channels WHERE id = $1`,
+/** Reads the policy of a new channel back, because only the schema knows the defaults. */
+async function readPolicy(sql: Sql, id: string): Promise<ChannelPolicy> {
+  const rows = await sql.query<ChannelPolicy>(
+    `SELECT ${POLICY_COLUMNS} FROM channels WHERE id = $1`,
     [id],
   );
   if (rows[0] === undefined) throw new Error(`New channel ${id} has no row`);

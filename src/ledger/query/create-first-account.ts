@@ -1,25 +1,25 @@
-// The first account of all.
+// Transaction that creates the first account of the service.
 
 import { fail, type Outcome } from '../../contract/failure.ts';
 import type { Account, Organization } from '../../contract/resource.ts';
 import type { NewAccount } from '../../ports/account-ledger.ts';
 import { atomically } from '../atomically.ts';
-import type { Database, Sql } from '../database.ts';
-import { hasAccounts } from './has-accounts.ts';
+import type { Database } from '../database.ts';
+import { hasAccounts } from './find-account.ts';
 import { insertAccount } from './insert-account.ts';
-import { insertAudit } from './insert-audit.ts';
+import { insertMembership } from './insert-membership.ts';
 import { insertOrganization } from './insert-organization.ts';
 
 /**
- * One transaction under a lock on the table: of several at once one finds it empty, whoever else wants to
- * write there. Whoever does this holds the admin token, which may do everything in every organization
- * already.
+ * Creates the account as owner of a new organization and of all existing ones, in one transaction. It locks
+ * the table of accounts against writers, so only one of several transactions finds the table empty. The
+ * caller holds the admin token, which already has every right in every organization.
  */
 export function createFirstAccount(
   database: Database,
   newAccount: NewAccount,
   organizationName: string,
-): Promise<Outcome<Account>> {
+): Promise<Outcome<Account, 'alreadySetUp'>> {
   return atomically(database, async (sql) => {
     await sql.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
     if (await hasAccounts(sql)) return fail('alreadySetUp');
@@ -28,22 +28,7 @@ export function createFirstAccount(
     const actor = { kind: 'account', name: account.email } as const;
     await insertOrganization(sql, organizationName, actor);
     const organizations = await sql.query<Organization>('SELECT id, name FROM organizations');
-    for (const { id } of organizations) await makeOwner(sql, id, account);
+    for (const { id } of organizations) await insertMembership(sql, id, account, 'owner');
     return account;
-  });
-}
-
-async function makeOwner(sql: Sql, organizationId: string, account: Account): Promise<void> {
-  await sql.query(
-    `INSERT INTO memberships (organization_id, account_id, role) VALUES ($1, $2, 'owner')`,
-    [organizationId, account.id],
-  );
-  await insertAudit(sql, {
-    organizationId,
-    actor: { kind: 'account', name: account.email },
-    action: 'member.join',
-    subject: account.email,
-    before: null,
-    after: { role: 'owner' },
   });
 }

@@ -1,25 +1,28 @@
-// An invitation into an organization. Only the hash of its token is ever stored, and not even that is
-// audited.
+// Transaction that creates an invitation to an organization. Only the hash of its token is stored, and the
+// audit has not even that.
 
 import { type Failure, fail, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Invitation } from '../../contract/resource.ts';
 import type { NewInvitation } from '../../ports/account-ledger.ts';
-import type { Actor } from '../../ports/ledger.ts';
+import type { Actor } from '../../ports/actor.ts';
 import { actorText } from '../actor-text.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
 import { newId } from '../new-id.ts';
+import { INVITATION_COLUMNS, IS_OPEN } from './column.ts';
 import { insertAudit } from './insert-audit.ts';
-import { INVITATION_COLUMNS, IS_OPEN } from './invitation-columns.ts';
 import { lockOrganization } from './lock-organization.ts';
 
-/** One transaction under the organization's lock, so that an email has one open invitation. */
+/**
+ * Revokes the email's open invitation, if there is one, and stores the new one in one transaction under the
+ * organization's lock. The lock keeps an email at one open invitation per organization.
+ */
 export function createInvitation(
   database: Database,
   invitation: NewInvitation,
   actor: Actor,
-): Promise<Outcome<Invitation>> {
+): Promise<Outcome<Invitation, 'unknownOrganization' | 'alreadyMember' | 'tooManyInvitations'>> {
   return atomically(database, async (sql) => {
     const { organizationId, email, role, at } = invitation;
     const organization = await lockOrganization(sql, organizationId);
@@ -47,7 +50,7 @@ export function createInvitation(
 async function findObstacle(
   sql: Sql,
   { organizationId, email, at }: NewInvitation,
-): Promise<Failure | undefined> {
+): Promise<Failure<'alreadyMember' | 'tooManyInvitations'> | undefined> {
   const rows = await sql.query<{ isMember: boolean; open: number }>(
     `SELECT EXISTS (
        SELECT FROM memberships JOIN accounts ON accounts.id = memberships.account_id

@@ -1,8 +1,10 @@
-// A new API key. Only the hash of its secret is ever stored, and not even that is audited.
+// Transaction that creates an API key. Only the hash of its secret is stored, and the audit has not even
+// that.
 
 import { fail, type Outcome } from '../../contract/failure.ts';
 import type { ApiKey } from '../../contract/resource.ts';
-import type { Actor, NewKey } from '../../ports/ledger.ts';
+import type { Actor } from '../../ports/actor.ts';
+import type { NewKey } from '../../ports/ledger.ts';
 import { actorText } from '../actor-text.ts';
 import { atomically } from '../atomically.ts';
 import type { Database } from '../database.ts';
@@ -10,8 +12,15 @@ import { newId } from '../new-id.ts';
 import { insertAudit } from './insert-audit.ts';
 import { organizationExists } from './organization-exists.ts';
 
-/** One transaction: the key and the audit. A prefix that exists is an error: it was drawn at random. */
-export function createKey(database: Database, key: NewKey, actor: Actor): Promise<Outcome<ApiKey>> {
+/**
+ * Stores the key and the audit entry in one transaction. A prefix that exists already is no
+ * expected refusal, because prefixes are random: the database's error rejects the call.
+ */
+export function createKey(
+  database: Database,
+  key: NewKey,
+  actor: Actor,
+): Promise<Outcome<ApiKey, 'unknownOrganization'>> {
   return atomically(database, async (sql) => {
     const { organizationId, name, prefix, secretHash } = key;
     if (!(await organizationExists(sql, organizationId))) return fail('unknownOrganization');

@@ -1,11 +1,14 @@
-// A new organization.
+// Transaction that creates an organization.
 
 import type { Organization } from '../../contract/resource.ts';
-import type { Actor } from '../../ports/ledger.ts';
+import type { Actor } from '../../ports/actor.ts';
 import type { Database } from '../database.ts';
 import { insertOrganization } from './insert-organization.ts';
 
-/** One transaction: the organization, its owner, if an account makes it, and its first audit entry. */
+/**
+ * Stores the organization, its first audit entry and, if an account creates it, that account as its owner, in
+ * one transaction.
+ */
 export function createOrganization(
   database: Database,
   name: string,

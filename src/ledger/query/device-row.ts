@@ -1,17 +1,19 @@
-// A device as a statement reads it, and as the port wants it.
+// Row of a device as statements read it, and its conversion to the contract's record.
 
-import type { CheckInSource } from '../../domain/check-in.ts';
-import type { DeviceRecord } from '../../ports/fleet-ledger.ts';
-import { isoText } from './iso-text.ts';
+import type { DeviceRecord } from '../../contract/console.ts';
+import type { CheckInSource } from '../../domain/fleet/check-in.ts';
+import { columns, isoText } from './column.ts';
 import { parseLabels } from './labels-text.ts';
 
 export type DeviceRow = {
   readonly deviceId: string;
-  /** Empty when unknown, as is the architecture. */
+  /** Canonical version; empty when unknown. */
   readonly version: string;
   readonly platform: string;
+  /** Architecture; empty when unknown. */
   readonly arch: string;
   readonly channel: string;
+  /** Labels as the text of a JSON object. */
   readonly labels: string;
   readonly source: CheckInSource;
   readonly firstSeen: string;
@@ -20,12 +22,22 @@ export type DeviceRow = {
   readonly offeredAt: string | null;
 };
 
-/** The columns of a `DeviceRow`, for the rows of `devices` and, left joined, `releases` at hand. */
-export const DEVICE_COLUMNS = `devices.device_id AS "deviceId", devices.version, devices.platform,
-  devices.arch, devices.channel, devices.labels::text AS labels, devices.source,
-  ${isoText('devices.first_seen')} AS "firstSeen", ${isoText('devices.last_seen')} AS "lastSeen",
-  releases.version AS "offeredVersion", ${isoText('devices.last_offered_at')} AS "offeredAt"`;
+/** Columns of a `DeviceRow`, for rows of `devices` left joined with `releases`. */
+export const DEVICE_COLUMNS = columns<DeviceRow>({
+  deviceId: 'devices.device_id',
+  version: 'devices.version',
+  platform: 'devices.platform',
+  arch: 'devices.arch',
+  channel: 'devices.channel',
+  labels: 'devices.labels::text',
+  source: 'devices.source',
+  firstSeen: isoText('devices.first_seen'),
+  lastSeen: isoText('devices.last_seen'),
+  offeredVersion: 'releases.version',
+  offeredAt: isoText('devices.last_offered_at'),
+});
 
+/** Converts a row to the contract's record, which has null where the row has an empty text. */
 export function deviceOf(row: DeviceRow): DeviceRecord {
   const { deviceId, version, platform, arch, channel, source, firstSeen, lastSeen } = row;
   const { offeredVersion, offeredAt } = row;

@@ -1,19 +1,22 @@
-// An app's webhook, turned off.
+// Transaction that turns an app's webhook off.
 
 import { isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Webhook } from '../../contract/resource.ts';
-import type { Actor } from '../../ports/ledger.ts';
+import type { Actor } from '../../ports/actor.ts';
 import { atomically } from '../atomically.ts';
 import type { Database } from '../database.ts';
 import { insertAudit } from './insert-audit.ts';
 import { lockWebhook } from './lock-webhook.ts';
 
-/** One transaction: the secret is forgotten, and the audit says so. One that is off is left alone. */
+/**
+ * Deletes the secret and writes the audit entry in one transaction. A webhook that is off already, or was
+ * never on, stays as it is.
+ */
 export function disableWebhook(
   database: Database,
   appId: string,
   actor: Actor,
-): Promise<Outcome<Webhook | undefined>> {
+): Promise<Outcome<Webhook | undefined, 'unknownApp'>> {
   return atomically(database, async (sql) => {
     const held = await lockWebhook(sql, appId);
     if (isFailure(held)) return held;

@@ -1,13 +1,13 @@
-// An app's webhook, turned on or given a new secret.
+// Transaction that turns an app's webhook on, or gives it a new secret.
 
 import { isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Webhook } from '../../contract/resource.ts';
-import type { Actor } from '../../ports/ledger.ts';
+import type { Actor } from '../../ports/actor.ts';
 import { atomically } from '../atomically.ts';
 import type { Database } from '../database.ts';
+import { WEBHOOK_COLUMNS } from './column.ts';
 import { insertAudit } from './insert-audit.ts';
 import { lockWebhook } from './lock-webhook.ts';
-import { WEBHOOK_COLUMNS } from './webhook-columns.ts';
 
 const STORE = `
   INSERT INTO webhooks (app_id, provider, sealed_secret) VALUES ($1, $2, $3)
@@ -15,13 +15,16 @@ const STORE = `
     sealed_secret = excluded.sealed_secret, enabled_at = clock_timestamp(), disabled_at = NULL
   RETURNING ${WEBHOOK_COLUMNS}`;
 
-/** One transaction: the secret, from then on the only one that verifies, and the audit without it. */
+/**
+ * Stores the secret and an audit entry without it in one transaction. From then on deliveries are verified
+ * with this secret only.
+ */
 export function enableWebhook(
   database: Database,
   appId: string,
   { provider, sealedSecret }: Pick<Webhook, 'provider'> & { readonly sealedSecret: string },
   actor: Actor,
-): Promise<Outcome<Webhook>> {
+): Promise<Outcome<Webhook, 'unknownApp'>> {
   return atomically(database, async (sql) => {
     const held = await lockWebhook(sql, appId);
     if (isFailure(held)) return held;

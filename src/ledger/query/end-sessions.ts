@@ -1,8 +1,8 @@
-// The end of an account's sessions.
+// Statements that end sessions.
 
 import type { Sql } from '../database.ts';
 
-/** All of them, but the one kept. */
+/** Ends all sessions of an account except the one with this token hash; undefined ends all of them. */
 export async function endSessions(
   sql: Sql,
   accountId: string,
@@ -14,7 +14,7 @@ export async function endSessions(
   );
 }
 
-/** One session. */
+/** Ends the session with this token hash, if there is one. */
 export async function endSession(sql: Sql, tokenHash: string): Promise<void> {
   await sql.query('DELETE FROM sessions WHERE token_hash = $1', [tokenHash]);
 }

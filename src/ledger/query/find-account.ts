@@ -1,10 +1,10 @@
-// An account as signing in needs it.
+// Statements that read accounts for signing in and for the set-up.
 
+import { isStorable } from '../../contract/text.ts';
 import type { StoredAccount } from '../../ports/account-ledger.ts';
 import type { Sql } from '../database.ts';
-import { isStorable } from './is-storable.ts';
 
-/** One read, by the email in lower case. */
+/** Reads an account by its email, which is in lower case. */
 export async function findAccount(sql: Sql, email: string): Promise<StoredAccount | undefined> {
   if (!isStorable(email)) return undefined;
   const rows = await sql.query<StoredAccount>(
@@ -12,4 +12,12 @@ export async function findAccount(sql: Sql, email: string): Promise<StoredAccoun
     [email],
   );
   return rows[0];
+}
+
+/**
+ * Tells whether the service has an account yet. Once it has one it always does: accounts are never removed.
+ */
+export async function hasAccounts(sql: Sql): Promise<boolean> {
+  const rows = await sql.query('SELECT FROM accounts LIMIT 1');
+  return rows.length > 0;
 }

@@ -1,8 +1,8 @@
-// An app by what callers call it: its ref or its id.
+// Statement that finds an app by its ref or id.
 
 import { type Failure, fail } from '../../contract/failure.ts';
+import { isStorable } from '../../contract/text.ts';
 import type { Sql } from '../database.ts';
-import { isStorable } from './is-storable.ts';
 
 export type FoundApp = {
   readonly id: string;
@@ -11,15 +11,15 @@ export type FoundApp = {
 };
 
 /**
- * One read, no lock: an app never changes its ref or organization. With an organization given, the apps
- * of all others are unknown; undefined is for the operator, who sees all. Should a ref equal another
- * app's id (`createApp` refuses that), the ref wins, so that the answer is always the same one.
+ * Reads without a lock, because an app never changes its ref or organization. With an organization given,
+ * apps of other organizations are unknown; undefined is for the operator, who sees all apps. If a ref ever
+ * equals another app's id (`createApp` refuses that), the ref wins, so that the answer is always the same.
  */
 export async function findApp(
   sql: Sql,
   organizationId: string | undefined,
   app: string,
-): Promise<FoundApp | Failure> {
+): Promise<FoundApp | Failure<'unknownApp'>> {
   if (!isStorable(app, organizationId ?? '')) return fail('unknownApp');
   const rows = await sql.query<FoundApp>(
     `SELECT id, ref, organization_id AS "organizationId" FROM apps

@@ -1,11 +1,14 @@
-// The webhook that a delivery is for.
+// Statement that finds the enabled webhook that a delivery is addressed to.
 
 import type { Webhook } from '../../contract/resource.ts';
+import { isStorable } from '../../contract/text.ts';
 import type { EnabledWebhook } from '../../ports/webhook-ledger.ts';
 import type { Sql } from '../database.ts';
-import { isStorable } from './is-storable.ts';
 
-/** One read. No tenant is asked for: a delivery proves itself by its signature. A ref wins over an id. */
+/**
+ * Finds the app by ref or id in any organization, because the sender of a delivery proves itself by its
+ * signature. A ref wins over an id.
+ */
 export async function findEnabledWebhook(
   sql: Sql,
   app: string,

@@ -1,18 +1,26 @@
-// What an invitation is for.
+// Statement that reads what an open invitation offers.
 
-import type { OpenInvitation } from '../../ports/account-ledger.ts';
+import type { OpenInvitation } from '../../contract/console.ts';
 import type { Sql } from '../database.ts';
-import { IS_OPEN } from './invitation-columns.ts';
+import { columns, IS_OPEN, ORGANIZATION_JSON } from './column.ts';
 
-/** One read; undefined when it cannot be used (any more). */
+const OFFER_COLUMNS = columns<OpenInvitation>({
+  organization: ORGANIZATION_JSON,
+  email: 'invitations.email',
+  role: 'invitations.role',
+});
+
+/**
+ * Returns the organization, email and role of an invitation by the hash of its token; undefined when the
+ * invitation cannot be used at `now`.
+ */
 export async function findInvitation(
   sql: Sql,
   tokenHash: string,
   now: string,
 ): Promise<OpenInvitation | undefined> {
   const rows = await sql.query<OpenInvitation>(
-    `SELECT json_build_object('id', organizations.id, 'name', organizations.name) AS organization,
-       invitations.email, invitations.role
+    `SELECT ${OFFER_COLUMNS}
      FROM invitations JOIN organizations ON organizations.id = invitations.organization_id
      WHERE invitations.token_hash = $2 AND ${IS_OPEN}`,
     [now, tokenHash],

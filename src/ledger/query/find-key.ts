@@ -1,11 +1,11 @@
-// A key as authentication needs it.
+// Statement that reads an API key for authentication.
 
+import { isStorable } from '../../contract/text.ts';
 import type { StoredKey } from '../../ports/ledger.ts';
 import type { Sql } from '../database.ts';
-import { isStorable } from './is-storable.ts';
-import { isoText } from './iso-text.ts';
+import { isoText } from './column.ts';
 
-/** One read: a key whose revocation was acknowledged comes back with it. */
+/** Reads the key afresh: as soon as a revocation is acknowledged, every read returns the key as revoked. */
 export async function findKey(sql: Sql, prefix: string): Promise<StoredKey | undefined> {
   if (!isStorable(prefix)) return undefined;
   const rows = await sql.query<StoredKey>(

@@ -1,11 +1,12 @@
-// Whose session it is.
+// Statement that finds the account of a session.
 
 import type { StoredAccount } from '../../ports/account-ledger.ts';
 import type { Sql } from '../database.ts';
 
 /**
- * One read; that the session was used is written once a minute at most. Whoever signs out meanwhile has
- * ended the session: the write finds nothing then.
+ * Returns the account of a session that is neither expired at `now` nor unused since `idleSince`. Stores the
+ * time of use at most once a minute. If the session ends between the read and that write, the write changes
+ * no row.
  */
 export async function findSession(
   sql: Sql,

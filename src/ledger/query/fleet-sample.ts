@@ -1,25 +1,25 @@
-// A bounded part of an app's devices, for what nobody counts. There is no index on what is asked here (each
-// would cost every check-in), so of a large fleet some devices are looked at, and the rest is assumed to be
-// like them.
+// Bounded sample of an app's devices, for counts that check-ins do not maintain. The columns that are asked
+// for have no index, because an index would make every check-in dearer. So counts of a large fleet are
+// estimated from a sample of its devices.
 
 import type { Sql } from '../database.ts';
 
 export type FleetSample = {
   /** A table expression named `devices`, for statements whose $1 is the app's id. */
   readonly from: string;
-  /** How many devices the app has. */
+  /** Number of devices that the app has. */
   readonly total: number;
-  /** Whether it has all of them. */
+  /** Whether the sample is the whole fleet. */
   readonly isWhole: boolean;
 };
 
-/** Fewer than so many say too little. */
+/** Minimum number of devices that is worth an estimate. */
 const SAMPLE_DEVICES_MIN = 2000;
 
 /**
- * All devices of a small fleet; of a large one those in a part of the table's pages, the same pages each
- * time, so that numbers do not flicker. Where these would hold too few of the app's, the first ones by id:
- * a fleet that is large itself, in a table that is far larger.
+ * Chooses the sample: all devices of a small fleet; the devices in a part of the table's pages for a large
+ * one, the same pages each time, so that numbers do not flicker. Where those pages would hold too few of the
+ * app's devices, because the table is far larger than the fleet, the sample is the first devices by id.
  */
 export async function fleetSample(sql: Sql, appId: string): Promise<FleetSample> {
   const [size] = await sql.query<{ total: number; pages: number }>(
@@ -37,21 +37,21 @@ export async function fleetSample(sql: Sql, appId: string): Promise<FleetSample>
   return { from, total, isWhole };
 }
 
-/** Up to so many devices are looked at one by one. */
+/** Maximum number of devices that are counted one by one. */
 export const SAMPLE_DEVICES = 20_000;
-/** How much of the table a sample may read: other apps' devices lie between those of this one. */
+/** Maximum number of table pages that a sample reads; devices of other apps lie between those of the app. */
 export const SAMPLE_PAGES_MAX = 2500;
 
-/** The pages of the table of devices, as an expression. */
+/** SQL expression of the number of pages of the table of devices. */
 export const TABLE_PAGES = `pg_relation_size('devices') / current_setting('block_size')::bigint`;
 
-/** A share (0 to 1) of the table of devices, always the same part. */
+/** Returns the table expression of a share (0 to 1) of the devices, always the same part. */
 export function sampledTable(share: number): string {
   const percent = Math.min(100, Math.max(0.0001, share * 100)).toFixed(4);
   return `devices TABLESAMPLE SYSTEM (${percent}) REPEATABLE (1)`;
 }
 
-/** What a count in `looked` devices of a sample means for the whole. */
+/** Estimates the count in all `total` devices from the count in the `looked` devices of a sample. */
 export function extrapolate(count: number, looked: number, total: number): number {
   return looked === 0 ? 0 : Math.min(total, Math.round((count / looked) * total));
 }

@@ -1,11 +1,14 @@
-// A new account's row.
+// Statement that inserts an account.
 
 import type { Account } from '../../contract/resource.ts';
 import type { NewAccount } from '../../ports/account-ledger.ts';
 import type { Sql } from '../database.ts';
 import { newId } from '../new-id.ts';
 
-/** Undefined when the email has an account. Waits for a transaction that is just inserting the same one. */
+/**
+ * Returns the new account, undefined when the email has one already. Waits for a transaction that is just
+ * inserting the same email.
+ */
 export async function insertAccount(sql: Sql, account: NewAccount): Promise<Account | undefined> {
   const { email, name, passwordHash } = account;
   const id = newId('acc');

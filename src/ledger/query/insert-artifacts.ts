@@ -1,9 +1,9 @@
-// The artifacts of a release.
+// Statement that inserts the artifacts of a release.
 
-import type { SnapshotArtifact } from '../../domain/serving-snapshot.ts';
+import type { SnapshotArtifact } from '../../domain/decision/serving-snapshot.ts';
 import type { Sql } from '../database.ts';
 
-/** All in one statement; a field that is absent is stored as null. */
+/** Inserts all artifacts in one statement. Absent fields are stored as null. */
 export async function insertArtifacts(
   sql: Sql,
   releaseId: string,

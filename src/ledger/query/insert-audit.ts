@@ -1,10 +1,10 @@
-// One line of the audit.
+// Statement that adds an entry to the audit.
 
-import type { Actor } from '../../ports/ledger.ts';
+import type { Actor } from '../../ports/actor.ts';
 import { actorText } from '../actor-text.ts';
 import type { Sql } from '../database.ts';
 
-export type AuditAction =
+type AuditAction =
   | 'organization.create'
   | 'organization.update'
   | 'member.join'
@@ -27,15 +27,17 @@ export type NewAuditEntry = {
   readonly organizationId: string;
   readonly actor: Actor;
   readonly action: AuditAction;
-  /** What was changed, e.g. `app-ref/stable@1.2.0`. */
+  /** Name of the changed thing, e.g. `app-ref/stable@1.2.0`. */
   readonly subject: string;
-  /** Null when it did not exist. */
+  /** State before the change; null when the subject did not exist. */
   readonly before: object | null;
-  /** Null when it exists no longer. */
+  /** State after the change; null when the subject does not exist any more. */
   readonly after: object | null;
 };
 
-/** In the transaction of the change, so that neither is ever without the other. */
+/**
+ * Runs in the transaction of the change, so that neither change nor entry is ever stored without the other.
+ */
 export async function insertAudit(sql: Sql, entry: NewAuditEntry): Promise<void> {
   const { organizationId, actor, action, subject, before, after } = entry;
   await sql.query(

@@ -1,14 +1,14 @@
-// A new channel's row.
+// Statement that inserts a channel.
 
-import type { ChannelRevision } from '../../ports/ledger.ts';
+import type { ChannelRevision } from '../../ports/changed.ts';
 import type { Sql } from '../database.ts';
 import { newId } from '../new-id.ts';
 
 const FIRST_REVISION = 1;
 
 /**
- * Undefined when the app has a channel of this name. Waits for a transaction that is just inserting the
- * same name, and then goes by its outcome.
+ * Returns the channel at its first revision, undefined when the app has a channel of this name already. Waits
+ * for a transaction that is just inserting the same name: the name is taken if that one commits.
  */
 export async function insertChannel(
   sql: Sql,

@@ -1,12 +1,12 @@
-// A new organization's row, with its first audit entry.
+// Statements that insert an organization and its first audit entry.
 
 import type { Organization } from '../../contract/resource.ts';
-import type { Actor } from '../../ports/ledger.ts';
+import type { Actor } from '../../ports/actor.ts';
 import type { Sql } from '../database.ts';
 import { newId } from '../new-id.ts';
 import { insertAudit } from './insert-audit.ts';
 
-/** In the caller's transaction. Names need not be unique. */
+/** Runs in the caller's transaction. Names of organizations need not be unique. */
 export async function insertOrganization(
   sql: Sql,
   name: string,

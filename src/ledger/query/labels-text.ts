@@ -1,17 +1,17 @@
-// Labels as they travel to and from the database: the text of a JSON object. A driver that makes objects of
-// it by itself would lose a key such as `__proto__`.
+// Conversion of labels to and from the text of a JSON object, the form in which they travel to and from the
+// database. A driver that parsed the JSON itself would lose a key such as `__proto__`.
 
-import type { Labels } from '../../domain/targeting.ts';
-import { storableText } from './storable-text.ts';
+import { storableText } from '../../contract/text.ts';
+import type { Labels } from '../../domain/decision/targeting.ts';
 
-/** Null when there are none. */
+/** Returns the text of a device's labels; null when there are none. */
 export function labelsText(labels: Labels | undefined): string | null {
   if (labels === undefined || labels.size === 0) return null;
   const entries = [...labels].map(([key, value]) => [storableText(key), storableText(value)]);
   return JSON.stringify(Object.fromEntries(entries));
 }
 
-/** In the order of their keys. */
+/** Returns the labels in the order of their keys. */
 export function parseLabels(text: string): Labels {
   const stored: Readonly<Record<string, string>> = JSON.parse(text);
   return new Map(Object.entries(stored).sort(([left], [right]) => (left < right ? -1 : 1)));

@@ -1,20 +1,29 @@
-// An organization's apps at a glance.
+// Statement that reads the overview of an organization's apps for the console.
 
+import type {
+  AppOverview,
+  ChannelOverview,
+  NewestRelease,
+  RollingRelease,
+} from '../../contract/console.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { ReleaseStatus } from '../../contract/resource.ts';
-import type { AppOverview, ChannelOverview, NewestRelease } from '../../ports/console-ledger.ts';
+import { byVersion } from '../../domain/decision/by-version.ts';
 import type { Sql } from '../database.ts';
-import { byVersion } from './by-version.ts';
+import { isoText } from './column.ts';
 import { type AppTotal, countSeenByApp } from './count-seen-by-app.ts';
-import { isoText } from './iso-text.ts';
 
 type Row = AppTotal & { readonly ref: string; readonly name: string; readonly channels: string };
 type ListedChannel = { readonly name: string; readonly releases: readonly ListedRelease[] };
 type ListedRelease = [version: string, status: ReleaseStatus, rollout: number, createdAt: string];
 
+/** Maximum number of partly rolled-out releases that a channel shows. */
 const ROLLING_MAX = 10;
 
-/** As text, which crosses to the embedded database's client far quicker than thousands of objects. */
+/**
+ * Reads the channels and releases as text, because one string crosses to the embedded database's client far
+ * quicker than thousands of objects.
+ */
 const APPS = `
   SELECT apps.id, apps.ref, apps.name, (
     SELECT coalesce(sum(devices), 0)::float8 FROM fleet_counts WHERE app_id = apps.id
@@ -29,7 +38,10 @@ const APPS = `
   ) AS channels
   FROM apps WHERE organization_id = $1 ORDER BY ref LIMIT ${LIMIT.appsShownMax}`;
 
-/** Apps by ref, channels by name; the releases are sorted here, where versions have an order. */
+/**
+ * Returns apps by ref and channels by name. Releases are sorted here, because the database does not know the
+ * order of versions.
+ */
 export async function listAppOverviews(
   sql: Sql,
   organizationId: string,
@@ -49,10 +61,10 @@ export async function listAppOverviews(
 
 function overviewOf({ name, releases }: ListedChannel): ChannelOverview {
   const sorted = byVersion(releases, ([version]) => version);
-  const rolling: { version: string; rolloutPct: number }[] = [];
+  const rolling: RollingRelease[] = [];
   for (const [version, status, rolloutPct] of sorted) {
     if (status !== 'published') continue;
-    // What lies below a release for everybody reaches nobody new.
+    // Below a release at 100 %, lower ones reach no further devices, unless it is targeted.
     if (rolloutPct === 100 || rolling.length === ROLLING_MAX) break;
     rolling.push({ version, rolloutPct });
   }

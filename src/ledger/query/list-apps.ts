@@ -1,18 +1,24 @@
-// An organization's apps.
+// Statement that lists an organization's apps.
 
 import type { App } from '../../contract/resource.ts';
+import { isStorable } from '../../contract/text.ts';
 import type { Sql } from '../database.ts';
-import { isStorable } from './is-storable.ts';
+import { columns } from './column.ts';
 
-/** One consistent read: apps by ref, each with its channels by name. */
+const APP_COLUMNS = columns<App>({
+  id: 'id',
+  name: 'name',
+  ref: 'ref',
+  channels: `(
+    SELECT coalesce(json_agg(channels.name ORDER BY channels.name), '[]'::json)
+    FROM channels WHERE channels.app_id = apps.id
+  )`,
+});
+
+/** Returns apps by ref, each with its channels by name, in one consistent read. */
 export async function listApps(sql: Sql, organizationId: string): Promise<readonly App[]> {
   if (!isStorable(organizationId)) return [];
-  return sql.query<App>(
-    `SELECT id, name, ref, (
-       SELECT coalesce(json_agg(channels.name ORDER BY channels.name), '[]'::json)
-       FROM channels WHERE channels.app_id = apps.id
-     ) AS channels
-     FROM apps WHERE organization_id = $1 ORDER BY ref`,
-    [organizationId],
-  );
+  return sql.query<App>(`SELECT ${APP_COLUMNS} FROM apps WHERE organization_id = $1 ORDER BY ref`, [
+    organizationId,
+  ]);
 }

@@ -1,25 +1,27 @@
-// A page of an organization's audit.
+// Statement that reads a page of an organization's audit.
 
+import type { AuditPage } from '../../contract/console.ts';
 import { fail, type Outcome } from '../../contract/failure.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
-import type { AuditFilter, AuditPage } from '../../ports/console-ledger.ts';
+import { storableText } from '../../contract/text.ts';
+import type { AuditFilter } from '../../ports/console-ledger.ts';
 import type { Sql } from '../database.ts';
-import { AUDIT_COLUMNS } from './audit-columns.ts';
+import { AUDIT_COLUMNS } from './column.ts';
 import { organizationExists } from './organization-exists.ts';
-import { storableText } from './storable-text.ts';
 
-/** A time in milliseconds and an entry's id: where a page ends. */
+/** Form of a cursor: time in milliseconds and id of the last entry of a page. */
 const CURSOR = /^(\d{1,16})-(\d{1,18})$/;
 
 /**
- * Newest first; entries of the same time in the reverse of the order they were written in. One entry more
- * than asked for tells whether there is another page. A cursor that is none begins at the newest.
+ * Returns the newest entries first; entries of the same time in the reverse of the order in which they were
+ * written. Reads one entry more than asked for, to know whether there is another page. A malformed cursor
+ * counts as none: the page begins at the newest entry.
  */
 export async function listAudit(
   sql: Sql,
   organizationId: string,
   filter: AuditFilter,
-): Promise<Outcome<AuditPage>> {
+): Promise<Outcome<AuditPage, 'unknownOrganization'>> {
   if (!(await organizationExists(sql, organizationId))) return fail('unknownOrganization');
   const [, time, id] = CURSOR.exec(filter.before ?? '') ?? [];
   const rows = await sql.query<AuditEntry & { cursor: string }>(

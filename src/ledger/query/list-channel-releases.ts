@@ -1,25 +1,27 @@
-// A page of a channel's releases, highest version first.
+// Statements that read a page of a channel's releases, highest version first.
 
+import type { ChannelReleases, ListedRelease } from '../../contract/console.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
-import type { ChannelReleases, ListedRelease } from '../../ports/console-ledger.ts';
+import { byVersion } from '../../domain/decision/by-version.ts';
 import type { Sql } from '../database.ts';
-import { byVersion } from './by-version.ts';
+import { columns, RELEASE_HEAD } from './column.ts';
 import { findChannel } from './find-channel.ts';
-import { isoText } from './iso-text.ts';
 
 const RELEASES = `
-  SELECT id, version, status, rollout_pct AS "rolloutPct", targets,
-    offered_at IS NOT NULL AS offered, ${isoText('releases.created_at')} AS "createdAt",
-    (SELECT count(*)::int FROM artifacts WHERE release_id = releases.id) AS artifacts,
-    (
+  SELECT ${columns<ListedRelease>({
+    ...RELEASE_HEAD,
+    artifacts: '(SELECT count(*)::int FROM artifacts WHERE release_id = releases.id)',
+    devices: `(
       SELECT coalesce(sum(devices), 0)::float8 FROM fleet_counts
       WHERE app_id = $1 AND channel = $2 AND version = releases.canonical_version
-    ) AS devices
+    )`,
+  })}
   FROM releases WHERE id = ANY ($3::text[])`;
 
 /**
- * The versions of all releases come first, to be sorted here, then the page's releases. One that is
- * published in between is on the next look; none ever goes.
+ * Reads the versions of all releases first and sorts them here, because the database does not know their
+ * order; then reads the page's releases. A release that is published between the two reads appears with the
+ * next request. Releases are never removed.
  */
 export async function listChannelReleases(
   sql: Sql,
@@ -27,7 +29,7 @@ export async function listChannelReleases(
   channelName: string,
   page: number,
   perPage: number,
-): Promise<Outcome<ChannelReleases>> {
+): Promise<Outcome<Omit<ChannelReleases, 'page' | 'pageCount'>, 'unknownChannel'>> {
   const channel = await findChannel(sql, appId, channelName);
   if (isFailure(channel)) return channel;
   const all = await sql.query<{ id: string; version: string }>(

@@ -1,13 +1,14 @@
-// A page of an app's devices.
+// Statement that reads a page of an app's devices.
 
+import type { DevicePage } from '../../contract/console.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
-import type { DeviceFilter, DevicePage } from '../../ports/fleet-ledger.ts';
+import { storableText } from '../../contract/text.ts';
+import type { DeviceFilter } from '../../ports/fleet-ledger.ts';
 import type { Sql } from '../database.ts';
 import { DEVICE_COLUMNS, type DeviceRow, deviceOf } from './device-row.ts';
 import { findApp } from './find-app.ts';
-import { storableText } from './storable-text.ts';
 
-/** How many devices a page looks at: there is no index on most of what can be asked for. */
+/** Maximum number of devices that a page searches, because most filters have no index. */
 const LOOKED_AT_MAX = 20_000;
 
 const LOOKED_AT = `FROM devices
@@ -16,7 +17,7 @@ const LOOKED_AT = `FROM devices
     AND ($3::text IS NULL OR version = $3)
   ORDER BY device_id`;
 
-/** `page` is made first: only its rows are worth the look at their releases. */
+/** Statement of a page. It selects the page's devices first, so that only their releases are joined. */
 const PAGE = `
   WITH page AS (
     SELECT app_id, device_id
@@ -33,18 +34,19 @@ const PAGE = `
   LEFT JOIN releases ON releases.id = devices.last_offered_release_id
   ORDER BY devices.device_id`;
 
-/** The last device that a page has looked at, when there may be others after it. */
+/** Statement that finds the last device that a page has searched; no row when fewer were left. */
 const LAST_LOOKED_AT = `SELECT device_id AS "deviceId" ${LOOKED_AT} OFFSET ${LOOKED_AT_MAX - 1} LIMIT 1`;
 
 /**
- * By device id, from after the last one of the page before; one row more tells whether there is a next.
- * When few of many devices are asked for, a page may have less than it could hold, and still a next one.
+ * Returns devices by device id, beginning after the last one of the previous page. Reads one row more than
+ * asked for, to know whether there is a next page. If few of many devices match the filter, a page may have
+ * fewer devices than asked for, or none, and still a next page.
  */
 export async function listDevices(
   sql: Sql,
   appName: string,
   filter: DeviceFilter,
-): Promise<Outcome<DevicePage>> {
+): Promise<Outcome<DevicePage, 'unknownApp'>> {
   const app = await findApp(sql, undefined, appName);
   if (isFailure(app)) return app;
   const { after, version, channel, platform, label, seenSince, limit } = filter;
@@ -64,7 +66,7 @@ export async function listDevices(
   return { devices, next: last?.deviceId ?? null };
 }
 
-/** A filter means what it would have been stored as. */
+/** Returns the text as it would have been stored, which is what a filter must match. */
 function orNull(text: string | undefined): string | null {
   return text === undefined ? null : storableText(text);
 }

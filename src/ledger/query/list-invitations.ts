@@ -1,11 +1,11 @@
-// The invitations of an organization that can still be used.
+// Statement that lists the open invitations of an organization.
 
 import { LIMIT } from '../../contract/limit.ts';
 import type { Invitation } from '../../contract/resource.ts';
 import type { Sql } from '../database.ts';
-import { INVITATION_COLUMNS, IS_OPEN } from './invitation-columns.ts';
+import { INVITATION_COLUMNS, IS_OPEN } from './column.ts';
 
-/** One read, newest first. */
+/** Returns the invitations that can be used at `now`, newest first. */
 export function listInvitations(
   sql: Sql,
   organizationId: string,

@@ -1,11 +1,11 @@
-// Who belongs to an organization.
+// Statement that lists an organization's members.
 
 import { LIMIT } from '../../contract/limit.ts';
 import type { Member } from '../../contract/resource.ts';
 import type { Sql } from '../database.ts';
-import { MEMBER_COLUMNS } from './member-columns.ts';
+import { MEMBER_COLUMNS } from './column.ts';
 
-/** One read: owners first, then by name. */
+/** Returns owners first, then publishers, then viewers; members of the same role by name. */
 export function listMembers(sql: Sql, organizationId: string): Promise<readonly Member[]> {
   return sql.query<Member>(
     `SELECT ${MEMBER_COLUMNS}

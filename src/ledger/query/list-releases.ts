@@ -1,14 +1,14 @@
-// A page of an organization's releases.
+// Statement that reads a page of an organization's releases.
 
 import type { Release } from '../../contract/resource.ts';
+import { isStorable } from '../../contract/text.ts';
 import type { ReleaseFilter, ReleasePage } from '../../ports/ledger.ts';
 import type { Sql } from '../database.ts';
-import { isStorable } from './is-storable.ts';
-import { RELEASE_JSON } from './release-json.ts';
+import { RELEASE_JSON } from './column.ts';
 
 const NOTHING: ReleasePage = { releases: [], total: 0 };
 
-/** `page` is made first: only its rows are worth the look at their artifacts. */
+/** Statement of a page. It selects the page's releases first, so that only their artifacts are read. */
 const PAGE = `
   WITH visible AS (
     SELECT releases.id, releases.created_at
@@ -34,7 +34,7 @@ const PAGE = `
       JOIN apps ON apps.id = channels.app_id
     ) AS releases`;
 
-/** One consistent read of the page and the total: newest first by creation, then by id. */
+/** Returns the page and the total in one consistent read: newest first by creation, then by id. */
 export async function listReleases(
   sql: Sql,
   organizationId: string,
@@ -42,7 +42,7 @@ export async function listReleases(
 ): Promise<ReleasePage> {
   const { app, channel, page, perPage } = filter;
   if (!isStorable(organizationId, app ?? '', channel ?? '')) return NOTHING;
-  // A page number has no upper limit, the database's OFFSET has.
+  // A page number has no upper limit, but the database's OFFSET has one.
   const offset = Math.min((page - 1) * perPage, Number.MAX_SAFE_INTEGER);
   const rows = await sql.query<{ total: number; releases: readonly Release[] }>(PAGE, [
     organizationId,

@@ -1,12 +1,14 @@
-// The lock that orders everything that changes who belongs to an organization.
+// Statement that locks an organization: the lock orders changes of its members and name, and the creation and
+// use of invitations.
 
 import type { Organization } from '../../contract/resource.ts';
+import { isStorable } from '../../contract/text.ts';
 import type { Sql } from '../database.ts';
-import { isStorable } from './is-storable.ts';
 
 /**
- * Until the transaction ends; undefined when there is no such organization. A weaker lock than one for
- * removal, so that rows which refer to the organization are written meanwhile.
+ * Locks the organization until the transaction ends; undefined when it does not exist. The lock is weaker
+ * than the one for a removal, so that other transactions can write rows that refer to the organization
+ * meanwhile.
  */
 export async function lockOrganization(sql: Sql, id: string): Promise<Organization | undefined> {
   if (!isStorable(id)) return undefined;

@@ -1,10 +1,10 @@
-// An app's webhook, held still while it is changed.
+// Statement that locks an app's webhook for a change.
 
 import { type Failure, fail } from '../../contract/failure.ts';
 import type { Webhook } from '../../contract/resource.ts';
+import { isStorable } from '../../contract/text.ts';
 import type { Sql } from '../database.ts';
-import { isStorable } from './is-storable.ts';
-import { WEBHOOK_COLUMNS } from './webhook-columns.ts';
+import { WEBHOOK_COLUMNS } from './column.ts';
 
 export type LockedWebhook = {
   readonly organizationId: string;
@@ -13,10 +13,14 @@ export type LockedWebhook = {
 };
 
 /**
- * Changes of one app's webhook take turns by the app's row, which is there before the first webhook is. The
- * lock lets references to the app pass: publishing does not wait for it.
+ * Locks the app's row until the transaction ends, because that row exists before the app's first webhook
+ * does. Changes of the app's webhook therefore run one after another. Other transactions can refer to the app
+ * meanwhile, so publishing does not wait for the lock.
  */
-export async function lockWebhook(sql: Sql, appId: string): Promise<LockedWebhook | Failure> {
+export async function lockWebhook(
+  sql: Sql,
+  appId: string,
+): Promise<LockedWebhook | Failure<'unknownApp'>> {
   if (!isStorable(appId)) return fail('unknownApp');
   const [app] = await sql.query<Omit<LockedWebhook, 'webhook'>>(
     `SELECT organization_id AS "organizationId", ref AS "appRef"
@@ -24,7 +28,7 @@ export async function lockWebhook(sql: Sql, appId: string): Promise<LockedWebhoo
     [appId],
   );
   if (app === undefined) return fail('unknownApp');
-  // A statement of its own, so that it sees what the lock's last holder has committed.
+  // A separate statement, so that it sees what the previous holder of the lock has committed.
   const [webhook] = await sql.query<Webhook>(
     `SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE app_id = $1`,
     [appId],

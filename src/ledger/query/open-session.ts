@@ -1,13 +1,13 @@
-// A new session of an account.
+// Transaction that opens a session of an account.
 
 import { LIMIT } from '../../contract/limit.ts';
 import type { NewSession } from '../../ports/account-ledger.ts';
 import type { Database } from '../database.ts';
 
 /**
- * One transaction. The account's row is locked and its password compared there: a session that a changed
- * password should have ended cannot begin after the change. Expired sessions go, then the oldest beyond the
- * bound.
+ * Locks the account's row and compares the password hash there, so that no session with an old password opens
+ * after a password change, which ends such sessions. Deletes the account's expired sessions, and its oldest
+ * ones beyond the bound, in the same transaction. False when the password hash differs.
  */
 export function openSession(
   database: Database,

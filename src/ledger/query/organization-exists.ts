@@ -1,9 +1,9 @@
-// Whether there is such an organization.
+// Statement that tells whether an organization exists.
 
+import { isStorable } from '../../contract/text.ts';
 import type { Sql } from '../database.ts';
-import { isStorable } from './is-storable.ts';
 
-/** One read, no lock: organizations are never removed. */
+/** Reads without a lock, because organizations are never removed. */
 export async function organizationExists(sql: Sql, id: string): Promise<boolean> {
   if (!isStorable(id)) return false;
   const rows = await sql.query('SELECT FROM organizations WHERE id = $1', [id]);

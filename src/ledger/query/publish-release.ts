@@ -1,43 +1,51 @@
-// A new release on a channel.
+// Transaction that publishes a release on a channel.
 
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Release } from '../../contract/resource.ts';
-import type { Actor, Changed, NewRelease } from '../../ports/ledger.ts';
+import type { Actor } from '../../ports/actor.ts';
+import type { Changed } from '../../ports/changed.ts';
+import type { NewRelease } from '../../ports/ledger.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
 import { newId } from '../new-id.ts';
 import { insertArtifacts } from './insert-artifacts.ts';
-import { insertAudit } from './insert-audit.ts';
-import { bumpRevision, type LockedChannel, lockChannel } from './lock-channel.ts';
+import { lockChannel } from './lock-channel.ts';
 import { readRelease } from './read-release.ts';
+import { recordChannelChange } from './record-channel-change.ts';
 
 /**
- * One transaction under the channel's lock: the release with its artifacts, the revision and the audit,
- * or none of them. Publishes to one channel happen one after the other; of several with the same
- * canonical version exactly one lands.
+ * Stores the release with its artifacts, the new revision and the audit entry in one transaction under the
+ * channel's lock. Releases are published to a channel one after another; of several with the same canonical
+ * version, exactly one is stored.
  */
 export function publishRelease(
   database: Database,
   organizationId: string,
   release: NewRelease,
   actor: Actor,
-): Promise<Outcome<Changed<Release>>> {
+): Promise<Outcome<Changed<Release>, 'unknownApp' | 'unknownChannel' | 'versionExists'>> {
   return atomically(database, async (sql) => {
     const channel = await lockChannel(sql, organizationId, release.app, release.channel);
     if (isFailure(channel)) return channel;
+    const { version, status, targets, artifacts } = release;
     const rolloutPct = release.rolloutPct ?? channel.defaultRollout;
     const id = await insertRelease(sql, channel.id, { ...release, rolloutPct }, actor);
     if (id === undefined) return fail('versionExists');
-    await insertArtifacts(sql, id, release.artifacts);
-    const revision = await bumpRevision(sql, channel);
-    await auditPublish(sql, channel, { ...release, rolloutPct }, actor);
+    await insertArtifacts(sql, id, artifacts);
+    const revision = await recordChannelChange(sql, channel, {
+      actor,
+      action: 'release.publish',
+      version,
+      before: null,
+      after: { version, status, rolloutPct, targets, artifacts: artifacts.length },
+    });
     return { value: await readRelease(sql, id), changed: [revision] };
   });
 }
 
 type ResolvedRelease = NewRelease & { readonly rolloutPct: number };
 
-/** Undefined when the channel has the version. */
+/** Returns the new release's id, undefined when the channel has the version already. */
 async function insertRelease(
   sql: Sql,
   channelId: string,
@@ -63,21 +71,4 @@ async function insertRelease(
     ],
   );
   return rows[0]?.id;
-}
-
-function auditPublish(
-  sql: Sql,
-  channel: LockedChannel,
-  release: ResolvedRelease,
-  actor: Actor,
-): Promise<void> {
-  const { version, status, rolloutPct, targets, artifacts } = release;
-  return insertAudit(sql, {
-    organizationId: channel.app.organizationId,
-    actor,
-    action: 'release.publish',
-    subject: `${channel.app.ref}/${channel.name}@${version}`,
-    before: null,
-    after: { version, status, rolloutPct, targets, artifacts: artifacts.length },
-  });
 }

@@ -1,10 +1,11 @@
-// How many devices an app had on which version, over time, in steps for a chart.
+// Statements that read the number of an app's devices per version over time, in steps for a chart.
 
+import type { AdoptionStepPoint } from '../../contract/console.ts';
+import { isoTime } from '../../contract/iso-time.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
-import type { AdoptionStepPoint } from '../../ports/console-ledger.ts';
+import { storableText } from '../../contract/text.ts';
 import type { Sql } from '../database.ts';
-import { isoText } from './iso-text.ts';
-import { storableText } from './storable-text.ts';
+import { columns, isoText } from './column.ts';
 
 type Filter = {
   readonly since: string;
@@ -12,14 +13,22 @@ type Filter = {
   readonly channel: string | undefined;
 };
 
+/** Maximum number of versions with a series of their own; all others are added up as one. */
 const VERSIONS_SHOWN_MAX = 20;
-/** How much of the series is read: a fleet with thousands of versions has that in some hours. */
+/** Maximum number of cells that are read. A fleet with thousands of versions has as many in a few hours. */
 const CELLS_MAX = 60_000;
 const HOUR_MS = 3_600_000;
 
+const POINT_COLUMNS = columns<AdoptionStepPoint>({
+  at: isoText('stepped.step'),
+  version: 'stepped.version',
+  devices: 'ceil(stepped.devices / hours.hours)::float8',
+});
+
 /**
- * Hours cannot be added up: a device counts in each of its hours. The mean over a step's hours keeps the
- * shares of the versions right, and their sum is that of an hour.
+ * Statement of the points. It takes the mean over the hours of a step, because a device counts in each of its
+ * hours and hours cannot be added up. The mean keeps the shares of the versions, and their sum is that of one
+ * hour.
  */
 const POINTS = `
   WITH hourly AS MATERIALIZED (
@@ -38,11 +47,13 @@ const POINTS = `
     SELECT date_trunc($3::text, hour, 'UTC') AS step, count(DISTINCT hour) AS hours
     FROM hourly GROUP BY 1
   )
-  SELECT ${isoText('stepped.step')} AS at, stepped.version,
-    ceil(stepped.devices / hours.hours)::float8 AS devices
+  SELECT ${POINT_COLUMNS}
   FROM stepped JOIN hours USING (step) ORDER BY stepped.step, stepped.version`;
 
-/** How far the part of the series that may be read goes, and how far all of it. */
+/**
+ * Statement that finds the first and last hour of the part of the series that may be read, and the last hour
+ * of all.
+ */
 const REACH = `
   SELECT count(*)::int AS cells,
     (extract(epoch FROM min(hour)) * 1000)::float8 AS first,
@@ -55,7 +66,10 @@ const REACH = `
     ORDER BY hour LIMIT ${CELLS_MAX}
   ) AS part`;
 
-/** The hours that begin at `since` or later; where these are too many cells, hours at equal distances. */
+/**
+ * Returns the hours that begin at `since` or later, combined into steps. Where they have too many cells, only
+ * hours at equal distances are read.
+ */
 export async function readAdoptionSteps(
   sql: Sql,
   appId: string,
@@ -66,7 +80,9 @@ export async function readAdoptionSteps(
   return sql.query<AdoptionStepPoint>(POINTS, [appId, since, step, only, hours]);
 }
 
-/** Null for all. The last one that is over is among those chosen. */
+/**
+ * Returns the hours to read, null for all of them. The last completed hour is always among the chosen ones.
+ */
 async function chooseHours(
   sql: Sql,
   appId: string,
@@ -83,7 +99,7 @@ async function chooseHours(
   const distance = Math.ceil((last - first + HOUR_MS) / (reached - first + HOUR_MS)) * HOUR_MS;
   const hours: string[] = [];
   for (let hour = last - HOUR_MS; hour >= first; hour -= distance) {
-    hours.push(new Date(hour).toISOString());
+    hours.push(isoTime(hour));
   }
   return hours;
 }

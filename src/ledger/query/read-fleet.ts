@@ -1,20 +1,31 @@
-// Where the devices of an app are now.
+// Statement that reads the present number of an app's devices per channel, version and platform.
 
+import type { FleetCell } from '../../contract/console.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
-import type { AdoptionPoint } from '../../ports/fleet-ledger.ts';
 import type { Sql } from '../database.ts';
+import { columns } from './column.ts';
 import { findApp } from './find-app.ts';
 
-/** One consistent read of the counts that check-ins maintain; the empty version is an unknown one. */
+const CELL_COLUMNS = columns<FleetCell>({
+  channel: 'channel',
+  version: 'version',
+  platform: 'platform',
+  devices: 'devices::integer',
+});
+
+/**
+ * Returns the counts that check-ins maintain, in one consistent read. An empty version stands for an unknown
+ * one.
+ */
 export async function readFleet(
   sql: Sql,
   appName: string,
-): Promise<Outcome<readonly Omit<AdoptionPoint, 'hour'>[]>> {
+): Promise<Outcome<readonly FleetCell[], 'unknownApp'>> {
   const app = await findApp(sql, undefined, appName);
   if (isFailure(app)) return app;
-  return sql.query(
-    `SELECT channel, version, platform, devices::integer AS devices
-     FROM fleet_counts WHERE app_id = $1 AND devices > 0 ORDER BY channel, version, platform`,
+  return sql.query<FleetCell>(
+    `SELECT ${CELL_COLUMNS} FROM fleet_counts
+     WHERE app_id = $1 AND devices > 0 ORDER BY channel, version, platform`,
     [app.id],
   );
 }

@@ -1,17 +1,20 @@
-// The labels of devices.
+// Statement that reads the labels of devices.
 
-import type { DeviceLabels, DeviceName } from '../../ports/label-cache.ts';
+import { storableText } from '../../contract/text.ts';
+import type { DeviceName, StoredLabels } from '../../ports/label-cache.ts';
 import type { Sql } from '../database.ts';
 import { parseLabels } from './labels-text.ts';
-import { storableText } from './storable-text.ts';
 
 type Row = { readonly labels: string; readonly revision: number };
 
-/** One consistent read, in the order asked; a device that is not there has none, at revision 0. */
+/**
+ * Returns the labels in the order of `devices`, in one consistent read. An unknown device has no labels, at
+ * revision 0.
+ */
 export async function readLabels(
   sql: Sql,
   devices: readonly DeviceName[],
-): Promise<readonly DeviceLabels[]> {
+): Promise<readonly StoredLabels[]> {
   if (devices.length === 0) return [];
   const rows = await sql.query<Row>(
     `SELECT coalesce(devices.labels, '{}')::text AS labels,

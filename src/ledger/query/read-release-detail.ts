@@ -1,45 +1,63 @@
-// One release with where its devices are and what became of it.
+// Statements that read a release for its page in the console: its devices, its history and its fallback.
 
+import type { ReleaseDetail } from '../../contract/console.ts';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
-import { compareVersions, parseVersion, type Version } from '../../domain/version.ts';
-import type { ReleaseDetail } from '../../ports/console-ledger.ts';
+import { isStorable } from '../../contract/text.ts';
+import { byVersion } from '../../domain/decision/by-version.ts';
+import { compareVersions, parseVersion, type Version } from '../../domain/decision/version.ts';
 import type { Sql } from '../database.ts';
-import { ARTIFACTS_JSON } from './artifacts-json.ts';
-import { AUDIT_COLUMNS } from './audit-columns.ts';
-import { byVersion } from './by-version.ts';
+import { ARTIFACTS_JSON, AUDIT_COLUMNS, columns, RELEASE_HEAD } from './column.ts';
 import { findChannel } from './find-channel.ts';
 import { extrapolate, fleetSample } from './fleet-sample.ts';
-import { isStorable } from './is-storable.ts';
-import { isoText } from './iso-text.ts';
 
-/** Distinct versions that devices of a channel report, the most frequent first: strangers may report any. */
+/**
+ * Maximum number of distinct versions that are counted on a channel, the most frequent first. It is bounded
+ * because clients may report any version.
+ */
 const VERSIONS_MAX = 20_000;
+
+/** Columns of a release on its own page, in the order of the answer's fields. */
+const RELEASE_COLUMNS = columns<ReleaseDetail['release']>({
+  id: RELEASE_HEAD.id,
+  version: RELEASE_HEAD.version,
+  notes: 'notes',
+  source: 'source',
+  status: RELEASE_HEAD.status,
+  rolloutPct: RELEASE_HEAD.rolloutPct,
+  targets: RELEASE_HEAD.targets,
+  offered: RELEASE_HEAD.offered,
+  createdAt: RELEASE_HEAD.createdAt,
+  artifacts: ARTIFACTS_JSON,
+});
 
 type App = { readonly id: string; readonly ref: string };
 
-/** Several reads: each is right by itself, and nothing here is decided by. */
+/**
+ * Reads with several statements: each is consistent by itself, but not with the others. No change is decided
+ * from the answer.
+ */
 export async function readReleaseDetail(
   sql: Sql,
   app: App,
   channelName: string,
   canonicalVersion: string,
-): Promise<Outcome<ReleaseDetail>> {
+): Promise<Outcome<ReleaseDetail, 'unknownChannel' | 'unknownRelease'>> {
   const channel = await findChannel(sql, app.id, channelName);
   if (isFailure(channel)) return channel;
   const release = await readRow(sql, channel.id, canonicalVersion);
   const version = parseVersion(canonicalVersion);
   if (release === undefined || version === undefined) return fail('unknownRelease');
-  const places = await countPlaces(sql, app.id, channel.name, version);
+  const running = await countRunning(sql, app.id, channel.name, version);
   const offered = await countOffered(sql, app.id, release.id);
   const history = await readHistory(sql, app.id, `${app.ref}/${channel.name}@${release.version}`);
   const to = await findFallback(sql, channel.id, version);
   return {
     release,
-    devices: { ...places, ...offered },
+    devices: { ...running, ...offered },
     history,
-    rollback: { devices: places.on, to },
+    rollback: { devices: running.on, to },
   };
 }
 
@@ -50,31 +68,30 @@ async function readRow(
 ): Promise<ReleaseDetail['release'] | undefined> {
   if (!isStorable(canonicalVersion)) return undefined;
   const rows = await sql.query<ReleaseDetail['release']>(
-    `SELECT id, version, notes, source, status, rollout_pct AS "rolloutPct", targets,
-       offered_at IS NOT NULL AS offered, ${isoText('releases.created_at')} AS "createdAt",
-       ${ARTIFACTS_JSON} AS artifacts
-     FROM releases WHERE channel_id = $1 AND canonical_version = $2`,
+    `SELECT ${RELEASE_COLUMNS} FROM releases
+     WHERE channel_id = $1 AND canonical_version = $2`,
     [channelId, canonicalVersion],
   );
   return rows[0];
 }
 
-async function countPlaces(sql: Sql, appId: string, channel: string, version: Version) {
+/** Counts the channel's devices that run the version, run a lower one, and all of them. */
+async function countRunning(sql: Sql, appId: string, channel: string, version: Version) {
   const rows = await sql.query<{ version: string; devices: number }>(
     `SELECT version, sum(devices)::float8 AS devices FROM fleet_counts
      WHERE app_id = $1 AND channel = $2 AND devices > 0
      GROUP BY version ORDER BY sum(devices) DESC LIMIT ${VERSIONS_MAX}`,
     [appId, channel],
   );
-  const places = { on: 0, below: 0, fleet: 0 };
+  const counts = { on: 0, below: 0, fleet: 0 };
   for (const row of rows) {
-    places.fleet += row.devices;
+    counts.fleet += row.devices;
     const running = parseVersion(row.version);
     const order = running === undefined ? 1 : compareVersions(running, version);
-    if (order === 0) places.on += row.devices;
-    if (order < 0) places.below += row.devices;
+    if (order === 0) counts.on += row.devices;
+    if (order < 0) counts.below += row.devices;
   }
-  return places;
+  return counts;
 }
 
 async function countOffered(sql: Sql, appId: string, releaseId: string) {
@@ -101,7 +118,10 @@ function readHistory(sql: Sql, appId: string, subject: string): Promise<readonly
   );
 }
 
-/** The highest release below that every device gets which has an artifact for it. */
+/**
+ * Returns the highest lower version that is published at 100 % without targeting and has artifacts: devices
+ * that the release has an artifact for fall back to it after a rollback. Null when there is none.
+ */
 async function findFallback(sql: Sql, channelId: string, version: Version): Promise<string | null> {
   const rows = await sql.query<{ version: string }>(
     `SELECT version FROM releases

@@ -1,10 +1,10 @@
-// One release, for who has just written it.
+// Statement that reads back a release that the transaction has just written.
 
 import type { Release } from '../../contract/resource.ts';
 import type { Sql } from '../database.ts';
-import { RELEASE_JSON } from './release-json.ts';
+import { RELEASE_JSON } from './column.ts';
 
-/** As every later reader sees it. */
+/** Returns the release as every later read does. */
 export async function readRelease(sql: Sql, id: string): Promise<Release> {
   const rows = await sql.query<{ release: Release }>(
     `SELECT ${RELEASE_JSON} AS release

@@ -1,9 +1,9 @@
-// The present revisions of channels: what a node polls to find what it missed.
+// Statement that reads the present revisions of channels, which nodes poll to find changes that they missed.
 
+import { isStorable } from '../../contract/text.ts';
 import type { Sql } from '../database.ts';
-import { isStorable } from './is-storable.ts';
 
-/** One consistent read; channels that do not exist are left out. */
+/** Returns revisions by channel id in one consistent read. Channels that do not exist are left out. */
 export async function readRevisions(
   sql: Sql,
   channelIds: readonly string[],

@@ -1,12 +1,11 @@
-// What a channel serves.
+// Statement that reads the snapshot of what a channel serves.
 
 import type { ChannelUpdateMode } from '../../contract/resource.ts';
-import type { SnapshotRelease } from '../../domain/serving-snapshot.ts';
+import { isStorable } from '../../contract/text.ts';
+import type { SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
 import type { SnapshotLookup } from '../../ports/ledger.ts';
 import type { Database } from '../database.ts';
-import { SNAPSHOT_ARTIFACTS_JSON } from './artifacts-json.ts';
-import { isStorable } from './is-storable.ts';
-import { isoText } from './iso-text.ts';
+import { isoText, SNAPSHOT_ARTIFACTS_JSON } from './column.ts';
 
 type Row = {
   readonly appId: string;
@@ -44,14 +43,17 @@ const SNAPSHOT = `
   ) AS app
   LEFT JOIN channels ON channels.app_id = app.id AND channels.name = $2`;
 
-/** A channel with a long history and long notes takes seconds, and must not be unreadable for it. */
+/**
+ * Time limit of the read, longer than the usual one: a channel with a long history and long notes takes
+ * seconds.
+ */
 const READ_TIMEOUT_MS = 30_000;
 
 /**
- * One statement, so one consistent state: the releases are exactly those of the revision. Of a release that
- * is not published only what still matters is read, since it is offered to nobody. No tenant is asked for,
- * devices have none. The releases travel as text: one string crosses to the embedded database's client far
- * quicker than tens of thousands of objects.
+ * Reads the snapshot in one statement and so in one consistent state: the releases are exactly those of the
+ * revision. Releases that are not published come without notes and artifacts, because they are offered to no
+ * device. The app may be of any organization, because requests of devices name none. The releases travel as
+ * text: one string crosses to the embedded database's client far quicker than tens of thousands of objects.
  */
 export async function readSnapshot(
   database: Database,
@@ -59,7 +61,7 @@ export async function readSnapshot(
   channel: string,
 ): Promise<SnapshotLookup> {
   if (!isStorable(app)) return 'unknown-app';
-  // An app has no channel of the empty name, so this still tells an unknown app apart.
+  // No channel has an empty name, so the statement still tells an unknown app from an unknown channel.
   const values = [app, isStorable(channel) ? channel : ''];
   const row = await database.transaction(async (sql) => {
     await sql.query(`SET LOCAL statement_timeout = ${READ_TIMEOUT_MS}`);

@@ -1,13 +1,23 @@
-// An app's webhook with its last deliveries, for who looks after it.
+// Statements that read an app's webhook with its last deliveries, for the console.
 
 import { LIMIT } from '../../contract/limit.ts';
 import type { Webhook, WebhookDelivery } from '../../contract/resource.ts';
+import { isStorable } from '../../contract/text.ts';
 import type { Sql } from '../database.ts';
-import { isStorable } from './is-storable.ts';
-import { isoText } from './iso-text.ts';
-import { WEBHOOK_COLUMNS } from './webhook-columns.ts';
+import { columns, isoText, WEBHOOK_COLUMNS } from './column.ts';
 
-/** Two reads: a delivery that comes between them is in the list. Newest first. */
+const DELIVERY_COLUMNS = columns<WebhookDelivery>({
+  id: 'id::text',
+  at: isoText('at'),
+  event: 'event',
+  action: 'action',
+  guid: 'guid',
+  outcome: 'outcome',
+  reason: 'reason',
+  version: 'version',
+});
+
+/** Returns deliveries newest first. One that comes between the two reads is in the list already. */
 export async function readWebhook(
   sql: Sql,
   appId: string,
@@ -18,8 +28,7 @@ export async function readWebhook(
     [appId],
   );
   const deliveries = await sql.query<WebhookDelivery>(
-    `SELECT id::text, ${isoText('at')} AS at, event, action, guid, outcome, reason, version
-     FROM webhook_deliveries AS delivery WHERE app_id = $1
+    `SELECT ${DELIVERY_COLUMNS} FROM webhook_deliveries AS delivery WHERE app_id = $1
      ORDER BY delivery.id DESC LIMIT ${LIMIT.webhookDeliveriesKeptMax}`,
     [appId],
   );

@@ -1,22 +1,23 @@
-// What check-ins tell, into the record of the fleet.
+// Statement that records check-ins in the fleet's tables.
 
-import { type CheckIn, coalesceCheckIns } from '../../domain/check-in.ts';
-import type { DeviceLabels } from '../../ports/label-cache.ts';
+import { storableText } from '../../contract/text.ts';
+import { type CheckIn, coalesceCheckIns } from '../../domain/fleet/check-in.ts';
+import type { StoredLabels } from '../../ports/label-cache.ts';
 import type { Sql } from '../database.ts';
 import { labelsText, parseLabels } from './labels-text.ts';
-import { storableText } from './storable-text.ts';
 
 type Row = { readonly place: number; readonly labels: string; readonly revision: number };
 
 /**
- * One call of a function in the database, which is a transaction by itself: devices, their versions and the
- * counts, or nothing. It takes a lock that all writers of the fleet share before it reads, so the counts
- * follow from what is there. Sent again, or after newer check-ins, it changes nothing.
+ * Calls one function of the database, which is a transaction by itself: it stores devices, their versions and
+ * the counts, or none of them. All writers of the fleet take the same lock before they read, so the counts
+ * follow from what is stored. Check-ins that are recorded again, even after newer ones of the device, change
+ * nothing.
  */
 export async function recordCheckIns(
   sql: Sql,
   checkIns: readonly CheckIn[],
-): Promise<readonly DeviceLabels[]> {
+): Promise<readonly StoredLabels[]> {
   const distinct = coalesceCheckIns(checkIns.map(storable));
   if (distinct.length === 0) return [];
   const rows = await sql.query<Row>(
@@ -33,7 +34,7 @@ export async function recordCheckIns(
   });
 }
 
-/** Of two texts that become the same here, both name the same device. */
+/** Makes the texts of a check-in storable. Two device ids that become the same text name the same device. */
 function storable(checkIn: CheckIn): CheckIn {
   const { appId, deviceId, channel, version, platform, arch, offeredReleaseId } = checkIn;
   return {

@@ -1,15 +1,17 @@
-// One line in the list of what a webhook delivered.
+// Statement that adds a delivery to a webhook's list.
 
 import { LIMIT } from '../../contract/limit.ts';
+import { storableText } from '../../contract/text.ts';
 import type { NewDelivery } from '../../ports/webhook-ledger.ts';
 import type { Sql } from '../database.ts';
-import { storableText } from './storable-text.ts';
 
+/** Maximum length of a text that is kept of a delivery, in UTF-16 code units. */
 const TEXT_LENGTH_MAX = 200;
 
 /**
- * One statement: the delivery, and the end of those beyond the newest. It does not see its own row, so it
- * leaves one less of the others. What another delivery is about to remove is left to that one.
+ * Statement that stores the delivery and deletes the app's oldest ones beyond the bound. Its deletion does
+ * not see the row that it inserts, so it keeps one row less than the bound. Rows that another delivery is
+ * just deleting are skipped.
  */
 const STORE = `
   WITH stored AS (
@@ -23,7 +25,7 @@ const STORE = `
     ) FOR UPDATE SKIP LOCKED
   )`;
 
-/** Texts that came with the delivery are cut: what is kept of it has a bound. */
+/** Stores the delivery. Texts that came with it are cut, so that a stored delivery is bounded. */
 export async function recordDelivery(
   sql: Sql,
   appId: string,

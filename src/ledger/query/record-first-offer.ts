@@ -1,20 +1,19 @@
-// That a release is about to be offered for the first time.
+// Transaction that records that a release is about to be offered for the first time.
 
+import { isStorable } from '../../contract/text.ts';
 import type { Database, Sql } from '../database.ts';
-import { isStorable } from './is-storable.ts';
 
-/** What the release's row tells once nothing about it can change any more. */
-type Standing = { readonly isPublished: boolean; readonly isOffered: boolean };
+/** State of a release, read while the lock on the channel keeps it from changing. */
+type ReleaseState = { readonly isPublished: boolean; readonly isOffered: boolean };
 
 /**
- * One transaction: true when the channel is at `revision` and the release, published, is marked as
- * offered, and both are durable.
+ * Returns true when the channel is at `revision` and the release is published and durably marked as offered.
  *
- * Ordering: the shared lock on the channel's row conflicts with the lock under which serving is changed,
- * and not with other first offers. The revision stands in the locking statement itself: one that had to
- * wait for a change tests it again against the row that the change left, and finds nothing. Once the
- * lock is had, the revision cannot move until this commits. The release is read in a statement of its
- * own, after the lock: one statement for both would look at the release as it was before the wait.
+ * Order of the steps: the shared lock on the channel's row conflicts with the lock under which serving is
+ * changed, but not with other first offers. The locking statement itself compares the revision: if it had to
+ * wait for a change, the database compares again with the row that the change left, and finds none. Once the
+ * lock is granted, the revision cannot move until this transaction commits. The release is read in a separate
+ * statement after the lock: a single statement for both would read the release as it was before the wait.
  */
 export function recordFirstOffer(
   database: Database,
@@ -25,13 +24,14 @@ export function recordFirstOffer(
   if (!isStorable(channelId, releaseId)) return Promise.resolve(false);
   return database.transaction(async (sql) => {
     if (!(await holdRevision(sql, channelId, revision))) return false;
-    const standing = await readStanding(sql, channelId, releaseId);
-    if (standing === undefined || !standing.isPublished) return false;
-    if (!standing.isOffered) await markOffered(sql, releaseId);
+    const release = await readRelease(sql, channelId, releaseId);
+    if (release === undefined || !release.isPublished) return false;
+    if (!release.isOffered) await markOffered(sql, releaseId);
     return true;
   });
 }
 
+/** Locks the channel against changes; false when it is not at the revision. */
 async function holdRevision(sql: Sql, channelId: string, revision: number): Promise<boolean> {
   const rows = await sql.query(
     'SELECT id FROM channels WHERE id = $1 AND revision = $2 FOR SHARE',
@@ -40,12 +40,12 @@ async function holdRevision(sql: Sql, channelId: string, revision: number): Prom
   return rows.length > 0;
 }
 
-async function readStanding(
+async function readRelease(
   sql: Sql,
   channelId: string,
   releaseId: string,
-): Promise<Standing | undefined> {
-  const rows = await sql.query<Standing>(
+): Promise<ReleaseState | undefined> {
+  const rows = await sql.query<ReleaseState>(
     `SELECT status = 'published' AS "isPublished", offered_at IS NOT NULL AS "isOffered"
      FROM releases WHERE id = $1 AND channel_id = $2`,
     [releaseId, channelId],
@@ -54,8 +54,9 @@ async function readStanding(
 }
 
 /**
- * Of several first offers at once one writes. The others wait for it and then find the mark set, which is
- * as good: it is committed by then. Should it have been rolled back, the next one writes.
+ * Marks the release as offered. Of several first offers at once, one writes the mark; the others wait for it
+ * and then find the mark set and committed, which serves them as well. If the writer rolls back, the next one
+ * writes.
  */
 async function markOffered(sql: Sql, releaseId: string): Promise<void> {
   await sql.query(

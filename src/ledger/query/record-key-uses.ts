@@ -1,9 +1,9 @@
-// When keys were last used.
+// Statement that records when API keys were last used.
 
 import type { KeyUse } from '../../ports/console-ledger.ts';
 import type { Sql } from '../database.ts';
 
-/** One statement; several nodes may tell of the same key, and the latest time stays. */
+/** Stores the uses in one statement. If several nodes report the same key, the latest time stays. */
 export async function recordKeyUses(sql: Sql, uses: readonly KeyUse[]): Promise<void> {
   if (uses.length === 0) return;
   await sql.query(

@@ -1,20 +1,20 @@
-// Another name for an organization.
+// Transaction that renames an organization.
 
 import { fail, type Outcome } from '../../contract/failure.ts';
 import type { Organization } from '../../contract/resource.ts';
-import type { Actor } from '../../ports/ledger.ts';
+import type { Actor } from '../../ports/actor.ts';
 import { atomically } from '../atomically.ts';
 import type { Database } from '../database.ts';
 import { insertAudit } from './insert-audit.ts';
 import { lockOrganization } from './lock-organization.ts';
 
-/** One transaction under the organization's lock; the name that it has already is not audited. */
+/** Runs as one transaction under the organization's lock. The name that it has already is not audited. */
 export function renameOrganization(
   database: Database,
   id: string,
   name: string,
   actor: Actor,
-): Promise<Outcome<Organization>> {
+): Promise<Outcome<Organization, 'unknownOrganization'>> {
   return atomically(database, async (sql) => {
     const before = await lockOrganization(sql, id);
     if (before === undefined) return fail('unknownOrganization');

@@ -1,21 +1,25 @@
-// The end of an invitation.
+// Transaction that revokes an invitation.
 
+import type { RevokedInvitation } from '../../contract/console.ts';
 import { fail, type Outcome } from '../../contract/failure.ts';
-import type { Actor } from '../../ports/ledger.ts';
+import { isStorable } from '../../contract/text.ts';
+import type { Actor } from '../../ports/actor.ts';
 import { atomically } from '../atomically.ts';
 import type { Database } from '../database.ts';
 import { insertAudit } from './insert-audit.ts';
-import { isStorable } from './is-storable.ts';
 
 type Row = { readonly organizationId: string; readonly email: string; readonly isOver: boolean };
 
-/** One transaction under the invitation's lock: it is used or revoked, never both. */
+/**
+ * Runs as one transaction under the lock on the invitation's row, so that an invitation is used or revoked,
+ * never both. One that was used or revoked already stays as it is.
+ */
 export function revokeInvitation(
   database: Database,
   id: string,
   now: string,
   actor: Actor,
-): Promise<Outcome<{ id: string }>> {
+): Promise<Outcome<RevokedInvitation, 'unknownInvitation'>> {
   return atomically(database, async (sql) => {
     if (!isStorable(id)) return fail('unknownInvitation');
     const [found] = await sql.query<Row>(

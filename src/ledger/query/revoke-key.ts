@@ -1,24 +1,25 @@
-// The end of an API key.
+// Transaction that revokes an API key.
 
+import type { RevokedKey } from '../../contract/console.ts';
 import { fail, type Outcome } from '../../contract/failure.ts';
-import type { Actor } from '../../ports/ledger.ts';
+import { isStorable } from '../../contract/text.ts';
+import type { Actor } from '../../ports/actor.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
+import { isoText } from './column.ts';
 import { insertAudit } from './insert-audit.ts';
-import { isStorable } from './is-storable.ts';
-import { isoText } from './iso-text.ts';
 
 type LockedKey = { readonly organizationId: string; readonly revokedAt: string | null };
 
 /**
- * One transaction under the key's row lock: of several callers at once one revokes and is audited, and
- * all get the time at which that was.
+ * Runs as one transaction under the lock on the key's row: of several callers at once, one revokes the key
+ * and is audited, and all of them get the time of that revocation.
  */
 export function revokeKey(
   database: Database,
   id: string,
   actor: Actor,
-): Promise<Outcome<{ id: string; revokedAt: string }>> {
+): Promise<Outcome<RevokedKey, 'unknownKey'>> {
   return atomically(database, async (sql) => {
     const key = await lockKey(sql, id);
     if (key === undefined) return fail('unknownKey');

@@ -1,11 +1,11 @@
-// The end of what the fleet's record no longer needs.
+// Statement that deletes silent devices and old hours from the fleet's tables.
 
 import type { Sql } from '../database.ts';
 
 /**
- * One call of a function in the database, which is a transaction by itself: silent devices go together
- * with their versions and their part in the counts, or stay. It finds all of them only in a small fleet;
- * in a large one each call looks at a part.
+ * Calls one function of the database, which is a transaction by itself: it deletes silent devices together
+ * with their versions and their part in the counts, or none of them. It finds all silent devices only in a
+ * small table; in a large one each call searches a part.
  */
 export async function sweepFleet(
   sql: Sql,

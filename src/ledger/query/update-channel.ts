@@ -1,18 +1,19 @@
-// A change of a channel's policy.
+// Transaction that changes a channel's policy.
 
 import { isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Channel } from '../../contract/resource.ts';
-import type { Actor, Changed, ChannelChange } from '../../ports/ledger.ts';
+import type { Actor } from '../../ports/actor.ts';
+import type { Changed } from '../../ports/changed.ts';
+import type { ChannelChange } from '../../ports/ledger.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
-import { insertAudit } from './insert-audit.ts';
-import { bumpRevision, type LockedChannel, lockChannel } from './lock-channel.ts';
-
-type Policy = Omit<Channel, 'app' | 'name'>;
+import type { ChannelPolicy } from './column.ts';
+import { type LockedChannel, lockChannel } from './lock-channel.ts';
+import { recordChannelChange } from './record-channel-change.ts';
 
 /**
- * One transaction under the channel's lock: the policy, the revision and the audit. A change that leaves
- * everything as it is writes nothing.
+ * Stores the policy, the new revision and the audit entry in one transaction under the channel's lock. A
+ * change that leaves the policy as it is writes nothing.
  */
 export function updateChannel(
   database: Database,
@@ -20,7 +21,7 @@ export function updateChannel(
   name: string,
   change: ChannelChange,
   actor: Actor,
-): Promise<Outcome<Changed<Channel>>> {
+): Promise<Outcome<Changed<Channel>, 'unknownApp' | 'unknownChannel'>> {
   return atomically(database, async (sql) => {
     const channel = await lockChannel(sql, undefined, appName, name);
     if (isFailure(channel)) return channel;
@@ -29,12 +30,9 @@ export function updateChannel(
     const value = { app: channel.app.ref, name: channel.name, ...after };
     if (isSame(before, after)) return { value, changed: [] };
     await storePolicy(sql, channel.id, after);
-    const revision = await bumpRevision(sql, channel);
-    await insertAudit(sql, {
-      organizationId: channel.app.organizationId,
+    const revision = await recordChannelChange(sql, channel, {
       actor,
       action: 'channel.update',
-      subject: `${channel.app.ref}/${channel.name}`,
       before,
       after,
     });
@@ -42,13 +40,15 @@ export function updateChannel(
   });
 }
 
-function policyOf(channel: LockedChannel): Policy {
+function policyOf(channel: LockedChannel): ChannelPolicy {
   const { minimumSupportedVersion, defaultRollout, updateMode } = channel;
   return { minimumSupportedVersion, defaultRollout, updateMode };
 }
 
-/** `null` clears the minimum version; undefined leaves a field. */
-function applyChange(before: Policy, change: ChannelChange): Policy {
+/**
+ * Returns the policy after the change: null clears the minimum version, undefined leaves a field as it is.
+ */
+function applyChange(before: ChannelPolicy, change: ChannelChange): ChannelPolicy {
   const { minimumSupportedVersion, defaultRollout, updateMode } = change;
   return {
     minimumSupportedVersion:
@@ -60,7 +60,7 @@ function applyChange(before: Policy, change: ChannelChange): Policy {
   };
 }
 
-function isSame(before: Policy, after: Policy): boolean {
+function isSame(before: ChannelPolicy, after: ChannelPolicy): boolean {
   return (
     before.minimumSupportedVersion === after.minimumSupportedVersion &&
     before.defaultRollout === after.defaultRollout &&
@@ -68,7 +68,7 @@ function isSame(before: Policy, after: Policy): boolean {
   );
 }
 
-async function storePolicy(sql: Sql, id: string, policy: Policy): Promise<void> {
+async function storePolicy(sql: Sql, id: string, policy: ChannelPolicy): Promise<void> {
   await sql.query(
     `UPDATE channels SET minimum_supported_version = $2, default_rollout = $3, update_mode = $4
      WHERE id = $1`,

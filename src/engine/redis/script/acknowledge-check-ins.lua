@@ -1,9 +1,9 @@
--- Removes batches for good, so that the length of the stream is the backlog. Unknown ids do no harm.
+-- Acknowledges and deletes batches, so that the length of the stream is the backlog. Unknown ids are ignored.
 --
 -- KEYS[1]  stream of batches
--- ARGV[1]  the consumer group of all takers
+-- ARGV[1]  name of the consumer group
 -- ARGV[2…] ids
--- Returns  how many were there
+-- Returns  number of batches deleted
 
 local removed = 0
 for i = 2, #ARGV do

@@ -5,29 +5,31 @@
 --          requests of one microsecond are two entries, with nothing to keep unique)
 -- ARGV[1]  limit, at least 1
 -- ARGV[2]  window in milliseconds
--- Returns  {1, 0} when allowed, else {0, milliseconds until a place is free}
+-- Returns  {1, 0} when allowed, else {0, milliseconds until a request would be allowed}
 
 local limit = tonumber(ARGV[1])
 local window = tonumber(ARGV[2]) * 1000
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
--- Step 1: a server clock that was set back by more than a window would hold requests for as long as
--- that; the window starts anew instead. Smaller steps are kept in order below.
+-- Step 1: after the server's clock was set back by more than a window, old entries would block requests for
+-- as long as that, so the window starts anew. Smaller steps back are handled in step 4, which keeps the list
+-- in order.
 local newest = tonumber(redis.call('LINDEX', KEYS[1], -1) or '0')
 if newest - now > window then
   redis.call('DEL', KEYS[1])
   newest = 0
 end
 
--- Step 2: drop what has left the window.
+-- Step 2: drop entries that have left the window.
 local oldest = redis.call('LINDEX', KEYS[1], 0)
 while oldest and tonumber(oldest) <= now - window do
   redis.call('LPOP', KEYS[1])
   oldest = redis.call('LINDEX', KEYS[1], 0)
 end
 
--- Step 3: refuse when it is full. With a limit lowered since, more than the oldest must leave first.
+-- Step 3: refuse when the window is full. After the limit was lowered, several entries must leave before a
+-- request is allowed.
 local count = redis.call('LLEN', KEYS[1])
 if count >= limit then
   local last = tonumber(redis.call('LINDEX', KEYS[1], count - limit))

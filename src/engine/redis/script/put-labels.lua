@@ -1,10 +1,8 @@
--- Remembers the labels of devices; of each, an entry with a higher revision stays. The revision is the
--- number that a stored value begins with; a value that begins otherwise gives way.
+-- Caches the labels of devices unless a higher revision is cached already. The revision is the number that a
+-- value begins with; a cached value that begins otherwise is replaced.
 --
--- KEYS[i]      string of one device
--- ARGV[2i-1]   its new value, "<revision> <labels>"
--- ARGV[2i]     milliseconds to keep it
--- Returns      nothing of use
+-- KEYS[i] string of one device ARGV[2i-1] its new value, "<revision> <labels>" ARGV[2i] milliseconds to keep
+-- it Returns 0, without meaning
 
 for i, key in ipairs(KEYS) do
   local value = ARGV[2 * i - 1]

@@ -1,11 +1,11 @@
 -- Stores a snapshot unless the stored one is of the same channel and at least as new: of a higher revision,
 -- or of the same one with at least as many offered releases (within a revision they only grow).
--- A stored snapshot of another channel of that name is left over from another database: it gives way.
+-- A stored snapshot with another channel id is left over from another database and is replaced.
 --
 -- KEYS[1]  hash {channel, revision, offered, body} of the channel
 -- ARGV[1]  id of the channel
 -- ARGV[2]  revision of the new snapshot, a whole number
--- ARGV[3]  how many of its releases were offered
+-- ARGV[3]  number of its releases that were offered
 -- ARGV[4]  the new snapshot as JSON
 -- Returns  1 when it was stored, 0 when not
 

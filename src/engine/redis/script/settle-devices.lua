@@ -1,12 +1,11 @@
--- Decides on one request of each device and counts what the process owes for it: the rule is `settleDebt`.
--- The server's clock decides, so nodes whose clocks differ share one window.
+-- Decides one request of each device and records the requests that the process owes for it, by the rule of
+-- `settleDebt` in src/device-limit/shared-window.ts. The server's clock is used, so nodes whose clocks differ
+-- share one window.
 --
--- KEYS[i]      sorted set of one device: requests by the microsecond they were allowed at
--- ARGV[4i-3]   limit, at least 1
--- ARGV[4i-2]   window in milliseconds
--- ARGV[4i-1]   "<process>:<id>" of the request
--- ARGV[4i]     what is owed: "<process>:<id> <age in milliseconds>" for each, with spaces between
--- Returns      for each key the milliseconds until a request would be allowed; 0 when this one was
+-- KEYS[i] sorted set of one device: requests by the microsecond they were allowed at ARGV[4i-3] limit, at
+-- least 1 ARGV[4i-2] window in milliseconds ARGV[4i-1] "<process>:<id>" of the request ARGV[4i] owed
+-- requests, separated by spaces: "<process>:<id> <age in milliseconds>" Returns for each key 0 when the
+-- request was allowed, else the milliseconds until one would be
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -17,13 +16,13 @@ local function exact(number)
 end
 
 local function settle(key, limit, window, request, owed)
-  -- Step 1: drop what has left the window, and what a clock that was set back by more than a window would
-  -- hold for as long as that.
+  -- Step 1: drop entries that have left the window, and entries more than a window in the future, which a
+  -- clock that was set back would otherwise keep for that long.
   redis.call('ZREMRANGEBYSCORE', key, '-inf', exact(now - window))
   redis.call('ZREMRANGEBYSCORE', key, '(' .. exact(now + window), '+inf')
   local isAllowed = redis.call('ZCARD', key) < limit
 
-  -- Step 2: the debt. NX, because a call whose answer was lost is told again.
+  -- Step 2: record the owed requests. NX, because a call whose reply was lost is repeated.
   for id, age in string.gmatch(owed, '(%S+) (%d+)') do
     local micros = tonumber(age) * 1000
     if micros < window then
@@ -31,7 +30,7 @@ local function settle(key, limit, window, request, owed)
     end
   end
 
-  -- Step 3: the request, or the wait: with more than the limit, more than the oldest must leave first.
+  -- Step 3: record the request, or compute the wait; above the limit, several entries must leave first.
   local wait = 0
   if isAllowed then
     redis.call('ZADD', key, 'NX', exact(now), request)

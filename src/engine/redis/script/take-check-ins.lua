@@ -1,15 +1,11 @@
--- Takes batches: first those that a taker left unacknowledged for too long, then new ones; both in the order
--- they were appended in, and every abandoned one is older than every new one. Never blocks.
+-- Takes batches: first abandoned ones, which a consumer left unacknowledged for too long, then new ones; both
+-- in the order in which they were appended. Every abandoned batch is older than every new one. Never blocks.
 --
--- KEYS[1]  stream of batches
--- ARGV[1]  the consumer group of all takers
--- ARGV[2]  the taker
--- ARGV[3]  how many batches at most, at least 1
--- ARGV[4]  milliseconds after which an unacknowledged batch is abandoned
--- ARGV[5]  1 when this taker is new
--- Returns  {id, packed batch, id, packed batch, …}
+-- KEYS[1] stream of batches ARGV[1] name of the consumer group ARGV[2] name of the consumer ARGV[3] maximum
+-- number of batches, at least 1 ARGV[4] milliseconds after which an unacknowledged batch is abandoned ARGV[5]
+-- 1 with the first take of this consumer Returns {id, packed batch, id, packed batch, …}
 --
--- Must do with commands that Redis allows when its memory is at the limit: taking is what makes room.
+-- Uses only commands that Redis allows when its memory is full, because taking is what frees memory.
 
 local stream, group, taker, abandoned = KEYS[1], ARGV[1], ARGV[2], ARGV[4]
 local missing = tonumber(ARGV[3])
@@ -17,7 +13,7 @@ local taken = {}
 
 local function keep(entries)
   for _, entry in ipairs(entries) do
-    -- Before Redis 7 what was deleted from outside is answered as false.
+    -- Before Redis 7, an entry that was deleted from outside is returned as false.
     if entry then
       table.insert(taken, entry[1])
       table.insert(taken, entry[2][2])
@@ -30,8 +26,8 @@ local function claim(call, cursor)
   return call('XAUTOCLAIM', stream, group, taker, abandoned, cursor, 'COUNT', missing)
 end
 
--- Step 1: what was abandoned. The group comes with the first take; it is gone when Redis was restarted
--- empty. One claim looks at no more than ten times what it may take, hence the loop.
+-- Step 1: abandoned batches. The group is created by the first take, and again when Redis was restarted
+-- empty. XAUTOCLAIM scans at most ten times COUNT entries per call, hence the loop.
 local claimed = claim(redis.pcall, '0-0')
 if claimed.err and string.sub(claimed.err, 1, 7) == 'NOGROUP' then
   redis.call('XGROUP', 'CREATE', stream, group, '0', 'MKSTREAM')
@@ -46,7 +42,7 @@ while missing > 0 and claimed[1] ~= '0-0' do
   keep(claimed[2])
 end
 
--- Step 2: what nobody has taken.
+-- Step 2: batches that were never taken.
 if missing > 0 then
   local reply = redis.call(
     'XREADGROUP', 'GROUP', group, taker, 'COUNT', missing, 'STREAMS', stream, '>')
@@ -55,8 +51,9 @@ if missing > 0 then
   end
 end
 
--- Step 3: a new taker sweeps out those that are gone and left nothing behind, so that their names do not
--- pile up with every restart of a node. One that was only away is there again with its next take.
+-- Step 3: the first take of a consumer deletes idle consumers without pending batches, so that their names do
+-- not pile up with every restart of a node. A deleted consumer that is still alive is created again by its
+-- next take.
 if ARGV[5] == '1' then
   for _, reply in ipairs(redis.call('XINFO', 'CONSUMERS', stream, group)) do
     local consumer = {}

@@ -1,0 +1,129 @@
+// Scenarios of update checks: the requests of the fleet, and the releases that they are answered from.
+
+import type pg from 'pg';
+import type { Question } from '../load/question.ts';
+import {
+  ARCHES,
+  CHANNEL,
+  type FixedRelease,
+  insertFixedChannel,
+  PLATFORMS,
+} from './fixed-channel.ts';
+
+export type Scenario = {
+  /** Name whose beginning selects the scenario on the command line. */
+  readonly name: string;
+  readonly question: Question;
+  /** Status that every answer must have. */
+  readonly expected: number;
+  /**
+   * Whether every device asks once before anything is measured: `stores`, once in all, so that the stores
+   * know it; `node`, after every start of a node, so that the node has seen its labels too.
+   */
+  readonly isMetBy?: 'stores' | 'node';
+  /** True when answers follow from the ids of releases, which decide which devices are in a cohort. */
+  readonly hasCohort?: boolean;
+  /** Whether `check` also runs it at half of its rate, for latencies. */
+  readonly isPaced?: boolean;
+};
+
+/** Number of old versions that the fleet runs: real fleets have a long tail of them. */
+const OLD_VERSIONS = 320;
+const LATEST = '1.2.0';
+/**
+ * Number of connections that leave the server work whenever the stores take the generator's processor for a
+ * moment: with half of them the generator is the bottleneck on two processors.
+ */
+export const CONNECTIONS = 128;
+
+/**
+ * Returns the scenarios; with `isSmoke`, for fleets that fit a run of seconds. Fleets are so large that no
+ * device asks more than about ten times a minute at any rate measured here: real devices ask less often, and
+ * the limit of 120 would otherwise turn a fast server's answers into refusals.
+ */
+export function scenarios(isSmoke: boolean): Scenario[] {
+  const fleet = (devices: number) => (isSmoke ? 12_800 : devices);
+  const devices = fleet(131_072);
+  return [
+    {
+      name: 'full rollout',
+      question: { paths: pathsTo('full', oldVersions()), devices },
+      expected: 200,
+      isMetBy: 'stores',
+      isPaced: true,
+    },
+    {
+      name: '20 % rollout',
+      question: { paths: pathsTo('partial', oldVersions()), devices },
+      expected: 200,
+      hasCohort: true,
+      isMetBy: 'stores',
+    },
+    {
+      name: 'labels from the request',
+      // Fewer devices, because PostgreSQL records the labels of each before its first answer.
+      question: { paths: labelPaths(), devices: fleet(98_304) },
+      expected: 200,
+      isMetBy: 'node',
+    },
+    {
+      name: 'no update',
+      question: { paths: pathsTo('full', [LATEST, '1.3.0', '2.0.0']), devices },
+      expected: 204,
+      isMetBy: 'stores',
+    },
+    {
+      name: 'unknown app',
+      question: { paths: pathsTo('nowhere', oldVersions()), devices },
+      expected: 404,
+    },
+    {
+      name: 'million devices',
+      question: { paths: pathsTo('full', oldVersions()), devices: fleet(1_000_000) },
+      expected: 200,
+      isMetBy: 'stores',
+    },
+    {
+      name: 'version flood',
+      question: { paths: pathsTo('full', ['{version}']), devices },
+      expected: 200,
+    },
+  ];
+}
+
+/** Apps that the scenarios are about, each with the releases of its only channel. */
+export const SCENARIO_APPS: Readonly<Record<string, readonly FixedRelease[]>> = {
+  full: [{ version: '1.1.0' }, { version: LATEST }],
+  partial: [{ version: '1.1.0' }, { version: LATEST, rolloutPct: 20 }],
+  labels: [
+    { version: '1.1.0' },
+    { version: LATEST, targets: { matchLabels: { ring: ['early'] }, matchExpressions: [] } },
+  ],
+};
+
+/** Writes the apps of the scenarios straight into PostgreSQL. */
+export async function insertScenarios(sql: pg.Client): Promise<void> {
+  for (const [ref, releases] of Object.entries(SCENARIO_APPS)) {
+    await insertFixedChannel(sql, ref, releases);
+  }
+}
+
+function oldVersions(): string[] {
+  return Array.from({ length: OLD_VERSIONS }, (_, patch) => `1.0.${patch}`);
+}
+
+function pathsTo(app: string, versions: readonly string[]): string[] {
+  return versions.flatMap((version) =>
+    PLATFORMS.flatMap((platform) =>
+      ARCHES.map((arch) => `/u/${app}/${CHANNEL}/${platform}/${arch}/${version}`),
+    ),
+  );
+}
+
+/** Paths with labels, of which every other has the label that the newest release wants. */
+function labelPaths(): string[] {
+  return pathsTo('labels', oldVersions()).map((path, index) => {
+    const ring = index % 2 === 0 ? 'early' : 'late';
+    return `${path}?l.ring=${ring}&l.region=r${index % 8}`;
+  });
+}

@@ -1,0 +1,26 @@
+// Every benchmark, in the order in which `npm run bench` runs them.
+
+import type { Benchmark } from './benchmark.ts';
+import { catalog } from './catalog.ts';
+import { check } from './check.ts';
+import { consoleData } from './console.ts';
+import { drain } from './drain.ts';
+import { limiter } from './limiter.ts';
+import { liveFeed } from './live-feed.ts';
+import { peers } from './peers.ts';
+import { propagation } from './propagation.ts';
+import { scale } from './scale.ts';
+import { wave } from './wave.ts';
+
+export const BENCHMARKS: readonly Benchmark[] = [
+  check,
+  peers,
+  limiter,
+  catalog,
+  propagation,
+  scale,
+  drain,
+  wave,
+  consoleData,
+  liveFeed,
+];

@@ -1,0 +1,43 @@
+// Sentences for obstacles to a change of a release's serving state. The rules are the
+// domain's, which the service applies to the same change.
+
+import { isFailure } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { Targeting } from '../../contract/resource.ts';
+import {
+  applyServingChange,
+  obstacleToTargets,
+  type Serving,
+} from '../../domain/release/serving-change.ts';
+
+export const servingObstacle = { toRollout, toTargets };
+
+/** Returns why the rollout cannot be set to this share, or undefined when it can. */
+function toRollout(release: Serving, percent: number): string | undefined {
+  if (!Number.isInteger(percent) || percent < 0 || percent > LIMIT.rolloutPctMax) {
+    return `A whole number from 0 to ${LIMIT.rolloutPctMax}.`;
+  }
+  if (release.status === 'rolled_back')
+    return 'This release was rolled back: nobody gets it again.';
+  if (percent === release.rolloutPct) return `It is at ${percent}% already.`;
+  if (isFailure(applyServingChange(release, { rollout: percent }))) {
+    return (
+      `Devices were already offered this release at ${release.rolloutPct}%, so the share cannot go down. ` +
+      'Pause it to stop offering it, or roll it back to pull it.'
+    );
+  }
+  return undefined;
+}
+
+/** Returns why targeting cannot change to this, or undefined when it can. */
+function toTargets(release: Serving, targets: Targeting | null): string | undefined {
+  const obstacle = obstacleToTargets(release, targets);
+  return obstacle && TARGETS_TEXTS[obstacle];
+}
+
+const TARGETS_TEXTS = {
+  expressions:
+    'Devices were already offered this release: its conditions are fixed. Publish a new one.',
+  labels:
+    'Devices were already offered this release: labels can only reach more devices, never fewer.',
+} as const;

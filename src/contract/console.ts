@@ -1,0 +1,363 @@
+// Answers of the console API: the one description that the ledger's ports, the routes and the browser import.
+// A field that is renamed here, or anywhere on its way to the page, does not compile on the other side.
+
+import type { ExplainedReason, Verdict } from './reason.ts';
+import type {
+  Account,
+  ApiKey,
+  App,
+  Artifact,
+  AuditEntry,
+  Channel,
+  Invitation,
+  ListedKey,
+  Member,
+  Membership,
+  Organization,
+  Release,
+  ReleaseStatus,
+  Role,
+  ServingState,
+  Targeting,
+  UpdateManifest,
+  Webhook,
+  WebhookDelivery,
+} from './resource.ts';
+
+/** Answer of each endpoint below `/console/api/`, by its method and path. */
+export type ConsoleAnswers = {
+  'GET session': SessionState;
+  'POST session': SessionState;
+  'DELETE session': NoContent;
+  'DELETE sessions': NoContent;
+  'POST setup': SessionState;
+  'POST password': NoContent;
+  'GET invitation': OpenInvitation;
+  'POST invitation': SessionState;
+
+  'POST organizations': Organization;
+  'PATCH organizations': Organization;
+  'GET members': MemberList;
+  'PATCH members': Member;
+  'DELETE members': Member;
+  'POST invitations': IssuedInvitation;
+  [revocation: `POST invitations/${string}/revoke`]: RevokedInvitation;
+  'GET keys': KeyList;
+  'POST keys': IssuedKey;
+  [revocation: `POST keys/${string}/revoke`]: RevokedKey;
+  'GET audit': AuditPage;
+
+  'GET apps': AppList;
+  'POST apps': App;
+  'GET channel': ChannelDetail;
+  'POST channels': Channel;
+  'PATCH channels': Channel;
+  'GET labels': LabelCounts;
+  'GET releases': ChannelReleases;
+  'POST releases': { readonly release: Release };
+  'PATCH releases': { readonly release: ServingState };
+  'GET release': RenderedReleaseDetail;
+
+  'GET devices': DevicePage;
+  'GET device': DeviceDetail;
+  'GET decision': ExplainedDecision;
+  'GET fleet': FleetNow;
+  'GET adoption': Adoption;
+
+  'GET webhooks': WebhookDetail;
+  'POST webhooks': IssuedWebhookSecret;
+  'POST webhooks/disable': DisabledWebhook;
+};
+
+/** Answer of one endpoint; a path parameter may be spelled as anything, such as `:id`. */
+export type ConsoleAnswer<Endpoint extends string> = Endpoint extends keyof ConsoleAnswers
+  ? ConsoleAnswers[Endpoint]
+  : never;
+
+/** Data of the events that an endpoint below `/console/api/` sends, by its path. */
+export type ConsoleEvents = { readonly live: LiveActivity };
+
+/** An empty object. */
+export type NoContent = Readonly<Record<string, never>>;
+
+export type SessionState =
+  | {
+      /** `setup` until the first account exists. */
+      readonly state: 'setup' | 'signedOut';
+    }
+  | {
+      readonly state: 'signedIn';
+      /** Absent for the operator, whom the admin token identifies. */
+      readonly account?: Account | undefined;
+      readonly memberships: readonly Membership[];
+    };
+
+/** An invitation as the holder of its token sees it. */
+export type OpenInvitation = {
+  readonly organization: Organization;
+  readonly role: Role;
+  readonly email: string;
+};
+
+export type MemberList = {
+  readonly members: readonly Member[];
+  readonly invitations: readonly Invitation[];
+};
+
+/** A new invitation with its link, which is shown this once. */
+export type IssuedInvitation = {
+  readonly id: string;
+  readonly url: string;
+  readonly expiresAt: string;
+};
+
+export type RevokedInvitation = { readonly id: string };
+
+type KeyList = { readonly keys: readonly ListedKey[] };
+
+/** A new key with its secret, which is shown this once. */
+export type IssuedKey = ApiKey & { readonly secret: string };
+
+export type RevokedKey = { readonly id: string; readonly revokedAt: string };
+
+export type AuditPage = {
+  readonly entries: readonly AuditEntry[];
+  /** Cursor of the next page; null on the last. */
+  readonly next: string | null;
+};
+
+export type AppList = { readonly apps: readonly AppOverview[] };
+
+export type AppOverview = {
+  readonly id: string;
+  readonly ref: string;
+  readonly name: string;
+  readonly devices: number;
+  /** Devices seen in the last day; an estimate where there are many. */
+  readonly devicesDay: number;
+  readonly channels: readonly ChannelOverview[];
+};
+
+export type ChannelOverview = {
+  readonly name: string;
+  /** Number of releases. */
+  readonly releases: number;
+  /** Release with the highest version. */
+  readonly newest: NewestRelease | null;
+  /** Published releases above every release at 100 %, and not at 100 % themselves; highest version first. */
+  readonly rolling: readonly RollingRelease[];
+};
+
+export type NewestRelease = Pick<Release, 'version' | 'status' | 'rolloutPct' | 'createdAt'>;
+export type RollingRelease = Pick<Release, 'version' | 'rolloutPct'>;
+
+export type ChannelDetail = Channel & {
+  readonly devices: number;
+  /** Devices seen in the last day; an estimate where there are many. */
+  readonly devicesDay: number;
+};
+
+/** Labels of an app's devices, the most frequent keys and values first. */
+export type LabelCounts = {
+  readonly keys: readonly LabelKey[];
+  /** Whether the counts are estimates from a sample, which may miss rare labels. */
+  readonly sampled: boolean;
+};
+
+type LabelKey = {
+  readonly key: string;
+  readonly values: readonly { readonly value: string; readonly devices: number }[];
+};
+
+/** Fields of a release that its row in the list and its own page share. */
+export type ReleaseHead = {
+  readonly id: string;
+  readonly version: string;
+  readonly status: ReleaseStatus;
+  readonly rolloutPct: number;
+  readonly targets: Targeting | null;
+  /** Whether any device was offered it: from then on its serving only widens. */
+  readonly offered: boolean;
+  readonly createdAt: string;
+};
+
+export type ListedRelease = ReleaseHead & {
+  /** Number of artifacts. */
+  readonly artifacts: number;
+  /** Number of devices on this channel that run it. */
+  readonly devices: number;
+};
+
+/** One page of a channel's releases, highest version first. */
+export type ChannelReleases = {
+  readonly releases: readonly ListedRelease[];
+  readonly total: number;
+  /** Number of devices on the channel. */
+  readonly fleet: number;
+  readonly page: number;
+  readonly pageCount: number;
+};
+
+export type ReleaseDetail = {
+  readonly release: ReleaseHead & {
+    readonly notes: string;
+    /** Way in which it came: through an API, or announced by a webhook. */
+    readonly source: 'api' | 'webhook';
+    readonly artifacts: readonly Artifact[];
+  };
+  /** Numbers of devices on the release's channel. */
+  readonly devices: {
+    /** Devices that run it. */
+    readonly on: number;
+    /** Devices whose last offer it was. */
+    readonly offered: number;
+    readonly offeredIsEstimate: boolean;
+    /** Devices that run a lower version. */
+    readonly below: number;
+    readonly fleet: number;
+  };
+  readonly history: readonly AuditEntry[];
+  /** Devices that a rollback would move, and the version it would move them to, if there is one. */
+  readonly rollback: { readonly devices: number; readonly to: string | null };
+};
+
+/** A release's page: its notes also as HTML, rendered and sanitised by the service. */
+export type RenderedReleaseDetail = Omit<ReleaseDetail, 'release'> & {
+  readonly release: ReleaseDetail['release'] & { readonly notesHtml: string };
+};
+
+/** A device as the record has it. Times are RFC 3339 UTC with milliseconds. */
+export type DeviceRecord = {
+  readonly deviceId: string;
+  readonly version: string | null;
+  readonly platform: string;
+  readonly arch: string | null;
+  readonly channel: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly source: 'pull' | 'push';
+  readonly firstSeen: string;
+  readonly lastSeen: string;
+  /** Version of the release last offered to it, and the time of the offer; null before the first one. */
+  readonly lastOffered: { readonly version: string; readonly at: string } | null;
+};
+
+export type DevicePage = {
+  readonly devices: readonly DeviceRecord[];
+  /**
+   * Device id to pass as `after` for the next page; null when this is the last. A filter that matches few of
+   * many devices may leave a page short or empty although there is a next one.
+   */
+  readonly next: string | null;
+};
+
+/** A device with its version changes, newest first. */
+export type DeviceDetail = DeviceRecord & { readonly history: readonly VersionChange[] };
+
+export type VersionChange = {
+  readonly at: string;
+  readonly from: string | null;
+  readonly to: string;
+};
+
+/** The decision that an update check of the device would come to now, with its reasons. */
+export type ExplainedDecision = {
+  readonly device: DeviceRecord;
+  readonly offer: UpdateManifest | null;
+  readonly reason: ExplainedReason;
+  /** Releases that were considered, in their order; of many, the first ones and the last. */
+  readonly candidates: readonly ExplainedCandidate[];
+  /** Number of releases that were considered. */
+  readonly considered: number;
+  /** The release that the device runs. */
+  readonly current: { readonly version: string | null; readonly status: ReleaseStatus | null };
+};
+
+export type ExplainedCandidate = {
+  readonly version: string;
+  readonly verdict: Verdict;
+  /** A sentence for people. */
+  readonly detail: string;
+  /** Bucket of the device in this release's rollout, 0 to 9,999; absent without a device id. */
+  readonly bucket: number | undefined;
+  /** Buckets below this one are in the rollout. */
+  readonly threshold: number;
+};
+
+export type FleetNow = {
+  readonly cells: readonly FleetCell[];
+  readonly total: number;
+  /** Devices seen in the last quarter of an hour. */
+  readonly now: number;
+  /** Devices seen in the last day. */
+  readonly day: number;
+  /** Devices seen in the last week. */
+  readonly week: number;
+  /** Whether `now`, `day` and `week` are estimates. */
+  readonly isEstimate: boolean;
+};
+
+/** Number of devices that run one version on one channel and platform. */
+export type FleetCell = {
+  readonly channel: string;
+  /** Empty for devices whose version is unknown. */
+  readonly version: string;
+  readonly platform: string;
+  readonly devices: number;
+};
+
+/** The adoption series, oldest first: in steps where the request names one, else by the hour. */
+export type Adoption = {
+  readonly points: readonly AdoptionStepPoint[] | readonly AdoptionPoint[];
+};
+
+/**
+ * One point of the hourly series: devices seen in that hour, each counted once, where it last was. A
+ * check-in that arrives after a later one of its device counts in no hour of its own.
+ */
+export type AdoptionPoint = FleetCell & {
+  /** Begin of the hour, RFC 3339 UTC. */
+  readonly hour: string;
+};
+
+/** Devices seen per hour, as the mean over the hours of a step in which any were; rounded up. */
+export type AdoptionStepPoint = {
+  /** Begin of the step, RFC 3339 UTC. */
+  readonly at: string;
+  /** One of the 20 versions with the most devices; null for all others together, empty where unknown. */
+  readonly version: string | null;
+  readonly devices: number;
+};
+
+/** One second of an app's check-ins: their number, and a bounded sample of them. */
+export type LiveActivity = {
+  readonly count: number;
+  readonly samples: readonly ActivitySample[];
+};
+
+export type ActivitySample = {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly deviceId: string;
+  readonly channel: string;
+  readonly version?: string | undefined;
+  readonly platform: string;
+  readonly source: 'pull' | 'push';
+  /** Whether an update was offered. */
+  readonly isOffered: boolean;
+};
+
+/** An app's release webhook with its last deliveries, newest first. */
+export type WebhookDetail = {
+  readonly enabled: boolean;
+  /** Code host; null until the webhook is enabled for the first time, as `createdAt` is. */
+  readonly provider: Webhook['provider'] | null;
+  /** Address that the provider delivers to. */
+  readonly url: string;
+  readonly createdAt: string | null;
+  readonly deliveries: readonly WebhookDelivery[];
+};
+
+/** Address and secret of a webhook that was just enabled; the secret is shown this once. */
+export type IssuedWebhookSecret = { readonly url: string; readonly secret: string };
+
+export type DisabledWebhook = { readonly enabled: false };

@@ -1,0 +1,27 @@
+// Texts that the service can keep: PostgreSQL stores no NUL, and half a surrogate pair is no character in
+// UTF-8. A name that cannot be stored does not exist, which is an answer rather than a fault of the database.
+
+const REPLACEMENT = '\ufffd';
+
+/** Replaces each character that cannot be stored by U+FFFD. */
+export function storableText(text: string): string {
+  return isStorable(text) ? text : text.toWellFormed().replaceAll('\u0000', REPLACEMENT);
+}
+
+/**
+ * Returns whether all of these texts can be stored unchanged; one that cannot be stored equals no stored
+ * text.
+ */
+export function isStorable(...texts: readonly string[]): boolean {
+  return texts.every((text) => text.isWellFormed() && !text.includes('\u0000'));
+}
+
+/**
+ * Returns whether a text has more than `max` characters (code points). Most texts are short enough by their
+ * UTF-16 units.
+ */
+export function isLongerThan(text: string, max: number): boolean {
+  if (text.length <= max) return false;
+  if (text.length > max * 2) return true;
+  return [...text].length > max;
+}

@@ -1,0 +1,173 @@
+// Compiled serving state of one channel at one revision. Work that every check would otherwise repeat is done
+// once, when a catalog is built: versions are parsed and sorted, decision rules compiled, artifacts indexed.
+// Only two things change in a catalog later, and never back: `offered` turns true, and parts that are built
+// when first needed are added.
+
+import type { Artifact } from '../../contract/resource.ts';
+import { type ArtifactIndex, indexArtifacts, NO_ARCH, selectArtifact } from './artifact.ts';
+import type { DecisionRule } from './rule/decision-rule.ts';
+import { DECISION_RULES } from './rule/decision-rules.ts';
+import { compileRequirements, type Requirement } from './rule/requirement.ts';
+import type { ServingSnapshot, SnapshotRelease } from './serving-snapshot.ts';
+import { compareVersions, parseVersion, type Version } from './version.ts';
+import { collectLandmarks } from './version-position.ts';
+
+export type Catalog = {
+  readonly snapshot: ServingSnapshot;
+  readonly minimum: Version | undefined;
+  /** Versions that the device's version is compared with: see `versionPosition`. */
+  readonly landmarks: readonly Version[];
+  /** Releases of any status by canonical version. */
+  readonly byCanonical: ReadonlyMap<string, CompiledRelease>;
+  /** Published releases, highest version first. */
+  readonly published: readonly CompiledRelease[];
+  /** Lists of candidates by key, built when first needed: see `candidatesBy`. */
+  readonly candidates: Map<string, readonly Candidate[]>;
+  /** Folded platform → arches some published release has for it: see `candidatesFor`. */
+  readonly arches: ReadonlyMap<string, ReadonlySet<string>>;
+};
+
+export type CompiledRelease = {
+  readonly source: SnapshotRelease;
+  readonly version: Version;
+  /** Requirements of the decision rules for a device to be offered the release. */
+  readonly requirements: readonly Requirement[];
+  readonly artifacts: ArtifactIndex;
+  /** Whether the ledger knows that the release was offered to a device; turns true once, never back. */
+  offered: boolean;
+};
+
+/** Published release that clients can be offered. An updater adds the parts that its clients take of it. */
+export type Candidate = { readonly release: CompiledRelease };
+
+/** Published release with the artifact that devices of one platform and arch take. */
+export type ArtifactCandidate = Candidate & {
+  readonly artifact: Artifact;
+  /** Manifests that offer it, one for each combination of terms, once written: see updater/manifest.ts. */
+  readonly manifests: (Buffer | undefined)[];
+};
+
+/** Maximum number of lists that a catalog keeps; any other is built again each time it is needed. */
+const LISTS_MAX = 1000;
+const NONE: readonly ArtifactCandidate[] = [];
+
+/** Compiles a snapshot. A release whose version no longer parses is left out rather than guessed at. */
+export function compileCatalog(
+  snapshot: ServingSnapshot,
+  rules: readonly DecisionRule[] = DECISION_RULES,
+): Catalog {
+  const releases = snapshot.releases
+    .map((source) => compileRelease(source, rules))
+    .filter((release) => release !== undefined)
+    .sort((left, right) => compareVersions(right.version, left.version));
+  const published = releases.filter((release) => release.source.status === 'published');
+  const minimum = parseVersion(snapshot.minimumSupportedVersion ?? '');
+  return {
+    snapshot,
+    minimum,
+    landmarks: collectLandmarks(releases, minimum),
+    byCanonical: new Map(releases.map((release) => [release.version.canonical, release])),
+    published,
+    candidates: new Map(),
+    arches: collectArches(published),
+  };
+}
+
+/**
+ * Returns the published releases that have an artifact for this folded platform and arch, highest first. The
+ * lists are kept, and clients cannot multiply them: an unknown platform has the empty list, and all arches
+ * that no artifact names share one list.
+ */
+export function candidatesFor(
+  catalog: Catalog,
+  platform: string,
+  arch: string,
+): readonly ArtifactCandidate[] {
+  const arches = catalog.arches.get(platform);
+  if (arches === undefined) return NONE;
+  // Names may contain any character: the length keeps the keys of two pairs apart, and the first character
+  // keeps the shared list apart from those of named arches.
+  const isNamed = arch === NO_ARCH || arches.has(arch);
+  const key = isNamed ? `=${platform.length}/${platform}${arch}` : `*${platform}`;
+  return candidatesBy(catalog, key, (release) => {
+    const artifact = selectArtifact(release.artifacts, platform, arch);
+    return artifact === undefined ? undefined : { release, artifact, manifests: [] };
+  });
+}
+
+/**
+ * Returns the candidates that `build` makes of the published releases, highest first, without the releases of
+ * which it makes none. The list is kept under its key, which must name all that the list depends on: the
+ * updater, and what its clients asked for. Keys should come from a small set, as the number of lists is
+ * bounded.
+ */
+export function candidatesBy<Item extends Candidate>(
+  catalog: Catalog,
+  key: string,
+  build: (release: CompiledRelease) => Item | undefined,
+): readonly Item[] {
+  const known = catalog.candidates.get(key);
+  // The list under a key was built by the same `build`, because the key names all that a list depends on.
+  if (known !== undefined) return known as readonly Item[];
+  const list = catalog.published.map(build).filter((item) => item !== undefined);
+  if (catalog.candidates.size < LISTS_MAX) catalog.candidates.set(key, list);
+  return list;
+}
+
+/** Counts the releases above the version in a list with the highest version first, by binary search. */
+export function countAbove(
+  list: readonly { release: CompiledRelease }[],
+  version: Version,
+): number {
+  return countWhile(list, (candidate) => compareVersions(candidate, version) > 0);
+}
+
+/** Counts the releases at or above the version in a list with the highest version first. */
+export function countAtOrAbove(
+  list: readonly { release: CompiledRelease }[],
+  version: Version,
+): number {
+  return countWhile(list, (candidate) => compareVersions(candidate, version) >= 0);
+}
+
+function compileRelease(
+  source: SnapshotRelease,
+  rules: readonly DecisionRule[],
+): CompiledRelease | undefined {
+  const version = parseVersion(source.version);
+  if (version === undefined) return undefined;
+  return {
+    source,
+    version,
+    requirements: compileRequirements(source, rules),
+    artifacts: indexArtifacts(source.artifacts),
+    offered: source.offered,
+  };
+}
+
+function collectArches(releases: readonly CompiledRelease[]): Map<string, Set<string>> {
+  const arches = new Map<string, Set<string>>();
+  for (const release of releases) {
+    for (const [platform, byArch] of release.artifacts) {
+      const known = arches.get(platform) ?? new Set();
+      arches.set(platform, known);
+      for (const arch of byArch.keys()) known.add(arch);
+    }
+  }
+  return arches;
+}
+
+function countWhile(
+  list: readonly { release: CompiledRelease }[],
+  holds: (version: Version) => boolean,
+): number {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const entry = list[middle];
+    if (entry !== undefined && holds(entry.release.version)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,100 @@
+// Explanation of a decision: the answer of `decide` for a device, and for each release on the way to it the
+// reason why it is offered or not. On the way are the releases above the version that the device runs, or
+// below it when that version was rolled back. Pure, like the decision.
+
+import type { ExplainedCandidate } from '../../contract/console.ts';
+import type { Reason } from '../../contract/reason.ts';
+import type { ReleaseStatus } from '../../contract/resource.ts';
+import { NO_ARCH } from './artifact.ts';
+import type { CompiledRelease } from './catalog.ts';
+import { cohortBucket, cohortThreshold, hashText } from './cohort.ts';
+import { decide, obstacleTo } from './decide.ts';
+import type { Plan } from './plan.ts';
+import type { Device } from './rule/decision-rule.ts';
+import { compareVersions } from './version.ts';
+
+export type Explanation = {
+  readonly reason: Reason;
+  /** Releases in the order in which they were looked at, up to the one that is offered. */
+  readonly candidates: readonly ExplainedCandidate[];
+};
+
+type Judgement = Pick<ExplainedCandidate, 'verdict' | 'detail'>;
+
+const NOTHING_BARRED: ReadonlySet<string> = new Set();
+
+const OUT_OF_SERVICE: Readonly<Record<Exclude<ReleaseStatus, 'published'>, Judgement>> = {
+  paused: { verdict: 'paused', detail: 'It is paused.' },
+  deprecated: {
+    verdict: 'deprecated',
+    detail: 'It is deprecated: nobody is offered it any more.',
+  },
+  rolled_back: { verdict: 'rolled-back', detail: 'It was rolled back.' },
+};
+
+/** Explains the decision that `decide` makes of the same arguments. */
+export function explain(
+  plan: Plan,
+  device: Device,
+  barred: ReadonlySet<string> = NOTHING_BARRED,
+): Explanation {
+  const inQuestion = new Set(plan.list.slice(plan.from, plan.to).map(({ release }) => release));
+  const candidates: ExplainedCandidate[] = [];
+  for (const release of releasesOnTheWay(plan)) {
+    const judgement = judge(release, inQuestion.has(release), plan, device, barred);
+    candidates.push(describe(release, judgement, device));
+    if (judgement.verdict === 'offered') break;
+  }
+  return { reason: decide(plan, device, barred).reason, candidates };
+}
+
+/** Returns the releases of any status that the decision passes, highest first. */
+function releasesOnTheWay({ catalog, fields, allowDowngrade }: Plan): CompiledRelease[] {
+  // The catalog holds them highest first.
+  return [...catalog.byCanonical.values()].filter(({ version }) => {
+    if (fields.version === undefined) return false;
+    const order = compareVersions(version, fields.version);
+    return allowDowngrade ? order < 0 : order > 0;
+  });
+}
+
+function judge(
+  release: CompiledRelease,
+  hasArtifact: boolean,
+  { fields, allowDowngrade }: Plan,
+  device: Device,
+  barred: ReadonlySet<string>,
+): Judgement {
+  const { source } = release;
+  if (source.status !== 'published') return OUT_OF_SERVICE[source.status];
+  if (!hasArtifact) {
+    const detail =
+      fields.arch === NO_ARCH
+        ? `It has no artifact for ${fields.platform} devices that tell no architecture.`
+        : `It has no artifact for ${fields.platform}/${fields.arch}.`;
+    return { verdict: 'no-artifact', detail };
+  }
+  const obstacle = obstacleTo(release, fields, device, barred);
+  if (obstacle !== undefined) {
+    return { verdict: obstacle.reason, detail: obstacle.sentence(source, fields, device) };
+  }
+  const detail = allowDowngrade
+    ? 'Offered: the version it runs was rolled back, and this is the highest below it that fits.'
+    : 'Offered: the highest version that fits.';
+  return { verdict: 'offered', detail };
+}
+
+function describe(
+  { source }: CompiledRelease,
+  { verdict, detail }: Judgement,
+  { hash }: Device,
+): ExplainedCandidate {
+  const bucket = hash === undefined ? undefined : cohortBucket(hash, hashText(source.id));
+  return {
+    version: source.version,
+    verdict,
+    detail,
+    bucket,
+    threshold: cohortThreshold(source.rolloutPct),
+  };
+}

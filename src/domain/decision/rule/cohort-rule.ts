@@ -1,0 +1,47 @@
+// The rule of staged rollout: a release at n percent goes to the devices whose bucket is below n percent.
+
+import { COHORT_BUCKETS, cohortBucket, cohortThreshold, hashText } from '../cohort.ts';
+import type { DecisionRule, Device, DeviceCondition, FieldCondition } from './decision-rule.ts';
+
+export const COHORT_RULE: DecisionRule<'outside-cohort'> = {
+  reason: 'outside-cohort',
+
+  conditions({ id, rolloutPct }) {
+    const threshold = cohortThreshold(rolloutPct);
+    if (threshold === COHORT_BUCKETS) return [];
+    return threshold === 0 ? [NO_DEVICE] : [new BelowThreshold(threshold, hashText(id))];
+  },
+
+  sentence({ id, rolloutPct }, _fields, { hash }) {
+    if (hash === undefined) {
+      return `It is rolled out to ${rolloutPct}%, and a device without an id is in no part of that.`;
+    }
+    return (
+      `It is rolled out to ${rolloutPct}%: buckets below ${cohortThreshold(rolloutPct)} of ` +
+      `${COHORT_BUCKETS} are in, this device is in bucket ${cohortBucket(hash, hashText(id))}.`
+    );
+  },
+};
+
+/**
+ * Condition at 0 %. No device fits, whatever its labels, so it is a condition on fields: no label is fetched.
+ */
+const NO_DEVICE: FieldCondition = { on: 'fields', versions: [], fits: () => false };
+
+class BelowThreshold implements DeviceCondition {
+  readonly on = 'device';
+  readonly labelKeys: readonly string[] = [];
+  private readonly threshold: number;
+  /** `hashText` of the release id. */
+  private readonly seed: number;
+
+  constructor(threshold: number, seed: number) {
+    this.threshold = threshold;
+    this.seed = seed;
+  }
+
+  /** A device without an identity has no bucket. */
+  fits({ hash }: Device): boolean {
+    return hash !== undefined && cohortBucket(hash, this.seed) < this.threshold;
+  }
+}

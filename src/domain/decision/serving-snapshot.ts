@@ -1,0 +1,46 @@
+// The serving state of a channel at one revision, as plain data. It is read from the ledger in one statement,
+// shared through the engine, and kept on disk for a restart without stores. A catalog is compiled from it.
+
+import type {
+  Artifact,
+  ChannelUpdateMode,
+  ReleaseStatus,
+  Targeting,
+} from '../../contract/resource.ts';
+
+export type ServingSnapshot = {
+  readonly appId: string;
+  readonly appRef: string;
+  readonly channelId: string;
+  readonly channel: string;
+  /** Number that grows with every change to what the channel serves. */
+  readonly revision: number;
+  readonly updateMode: ChannelUpdateMode;
+  readonly minimumSupportedVersion: string | null;
+  /** Oldest first: by creation, then by id. */
+  readonly releases: readonly SnapshotRelease[];
+};
+
+export type SnapshotRelease = {
+  readonly id: string;
+  readonly version: string;
+  readonly notes: string;
+  readonly status: ReleaseStatus;
+  readonly rolloutPct: number;
+  readonly targets: Targeting | null;
+  readonly offered: boolean;
+  /** RFC 3339, UTC, milliseconds. */
+  readonly createdAt: string;
+  readonly artifacts: readonly SnapshotArtifact[];
+};
+
+/** Artifact, with what only some updaters' update files have beside the fields of the contract's manifest. */
+export type SnapshotArtifact = Artifact & {
+  /** Lower-case hex. From a code-hosting service; absent in snapshots of older nodes. */
+  readonly sha256?: string;
+};
+
+/** Counts the releases that were offered. Within one revision the count only grows. */
+export function countOffered(snapshot: ServingSnapshot): number {
+  return snapshot.releases.filter((release) => release.offered).length;
+}

@@ -1,0 +1,140 @@
+// Release targeting, compiled: a targeting object becomes predicates when the catalog is built, so that a
+// check interprets nothing. There are two groups of predicates: over the fields of a request, which all
+// devices with the same platform, arch and version share, and over the labels of a device.
+
+import type { TargetExpression, Targeting } from '../../contract/resource.ts';
+import { foldArch, foldPlatform, NO_ARCH } from './artifact.ts';
+import { compareVersions, parseVersion, type Version } from './version.ts';
+
+/** Reserved fields of a request; platform and arch are folded. */
+export type RequestFields = {
+  readonly version: Version | undefined;
+  readonly platform: string;
+  /** `NO_ARCH` when the request names none. */
+  readonly arch: string;
+};
+
+export type Labels = ReadonlyMap<string, string>;
+type FieldTest = (fields: RequestFields) => boolean;
+type LabelTest = (labels: Labels) => boolean;
+
+export type CompiledTargeting = {
+  readonly fieldTests: readonly FieldTest[];
+  readonly labelTests: readonly LabelTest[];
+  /** Keys of the labels that the label tests read. */
+  readonly labelKeys: readonly string[];
+  /** Versions that the field tests compare the request's version with. */
+  readonly versions: readonly Version[];
+};
+
+const EVERY_DEVICE: CompiledTargeting = {
+  fieldTests: [],
+  labelTests: [],
+  labelKeys: [],
+  versions: [],
+};
+
+/** Compiles a validated targeting object; `null` targets every device. */
+export function compileTargeting(targeting: Targeting | null): CompiledTargeting {
+  if (targeting === null) return EVERY_DEVICE;
+  const fieldTests: FieldTest[] = [];
+  const labelTests: LabelTest[] = [];
+  const labelKeys = new Set(Object.keys(targeting.matchLabels));
+  for (const [key, values] of Object.entries(targeting.matchLabels)) {
+    labelTests.push(labelTest(key, { key, operator: 'In', values }));
+  }
+  for (const expression of targeting.matchExpressions) {
+    if (expression.key.startsWith('$')) fieldTests.push(fieldTest(expression));
+    else {
+      labelKeys.add(expression.key);
+      labelTests.push(labelTest(expression.key, expression));
+    }
+  }
+  const versions = targeting.matchExpressions.flatMap(versionsIn);
+  return { fieldTests, labelTests, labelKeys: [...labelKeys], versions };
+}
+
+/** Returns the versions that an expression names. A value that is no version equals no canonical version. */
+function versionsIn({ key, values }: TargetExpression): Version[] {
+  if (key !== '$version') return [];
+  return values.map(parseVersion).filter((version) => version !== undefined);
+}
+
+/** Whether every expression over a reserved field (`$`) holds. */
+export function matchesFields(tests: readonly FieldTest[], fields: RequestFields): boolean {
+  for (const test of tests) {
+    if (!test(fields)) return false;
+  }
+  return true;
+}
+
+/** Whether every expression over a label holds. */
+export function matchesLabels(tests: readonly LabelTest[], labels: Labels): boolean {
+  for (const test of tests) {
+    if (!test(labels)) return false;
+  }
+  return true;
+}
+
+function labelTest(key: string, expression: TargetExpression): LabelTest {
+  return valueTest(expression, (labels: Labels) => labels.get(key), expression.values);
+}
+
+function fieldTest(expression: TargetExpression): FieldTest {
+  const { key, operator, values } = expression;
+  switch (key) {
+    case '$platform':
+      return valueTest(expression, (fields) => fields.platform, values.map(foldPlatform));
+    case '$arch':
+      return valueTest(
+        expression,
+        (fields) => (fields.arch === NO_ARCH ? undefined : fields.arch),
+        values.map(foldArch),
+      );
+    case '$version':
+      if (operator === 'VersionGte' || operator === 'VersionLt') return versionTest(expression);
+      return valueTest(
+        expression,
+        (fields) => fields.version?.canonical,
+        values.map((value) => parseVersion(value)?.canonical ?? value),
+      );
+    default:
+      // The API refuses unknown fields. A row edited by hand must not widen the release.
+      return () => false;
+  }
+}
+
+function valueTest<Source>(
+  expression: TargetExpression,
+  read: (source: Source) => string | undefined,
+  values: readonly string[],
+): (source: Source) => boolean {
+  const accepted = new Set(values);
+  switch (expression.operator) {
+    case 'In':
+      return (source) => {
+        const value = read(source);
+        return value !== undefined && accepted.has(value);
+      };
+    case 'NotIn':
+      return (source) => {
+        const value = read(source);
+        return value !== undefined && !accepted.has(value);
+      };
+    case 'Exists':
+      return (source) => read(source) !== undefined;
+    case 'DoesNotExist':
+      return (source) => read(source) === undefined;
+    default:
+      // The API refuses version operators on other keys. A row edited by hand must not widen the release.
+      return () => false;
+  }
+}
+
+function versionTest(expression: TargetExpression): FieldTest {
+  const bound = parseVersion(expression.values[0] ?? '');
+  if (bound === undefined) return () => false;
+  const wantsAtLeast = expression.operator === 'VersionGte';
+  return ({ version }) =>
+    version !== undefined && compareVersions(version, bound) >= 0 === wantsAtLeast;
+}

@@ -1,0 +1,61 @@
+// The conditions of a targeting object that a device does not meet, in words for people.
+
+import type { TargetExpression, Targeting } from '../../contract/resource.ts';
+import {
+  compileTargeting,
+  type Labels,
+  matchesFields,
+  matchesLabels,
+  type RequestFields,
+} from './targeting.ts';
+
+const WORDS: Readonly<Record<TargetExpression['operator'], string>> = {
+  In: 'must be one of',
+  NotIn: 'must be set, and none of',
+  Exists: 'must be set',
+  DoesNotExist: 'must not be set',
+  VersionGte: 'must be at least',
+  VersionLt: 'must be below',
+};
+
+/**
+ * Returns a sentence without its full stop for each unmet condition. The code that tests a condition is the
+ * code of update checks.
+ */
+export function unmetConditions(
+  targets: Targeting | null,
+  fields: RequestFields,
+  labels: Labels,
+): readonly string[] {
+  if (targets === null) return [];
+  const conditions: TargetExpression[] = [
+    ...Object.entries(targets.matchLabels).map(
+      ([key, values]): TargetExpression => ({ key, operator: 'In', values }),
+    ),
+    ...targets.matchExpressions,
+  ];
+  return conditions
+    .filter((condition) => !isMet(condition, fields, labels))
+    .map((condition) => describe(condition, fields, labels));
+}
+
+function isMet(condition: TargetExpression, fields: RequestFields, labels: Labels): boolean {
+  const compiled = compileTargeting({ matchLabels: {}, matchExpressions: [condition] });
+  return matchesFields(compiled.fieldTests, fields) && matchesLabels(compiled.labelTests, labels);
+}
+
+function describe(
+  { key, operator, values }: TargetExpression,
+  fields: RequestFields,
+  labels: Labels,
+): string {
+  const wanted = values.length === 0 ? WORDS[operator] : `${WORDS[operator]} ${values.join(', ')}`;
+  const present = key.startsWith('$') ? fieldText(key, fields) : labels.get(key);
+  const subject = key.startsWith('$') ? key.slice(1) : `label ${key}`;
+  return `${subject} ${wanted}, and is ${present === undefined || present === '' ? 'not set' : present}`;
+}
+
+function fieldText(key: string, { version, platform, arch }: RequestFields): string | undefined {
+  if (key === '$platform') return platform;
+  return key === '$arch' ? arch : version?.canonical;
+}

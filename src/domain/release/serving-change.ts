@@ -1,0 +1,79 @@
+// Serving control: the changes that one call may make to a release's rollout, status and targeting.
+//
+//   published ⇄ paused ⇄ deprecated      any of the three, in any direction
+//        any of them → rolled_back       permanent: from there only rolled_back again
+//
+// Once a device was offered the release, the rollout only rises and targeting only broadens. The parts
+// apply in the order targets, rollout, status; the first that is refused refuses the whole call.
+
+import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import type { ReleaseStatus, Targeting } from '../../contract/resource.ts';
+import { obstacleToBroadening } from './broadening.ts';
+
+export type Serving = {
+  readonly rolloutPct: number;
+  readonly status: ReleaseStatus;
+  readonly targets: Targeting | null;
+  /** Whether a manifest of the release was ever about to be sent to a device. */
+  readonly offered: boolean;
+};
+
+/**
+ * Parts of the serving state that a call changes; an absent part stays as it is, `targets: null` clears
+ * targeting.
+ */
+export type ServingChange = {
+  readonly targets?: Targeting | null;
+  readonly rollout?: number;
+  readonly status?: ReleaseStatus;
+};
+
+/** Returns the serving state after the call, or the first refusal. */
+export function applyServingChange(
+  serving: Serving,
+  change: ServingChange,
+): Outcome<Serving, 'narrowing' | 'rolledBack'> {
+  const targeted = change.targets === undefined ? serving : applyTargets(serving, change.targets);
+  if (isFailure(targeted)) return targeted;
+  const rolled = change.rollout === undefined ? targeted : applyRollout(targeted, change.rollout);
+  if (isFailure(rolled)) return rolled;
+  return change.status === undefined ? rolled : applyStatus(rolled, change.status);
+}
+
+/** Returns the part of this targeting that the release may no longer get, or undefined when it may. */
+export function obstacleToTargets(
+  serving: Serving,
+  targets: Targeting | null,
+): ReturnType<typeof obstacleToBroadening> {
+  return serving.offered ? obstacleToBroadening(serving.targets, targets) : undefined;
+}
+
+function applyTargets(serving: Serving, targets: Targeting | null): Outcome<Serving, 'narrowing'> {
+  const reason = obstacleToTargets(serving, targets);
+  if (reason === 'expressions') {
+    return narrowing(serving, 'matchExpressions are frozen: cut a new release to change them.');
+  }
+  if (reason === 'labels') return narrowing(serving, 'The call would narrow its label targeting.');
+  return { ...serving, targets };
+}
+
+function applyRollout(serving: Serving, rollout: number): Outcome<Serving, 'narrowing'> {
+  if (serving.offered && rollout < serving.rolloutPct) {
+    return narrowing(serving, `The call would lower it to ${rollout}%.`);
+  }
+  return { ...serving, rolloutPct: rollout };
+}
+
+function applyStatus(serving: Serving, status: ReleaseStatus): Outcome<Serving, 'rolledBack'> {
+  if (serving.status === 'rolled_back' && status !== 'rolled_back') return fail('rolledBack');
+  return { ...serving, status };
+}
+
+function narrowing(serving: Serving, cause: string): Failure<'narrowing'> {
+  return fail(
+    'narrowing',
+    `This release was already offered at ${serving.rolloutPct}%: the rollout can only increase and ` +
+      `label targeting can only broaden. ${cause} ` +
+      'Use pause to stop offering it, or rollback to pull it.',
+  );
+}

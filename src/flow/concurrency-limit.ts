@@ -1,0 +1,79 @@
+// Limit of the number of tasks that run at a time. Other tasks wait for their turn in order of arrival, and
+// are refused when too many wait or when their turn comes too late. A limit of one is a queue for a resource
+// that serves one task at a time; a higher limit keeps requests of clients from using up a whole store.
+
+import { Unavailable } from '../ports/unavailable.ts';
+
+type Waiter = {
+  readonly since: number;
+  readonly start: () => void;
+  readonly reject: (error: Unavailable) => void;
+};
+
+export class ConcurrencyLimit {
+  private readonly runningMax: number;
+  private readonly waitingMax: number;
+  private readonly waitMsMax: number;
+  private running = 0;
+  private waiters: Waiter[] = [];
+  private onIdle: (() => void)[] = [];
+
+  /** `waitMsMax` is the longest wait after which a task still runs; without it, tasks wait for any time. */
+  constructor(runningMax: number, waitingMax: number, waitMsMax = Number.POSITIVE_INFINITY) {
+    this.runningMax = runningMax;
+    this.waitingMax = waitingMax;
+    this.waitMsMax = waitMsMax;
+  }
+
+  /**
+   * Runs the task when its turn comes. Rejects with `Unavailable`, without running it: at once when too many
+   * tasks wait already, or at its turn when that comes too late.
+   */
+  async pass<Value>(task: () => Promise<Value>): Promise<Value> {
+    if (this.running >= this.runningMax) await this.turn();
+    else this.running += 1;
+    try {
+      return await task();
+    } finally {
+      this.passTurnOn();
+    }
+  }
+
+  /** Rejects all waiting tasks with `Unavailable`; running tasks go on. */
+  rejectWaiting(cause: unknown): void {
+    const { waiters } = this;
+    this.waiters = [];
+    for (const { reject } of waiters) reject(new Unavailable('ledger', cause));
+  }
+
+  /** Resolves once no task runs or waits. */
+  whenIdle(): Promise<void> {
+    if (this.running === 0) return Promise.resolve();
+    return new Promise((resolve) => this.onIdle.push(resolve));
+  }
+
+  private turn(): Promise<void> {
+    if (this.waiters.length >= this.waitingMax) {
+      return Promise.reject(new Unavailable('ledger', 'too many requests wait for it'));
+    }
+    return new Promise((resolve, reject) => {
+      this.waiters.push({ since: performance.now(), start: resolve, reject });
+    });
+  }
+
+  /** Starts the longest waiting task that is not too late, or else frees the turn. */
+  private passTurnOn(): void {
+    for (let next = this.waiters.shift(); next !== undefined; next = this.waiters.shift()) {
+      if (performance.now() - next.since <= this.waitMsMax) {
+        next.start();
+        return;
+      }
+      next.reject(
+        new Unavailable('ledger', `waited longer than ${this.waitMsMax} ms for its turn`),
+      );
+    }
+    this.running -= 1;
+    if (this.running > 0) return;
+    for (const resolve of this.onIdle.splice(0)) resolve();
+  }
+}

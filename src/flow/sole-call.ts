@@ -1,0 +1,26 @@
+// Call that is not made while an earlier one is unanswered, so that calls to a hanging process do not pile
+// up.
+
+import { withinTime } from './within-time.ts';
+
+export class SoleCall<Value> {
+  private readonly make: () => Promise<Value>;
+  private isUnanswered = false;
+
+  constructor(make: () => Promise<Value>) {
+    this.make = make;
+  }
+
+  /**
+   * Makes a call and returns its answer; undefined when that takes longer than `waitMsMax`, or when an
+   * earlier call is still unanswered.
+   */
+  async ask(waitMsMax: number): Promise<Value | undefined> {
+    if (this.isUnanswered) return undefined;
+    this.isUnanswered = true;
+    const answer = this.make().finally(() => {
+      this.isUnanswered = false;
+    });
+    return withinTime(answer, waitMsMax);
+  }
+}

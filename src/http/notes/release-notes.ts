@@ -1,0 +1,45 @@
+// Releases that a channel publishes in its release-notes feed (docs/contract.md 16.9), and the interface of
+// the formats in which a feed is written.
+
+import { LIMIT } from '../../contract/limit.ts';
+import type { Artifact, Release } from '../../contract/resource.ts';
+import type { ServingSnapshot, SnapshotArtifact } from '../../domain/decision/serving-snapshot.ts';
+
+export type ReleaseNotes = {
+  /** Ref of the app. */
+  readonly app: string;
+  readonly channel: string;
+  /** Published releases, newest first: by time of creation, then by id. */
+  readonly releases: readonly Release[];
+};
+
+/** Serialisation of a feed in pieces, one per release, because a large feed is written with pauses. */
+export type ReleaseNotesFormat = {
+  readonly contentType: string;
+  /** Text before the first release. */
+  open(feed: ReleaseNotes): string;
+  item(feed: ReleaseNotes, release: Release): string;
+  /** Text between two releases. */
+  readonly separator: string;
+  /** Text after the last release. */
+  readonly close: string;
+};
+
+/** Returns the newest published releases of a channel, at most 50. */
+export function releaseNotesOf(snapshot: ServingSnapshot): ReleaseNotes {
+  const { appRef: app, channel } = snapshot;
+  const releases: Release[] = [];
+  for (let index = snapshot.releases.length - 1; index >= 0; index--) {
+    const release = snapshot.releases[index];
+    if (release?.status !== 'published') continue;
+    const { id, version, notes, status, rolloutPct, createdAt } = release;
+    const artifacts = release.artifacts.map(toContract);
+    releases.push({ id, app, channel, version, notes, status, rolloutPct, createdAt, artifacts });
+    if (releases.length === LIMIT.feedReleasesMax) break;
+  }
+  return { app, channel, releases };
+}
+
+function toContract({ sha256: _, ...artifact }: SnapshotArtifact): Artifact {
+  return artifact;
+}

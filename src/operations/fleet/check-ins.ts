@@ -1,0 +1,176 @@
+// Buffer of check-ins between the requests and the engine. Check-ins are collected in batches, which are sent
+// to the engine in the background: a request never waits for it. Every bound has a counter, so dropped
+// check-ins are visible.
+//
+// A full batch is closed and not changed any more. Devices are not merged here: a device asks too rarely to
+// occur twice in one batch, and the drain merges the check-ins anyway.
+
+import type { Labels } from '../../domain/decision/targeting.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import { type CheckInPack, CheckInPacker } from '../../packing/check-in-pack.ts';
+import type { CheckInContext, InternedValue } from '../../packing/interned-value.ts';
+import type { CheckInQueue } from '../../ports/check-in-queue.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import type { ActivityBroadcast } from './activity-broadcast.ts';
+
+/**
+ * Maximum number of check-ins held before new ones are dropped: a few seconds of a busy node without an
+ * engine.
+ */
+const HELD_MAX = 200_000;
+/**
+ * Maximum number of check-ins in a batch. Large, because each batch costs one command and lists its versions
+ * once.
+ */
+const BATCH_SIZE_MAX = 2000;
+/**
+ * Maximum number of batches in flight to the engine: enough to use the connection, few enough to keep the
+ * order close.
+ */
+const BATCHES_IN_FLIGHT_MAX = 8;
+const RETRY_MS = 250;
+
+export class CheckIns {
+  private readonly queue: CheckInQueue;
+  private readonly live: Pick<ActivityBroadcast, 'notePacked'>;
+  private readonly metrics: Metrics;
+  private readonly log: Log;
+  private readonly packer = new CheckInPacker();
+  /** Closed batches that the engine has not accepted yet, oldest first. */
+  private backlog: CheckInPack[] = [];
+  /** Number of check-ins in closed batches, including those in flight. */
+  private backlogSize = 0;
+  private intervalMs = 0;
+  /** Timer of the next turn; undefined while none is scheduled. */
+  private timer: NodeJS.Timeout | undefined;
+  /**
+   * Whether the engine failed to take everything in the last turn; it is then not asked again before the next
+   * turn.
+   */
+  private isRefused = false;
+  private sending: Promise<boolean> | undefined;
+
+  constructor(
+    queue: CheckInQueue,
+    live: Pick<ActivityBroadcast, 'notePacked'>,
+    metrics: Metrics,
+    log: Log,
+  ) {
+    this.queue = queue;
+    this.live = live;
+    this.metrics = metrics;
+    this.log = log;
+  }
+
+  /** Adds a check-in; never waits, never throws. `at` is in milliseconds since 1970. */
+  add(
+    context: InternedValue<CheckInContext>,
+    version: InternedValue<string | undefined>,
+    deviceId: string,
+    at: number,
+    labels: Labels | undefined,
+  ): void {
+    if (this.backlogSize + this.packer.size >= HELD_MAX) {
+      this.metrics.checkIns.add('dropped');
+      return;
+    }
+    this.packer.add(context, version, deviceId, at, labels);
+    if (this.packer.size === BATCH_SIZE_MAX) this.closeFull();
+  }
+
+  /** Number of check-ins held in this process. */
+  get size(): number {
+    return this.packer.size + this.backlogSize;
+  }
+
+  /** Starts sending: full batches at once, everything else at least every `intervalMs`, until `stop`. */
+  start(intervalMs: number): void {
+    this.intervalMs = intervalMs;
+    this.wait(intervalMs);
+  }
+
+  /** Stops the timer and tries once to send everything held. */
+  async stop(): Promise<void> {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    await this.sending;
+    await this.send();
+  }
+
+  /** Runs one turn; returns true when everything held at its begin was accepted. Never rejects. */
+  send(): Promise<boolean> {
+    if (this.sending === undefined) this.closeBatch();
+    return this.sendClosed();
+  }
+
+  /** Sends a full batch at once, but not before the answer to the check that filled it has left. */
+  private closeFull(): void {
+    this.closeBatch();
+    if (this.timer !== undefined && !this.isRefused) setImmediate(() => void this.sendClosed());
+  }
+
+  private sendClosed(): Promise<boolean> {
+    this.sending ??= this.sendBacklog().then((isSent) => {
+      this.sending = undefined;
+      this.isRefused = !isSent;
+      if (this.timer !== undefined) this.wait(isSent ? this.intervalMs : RETRY_MS);
+      return isSent;
+    });
+    return this.sending;
+  }
+
+  private wait(ms: number): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.send(), ms);
+  }
+
+  private async sendBacklog(): Promise<boolean> {
+    let waiting = this.backlog;
+    this.backlog = [];
+    while (waiting.length > 0) {
+      const group = waiting.slice(0, BATCHES_IN_FLIGHT_MAX);
+      const accepted = await Promise.all(group.map((batch) => this.append(batch)));
+      const refused = group.filter((_, index) => !accepted[index]);
+      waiting = [...refused, ...waiting.slice(group.length)];
+      this.backlogSize -= sizeOf(group) - sizeOf(refused);
+      if (refused.length > 0) {
+        // Put in front of the batches that were closed meanwhile.
+        this.backlog = [...waiting, ...this.backlog];
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private closeBatch(): void {
+    if (this.packer.size === 0) return;
+    const batch = this.packer.take();
+    this.backlog.push(batch);
+    this.backlogSize += batch.count;
+    this.live.notePacked(batch);
+  }
+
+  /** Returns whether a batch is done: accepted, or dropped because it can never be sent. */
+  private async append(batch: CheckInPack): Promise<boolean> {
+    try {
+      if ((await this.queue.appendCheckIns(batch)) === 'full') return false;
+      this.metrics.checkIns.add('accepted', batch.count);
+      this.packer.reuse(batch);
+      return true;
+    } catch (error) {
+      if (error instanceof Unavailable) {
+        this.metrics.faults.add('check-in-append');
+        return false;
+      }
+      // Serialising the batch failed, which it would do again: dropped.
+      this.log.error({ err: error }, 'check-ins could not be sent');
+      this.metrics.checkIns.add('dropped', batch.count);
+      return true;
+    }
+  }
+}
+
+function sizeOf(batches: readonly CheckInPack[]): number {
+  return batches.reduce((size, { count }) => size + count, 0);
+}

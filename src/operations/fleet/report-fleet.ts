@@ -1,0 +1,61 @@
+// Fleet reports: the state of devices that never ask themselves, reported by an orchestrator. It is recorded
+// before the answer leaves, and every node's next decision knows it.
+
+import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { foldArch, foldPlatform } from '../../domain/decision/artifact.ts';
+import type { Labels } from '../../domain/decision/targeting.ts';
+import { type CheckIn, coalesceCheckIns } from '../../domain/fleet/check-in.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import type { Caller } from '../access/authenticate-key.ts';
+import type { ActivityBroadcast } from './activity-broadcast.ts';
+import type { DeviceLabels } from './device-labels.ts';
+
+type ReportedDevice = {
+  readonly deviceId: string;
+  /** Version in canonical form. */
+  readonly version: string;
+  readonly platform: string;
+  readonly arch?: string | undefined;
+  readonly channel: string;
+  readonly labels?: Labels | undefined;
+};
+
+export type FleetReport = { readonly app: string; readonly devices: readonly ReportedDevice[] };
+
+export type ReportFleetDependencies = {
+  readonly ledger: Ledger;
+  readonly labels: DeviceLabels;
+  readonly live: ActivityBroadcast;
+};
+
+/** Records a report. A device named twice is in its last state, with the labels merged in order. */
+export async function reportFleet(
+  { ledger, labels, live }: ReportFleetDependencies,
+  caller: Caller,
+  report: FleetReport,
+  nowMs: number,
+): Promise<Outcome<{ app: string; received: number }, 'unknownApp'>> {
+  const app = await ledger.findApp(caller.organizationId, report.app);
+  if (isFailure(app)) return app;
+  const checkIns = report.devices.map((device) => describe(app.id, device, nowMs));
+  const distinct = coalesceCheckIns(checkIns);
+  const recorded = await ledger.recordCheckIns(distinct);
+  await labels.remember(recorded);
+  for (const checkIn of distinct) live.note(checkIn);
+  return { app: app.ref, received: report.devices.length };
+}
+
+function describe(appId: string, device: ReportedDevice, at: number): CheckIn {
+  return {
+    appId,
+    deviceId: device.deviceId,
+    channel: device.channel,
+    version: device.version,
+    platform: foldPlatform(device.platform),
+    arch: foldArch(device.arch),
+    source: 'push',
+    at,
+    labels: device.labels,
+    offeredReleaseId: undefined,
+  };
+}

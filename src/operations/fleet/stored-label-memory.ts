@@ -1,0 +1,105 @@
+// Memory of which labels are already recorded for which devices, so that a device that sends the same labels
+// with every check causes no store access after the first. Only hashes are kept, in fixed memory; the labels
+// themselves stay in the stores.
+//
+// An entry is valid until the device's labels change. Every change is announced to all processes, and entries
+// also expire in case an announcement was lost. A stale entry does little harm: decisions never use it; it
+// only delays writing back a label that was changed elsewhere at the same moment.
+
+import { hashText } from '../../domain/decision/cohort.ts';
+import type { Labels } from '../../domain/decision/targeting.ts';
+import { tagLabels } from '../../domain/fleet/label.ts';
+import { secondHash } from '../../hashing/second-hash.ts';
+import type { DeviceName } from '../../ports/label-cache.ts';
+
+/**
+ * Number of sets, a power of two, with four entries each: 16 MiB in all, which the machine provides only as
+ * it is used.
+ */
+const SETS = 2 ** 18;
+const WAYS = 4;
+const WORDS = 4;
+const TTL_MS = 600_000;
+
+/**
+ * Words of an entry: a hash of the device, a hash of its labels mixed with a second hash of the device, the
+ * labels' revision, and the time it was made. Four words, so that a set takes about one cache line.
+ */
+const [TAG, SAID, REVISION, TIME] = [0, 1, 2, 3];
+
+export class StoredLabelMemory {
+  private readonly words = new Int32Array(SETS * WAYS * WORDS);
+  private readonly now: () => number;
+  /** Index of the entry that is replaced next in a full set. */
+  private turn = 0;
+  // Cached hash of the latest app id: consecutive requests mostly belong to the same app.
+  private appId = '';
+  private appTag = secondHash('');
+
+  /** `now` returns milliseconds that never go back. */
+  constructor(now: () => number = () => performance.now()) {
+    this.now = now;
+  }
+
+  /** Remembers that the device's record contains these labels (and possibly others) at this revision. */
+  note(device: DeviceName, labels: Labels, revision: number): void {
+    const { words } = this;
+    const hash = hashText(device.deviceId) | 0;
+    const tag = this.tagOf(device);
+    const at = this.find(hash, tag) ?? this.find(hash, 0) ?? this.nextOf(hash);
+    words[at + TAG] = tag;
+    words[at + SAID] = tagLabels(labels) ^ hash;
+    words[at + REVISION] = revision | 0;
+    words[at + TIME] = this.now() | 0;
+  }
+
+  /** Returns whether the device's record is known to contain labels with this hash. */
+  holds(device: DeviceName, labelsTag: number): boolean {
+    const { words } = this;
+    const hash = hashText(device.deviceId) | 0;
+    const at = this.find(hash, this.tagOf(device));
+    if (at === undefined || words[at + SAID] !== (labelsTag ^ hash)) return false;
+    const age = ((this.now() | 0) - (words[at + TIME] as number)) | 0;
+    return age >= 0 && age < TTL_MS;
+  }
+
+  /** Invalidates the device's entry when it was made at an earlier revision of its labels. */
+  forget(device: DeviceName, revision: number): void {
+    const { words } = this;
+    const at = this.find(hashText(device.deviceId) | 0, this.tagOf(device));
+    if (at === undefined) return;
+    if ((words[at + REVISION] as number) < revision) words.fill(0, at, at + WORDS);
+  }
+
+  /** Invalidates all entries, because announcements may have been missed. */
+  clear(): void {
+    this.words.fill(0);
+  }
+
+  /** Returns the offset of the entry with this tag in the set of this hash, or undefined. */
+  private find(hash: number, tag: number): number | undefined {
+    const first = firstOf(hash);
+    for (let at = first; at < first + WAYS * WORDS; at += WORDS) {
+      if (this.words[at + TAG] === tag) return at;
+    }
+    return undefined;
+  }
+
+  /** Returns the second hash that identifies a device within its set; never 0, which marks an empty entry. */
+  private tagOf({ appId, deviceId }: DeviceName): number {
+    if (appId !== this.appId) {
+      this.appId = appId;
+      this.appTag = secondHash(appId);
+    }
+    return secondHash(deviceId, this.appTag) | 1;
+  }
+
+  private nextOf(hash: number): number {
+    this.turn = (this.turn + 1) % WAYS;
+    return firstOf(hash) + this.turn * WORDS;
+  }
+}
+
+function firstOf(hash: number): number {
+  return (hash & (SETS - 1)) * WAYS * WORDS;
+}

@@ -1,0 +1,102 @@
+// Views of the fleet for the console. Counts come from the counters that the drain maintains, never from a
+// scan of the device table.
+
+import type {
+  AdoptionPoint,
+  AdoptionStepPoint,
+  DeviceDetail,
+  DevicePage,
+  FleetNow,
+  LiveActivity,
+} from '../../contract/console.ts';
+import { failUntil, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
+import { isoTime } from '../../contract/iso-time.ts';
+import type { AdoptionStep } from '../../contract/resource.ts';
+import type { DeviceFilter } from '../../ports/fleet-ledger.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import type { ActivityBroadcast } from './activity-broadcast.ts';
+
+const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
+/**
+ * Milliseconds within which a device counts as seen now; longer than its recorded `lastSeen` may lag behind.
+ */
+const NOW_MS = 15 * 60_000;
+const ADOPTION_DEFAULT_MS = WEEK_MS;
+const HOURLY_MAX_MS = 31 * DAY_MS;
+const WATCH_RETRY_MS = 5000;
+
+/** Starts sending live events and returns the function that ends it. */
+export type LiveSource = (sink: (event: string, data: LiveActivity) => void) => () => void;
+
+export class ViewFleet {
+  private readonly ledger: Ledger;
+  private readonly live: ActivityBroadcast;
+
+  constructor(ledger: Ledger, live: ActivityBroadcast) {
+    this.ledger = ledger;
+    this.live = live;
+  }
+
+  /** Returns a page of the app's devices. */
+  listDevices(app: string, filter: DeviceFilter): Promise<Outcome<DevicePage, 'unknownApp'>> {
+    return this.ledger.listDevices(app, filter);
+  }
+
+  /** Returns a device with its version changes. */
+  readDevice(
+    app: string,
+    deviceId: string,
+  ): Promise<Outcome<DeviceDetail, 'unknownApp' | 'unknownDevice'>> {
+    return this.ledger.readDevice(app, deviceId);
+  }
+
+  /**
+   * Devices by channel, version and platform now, and how many were seen in the last quarter of an hour,
+   * day and week; those are estimates where there are many.
+   */
+  async readFleet(appId: string, nowMs: number): Promise<Outcome<FleetNow, 'unknownApp'>> {
+    const cells = await this.ledger.readFleet(appId);
+    if (isFailure(cells)) return cells;
+    const since = [NOW_MS, DAY_MS, WEEK_MS].map((ms) => isoTime(nowMs - ms));
+    const { total, seen, isEstimate } = await this.ledger.countSeen(appId, undefined, since);
+    const [now = 0, day = 0, week = 0] = seen;
+    return { cells, total, now, day, week, isEstimate };
+  }
+
+  /** Reads the adoption series in steps, oldest first; from `since` on, default a week ago. */
+  async readAdoptionSteps(
+    appId: string,
+    wanted: {
+      readonly since: string | undefined;
+      readonly step: AdoptionStep;
+      readonly channel: string | undefined;
+    },
+    nowMs: number,
+  ): Promise<Outcome<{ readonly points: readonly AdoptionStepPoint[] }, 'invalid'>> {
+    const since = wanted.since ?? isoTime(nowMs - ADOPTION_DEFAULT_MS);
+    if (wanted.step === 'hour' && Date.parse(since) < nowMs - HOURLY_MAX_MS) {
+      return invalidField('since', 'Must be at most 31 days ago for hours');
+    }
+    return { points: await this.ledger.readAdoptionSteps(appId, { ...wanted, since }) };
+  }
+
+  /** Returns hourly counts from `since` (RFC 3339, default a week ago) on. */
+  async readAdoption(
+    app: string,
+    since: string | undefined,
+    nowMs: number,
+  ): Promise<Outcome<{ readonly points: readonly AdoptionPoint[] }, 'unknownApp'>> {
+    const from = since ?? isoTime(nowMs - ADOPTION_DEFAULT_MS);
+    const points = await this.ledger.readAdoption(app, from);
+    return isFailure(points) ? points : { points };
+  }
+
+  /** Returns the live events of an app's check-ins; `unavailable` when too many watch. */
+  async watch(app: string): Promise<Outcome<LiveSource, 'unknownApp' | 'unavailable'>> {
+    const found = await this.ledger.findAnyApp(app);
+    if (isFailure(found)) return found;
+    if (!this.live.hasRoom()) return failUntil('unavailable', WATCH_RETRY_MS);
+    return (sink) => this.live.watch(found.id, (event) => sink('check-ins', event));
+  }
+}

@@ -1,0 +1,91 @@
+// Set-up through the console API and the command line: organizations, apps, channels and keys. Each operation
+// is a ledger call; a change of what a channel serves is propagated like any other.
+
+import type { IssuedKey, RevokedKey } from '../../contract/console.ts';
+import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
+import type { App, Channel, Organization } from '../../contract/resource.ts';
+import type { Actor } from '../../ports/actor.ts';
+import type { Changed } from '../../ports/changed.ts';
+import type { ChannelChange, Ledger } from '../../ports/ledger.ts';
+import { createApiKeySecret } from '../access/api-key.ts';
+import type { SpreadChange } from './spread-change.ts';
+
+export type NewApp = {
+  readonly organizationId: string;
+  readonly ref: string;
+  readonly name: string;
+  readonly channels: readonly string[];
+};
+
+export class Administer {
+  private readonly ledger: Ledger;
+  private readonly spread: SpreadChange;
+
+  constructor(ledger: Ledger, spread: SpreadChange) {
+    this.ledger = ledger;
+    this.spread = spread;
+  }
+
+  /** Creates an organization; the account, when given, becomes its owner. */
+  createOrganization(
+    name: string,
+    actor: Actor,
+    ownerAccountId: string | undefined,
+  ): Promise<Organization> {
+    return this.ledger.createOrganization(name, actor, ownerAccountId);
+  }
+
+  /** Creates an app with its channels. */
+  async createApp(
+    app: NewApp,
+    actor: Actor,
+  ): Promise<Outcome<App, 'unknownOrganization' | 'refTaken'>> {
+    return this.spreading(await this.ledger.createApp(app, actor));
+  }
+
+  /** Adds a channel to an app, given by ref or id. */
+  async createChannel(
+    app: string,
+    name: string,
+    actor: Actor,
+  ): Promise<Outcome<Channel, 'unknownApp' | 'channelExists'>> {
+    return this.spreading(await this.ledger.createChannel(app, name, actor));
+  }
+
+  /** Changes a channel's policy. */
+  async updateChannel(
+    app: string,
+    name: string,
+    change: ChannelChange,
+    actor: Actor,
+  ): Promise<Outcome<Channel, 'unknownApp' | 'unknownChannel'>> {
+    return this.spreading(await this.ledger.updateChannel(app, name, change, actor));
+  }
+
+  /** Creates a key. Its secret is contained in this answer only. */
+  async createKey(
+    organizationId: string,
+    name: string,
+    actor: Actor,
+  ): Promise<Outcome<IssuedKey, 'unknownOrganization'>> {
+    const { secret, prefix, hash } = createApiKeySecret();
+    const key = await this.ledger.createKey(
+      { organizationId, name, prefix, secretHash: hash },
+      actor,
+    );
+    return isFailure(key) ? key : { ...key, secret };
+  }
+
+  /** Revokes a key with immediate effect. */
+  revokeKey(id: string, actor: Actor): Promise<Outcome<RevokedKey, 'unknownKey'>> {
+    return this.ledger.revokeKey(id, actor);
+  }
+
+  private async spreading<Value, Kind extends FailureKind>(
+    outcome: Outcome<Changed<Value>, Kind>,
+  ): Promise<Outcome<Value, Kind>> {
+    if (isFailure(outcome)) return outcome;
+    await this.spread(outcome.changed);
+    return outcome.value;
+  }
+}

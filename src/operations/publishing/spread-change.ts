@@ -1,0 +1,51 @@
+// Propagation of a committed change of what a channel serves: this node serves the new state first, then the
+// change is announced to the others. The caller waits for it, so that the node that answers already serves
+// the new state. A failure here does not undo the commit; every node's poll finds changes that it missed.
+
+import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import type { RareLog } from '../../observe/rare-log.ts';
+import type { ChannelRevision } from '../../ports/changed.ts';
+import type { Engine } from '../../ports/engine.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import type { Catalogs } from '../serving/catalogs.ts';
+
+export type SpreadChange = (changed: readonly ChannelRevision[]) => Promise<void>;
+
+/**
+ * Builds the last step of every changing operation. It continues without the engine when that is unavailable.
+ * It rejects with `Unavailable` when this node cannot read the committed state, because it must not claim to
+ * serve it.
+ */
+export function createSpreadChange(
+  catalogs: Catalogs,
+  engine: Engine,
+  metrics: Metrics,
+  log: RareLog,
+): SpreadChange {
+  const tell = async (
+    change: ChannelRevision,
+    snapshot: ServingSnapshot | undefined,
+  ): Promise<void> => {
+    try {
+      if (snapshot !== undefined) await engine.putSnapshot(snapshot);
+      await engine.announce({ ...change, revision: snapshot?.revision ?? change.revision });
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      metrics.faults.add('spread');
+      log.warn({ err: error, ...change }, 'change committed, but could not be announced');
+    }
+  };
+  const spread = async (change: ChannelRevision): Promise<void> => {
+    try {
+      await tell(change, await catalogs.reload(change.appRef, change.channel));
+    } catch (error) {
+      // The other nodes may be able to read it, so the change is announced before the caller gets the error.
+      await tell(change, undefined);
+      throw error;
+    }
+  };
+  return async (changed) => {
+    await Promise.all(changed.map(spread));
+  };
+}

@@ -1,0 +1,81 @@
+// Reads for the console except those of the fleet: keys, apps, channels, releases and labels of an
+// organization.
+
+import type {
+  AppOverview,
+  AuditPage,
+  ChannelDetail,
+  ChannelReleases,
+  LabelCounts,
+  ReleaseDetail,
+} from '../../contract/console.ts';
+import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { isoTime } from '../../contract/iso-time.ts';
+import type { ListedKey } from '../../contract/resource.ts';
+import type { AuditFilter } from '../../ports/console-ledger.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+
+const DAY_MS = 86_400_000;
+
+type App = { readonly id: string; readonly ref: string };
+
+export class ViewConsole {
+  private readonly ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.ledger = ledger;
+  }
+
+  /** Returns a page of the organization's audit, newest first. */
+  listAudit(
+    organizationId: string,
+    filter: AuditFilter,
+  ): Promise<Outcome<AuditPage, 'unknownOrganization'>> {
+    return this.ledger.listAudit(organizationId, filter);
+  }
+
+  listKeys(organizationId: string): Promise<readonly ListedKey[]> {
+    return this.ledger.listKeys(organizationId);
+  }
+
+  listApps(organizationId: string, nowMs: number): Promise<readonly AppOverview[]> {
+    return this.ledger.listAppOverviews(organizationId, isoTime(nowMs - DAY_MS));
+  }
+
+  /** Returns the channel's policy with its numbers of devices. */
+  async readChannel(
+    app: App,
+    name: string,
+    nowMs: number,
+  ): Promise<Outcome<ChannelDetail, 'unknownChannel'>> {
+    const channel = await this.ledger.readChannel(app, name);
+    if (isFailure(channel)) return channel;
+    const { total, seen } = await this.ledger.countSeen(app.id, name, [isoTime(nowMs - DAY_MS)]);
+    return { ...channel, devices: total, devicesDay: seen[0] ?? 0 };
+  }
+
+  /** Returns a page of the channel's releases, highest version first; an empty list has one page. */
+  async listReleases(
+    app: App,
+    channel: string,
+    page: number,
+    perPage: number,
+  ): Promise<Outcome<ChannelReleases, 'unknownChannel'>> {
+    const found = await this.ledger.listChannelReleases(app.id, channel, page, perPage);
+    if (isFailure(found)) return found;
+    return { ...found, page, pageCount: Math.max(1, Math.ceil(found.total / perPage)) };
+  }
+
+  /** Returns a release with the numbers of its devices and its history. */
+  readRelease(
+    app: App,
+    channel: string,
+    canonicalVersion: string,
+  ): Promise<Outcome<ReleaseDetail, 'unknownChannel' | 'unknownRelease'>> {
+    return this.ledger.readReleaseDetail(app, channel, canonicalVersion);
+  }
+
+  countLabels(app: App): Promise<LabelCounts> {
+    return this.ledger.countLabels(app.id);
+  }
+}

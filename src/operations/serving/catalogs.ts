@@ -1,0 +1,347 @@
+// Catalogs that this node serves from: found by name, loaded on the first request, replaced when a newer
+// revision becomes known, and never replaced by an older one.
+//
+// A channel that is not loaded is read from the ledger, else from the engine, else from this node's disk. A
+// loaded channel that changed is read from the engine when that has the announced revision, else from the
+// ledger: so a publish is read from the ledger once for a thousand nodes, and a lost message only costs time.
+
+import { LRUCache } from 'lru-cache';
+import { type Failure, fail, failUntil, isFailure, type Outcome } from '../../contract/failure.ts';
+import { isRef } from '../../contract/ref.ts';
+import {
+  type Catalog,
+  type CompiledRelease,
+  compileCatalog,
+} from '../../domain/decision/catalog.ts';
+import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import type { RareLog } from '../../observe/rare-log.ts';
+import type { Announcement, Engine } from '../../ports/engine.ts';
+import type { LastGood } from '../../ports/last-good.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import { CatalogSlot, PlanBudget } from './catalog-slot.ts';
+
+export type CatalogDependencies = {
+  readonly ledger: Ledger;
+  readonly engine: Engine;
+  readonly lastGood: LastGood;
+  readonly log: RareLog;
+  readonly metrics: Metrics;
+};
+
+const CHANNELS_MAX = 10_000;
+const NAMES_MAX = 20_000;
+const REFUSALS_MAX = 20_000;
+/** Milliseconds for which "unknown" or "unavailable" is remembered without asking again. */
+const REFUSAL_TTL_MS = 500;
+/**
+ * Maximum number of concurrent loads. Far below the ledger's connections, because names come from clients and
+ * publishers need connections too.
+ */
+const COLD_LOADS_RUNNING_MAX = 4;
+const COLD_LOADS_WAITING_MAX = 2000;
+const HEARD_MAX = 10_000;
+const COLD_RETRY_MS = 1000;
+
+/** Kinds of refusal of a channel that does not exist, or of which no store can tell. */
+export type NoCatalog = 'unknownApp' | 'unknownChannel' | 'unavailable';
+
+export class Catalogs {
+  private readonly dependencies: CatalogDependencies;
+  private readonly plans = new PlanBudget();
+  private readonly slots = new LRUCache<string, CatalogSlot>({
+    max: CHANNELS_MAX,
+    dispose: (slot) => {
+      // Callers may still hold the slot.
+      slot.replace(undefined);
+    },
+  });
+  private readonly names = new LRUCache<string, CatalogSlot>({ max: NAMES_MAX });
+  private readonly refusals = new LRUCache<string, Failure<NoCatalog>>({
+    max: REFUSALS_MAX,
+    ttl: REFUSAL_TTL_MS,
+  });
+  private readonly coldGate = new ConcurrencyLimit(COLD_LOADS_RUNNING_MAX, COLD_LOADS_WAITING_MAX);
+  private readonly coldLoads = new Map<string, Promise<Outcome<CatalogSlot, NoCatalog>>>();
+  private readonly chases = new Map<string, { wanted: number; done: Promise<void> }>();
+  /** Reads of the ledger by channel name: the one in progress, and the one that waits for its end. */
+  private readonly reading = new Map<string, Promise<void>>();
+  private readonly nextReads = new Map<string, Promise<ServingSnapshot | undefined>>();
+  /** Latest announced revision of channels that were not loaded at that time. */
+  private readonly heard = new LRUCache<string, number>({ max: HEARD_MAX });
+  /** Number of events that may have made a remembered "unknown" wrong. */
+  private generation = 0;
+
+  constructor(dependencies: CatalogDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Returns the slot of a loaded channel without waiting; `app` is a ref or an id. */
+  peek(app: string, channel: string): CatalogSlot | undefined {
+    const slot = this.names.get(channelNameOf(app, channel));
+    return slot?.catalog === undefined ? undefined : slot;
+  }
+
+  /** Returns the remembered refusal of a channel, while it is believed without asking again. */
+  refused(app: string, channel: string): Failure<NoCatalog> | undefined {
+    return this.refusals.get(channelNameOf(app, channel));
+  }
+
+  /** Returns the slot of a channel, loaded if need be. */
+  async find(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
+    if (!isRef(app)) return fail('unknownApp');
+    if (!isRef(channel)) return fail('unknownChannel');
+    const name = channelNameOf(app, channel);
+    const loaded = this.peek(app, channel) ?? this.refusals.get(name);
+    if (loaded !== undefined) return loaded;
+    const running = this.coldLoads.get(name);
+    if (running !== undefined) return running;
+    const load = this.coldGate
+      .pass(() => this.loadCold(app, channel))
+      .finally(() => this.coldLoads.delete(name));
+    this.coldLoads.set(name, load);
+    return load;
+  }
+
+  /**
+   * Returns the revisions that this node holds, by channel id, for the poll that finds missed announcements.
+   */
+  revisions(): Map<string, number> {
+    const revisions = new Map<string, number>();
+    for (const [channelId, slot] of this.slots.entries()) {
+      if (slot.catalog !== undefined) revisions.set(channelId, slot.catalog.snapshot.revision);
+    }
+    return revisions;
+  }
+
+  /** Number of loaded channels. */
+  get size(): number {
+    return this.slots.size;
+  }
+
+  /** Updates an announced channel if it is loaded, and clears the memory that it was unknown. */
+  hear(announcement: Announcement): void {
+    this.forgetRefusals();
+    if (!this.slots.has(announcement.channelId)) {
+      // It may be loading now, with the state from before the change.
+      const { channelId, revision } = announcement;
+      this.heard.set(channelId, Math.max(revision, this.heard.get(channelId) ?? 0));
+      return;
+    }
+    this.chase(announcement.channelId, announcement.revision).catch((error: unknown) => {
+      // The poll will try again.
+      this.dependencies.log.warn({ err: error, channel: announcement.channelId }, 'refresh failed');
+    });
+  }
+
+  /**
+   * Updates a loaded channel to at least this revision. Rejects with `Unavailable` when no store has it; does
+   * nothing when the channel is not loaded.
+   */
+  async chase(channelId: string, revision: number): Promise<void> {
+    for (;;) {
+      if (this.isAt(channelId, revision)) return;
+      const running = this.chases.get(channelId);
+      if (running === undefined) break;
+      // One load per channel runs at a time; it may have been for a lower revision, so check again
+      // afterwards.
+      await running.done;
+      if (running.wanted >= revision) return;
+    }
+    const done = this.loadAtLeast(channelId, revision).finally(() => this.chases.delete(channelId));
+    this.chases.set(channelId, { wanted: revision, done });
+    await done;
+  }
+
+  /**
+   * Reads a channel from the ledger, serves it from now on, and returns the snapshot for the other nodes. The
+   * snapshot contains everything that was committed before the call. One read per channel runs at a time;
+   * callers that arrive during a read share the next one.
+   */
+  reload(app: string, channel: string): Promise<ServingSnapshot | undefined> {
+    const name = channelNameOf(app, channel);
+    const next = this.nextReads.get(name) ?? this.readAfterPresent(name, app, channel);
+    this.nextReads.set(name, next);
+    return next;
+  }
+
+  private async readAfterPresent(
+    name: string,
+    app: string,
+    channel: string,
+  ): Promise<ServingSnapshot | undefined> {
+    await this.reading.get(name);
+    this.nextReads.delete(name);
+    const read = this.read(app, channel);
+    const over = read.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.reading.set(name, over);
+    try {
+      return await read;
+    } finally {
+      if (this.reading.get(name) === over) this.reading.delete(name);
+    }
+  }
+
+  private async read(app: string, channel: string): Promise<ServingSnapshot | undefined> {
+    const snapshot = await this.dependencies.ledger.readSnapshot(app, channel);
+    if (typeof snapshot === 'string') return undefined;
+    this.dependencies.metrics.refreshes.add('ledger');
+    this.install(snapshot);
+    return snapshot;
+  }
+
+  /**
+   * Records that a release of this catalog is marked as offered in the ledger: in the catalog served now, and
+   * in the engine and on disk. Without that, a node that starts without the ledger would hold the release
+   * back.
+   */
+  noteOffered(catalog: Catalog, release: CompiledRelease): void {
+    release.offered = true;
+    const { channelId } = catalog.snapshot;
+    const present = this.slots.peek(channelId)?.catalog;
+    const same = present?.byCanonical.get(release.version.canonical);
+    if (present === undefined || same === undefined) return;
+    same.offered = true;
+    const snapshot = snapshotWithOffers(present);
+    this.dependencies.lastGood.keep(snapshot);
+    this.share(snapshot).catch((error: unknown) => {
+      this.dependencies.log.warn({ err: error, channel: channelId }, 'sharing an offer failed');
+    });
+  }
+
+  private isAt(channelId: string, revision: number): boolean {
+    const catalog = this.slots.peek(channelId)?.catalog;
+    return catalog === undefined || catalog.snapshot.revision >= revision;
+  }
+
+  private async loadAtLeast(channelId: string, revision: number): Promise<void> {
+    const catalog = this.slots.peek(channelId)?.catalog;
+    if (catalog === undefined) return;
+    const { appRef, channel } = catalog.snapshot;
+    const shared = await this.askEngine(appRef, channel);
+    const isNew = shared?.channelId === channelId && shared.revision >= revision;
+    if (isNew && this.adopt(shared, 'engine') !== undefined) return;
+    const snapshot = await this.reload(appRef, channel);
+    // The engine was behind: the node that should have updated it did not.
+    if (snapshot !== undefined) await this.share(snapshot);
+  }
+
+  private async loadCold(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
+    const { generation } = this;
+    const slot = await this.readCold(app, channel);
+    if (isFailure(slot)) {
+      // Not remembered when something was created meanwhile, because that may be this channel.
+      if (generation === this.generation) this.refusals.set(channelNameOf(app, channel), slot);
+      return slot;
+    }
+    this.names.set(channelNameOf(app, channel), slot);
+    const channelId = slot.catalog?.snapshot.channelId;
+    if (channelId !== undefined) this.catchUp(channelId);
+    return slot;
+  }
+
+  /** Applies an announcement that arrived while the channel was loading. */
+  private catchUp(channelId: string): void {
+    const revision = this.heard.get(channelId);
+    this.heard.delete(channelId);
+    if (revision === undefined) return;
+    this.chase(channelId, revision).catch((error: unknown) => {
+      this.dependencies.log.warn({ err: error, channel: channelId }, 'refresh failed');
+    });
+  }
+
+  /**
+   * Serves a snapshot that did not come from the ledger. Returns undefined when it cannot be compiled, for
+   * any reason: another version of the service may have written it.
+   */
+  private adopt(snapshot: ServingSnapshot | undefined, source: string): CatalogSlot | undefined {
+    if (snapshot === undefined) return undefined;
+    try {
+      const slot = this.install(snapshot);
+      this.dependencies.metrics.refreshes.add(source);
+      return slot;
+    } catch (error) {
+      this.dependencies.log.warn({ err: error, source }, 'a snapshot could not be used');
+      return undefined;
+    }
+  }
+
+  private forgetRefusals(): void {
+    this.generation += 1;
+    this.refusals.clear();
+  }
+
+  private async readCold(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
+    const { ledger, lastGood, metrics, log } = this.dependencies;
+    try {
+      const snapshot = await ledger.readSnapshot(app, channel);
+      if (snapshot === 'unknown-app') return fail('unknownApp');
+      if (snapshot === 'unknown-channel') return fail('unknownChannel');
+      metrics.refreshes.add('ledger');
+      return this.install(snapshot);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      metrics.faults.add('cold-load');
+      log.warn({ err: error }, 'ledger unavailable, looking for the last known state');
+    }
+    // Both are written, because either copy may be the older one; neither replaces a newer one.
+    const kept = this.adopt(await lastGood.find(app, channel), 'disk');
+    const shared = this.adopt(await this.askEngine(app, channel), 'engine');
+    return shared ?? kept ?? failUntil('unavailable', COLD_RETRY_MS);
+  }
+
+  private async askEngine(appRef: string, channel: string): Promise<ServingSnapshot | undefined> {
+    try {
+      return await this.dependencies.engine.getSnapshot(appRef, channel);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      this.dependencies.metrics.faults.add('engine-read');
+      return undefined;
+    }
+  }
+
+  private async share(snapshot: ServingSnapshot): Promise<void> {
+    try {
+      await this.dependencies.engine.putSnapshot(snapshot);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      this.dependencies.metrics.faults.add('engine-write');
+    }
+  }
+
+  /** Serves a snapshot from now on, unless a newer one already is. */
+  private install(snapshot: ServingSnapshot): CatalogSlot {
+    const slot = this.slots.get(snapshot.channelId) ?? new CatalogSlot(this.plans);
+    const held = slot.catalog?.snapshot.revision ?? -1;
+    if (held < snapshot.revision) {
+      slot.replace(compileCatalog(snapshot));
+      this.dependencies.lastGood.keep(snapshot);
+    }
+    this.slots.set(snapshot.channelId, slot);
+    this.names.set(channelNameOf(snapshot.appRef, snapshot.channel), slot);
+    this.forgetRefusals();
+    return slot;
+  }
+}
+
+/** Returns the catalog's snapshot with the offered flags that were set since it was read. */
+function snapshotWithOffers({ snapshot, byCanonical }: Catalog): ServingSnapshot {
+  const offered = new Set<string>();
+  for (const release of byCanonical.values()) {
+    if (release.offered) offered.add(release.source.id);
+  }
+  const releases = snapshot.releases.map((release) => ({
+    ...release,
+    offered: release.offered || offered.has(release.id),
+  }));
+  return { ...snapshot, releases };
+}
+
+function channelNameOf(app: string, channel: string): string {
+  return `${app}/${channel}`;
+}

@@ -1,0 +1,205 @@
+// Decision of update checks, for the clients of every updater. With a loaded catalog it is made without
+// waiting (`now`). A channel that is not loaded, a release's first offer, and labels that are not in the
+// request take the asynchronous way (`later`).
+
+import { type Failure, isFailure, type Outcome } from '../../contract/failure.ts';
+import type { Candidate, Catalog } from '../../domain/decision/catalog.ts';
+import type { Labels } from '../../domain/decision/targeting.ts';
+import { mergeLabels } from '../../domain/fleet/merge-labels.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import type { CheckIns } from '../fleet/check-ins.ts';
+import type { DeviceLabels } from '../fleet/device-labels.ts';
+import {
+  type CatalogSlot,
+  checkInContext,
+  type PlanDecision,
+  type PreparedPlan,
+} from './catalog-slot.ts';
+import type { Catalogs, NoCatalog } from './catalogs.ts';
+import type { CheckQuery } from './check-query.ts';
+import type { FirstOffers } from './first-offer.ts';
+
+/** Device that asks. Without an id it has no cohort and no stored labels, and no check-in is recorded. */
+export type CheckDevice = {
+  readonly id: string | undefined;
+  /** `hashText` of the id. */
+  readonly hash: number | undefined;
+  /** Labels of the request. */
+  readonly labels: Labels;
+  /** `tagLabels` of `labels`. */
+  readonly labelsTag: number;
+};
+
+export type CheckUpdateDependencies = {
+  readonly catalogs: Catalogs;
+  readonly firstOffers: FirstOffers;
+  readonly labels: DeviceLabels;
+  readonly checkIns: CheckIns;
+  readonly metrics: Metrics;
+};
+
+/** Maximum number of times that a first offer is decided again because the channel changed meanwhile. */
+const DECISIONS_MAX = 10;
+
+export class CheckUpdate {
+  private readonly dependencies: CheckUpdateDependencies;
+
+  constructor(dependencies: CheckUpdateDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Decides, when that is possible without waiting; undefined sends the caller to `later`. */
+  now<Item extends Candidate>(
+    query: CheckQuery<Item>,
+    device: CheckDevice,
+  ): PlanDecision<Item> | undefined {
+    const { scope } = query;
+    scope.slot ??= this.dependencies.catalogs.peek(scope.app, scope.channel);
+    const prepared = scope.slot?.planFor(query);
+    if (prepared === undefined) {
+      scope.slot = undefined;
+      return undefined;
+    }
+    if (this.mustWaitForLabels(prepared, device)) return undefined;
+    const decision = prepared.decide(device);
+    if (isFirstOffer(decision)) return undefined;
+    // Labels of the request are on record already; otherwise `mustWaitForLabels` would have returned true.
+    return this.conclude(query, device, decision, undefined);
+  }
+
+  /** Returns the refusal that is known without waiting: what was unknown a moment ago counts as unknown. */
+  refused({ scope }: CheckQuery): Failure<NoCatalog> | undefined {
+    return this.dependencies.catalogs.refused(scope.app, scope.channel);
+  }
+
+  /** Decides, after waiting for what is missing. */
+  async later<Item extends Candidate>(
+    query: CheckQuery<Item>,
+    device: CheckDevice,
+  ): Promise<Outcome<PlanDecision<Item>, NoCatalog>> {
+    const { scope } = query;
+    const slot = await this.dependencies.catalogs.find(scope.app, scope.channel);
+    if (isFailure(slot)) return slot;
+    scope.slot = slot;
+    const prepared = slot.planFor(query);
+    if (prepared === undefined) return this.later(query, device);
+    const labels = await this.labelsFor(query, prepared, device);
+    const known = { hash: device.hash, labels };
+    const decision = await this.decide(query, slot, prepared.plan.labelKeys, known);
+    if (decision === undefined) return this.later(query, device);
+    return this.conclude(query, device, decision, device.labels);
+  }
+
+  /**
+   * Decides for a device with these labels, and records the offer when it is the release's first. Undefined
+   * when the channel was evicted, or depends on labels that were not looked up: the caller begins again.
+   */
+  async decide<Item extends Candidate>(
+    query: CheckQuery<Item>,
+    slot: CatalogSlot,
+    labelKeys: readonly string[],
+    device: { readonly hash: number | undefined; readonly labels: Labels },
+  ): Promise<PlanDecision<Item> | undefined> {
+    const barred = new Set<string>();
+    for (let stale = 0; ; ) {
+      const prepared = slot.planFor(query);
+      if (prepared === undefined) return undefined;
+      const { plan } = prepared;
+      if (!includesAll(labelKeys, plan.labelKeys)) return undefined;
+      const decision = prepared.decide(device, barred);
+      const { candidate } = decision;
+      if (candidate === undefined || candidate.release.offered) return decision;
+      const outcome = await this.recordOffer(plan.catalog, candidate, stale < DECISIONS_MAX);
+      if (outcome === 'recorded') return decision;
+      if (outcome === 'stale') stale += 1;
+      else barred.add(candidate.release.source.id);
+    }
+  }
+
+  /** Whether labels are needed that are not in this process, or have to be stored first. */
+  private mustWaitForLabels(
+    prepared: PreparedPlan,
+    { id, labels, labelsTag }: CheckDevice,
+  ): boolean {
+    if (id === undefined) return false;
+    if (labels.size === 0) return prepared.asksForLabels;
+    if (!hasKeys(labels, prepared.plan.labelKeys)) return true;
+    const { appId } = prepared.plan.catalog.snapshot;
+    return !this.dependencies.labels.areStored({ appId, deviceId: id }, labelsTag);
+  }
+
+  /** Returns the labels to decide by: the request's, which are stored if new, over those stored before. */
+  private async labelsFor(
+    { version }: CheckQuery,
+    prepared: PreparedPlan,
+    device: CheckDevice,
+  ): Promise<Labels> {
+    const { id, labels } = device;
+    const { plan } = prepared;
+    if (id === undefined || !this.mustWaitForLabels(prepared, device)) return labels;
+    const store = this.dependencies.labels;
+    const { appId } = plan.catalog.snapshot;
+    try {
+      if (labels.size === 0) return await store.read({ appId, deviceId: id });
+      const who = { deviceId: id, at: Date.now(), labels, version: version?.canonical };
+      const checkIn = { ...checkInContext(plan, undefined), ...who };
+      return mergeLabels(await store.store(checkIn), labels);
+    } catch (error) {
+      // Without a store, the request's labels are enough if they are all that counts; the check-in has them.
+      if (error instanceof Unavailable && hasKeys(labels, plan.labelKeys)) return labels;
+      throw error;
+    }
+  }
+
+  /** Records a first offer. When the catalog is stale, a newer one is loaded before this resolves. */
+  private async recordOffer(
+    catalog: Catalog,
+    { release }: Candidate,
+    mayRetry: boolean,
+  ): Promise<'recorded' | 'stale' | 'unavailable'> {
+    const outcome = await this.dependencies.firstOffers.record(catalog, release);
+    if (outcome !== 'stale') return outcome;
+    if (!mayRetry) return 'unavailable';
+    const { channelId, revision } = catalog.snapshot;
+    try {
+      await this.dependencies.catalogs.chase(channelId, revision + 1);
+      return 'stale';
+    } catch (error) {
+      // The store became unreachable between the two calls.
+      if (error instanceof Unavailable) return 'unavailable';
+      throw error;
+    }
+  }
+
+  /** Counts the check and queues its check-in, with the labels that may not be on record yet. */
+  private conclude<Item extends Candidate>(
+    { reported }: CheckQuery,
+    { id }: CheckDevice,
+    decision: PlanDecision<Item>,
+    labels: Labels | undefined,
+  ): PlanDecision<Item> {
+    this.dependencies.metrics.checks.add(decision.reason);
+    if (id !== undefined) {
+      const carried = labels?.size === 0 ? undefined : labels;
+      this.dependencies.checkIns.add(decision.context, reported, id, Date.now(), carried);
+    }
+    return decision;
+  }
+}
+
+/** Whether the release was never offered: its first offer has to be recorded before it is made. */
+function isFirstOffer({ candidate }: PlanDecision): boolean {
+  return candidate !== undefined && !candidate.release.offered;
+}
+
+function hasKeys(labels: Labels, keys: readonly string[]): boolean {
+  for (const key of keys) {
+    if (!labels.has(key)) return false;
+  }
+  return true;
+}
+
+function includesAll(known: readonly string[], wanted: readonly string[]): boolean {
+  return wanted.every((key) => known.includes(key));
+}

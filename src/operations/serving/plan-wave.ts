@@ -1,0 +1,206 @@
+// Planning of an update wave: one decision per device, by the same code and with the same barrier as the
+// update check.
+
+import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { foldArch, foldPlatform } from '../../domain/decision/artifact.ts';
+import type { ArtifactCandidate } from '../../domain/decision/catalog.ts';
+import { hashText } from '../../domain/decision/cohort.ts';
+import type { Labels } from '../../domain/decision/targeting.ts';
+import { parseVersion } from '../../domain/decision/version.ts';
+import { type CheckIn, coalesceCheckIns } from '../../domain/fleet/check-in.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import { manifestOf, manifestQuestion } from '../../updater/manifest.ts';
+import type { Caller } from '../access/authenticate-key.ts';
+import type { ActivityBroadcast } from '../fleet/activity-broadcast.ts';
+import type { DeviceLabels } from '../fleet/device-labels.ts';
+import type { CatalogSlot, PlanDecision } from './catalog-slot.ts';
+import type { Catalogs, NoCatalog } from './catalogs.ts';
+import { type CheckQuery, checkQuery, checkScope } from './check-query.ts';
+import type { CheckUpdate } from './check-update.ts';
+
+type WaveDevice = {
+  readonly deviceId: string;
+  readonly version: string;
+  readonly platform: string;
+  readonly arch?: string | undefined;
+};
+
+export type WaveRequest = {
+  readonly app: string;
+  readonly channel: string;
+  readonly dryRun: boolean;
+  readonly devices: readonly WaveDevice[];
+};
+
+export type WaveDecision = {
+  readonly deviceId: string;
+  /** Manifest as JSON bytes; undefined when the device is offered nothing. */
+  readonly update: Buffer | undefined;
+};
+
+export type Wave = {
+  readonly app: string;
+  readonly channel: string;
+  readonly decisions: readonly WaveDecision[];
+};
+
+export type PlanWaveDependencies = {
+  readonly ledger: Ledger;
+  readonly catalogs: Catalogs;
+  readonly check: CheckUpdate;
+  readonly labels: DeviceLabels;
+  readonly live: ActivityBroadcast;
+};
+
+type Named = { readonly id: string; readonly ref: string };
+
+export class PlanWave {
+  private readonly dependencies: PlanWaveDependencies;
+
+  constructor(dependencies: PlanWaveDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /**
+   * Decides for every device of the request. Unless it is a dry run, the offers and the devices are durable
+   * when this resolves; a dry run writes nothing.
+   */
+  async plan(
+    caller: Caller,
+    request: WaveRequest,
+    nowMs: number,
+  ): Promise<Outcome<Wave, NoCatalog>> {
+    const app = await this.dependencies.ledger.findApp(caller.organizationId, request.app);
+    if (isFailure(app)) return app;
+    const slot = await this.dependencies.catalogs.find(app.ref, request.channel);
+    if (isFailure(slot)) return slot;
+    const queries = queriesOf(app.ref, request);
+    const answers = await this.decideUndisturbed(app, slot, request, queries);
+    if (!request.dryRun) await this.record(app, request, queries, answers, nowMs);
+    const decisions = request.devices.map(({ deviceId }, index) => {
+      const { plan, candidate } = answers[index] as PlanDecision<ArtifactCandidate>;
+      return { deviceId, update: candidate && manifestOf(plan, candidate) };
+    });
+    return { app: app.ref, channel: request.channel, decisions };
+  }
+
+  /** Begins again when the channel changes meanwhile to ask for labels that were not looked up. */
+  private async decideUndisturbed(
+    app: Named,
+    slot: CatalogSlot,
+    request: WaveRequest,
+    queries: readonly CheckQuery<ArtifactCandidate>[],
+  ): Promise<readonly PlanDecision<ArtifactCandidate>[]> {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const answers = await this.decideAll(app, slot, request, queries);
+      if (answers !== undefined) return answers;
+    }
+    throw new Unavailable('ledger', 'the channel changes faster than a wave can be planned');
+  }
+
+  private async decideAll(
+    app: Named,
+    slot: CatalogSlot,
+    request: WaveRequest,
+    queries: readonly CheckQuery<ArtifactCandidate>[],
+  ): Promise<readonly PlanDecision<ArtifactCandidate>[] | undefined> {
+    const labelKeys = collectLabelKeys(slot, queries);
+    const labels = labelKeys.length === 0 ? [] : await this.readLabels(app, request);
+    const answers: PlanDecision<ArtifactCandidate>[] = [];
+    // Devices are decided in order, so that a device that is named twice gets its decisions in that order.
+    for (const [index, { deviceId }] of request.devices.entries()) {
+      const device = { hash: hashText(deviceId), labels: labels[index] ?? NO_LABELS };
+      const query = queries[index] as CheckQuery<ArtifactCandidate>;
+      const answer = await this.decideOne(slot, query, labelKeys, device, request.dryRun);
+      if (answer === undefined) return undefined;
+      answers.push(answer);
+    }
+    return answers;
+  }
+
+  private async decideOne(
+    slot: CatalogSlot,
+    query: CheckQuery<ArtifactCandidate>,
+    labelKeys: readonly string[],
+    device: { readonly hash: number; readonly labels: Labels },
+    isDryRun: boolean,
+  ): Promise<PlanDecision<ArtifactCandidate> | undefined> {
+    if (isDryRun) return slot.planFor(query)?.decide(device);
+    return this.dependencies.check.decide(query, slot, labelKeys, device);
+  }
+
+  private readLabels(app: Named, request: WaveRequest): Promise<readonly Labels[]> {
+    return this.dependencies.labels.readAll(
+      request.devices.map(({ deviceId }) => ({ appId: app.id, deviceId })),
+    );
+  }
+
+  private async record(
+    app: Named,
+    request: WaveRequest,
+    queries: readonly CheckQuery<ArtifactCandidate>[],
+    answers: readonly PlanDecision<ArtifactCandidate>[],
+    at: number,
+  ): Promise<void> {
+    const checkIns = request.devices.map(({ deviceId }, index): CheckIn => {
+      const { scope, version } = queries[index] as CheckQuery<ArtifactCandidate>;
+      return {
+        appId: app.id,
+        deviceId,
+        channel: request.channel,
+        version: version?.canonical,
+        platform: scope.platform,
+        arch: scope.arch,
+        source: 'push',
+        at,
+        labels: undefined,
+        offeredReleaseId: answers[index]?.candidate?.release.source.id,
+      };
+    });
+    const distinct = coalesceCheckIns(checkIns);
+    await this.dependencies.ledger.recordCheckIns(distinct);
+    for (const checkIn of distinct) this.dependencies.live.note(checkIn);
+  }
+}
+
+const NO_LABELS: Labels = new Map();
+const ATTEMPTS_MAX = 5;
+
+/**
+ * Returns the label keys that any candidate release targets: mostly none, in which case no labels are read.
+ */
+function collectLabelKeys(
+  slot: CatalogSlot,
+  queries: readonly CheckQuery<ArtifactCandidate>[],
+): readonly string[] {
+  const keys = new Set<string>();
+  for (const query of new Set(queries)) {
+    for (const key of slot.planFor(query)?.plan.labelKeys ?? []) keys.add(key);
+  }
+  return [...keys];
+}
+
+/** Returns the query of each device. Devices with the same version, platform and arch share one. */
+function queriesOf(appRef: string, request: WaveRequest): readonly CheckQuery<ArtifactCandidate>[] {
+  const known = new Map<string, CheckQuery<ArtifactCandidate>>();
+  return request.devices.map(({ version, platform, arch }) => {
+    const key = JSON.stringify([version, platform, arch]);
+    const query = known.get(key) ?? createQuery(appRef, request.channel, version, platform, arch);
+    known.set(key, query);
+    return query;
+  });
+}
+
+function createQuery(
+  app: string,
+  channel: string,
+  versionText: string,
+  platform: string,
+  arch: string | undefined,
+): CheckQuery<ArtifactCandidate> {
+  const version = parseVersion(versionText);
+  if (version === undefined) throw new Error('a wave was planned with a version nobody checked');
+  const question = manifestQuestion(foldPlatform(platform), foldArch(arch));
+  return checkQuery(checkScope(app, channel, question), version);
+}

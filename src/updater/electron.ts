@@ -1,0 +1,266 @@
+// Update files of electron-updater's generic provider, such as `latest.yml`: their names, the artifacts that
+// they list, and the text of a file.
+//
+// A file is named by electron-updater's `getChannelFilename` and `getDefaultChannelName`; it is laid out as
+// electron-builder writes it and builder-util-runtime's `UpdateInfo` describes it. The client compares
+// versions itself. Among the listed artifacts it chooses by extension and by whether the address contains
+// `process.arch`, and takes the first where none does: so what it cannot install must not be listed, and the
+// order decides for addresses that name no arch.
+
+import { dump } from 'js-yaml';
+import { fail } from '../contract/failure.ts';
+import {
+  fileNameOf,
+  foldArch,
+  foldPlatform,
+  formatOf,
+  NO_ARCH,
+} from '../domain/decision/artifact.ts';
+import { type Candidate, type Catalog, candidatesBy } from '../domain/decision/catalog.ts';
+import type { SnapshotArtifact } from '../domain/decision/serving-snapshot.ts';
+import { isSemVer } from '../domain/decision/version.ts';
+import type { Updater } from './updater.ts';
+
+/**
+ * Protocol of update files. When nothing is offered the answer is a refusal, because clients take an empty
+ * answer for a broken one.
+ */
+export const ELECTRON: Updater<ElectronCandidate, 'file'> = {
+  path: '/e/:appRef/:channel/:file',
+  // Every electron-updater sends this header on its own.
+  deviceHeaders: ['x-user-staging-id'],
+  ask({ channel, file: name }) {
+    const file = fileNamed(name, channel);
+    if (file === undefined) return fail('unknownFile');
+    const { platform, arch } = FILES[file];
+    return {
+      platform,
+      arch,
+      planKey: `electron ${file}`,
+      candidates: (catalog) => candidatesOf(catalog, file),
+    };
+  },
+  mediaType: 'text/yaml; charset=utf-8',
+  isConditional: true,
+  offer: (_plan, candidate) => {
+    candidate.bytes ??= Buffer.from(writeFile(candidate), 'utf8');
+    return candidate.bytes;
+  },
+  nothing: fail('noReleaseOffered'),
+};
+
+/** Update files, by the machines that they are for. Linux has one per arch, other platforms one for all. */
+type ElectronFile = 'windows' | 'mac' | 'linux' | 'linux-arm64' | 'linux-arm' | 'linux-ia32';
+
+type FileFacts = {
+  /** End of the file's name, between the channel's name and the extension. */
+  readonly suffix: string;
+  /** Folded platform. */
+  readonly platform: string;
+  /** Folded arch; `NO_ARCH` where the file is for every arch. */
+  readonly arch: string;
+};
+
+/** Name and machines of each file; on Linux the name without an arch is x64's. */
+const FILES: Readonly<Record<ElectronFile, FileFacts>> = {
+  windows: { suffix: '', platform: 'windows', arch: NO_ARCH },
+  mac: { suffix: '-mac', platform: 'darwin', arch: NO_ARCH },
+  linux: { suffix: '-linux', platform: 'linux', arch: 'x86_64' },
+  'linux-arm64': { suffix: '-linux-arm64', platform: 'linux', arch: 'aarch64' },
+  'linux-arm': { suffix: '-linux-arm', platform: 'linux', arch: 'armv7' },
+  'linux-ia32': { suffix: '-linux-ia32', platform: 'linux', arch: 'i686' },
+};
+
+/** Published release with the artifacts that an update file lists of it, at least one. */
+type ElectronCandidate = Candidate & {
+  readonly artifacts: readonly ElectronArtifact[];
+  /** Bytes of the file, once they were written. They save writing it for every check; `offer` sets them. */
+  bytes: Buffer | undefined;
+};
+
+/** Artifact with an address and at least one checksum. */
+type ElectronArtifact = SnapshotArtifact & { readonly url: string } & (
+    | { readonly sha512: string }
+    | { readonly sha256: string }
+  );
+
+const DEFAULT_CHANNEL = 'latest';
+const FILE_KEYS = Object.keys(FILES) as ElectronFile[];
+
+/**
+ * Returns the file that a name asks for on a channel; undefined when it asks for none. Instead of `latest`
+ * the name may begin with that of the channel, because builds whose version is a prerelease ask for it so.
+ * Names with `latest` mean the same on every channel, also on one called `latest-mac`.
+ */
+function fileNamed(name: string, channel: string): ElectronFile | undefined {
+  return fileBeginningWith(DEFAULT_CHANNEL, name) ?? fileBeginningWith(channel, name);
+}
+
+function fileBeginningWith(beginning: string, name: string): ElectronFile | undefined {
+  return FILE_KEYS.find((file) => name === `${beginning}${FILES[file].suffix}.yml`);
+}
+
+/**
+ * Returns the releases that the clients of a file can take. A version with a fourth part is left out:
+ * electron-updater reads SemVer, and would fail on it.
+ */
+function candidatesOf(catalog: Catalog, file: ElectronFile): readonly ElectronCandidate[] {
+  return candidatesBy(catalog, `electron ${file}`, (release) => {
+    if (!isSemVer(release.version)) return undefined;
+    const artifacts = listArtifacts(release.source.artifacts, file);
+    return artifacts.length === 0 ? undefined : { release, artifacts, bytes: undefined };
+  });
+}
+
+/** Formats that the updater of each platform installs; macOS never takes a .dmg or .pkg. */
+const INSTALLABLE: Readonly<Record<string, ReadonlySet<string>>> = {
+  windows: new Set(['exe']),
+  darwin: new Set(['zip']),
+  linux: new Set(['appimage', 'deb', 'rpm', 'pacman']),
+};
+
+/** Known formats. An artifact in one of them that its platform's updater does not install is never listed. */
+const OTHER_FORMATS: ReadonlySet<string> = new Set(
+  (
+    'exe msi msix msixbundle appx appxbundle nupkg zip 7z dmg pkg ' +
+    'appimage deb rpm pacman apk aab ipa snap flatpak jar ' +
+    'tar tgz gz xz bz2 zst blockmap sig asc json txt yml yaml'
+  ).split(' '),
+);
+
+const SETUP = /(?:^|[^a-z])(?:setup|installer)(?:[^a-z]|$)/i;
+const UNIVERSAL = 'universal';
+const UNUSABLE = -1;
+
+/**
+ * Returns the artifacts that a file lists, best first; empty when its clients could use none. A single
+ * missing checksum makes electron-updater refuse the whole file, so that artifacts without one are left out.
+ * Artifacts of unknown format are taken for installable when no others are.
+ */
+function listArtifacts(
+  artifacts: readonly SnapshotArtifact[],
+  file: ElectronFile,
+): readonly ElectronArtifact[] {
+  const { platform } = FILES[file];
+  const usable = artifacts
+    .filter((artifact) => foldPlatform(artifact.platform) === platform)
+    .filter(isVerifiable)
+    .filter((artifact) => archRank(artifact, file) !== UNUSABLE);
+  const installable = usable.filter(({ url }) => INSTALLABLE[platform]?.has(formatOf(url)));
+  const listed =
+    installable.length > 0
+      ? installable
+      : usable.filter(({ url }) => !OTHER_FORMATS.has(formatOf(url)));
+  return listed.sort(
+    (left, right) =>
+      archRank(left, file) - archRank(right, file) || setupRank(left) - setupRank(right),
+  );
+}
+
+function isVerifiable(artifact: SnapshotArtifact): artifact is ElectronArtifact {
+  const { url, sha512 = '', sha256 = '' } = artifact;
+  return url !== undefined && (sha512 !== '' || sha256 !== '');
+}
+
+/**
+ * Returns the position of an artifact's arch in the file; `UNUSABLE` when the file is for another arch. In a
+ * file for one arch: that arch, then what runs on several, as an update check prefers them. In a file for
+ * all: what runs on every arch first, then x64, then other arches, then arm64, because a client that finds
+ * its arch in no address takes the first.
+ */
+function archRank(artifact: SnapshotArtifact, file: ElectronFile): number {
+  const arch = foldArch(artifact.arch);
+  const wanted = FILES[file].arch;
+  if (wanted !== NO_ARCH) return [wanted, UNIVERSAL, NO_ARCH].indexOf(arch);
+  if (arch === UNIVERSAL || arch === NO_ARCH) return 0;
+  if (arch === 'x86_64') return 1;
+  return arch === 'aarch64' ? 3 : 2;
+}
+
+/**
+ * Returns 0 for an artifact that calls itself an installer, otherwise 1. Portable builds are `.exe` files,
+ * too, and must not come before an installer.
+ */
+function setupRank({ url }: ElectronArtifact): number {
+  return SETUP.test(fileNameOf(url)) ? 0 : 1;
+}
+
+/**
+ * Writes the file that offers a candidate. Strings are quoted, since an unquoted date becomes a Date and
+ * `1.10` a number. There is never a `stagingPercentage`, because the decision has already found that the
+ * device is in the cohort.
+ */
+function writeFile({ release, artifacts }: ElectronCandidate): string {
+  const [first] = artifacts;
+  const { notes, createdAt } = release.source;
+  return dump(
+    {
+      version: release.version.canonical,
+      files: artifacts.map((artifact) => fileEntry(artifacts, artifact)),
+      // Only clients before 2.16 read these keys, because they do not know `files`.
+      ...(first === undefined ? {} : { path: first.url, ...checksumOf(first) }),
+      ...(notes === '' ? {} : { releaseNotes: notes }),
+      releaseDate: createdAt,
+    },
+    { forceQuotes: true, lineWidth: -1, noRefs: true },
+  );
+}
+
+function fileEntry(artifacts: readonly ElectronArtifact[], artifact: ElectronArtifact) {
+  const { size } = artifact;
+  return {
+    url: listedUrl(artifacts, artifact),
+    ...checksumOf(artifact),
+    ...(size === undefined ? {} : { size }),
+  };
+}
+
+/** `process.arch` of the arches that Electron runs on. */
+const PROCESS_ARCHES: ReadonlyMap<string, string> = new Map([
+  ['x86_64', 'x64'],
+  ['aarch64', 'arm64'],
+  ['i686', 'ia32'],
+]);
+
+/**
+ * Returns the address to list for one of these artifacts: the publisher's, unless a client would then take
+ * the file of another arch. Clients look for their own name of the arch in the address. Where the publisher
+ * wrote another name (`aarch64`), a fragment adds theirs, which they match and do not send.
+ */
+function listedUrl(artifacts: readonly ElectronArtifact[], artifact: ElectronArtifact): string {
+  const { url } = artifact;
+  const hint = PROCESS_ARCHES.get(foldArch(artifact.arch));
+  if (hint === undefined || url.includes(hint) || !needsHint(artifacts, artifact)) return url;
+  return `${url}${url.includes('#') ? '-' : '#'}${hint}`;
+}
+
+/**
+ * Returns whether an address must name its arch. Clients that find their arch in no address take the first
+ * artifact, so that the arch of the first needs no name; but an x64 Mac must recognise an arm64 build even
+ * when it comes first.
+ */
+function needsHint(
+  [first]: readonly ElectronArtifact[],
+  { platform, arch }: ElectronArtifact,
+): boolean {
+  if (foldArch(arch) === 'aarch64' && foldPlatform(platform) === 'darwin') return true;
+  return foldArch(first?.arch) !== foldArch(arch);
+}
+
+/**
+ * Returns the checksum to list, SHA-512 where there is one: with `sha2`, clients download a file whole, and
+ * again after a restart.
+ */
+function checksumOf({ sha512 = '', sha256 }: ElectronArtifact) {
+  return sha512 === '' ? { sha2: sha256 } : { sha512: base64Of(sha512) };
+}
+
+const HEX_SHA512 = /^[0-9a-f]{128}$/i;
+
+/**
+ * Returns a SHA-512 checksum in base64, the form in which updaters compare it: one in hex would make them
+ * download the same file again at every start.
+ */
+function base64Of(sha512: string): string {
+  return HEX_SHA512.test(sha512) ? Buffer.from(sha512, 'hex').toString('base64') : sha512;
+}

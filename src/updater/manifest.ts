@@ -1,0 +1,97 @@
+// Update checks of the contract (`/u/…`), which Tauri's updater makes as well: the device tells its platform,
+// arch and version, and gets the manifest of the release that it should install, or 204. docs/contract.md 2.5
+// lists the manifest's fields. Tauri's updater accepts them as they are: there is neither `name` nor
+// `platforms`, and `pub_date` is in RFC 3339. An empty url or signature would break its check; none can be
+// published.
+
+import type { Artifact, ChannelUpdateMode, UpdateManifest } from '../contract/resource.ts';
+import { foldArch, foldPlatform, refuseArtifactName } from '../domain/decision/artifact.ts';
+import { type ArtifactCandidate, candidatesFor } from '../domain/decision/catalog.ts';
+import type { Plan } from '../domain/decision/plan.ts';
+import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
+import type { Question, Updater } from './updater.ts';
+
+/** Protocol of update checks. */
+export const MANIFEST: Updater<ArtifactCandidate, 'platform' | 'arch'> = {
+  path: '/u/:appRef/:channel/:platform/:arch/:version',
+  deviceHeaders: [],
+  ask({ platform, arch }) {
+    const refusal = refuseArtifactName('platform', platform) ?? refuseArtifactName('arch', arch);
+    return refusal ?? manifestQuestion(foldPlatform(platform), foldArch(arch));
+  },
+  mediaType: 'application/json',
+  isConditional: false,
+  offer: manifestOf,
+  nothing: 'no-content',
+};
+
+/** Returns the question of devices with this platform and arch, both folded. */
+export function manifestQuestion(platform: string, arch: string): Question<ArtifactCandidate> {
+  return {
+    platform,
+    arch,
+    // Names may contain any character: the length keeps the keys of two pairs apart.
+    planKey: `manifest ${platform.length} ${platform}${arch}`,
+    candidates: (catalog) => candidatesFor(catalog, platform, arch),
+  };
+}
+
+/**
+ * Returns the manifest that offers a candidate on the terms of a plan. It is written once for each
+ * combination of terms, and kept with the candidate.
+ */
+export function manifestOf(
+  plan: Pick<Plan, 'catalog' | 'isRequired' | 'allowDowngrade'>,
+  candidate: ArtifactCandidate,
+): Buffer {
+  const { isRequired, allowDowngrade } = plan;
+  const index = (isRequired ? 2 : 0) + (allowDowngrade ? 1 : 0);
+  const known = candidate.manifests[index];
+  if (known !== undefined) return known;
+  const { updateMode, minimumSupportedVersion } = plan.catalog.snapshot;
+  const bytes = manifestBytes(candidate.release.source, candidate.artifact, {
+    updateMode: isRequired ? 'required' : updateMode,
+    minimumSupportedVersion,
+    allowDowngrade,
+  });
+  candidate.manifests[index] = bytes;
+  return bytes;
+}
+
+export type ManifestTerms = {
+  readonly updateMode: ChannelUpdateMode | 'required';
+  readonly minimumSupportedVersion: string | null;
+  readonly allowDowngrade: boolean;
+};
+
+/**
+ * Writes the manifest for devices that take this artifact, as JSON. Sending a Buffer costs no re-encoding.
+ */
+export function manifestBytes(
+  release: SnapshotRelease,
+  artifact: Artifact,
+  terms: ManifestTerms,
+): Buffer {
+  return Buffer.from(JSON.stringify(writeManifest(release, artifact, terms)), 'utf8');
+}
+
+function writeManifest(
+  release: SnapshotRelease,
+  artifact: Artifact,
+  terms: ManifestTerms,
+): UpdateManifest {
+  return {
+    version: release.version,
+    notes: release.notes,
+    pub_date: release.createdAt,
+    ...(artifact.url === undefined ? {} : { url: artifact.url }),
+    ...(artifact.sha512 === undefined ? {} : { sha512: artifact.sha512 }),
+    ...(artifact.signature === undefined ? {} : { signature: artifact.signature }),
+    ...(artifact.size === undefined ? {} : { size: artifact.size }),
+    updateMode: terms.updateMode,
+    ...(terms.minimumSupportedVersion === null
+      ? {}
+      : { minimumSupportedVersion: terms.minimumSupportedVersion }),
+    ...(terms.allowDowngrade ? { allowDowngrade: true } : {}),
+  };
+}

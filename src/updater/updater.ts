@@ -1,0 +1,56 @@
+// Form in which the protocol of an updater is described: the addresses that its clients request, what an
+// address asks, and how the decision is written. One route serves every updater by its description
+// (http/device/updater-route.ts).
+
+import type { Failure, Outcome } from '../contract/failure.ts';
+import type { Candidate, Catalog } from '../domain/decision/catalog.ts';
+import type { Plan } from '../domain/decision/plan.ts';
+
+/** Kinds of refusal of segments to which there can be no answer. */
+export type UpdaterFailureKind = 'invalid' | 'unknownFile';
+
+/**
+ * Description of one protocol. `Item` is what it offers, `Name` the names of the segments that its addresses
+ * have between the channel and the version.
+ */
+export type Updater<Item extends Candidate, Name extends string> = {
+  /**
+   * Pattern of the addresses. The first segment belongs to this updater alone; every other one is a
+   * parameter. A last `:version` is the version that the device runs, and has to be one; without it the
+   * client compares versions itself.
+   */
+  readonly path: `/${string}/:appRef/:channel/:${string}`;
+  /** Headers that name the device where `X-Service-Device` does not, in the order in which they are tried. */
+  readonly deviceHeaders: readonly string[];
+  /** Reads the decoded segments, none of which is empty; a refusal where there can be no answer to them. */
+  readonly ask: (
+    segments: Readonly<Record<Name | 'channel', string>>,
+  ) => Outcome<Question<Item>, UpdaterFailureKind>;
+  readonly mediaType: string;
+  /** Whether clients may keep a document and ask by its entity tag whether it is still valid. */
+  readonly isConditional: boolean;
+  /**
+   * Returns the document that offers a candidate. It is called for every check, so that an updater writes a
+   * document once and keeps it with the candidate.
+   */
+  readonly offer: (plan: Plan<Item>, candidate: Item) => Buffer;
+  /** Answer when nothing is offered: none at all (204), a refusal, or a document that offers nothing. */
+  readonly nothing: 'no-content' | Failure | ((plan: Plan<Item>) => Buffer);
+};
+
+/** Question that clients with the same platform and arch ask a channel, whatever their version. */
+export type Question<Item extends Candidate> = {
+  /** Folded platform. */
+  readonly platform: string;
+  /** Folded arch; `NO_ARCH` where the clients have no arch in common. */
+  readonly arch: string;
+  /**
+   * Key of the plans: questions to a channel with the same key share their plans. It begins with the
+   * updater's name and contains everything else that `candidates` depends on.
+   */
+  readonly planKey: string;
+  /**
+   * Returns the releases that such clients can take, highest version first; mostly a list of `candidatesBy`.
+   */
+  readonly candidates: (catalog: Catalog) => readonly Item[];
+};

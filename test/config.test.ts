@@ -1,0 +1,154 @@
+// Tests the reader of the environment by itself: defaults, empty values, and everything that needs no running
+// service.
+
+import { describe, expect, it } from 'vitest';
+import { ConfigError, reachableHost, readClientConfig, readConfig } from '../src/config.ts';
+
+describe('readConfig', () => {
+  it('has a default for every variable (Environment)', () => {
+    const defaults = {
+      host: '127.0.0.1',
+      port: 8080,
+      databaseUrl: undefined,
+      redisUrl: undefined,
+      dataDir: './data',
+      adminToken: undefined,
+      secretKey: undefined,
+      publicUrl: undefined,
+      workers: 1,
+      deviceRetentionDays: 180,
+      adoptionRetentionDays: 400,
+      trustProxy: 0,
+      logLevel: 'info',
+    };
+    expect(readConfig({})).toEqual(defaults);
+    const names = ['HOST', 'PORT', 'DATABASE_URL', 'REDIS_URL', 'DATA_DIR', 'ADMIN_TOKEN'];
+    const more = ['SECRET_KEY', 'PUBLIC_URL', 'WORKERS', 'TRUST_PROXY', 'LOG_LEVEL'];
+    const retention = ['DEVICE_RETENTION_DAYS', 'ADOPTION_RETENTION_DAYS'];
+    const empty = Object.fromEntries([...names, ...more, ...retention].map((name) => [name, '']));
+    expect(readConfig(empty)).toEqual(defaults);
+  });
+
+  it('is frozen: nobody changes a setting after the start', () => {
+    expect(Object.isFrozen(readConfig({}))).toBe(true);
+    expect(Object.isFrozen(readClientConfig({}))).toBe(true);
+  });
+
+  it.each([
+    'redis://127.0.0.1:6379',
+    'rediss://user:p%40ss@redis.example.com:6380/2',
+    'redis://a:1,redis://b:2',
+    'redis://a:1, b:2,c:3',
+    // The comma alone says that it is a cluster.
+    'redis://a:1,',
+  ])('REDIS_URL may be %s (Environment)', (url) => {
+    expect(readConfig({ REDIS_URL: url }).redisUrl).toBe(url);
+  });
+
+  it.each<[variable: string, values: readonly string[]]>([
+    ['PORT', ['http', '-1', '65536', '80.5', '0x50', '8080 9090']],
+    [
+      'DATABASE_URL',
+      [
+        'localhost:5432/sluice',
+        'mysql://localhost/sluice',
+        'postgres://user:s3cret@host:99999/sluice',
+      ],
+    ],
+    [
+      'REDIS_URL',
+      [
+        ...['a:1', ',', ', ,', 'redis://a:1,http://b:2', 'http://a', 'redis://a:1,b:x'],
+        ...['127.0.0.1:6379', 'redis://127.0.0.1:6379,http://127.0.0.1:6380'],
+      ],
+    ],
+    ['ADMIN_TOKEN', ['two words', 'schlüssel', 'line\n']],
+    ['PUBLIC_URL', ['sluice.example.com', 'ftp://a.example.com', 'https://a.example.com/?a=b']],
+    ['WORKERS', ['0', '65', 'many']],
+    ['TRUST_PROXY', ['yes', '-1', '17']],
+    ['LOG_LEVEL', ['loud', 'INFO']],
+    ['DEVICE_RETENTION_DAYS', ['0', '36501', 'never']],
+    ['ADOPTION_RETENTION_DAYS', ['0', '36501', 'never']],
+  ])('%s cannot be %j: one line says so, without a secret (Environment)', (variable, values) => {
+    for (const value of values) {
+      const read = () => readConfig({ [variable]: value });
+      expect(read, value).toThrow(ConfigError);
+      expect(read, value).toThrow(new RegExp(`^${variable}: [^\\n]+$`));
+      expect(read, value).not.toThrow(/s3cret|two words|schlüssel/);
+    }
+  });
+
+  it.each([
+    ['0', 0],
+    ['65535', 65_535],
+    [' 80 ', 80],
+    ['0080', 80],
+  ])('PORT=%j is %d (Environment)', (text, port) => {
+    expect(readConfig({ PORT: text }).port).toBe(port);
+  });
+
+  it('the message is one line that begins with the variable and never quotes a secret (Environment)', () => {
+    const wrong = {
+      DATABASE_URL: 'postgres//u:s3cret@h',
+      REDIS_URL: 'redis//:s3cret@h',
+      ADMIN_TOKEN: 's3cret with\nspaces',
+    };
+    for (const [name, value] of Object.entries(wrong)) {
+      expect(() => readConfig({ [name]: value })).toThrow(ConfigError);
+      expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name}: [^\\n]+$`));
+      expect(() => readConfig({ [name]: value })).not.toThrow(/s3cret/);
+    }
+  });
+
+  it('WORKERS above 1 needs both stores, and names those that are missing (Environment)', () => {
+    const redis = { REDIS_URL: 'redis://127.0.0.1' };
+    const database = { DATABASE_URL: 'postgres://127.0.0.1/sluice' };
+    const wanted = { WORKERS: '2' };
+    expect(() => readConfig(wanted)).toThrow(/^WORKERS: .*REDIS_URL and DATABASE_URL/);
+    expect(() => readConfig({ ...wanted, ...redis })).toThrow(/^WORKERS: .*needs DATABASE_URL/);
+    expect(() => readConfig({ ...wanted, ...database })).toThrow(/^WORKERS: .*needs REDIS_URL/);
+    expect(readConfig({ ...wanted, ...redis, ...database }).workers).toBe(2);
+    expect(readConfig({ WORKERS: '1' }).workers).toBe(1);
+  });
+
+  it('PUBLIC_URL loses the slashes at its end (Environment)', () => {
+    expect(readConfig({ PUBLIC_URL: 'https://a.example/b//' }).publicUrl).toBe(
+      'https://a.example/b',
+    );
+  });
+});
+
+describe('readClientConfig', () => {
+  it.each<[environment: NodeJS.ProcessEnv, url: string]>([
+    [{}, 'http://127.0.0.1:8080'],
+    [{ HOST: '0.0.0.0', PORT: '9000' }, 'http://127.0.0.1:9000'],
+    [{ HOST: '::', PORT: '9000' }, 'http://[::1]:9000'],
+    [{ HOST: 'fe80::1' }, 'http://[fe80::1]:8080'],
+    [{ SLUICE_URL: 'https://sluice.example.com/base/' }, 'https://sluice.example.com/base'],
+    [{ SLUICE_URL: '', PORT: '81' }, 'http://127.0.0.1:81'],
+    // A setting of the service only, which may share its environment with the command.
+    [{ WORKERS: '8' }, 'http://127.0.0.1:8080'],
+  ])('%j calls %s (Command line)', (environment, url) => {
+    expect(readClientConfig(environment).url).toBe(url);
+  });
+
+  it.each(['localhost:8080', 'ftp://a', '/sluice'])(
+    'SLUICE_URL cannot be %s (Command line)',
+    (url) => {
+      expect(() => readClientConfig({ SLUICE_URL: url })).toThrow(/^SLUICE_URL: /);
+    },
+  );
+});
+
+describe('reachableHost', () => {
+  it('puts IPv6 into brackets and calls no wildcard', () => {
+    const hosts = ['0.0.0.0', '::', '::1', 'localhost', '10.0.0.1'];
+    expect(hosts.map(reachableHost)).toEqual([
+      '127.0.0.1',
+      '[::1]',
+      '[::1]',
+      'localhost',
+      '10.0.0.1',
+    ]);
+  });
+});

@@ -1,0 +1,66 @@
+// Tests the sentence that a page shows for a change that the service would refuse. The rules themselves are
+// the domain's: test/domain/broadening.test.ts and test/domain/serving-change.test.ts.
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { servingObstacle } from '../../src/console/format/serving-obstacle.ts';
+import { isFailure } from '../../src/contract/failure.ts';
+import { RELEASE_STATUSES, type Targeting } from '../../src/contract/resource.ts';
+import { applyServingChange } from '../../src/domain/release/serving-change.ts';
+
+const RING_A: Targeting = { matchLabels: { ring: ['a'] }, matchExpressions: [] };
+const RING_AB: Targeting = { matchLabels: { ring: ['a', 'b'] }, matchExpressions: [] };
+const ON_ARM: Targeting = {
+  matchLabels: {},
+  matchExpressions: [{ key: '$arch', operator: 'In', values: ['arm64'] }],
+};
+const OFFERED = { status: 'published', rolloutPct: 25, targets: RING_A, offered: true } as const;
+
+describe('a rollout', () => {
+  it('can be set to every accepted share but the present one, unless it was rolled back', () => {
+    const serving = fc.record({
+      status: fc.constantFrom(...RELEASE_STATUSES),
+      rolloutPct: fc.integer({ min: 0, max: 100 }),
+      targets: fc.constantFrom(null, RING_A, ON_ARM),
+      offered: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(serving, fc.integer({ min: 0, max: 100 }), (release, rollout) => {
+        const isPossible = servingObstacle.toRollout(release, rollout) === undefined;
+        const isAccepted = !isFailure(applyServingChange(release, { rollout }));
+        const isIdle = release.status === 'rolled_back' || release.rolloutPct === rollout;
+        expect(isPossible).toBe(isAccepted && !isIdle);
+      }),
+    );
+  });
+
+  it('cannot go down once devices were offered the release', () => {
+    expect(servingObstacle.toRollout(OFFERED, 10)).toMatch(/already offered.*25%.*Pause/);
+  });
+
+  it.each([1.5, -1, 101, Number.NaN])('cannot be a share that is none: %d', (share) => {
+    expect(servingObstacle.toRollout(OFFERED, share)).toMatch(/whole number/);
+  });
+});
+
+describe('targeting', () => {
+  it('can become anything before the first offer', () => {
+    for (const targets of [null, RING_A, RING_AB, ON_ARM]) {
+      expect(servingObstacle.toTargets({ ...OFFERED, offered: false }, targets)).toBeUndefined();
+    }
+  });
+
+  it('can only reach more devices by its labels afterwards', () => {
+    expect(servingObstacle.toTargets(OFFERED, RING_AB)).toBeUndefined();
+    expect(servingObstacle.toTargets(OFFERED, null)).toBeUndefined();
+    const wide = { ...OFFERED, targets: RING_AB };
+    expect(servingObstacle.toTargets(wide, RING_A)).toMatch(/only reach more devices/);
+  });
+
+  it('keeps its conditions afterwards', () => {
+    expect(servingObstacle.toTargets(OFFERED, ON_ARM)).toMatch(/conditions are fixed/);
+    const onArm = { ...OFFERED, targets: ON_ARM };
+    expect(servingObstacle.toTargets(onArm, null)).toMatch(/conditions are fixed/);
+    expect(servingObstacle.toTargets(onArm, ON_ARM)).toBeUndefined();
+  });
+});

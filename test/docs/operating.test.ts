@@ -1,0 +1,190 @@
+// Tests the lists in docs/operating.md (settings, metrics, log messages, commands) against the source:
+// nothing is missing, and nothing is described that the source does not have.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { addCommands } from '../../src/cli/commands.ts';
+import type { Reason } from '../../src/contract/reason.ts';
+import {
+  listDocuments,
+  quotedIn,
+  readDocument,
+  repositoryPath,
+  sectionOf,
+  tableRows,
+} from './document.ts';
+
+/** Names that begin like those of metrics: the session's cookie, the table of migrations, API keys. */
+const NO_METRICS: ReadonlySet<string> = new Set(['sluice_session', 'sluice_migrations', 'sluice_']);
+
+/** Reasons by which checks are counted. The compiler demands every reason here. */
+const CHECK_REASONS: Readonly<Record<Reason, true>> = {
+  offered: true,
+  'up-to-date': true,
+  'no-artifact': true,
+  'not-targeted': true,
+  'outside-cohort': true,
+  'rolled-back-without-fallback': true,
+  'first-offer-unavailable': true,
+};
+
+const manual = readDocument('docs/operating.md');
+const sources = readSources();
+const source = [...sources.values()].join('\n');
+
+describe('settings', () => {
+  const rows = tableRows(sectionOf(manual, 'Settings').split('What lies in')[0] as string);
+  const documented = rows.flatMap(([name = '']) => quotedIn(name));
+
+  it('are those that src/config.ts reads', () => {
+    const config = sources.get('config.ts') ?? '';
+    const service = [...config.matchAll(/^ {2}([A-Z][A-Z_]*):/gm)].map(([, name]) => name);
+    const client = [...config.matchAll(/environment\.([A-Z][A-Z_]*)/g)].map(([, name]) => name);
+    expect(service.length).toBeGreaterThan(10);
+    expect(documented.toSorted()).toEqual([...new Set([...service, ...client])].toSorted());
+  });
+});
+
+describe('metrics', () => {
+  const section = sectionOf(manual, 'Metrics');
+  const rows = tableRows(section.split('The values of the labels')[0] as string);
+  const documented = rows.map(([name = '', type = '', label = '']) => [
+    ...quotedIn(name),
+    type,
+    ...quotedIn(label),
+  ]);
+
+  it('are those that the source has, with their type and label', () => {
+    const counters = [...source.matchAll(/'(sluice_\w+_total)',\s*'[^']*',\s*'(\w+)'/g)];
+    const gauges = [...source.matchAll(/\bgauge\(\s*'(sluice_\w+)'/g)];
+    const known = [
+      ...counters.map(([, name, label]) => [name, 'counter', label]),
+      ...gauges.map(([, name]) => [name, 'gauge']),
+    ];
+    expect(documented.toSorted()).toEqual(known.toSorted());
+  });
+
+  it('are all that any document names', () => {
+    const names = new Set(documented.map(([name]) => name));
+    const named = listDocuments().flatMap(({ text }) => text.match(/`sluice_[a-z_]+/g) ?? []);
+    expect(named.length).toBeGreaterThan(names.size);
+    const others = named.map((each) => each.slice(1)).filter((each) => !names.has(each));
+    expect(others.filter((each) => !NO_METRICS.has(each))).toEqual([]);
+  });
+
+  it('have their label values in the table of values', () => {
+    const counted = [
+      ...source.matchAll(
+        /\b(?:faults|checkIns|deliveries|deviceLimit|processes|refreshes)\.add\('([\w-]+)'/g,
+      ),
+    ].map(([, value = '']) => value);
+    expect(counted.length).toBeGreaterThan(20);
+    const quoted = quotedIn(section);
+    const values = new Set([...counted, ...Object.keys(CHECK_REASONS)]);
+    expect([...values].filter((value) => !quoted.includes(value))).toEqual([]);
+  });
+});
+
+describe('the reasons of decisions', () => {
+  it('are all named where the console API explains a decision', () => {
+    const named = quotedIn(sectionOf(readDocument('docs/console.md'), 'The fleet'));
+    expect(Object.keys(CHECK_REASONS).filter((reason) => !named.includes(reason))).toEqual([]);
+  });
+});
+
+describe('the log', () => {
+  it('has every message that the table explains', () => {
+    const rows = tableRows(sectionOf(manual, 'The log'));
+    const messages = rows.flatMap(([message = '']) => quotedIn(message));
+    expect(messages.length).toBeGreaterThan(20);
+    expect(messages.filter((message) => !source.includes(`'${message}'`))).toEqual([]);
+  });
+
+  it('has no warning or error that the table leaves out', () => {
+    const section = sectionOf(manual, 'The log');
+    const logged = [
+      ...source.matchAll(/[lL]og\.(?:warn|error|fatal)\(\s*(?:\{[^}]*\}|\w+),?\s*'([^']+)'/g),
+    ].map(([, message = '']) => message);
+    expect(logged.length).toBeGreaterThan(15);
+    expect(logged.filter((message) => !section.includes(`\`${message}\``))).toEqual([]);
+  });
+});
+
+describe('commands', () => {
+  const section = sectionOf(manual, 'Command line');
+  const program = new Command('sluice');
+  program.command('serve');
+  addCommands(program, () => {
+    throw new Error('nothing is asked here');
+  });
+
+  it('have the arguments and options that the command line has', () => {
+    const usages = section
+      .replace(/\n {10,}/g, ' ')
+      .split('\n')
+      .filter((line) => line.startsWith('    sluice '))
+      .map((line) => line.trim());
+    expect(usages.map(withoutValues).toSorted()).toEqual(leavesOf(program).map(usageOf).toSorted());
+    for (const choice of choicesOf(program)) expect(section).toContain(choice);
+  });
+
+  it('have a row each that says what they do', () => {
+    const rows = tableRows(section).flatMap(([name = '']) => quotedIn(name));
+    const names = leavesOf(program).map((command) => nameOf(command));
+    expect(rows.toSorted()).toEqual(names.toSorted());
+  });
+
+  it('include serve, which src/cli/sluice.ts adds', () => {
+    const added = [...(sources.get('cli/sluice.ts') ?? '').matchAll(/\.command\('(\w+)'\)/g)];
+    expect(added.map(([, name]) => name)).toEqual(['serve']);
+  });
+});
+
+/** The TypeScript of src/ by path. */
+function readSources(): ReadonlyMap<string, string> {
+  const root = join(repositoryPath, 'src');
+  const names = readdirSync(root, { recursive: true, encoding: 'utf8' });
+  return new Map(
+    names
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => [name.replaceAll('\\', '/'), readFileSync(join(root, name), 'utf8')]),
+  );
+}
+
+function leavesOf(command: Command): Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
+}
+
+function nameOf(command: Command): string {
+  const parent = command.parent?.parent ? `${nameOf(command.parent)} ` : '';
+  return `${parent}${command.name()}`;
+}
+
+/**
+ * Returns the usage of a command, such as `sluice key revoke <argument> [--limit]`, without the `--json` of
+ * all.
+ */
+function usageOf(command: Command): string {
+  const options = command.options.filter(({ long }) => long !== '--json');
+  const flags = options.map(({ long, mandatory }) => (mandatory ? long : `[${long}]`));
+  const given = command.registeredArguments.map(() => '<argument>');
+  return ['sluice', nameOf(command), ...given, ...flags].join(' ');
+}
+
+/**
+ * Returns a documented usage in the form of `usageOf`: `--limit N` without its value, `KEY_ID` as an
+ * argument.
+ */
+function withoutValues(usage: string): string {
+  return usage
+    .replace(/(--[a-z-]+) [^\s\]]+/g, '$1')
+    .replace(/ [A-Z][A-Z_]+(?= |$)/g, ' <argument>');
+}
+
+function choicesOf(command: Command): string[] {
+  return leavesOf(command).flatMap(({ options }) =>
+    options.flatMap(({ argChoices }) => (argChoices === undefined ? [] : [argChoices.join('|')])),
+  );
+}

@@ -1,0 +1,185 @@
+// Tests backup and restore by the commands of docs/operating.md, as they stand there: the record is back, no
+// later state decides anything, and what is changed afterwards is served.
+
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { realStores } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { type ServingNode, startNode } from '../support/node.ts';
+import { findPostgres } from '../support/postgres-server.ts';
+import { startRedis } from '../support/redis-server.ts';
+import {
+  check,
+  control,
+  createTenant,
+  publish,
+  report,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+const MANUAL = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+const DEVICE = { deviceId: 'device-1', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
+
+/** Time limit of a test, which starts several nodes. */
+const TIMEOUT_MS = 120_000;
+/** Settings of a node that reaches neither store. */
+const NOWHERE = {
+  DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none',
+  REDIS_URL: 'redis://127.0.0.1:1',
+};
+
+const endings: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+describe('an embedded service', () => {
+  it(
+    'is as it was at the time of the backup',
+    async () => {
+      const [backUp, restore] = commandsBelow('### Embedded');
+      const folder = await temporaryFolder();
+      const dataDir = join(folder, 'data');
+      let node = await startNode({ DATA_DIR: dataDir });
+      endings.push(() => node.stop());
+      const tenant = await furnish(node);
+      await node.stop();
+      run(backUp, folder, { DATA_DIR: dataDir });
+
+      node = await node.restart();
+      await goOn(node, tenant);
+      await node.stop();
+      run(restore, folder, { DATA_DIR: dataDir });
+
+      node = await node.restart();
+      await expectEarlier(node, tenant);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+const stores = realStores();
+const needed = 'a service on PostgreSQL and Redis';
+describe.skipIf(stores === undefined)(
+  stores === undefined ? `${needed} (skipped: no PostgreSQL or no Redis here)` : needed,
+  () => {
+    it(
+      'is as it was at the time of the backup, whatever Redis and the disk remember',
+      async () => {
+        const [backUp, restore] = commandsBelow('### PostgreSQL');
+        const folder = await temporaryFolder();
+        const redis = await startRedis();
+        endings.push(() => redis.stop());
+        const maintenanceUrl = stores?.postgresUrl ?? '';
+        const databaseUrl = Object.assign(new URL(maintenanceUrl), { pathname: '/sluice' }).href;
+        const environment = {
+          DATABASE_URL: databaseUrl,
+          MAINTENANCE_URL: maintenanceUrl,
+          REDIS_URL: redis.url,
+          DATA_DIR: join(folder, 'data'),
+        };
+        run('createdb --maintenance-db="$MAINTENANCE_URL" sluice', folder, environment);
+        endings.push(async () =>
+          run('dropdb --maintenance-db="$MAINTENANCE_URL" --force sluice', folder, environment),
+        );
+        let node = await startNode(environment);
+        endings.push(() => node.stop());
+        const other = await startNode({ ...environment, DATA_DIR: join(folder, 'other') });
+        endings.push(() => other.stop());
+        const tenant = await furnish(node);
+        run(backUp, folder, environment);
+
+        await goOn(node, tenant);
+        expect(await offered(other, tenant)).toBe('3.2.0');
+        await node.stop();
+        run(restore, folder, environment);
+
+        // Without stores the node must serve nothing, rather than the catalog of the later time.
+        node = await node.restart(NOWHERE);
+        expect((await check(node, tenant, DEVICE.version)).status).toBe(503);
+        await node.stop();
+
+        node = await node.restart(environment);
+        await expectEarlier(node, tenant);
+        // The other node was left running and holds revisions of the later time.
+        await eventually('the other node follows', async () => {
+          return (await offered(other, tenant)) === '1.0.0';
+        });
+        await node.stop();
+
+        node = await node.restart(NOWHERE);
+        const answer = await check(node, tenant, DEVICE.version, { query: 'l.ring=late' });
+        expect(answer.body?.version).toBe('1.0.0');
+      },
+      TIMEOUT_MS,
+    );
+  },
+);
+
+/**
+ * Publishes a release for every device and one for the label `ring=early`, and reports a device without it.
+ */
+async function furnish(node: ServingNode): Promise<Tenant> {
+  const tenant = await createTenant(node);
+  await publish(node, tenant, '1.0.0');
+  await publish(node, tenant, '2.0.0', { targets: { matchLabels: { ring: ['early'] } } });
+  await report(node, tenant, [{ ...DEVICE, labels: { ring: 'late' } }]);
+  expect(await offered(node, tenant)).toBe('1.0.0');
+  return tenant;
+}
+
+/** Makes changes that the backup does not have: other labels, more releases, higher revisions. */
+async function goOn(node: ServingNode, tenant: Tenant): Promise<void> {
+  await report(node, tenant, [{ ...DEVICE, labels: { ring: 'early' } }]);
+  expect(await offered(node, tenant)).toBe('2.0.0');
+  for (const version of ['3.0.0', '3.1.0', '3.2.0']) await publish(node, tenant, version);
+  expect(await offered(node, tenant)).toBe('3.2.0');
+}
+
+async function expectEarlier(node: ServingNode, tenant: Tenant): Promise<void> {
+  expect(await offered(node, tenant)).toBe('1.0.0');
+  expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
+  expect(await offered(node, tenant)).toBe('1.1.0');
+  expect((await control(node, tenant, '1.1.0', { status: 'paused' })).status).toBe(200);
+  expect(await offered(node, tenant)).toBe('1.0.0');
+  const listed = await send(node, 'GET', '/api/v1/releases', {
+    headers: { authorization: `Bearer ${tenant.secret}` },
+  });
+  expect(listed.body).toMatchObject({ total: 3 });
+}
+
+async function offered(node: ServingNode, tenant: Tenant): Promise<unknown> {
+  const answer = await check(node, tenant, DEVICE.version, { device: DEVICE.deviceId });
+  return answer.body?.version;
+}
+
+/** Returns the two shell blocks below a heading of the manual: the backup and the restore. */
+function commandsBelow(heading: string): readonly [string, string] {
+  const [, part = ''] = MANUAL.split(`\n${heading}\n`);
+  const [section = ''] = part.split(/^##/m);
+  const blocks = [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block);
+  expect(blocks).toHaveLength(2);
+  return [blocks[0] as string, blocks[1] as string];
+}
+
+function run(commands: string, folder: string, environment: Environment): void {
+  const tools = dirname(findPostgres() ?? '');
+  execFileSync('bash', ['--norc', '-euc', commands], {
+    cwd: folder,
+    env: { PATH: `${process.env.PATH}${delimiter}${tools}`, ...environment },
+    stdio: 'pipe',
+  });
+}
+
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-backup-'));
+  endings.push(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}

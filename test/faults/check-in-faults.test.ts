@@ -1,0 +1,509 @@
+// Tests that check-ins survive when a node, Redis, PostgreSQL or an answer between them is lost. The promise:
+// checks are answered all the same, and every check-in that the engine accepted reaches PostgreSQL.
+//
+// The accepted check-ins are read from the engine itself: Redis runs with an append-only file that is synced
+// with every write and never rewritten, so the file has every accepted batch, also those of a killed node and
+// those acknowledged since. The counters of the nodes could not tell: those of a killed node end with its
+// last scrape. They are compared with the file instead: it may never have fewer check-ins than the nodes
+// counted as accepted.
+//
+// A check-in that the engine never accepted can only have been held by a killed node. A node that lives owes
+// everything it has answered, once it holds nothing and has dropped nothing.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
+import { parseCheckInPayload } from '../../src/engine/redis/check-in-payload.ts';
+import { keys } from '../../src/engine/redis/keys.ts';
+import { describeOnRealStores } from '../support/backend.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+import { freshDatabase } from '../support/fresh-database.ts';
+import { type ServingNode, startNode } from '../support/node.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { removeFolder, temporaryFolder } from '../support/server-process.ts';
+import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
+import { check, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
+
+const DEVICE_COUNT = 100_000;
+const OUTAGE_MS = process.env.SLUICE_LONG_TESTS === '1' ? 60_000 : 8000;
+/** Maximum number of check-ins that a node holds. */
+const HELD_MAX = 200_000;
+/** Time limit for recording everything: batches that a dead node had taken are taken over after 30 s. */
+const DRAINED_MS_MAX = 120_000;
+const CONNECTIONS = 32;
+const PIPELINE_MAX = 16;
+const SILENCE_MS_MAX = 10_000;
+const SAMPLE_INTERVAL_MS = 100;
+const OLDER = '1.0.0';
+const NEWER = '1.1.0';
+
+type Check = { readonly device: string; readonly version: string };
+type Answered = (check: Check, node: ServingNode) => void;
+type CheckInCounts = {
+  readonly accepted: number;
+  readonly stored: number;
+  readonly dropped: number;
+  readonly held: number;
+};
+
+describeOnRealStores('check-ins and what breaks under them', () => {
+  let redisFolder: string;
+  let redis: RedisServer;
+  let redisClient: Redis;
+  let postgres: PostgresServer;
+  let databaseUrl: string;
+  let observer: pg.Pool;
+  let nodes: ServingNode[];
+  let proxies: NetworkProxy[];
+  let tenant: Tenant;
+
+  beforeEach(async () => {
+    nodes = [];
+    proxies = [];
+    redisFolder = temporaryFolder('sluice-appended-');
+    const durable = ['--appendonly', 'yes', '--appendfsync', 'always'];
+    const unabridged = ['--auto-aof-rewrite-percentage', '0', '--dir', redisFolder];
+    redis = await startRedis({ args: [...durable, ...unabridged] });
+    redisClient = new Redis(redis.url, { retryStrategy: () => 100 });
+    // Tests kill the server: the client's errors are expected.
+    redisClient.on('error', () => undefined);
+    postgres = await startPostgres();
+    databaseUrl = (await freshDatabase(postgres.url)).url;
+    observer = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+    observer.on('error', () => undefined);
+    const first = await addNode();
+    tenant = await createTenant(first);
+    await publish(first, tenant, NEWER);
+  });
+
+  afterEach(async () => {
+    await observer.end();
+    redisClient.disconnect();
+    await Promise.all(nodes.map((node) => node.dispose()));
+    await Promise.all(proxies.map((proxy) => proxy.close()));
+    await Promise.all([redis.stop(), postgres.stop()]);
+    removeFolder(redisFolder);
+  });
+
+  async function addNode(redisPort = redis.port): Promise<ServingNode> {
+    const redisUrl = `redis://127.0.0.1:${redisPort}`;
+    const node = await startNode({ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl });
+    nodes.push(node);
+    return node;
+  }
+
+  /** Makes the node decide at once from now on, first offer included. */
+  async function warm(node: ServingNode): Promise<void> {
+    await eventually('the node offers', async () => {
+      return (await check(node, tenant, OLDER)).body?.version === NEWER;
+    });
+  }
+
+  /** Waits until no node holds anything and nothing waits in Redis. */
+  async function drained(living: readonly ServingNode[]): Promise<number> {
+    const start = performance.now();
+    await eventually(
+      'everything is drained',
+      async () => {
+        const held = await Promise.all(living.map(async (node) => (await countsOf(node)).held));
+        if (held.some((count) => count > 0)) return false;
+        return redisClient.status === 'ready' && (await redisClient.xlen(keys.checkIns)) === 0;
+      },
+      DRAINED_MS_MAX,
+    );
+    return performance.now() - start;
+  }
+
+  async function storedVersions(): Promise<Map<string, string>> {
+    const { rows } = await observer.query<{ device_id: string; version: string }>(
+      'SELECT device_id, version FROM devices',
+    );
+    return new Map(rows.map(({ device_id, version }) => [device_id, version]));
+  }
+
+  /** Expects the maintained counts to equal a fresh count of the devices. */
+  async function expectCountsTrue(): Promise<void> {
+    const counted = await observer.query(
+      `SELECT channel, version, platform, devices::integer FROM fleet_counts WHERE devices <> 0
+       ORDER BY 1, 2, 3`,
+    );
+    const recounted = await observer.query(
+      `SELECT channel, version, platform, count(*)::integer AS devices FROM devices
+       GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+    );
+    expect(counted.rows).toEqual(recounted.rows);
+  }
+
+  /** Expects exactly the accepted devices in PostgreSQL, each with its newest version. */
+  async function expectAcceptedStored(accepted: readonly CheckIn[]): Promise<Map<string, string>> {
+    const newest = coalesceCheckIns(accepted);
+    const stored = await storedVersions();
+    const wrong = newest.filter(({ deviceId, version }) => stored.get(deviceId) !== version);
+    expect(wrong.slice(0, 5)).toEqual([]);
+    expect(stored.size).toBe(newest.length);
+    return stored;
+  }
+
+  it('what the engine accepted reaches PostgreSQL, though a node is killed and Redis with its data', async () => {
+    const [doomed, survivor] = [nodes[0] as ServingNode, await addNode()];
+    await Promise.all([warm(doomed), warm(survivor)]);
+    const load = new Load(tenant, [doomed, survivor]);
+    const owed = new Map<string, string>();
+    let lastOfDoomed = await countsOf(doomed);
+    const faults: Promise<unknown>[] = [];
+    const start = performance.now();
+
+    const sampling = (async () => {
+      while (!doomed.process.hasExited()) {
+        // The node may die during the request: its last answer counts.
+        lastOfDoomed = await countsOf(doomed).catch(() => lastOfDoomed);
+        await sleep(SAMPLE_INTERVAL_MS);
+      }
+    })();
+    const restartRedis = async () => {
+      await redis.kill();
+      await redis.restart();
+    };
+    await load.run([...rounds(DEVICE_COUNT)], ({ device, version }, node) => {
+      if (node === survivor) owed.set(device, version);
+      if (load.answerCount === DEVICE_COUNT * 0.8) faults.push(restartRedis());
+      if (load.answerCount === DEVICE_COUNT * 1.2) faults.push(doomed.kill());
+    });
+    const sentMs = performance.now() - start;
+    expect(faults.length).toBe(2);
+    await Promise.all([...faults, sampling]);
+    const drainedMs = await drained([survivor]);
+
+    const counts = await countsOf(survivor);
+    const accepted = acceptedIn(redisFolder);
+    report(`${load.answerCount} checks of ${DEVICE_COUNT} devices in ${seconds(sentMs)}`);
+    report(`drained in another ${seconds(drainedMs)}`);
+    report(`survivor: ${describeCounts(counts)}`);
+    report(`killed, when last asked: ${describeCounts(lastOfDoomed)}`);
+    const stored = await expectAcceptedStored(accepted);
+    const newest = [...stored.values()].filter((version) => version === NEWER).length;
+    report(`engine: accepted ${accepted.length}; PostgreSQL: ${stored.size} devices`);
+    report(`answered by the killed node and never accepted: ${DEVICE_COUNT - newest} last checks`);
+    expect([...load.statuses.keys()].sort()).toEqual([200, 204]);
+    expect(load.answerCount).toBe(2 * DEVICE_COUNT);
+    expect(accepted.length).toBeGreaterThanOrEqual(counts.accepted + lastOfDoomed.accepted);
+    expect(counts).toMatchObject({ dropped: 0, held: 0 });
+    // The engine has accepted every check that the survivor answered, with that version or a newer one.
+    const missing = [...owed].filter(([device, version]) => (stored.get(device) ?? '') < version);
+    expect(missing.slice(0, 5)).toEqual([]);
+    await expectCountsTrue();
+  }, 300_000);
+
+  it(
+    `PostgreSQL gone for ${OUTAGE_MS / 1000} s: checks are answered, what was accepted arrives afterwards`,
+    async () => {
+      const [node, other] = [nodes[0] as ServingNode, await addNode()];
+      await Promise.all([warm(node), warm(other)]);
+      const load = new Load(tenant, [node, other]);
+      await load.run(devicesFrom(0, 2000, OLDER));
+      await postgres.kill();
+      const end = performance.now() + OUTAGE_MS;
+      let deviceCount = 2000;
+      for (; performance.now() < end; deviceCount += 1000) {
+        await load.run(devicesFrom(deviceCount - 1000, 1000, NEWER));
+        await load.run(devicesFrom(deviceCount, 1000, OLDER));
+        await sleep(100);
+      }
+      const backlog = await redisClient.xlen(keys.checkIns);
+      await postgres.restart();
+      const drainedMs = await drained([node, other]);
+      const counts = await Promise.all([countsOf(node), countsOf(other)]);
+      report(`PostgreSQL gone for ${seconds(OUTAGE_MS)}: ${load.answerCount} checks`);
+      report(
+        `${deviceCount} devices, backlog ${backlog} batches, drained in ${seconds(drainedMs)}`,
+      );
+      report(counts.map(describeCounts).join('; '));
+      expect([...load.statuses.keys()].sort()).toEqual([200, 204]);
+      expect(backlog).toBeGreaterThan(0);
+      for (const count of counts) expect(count).toMatchObject({ dropped: 0, held: 0 });
+      const stored = await expectAcceptedStored(acceptedIn(redisFolder));
+      expect(stored.size).toBe(deviceCount);
+      expectVersions(stored, deviceCount, 1000, deviceCount - 1000);
+      await expectCountsTrue();
+    },
+    OUTAGE_MS + DRAINED_MS_MAX + 60_000,
+  );
+
+  it('Redis gone: checks are answered, what is held stays below its bound and arrives afterwards', async () => {
+    const [node, other] = [nodes[0] as ServingNode, await addNode()];
+    await Promise.all([warm(node), warm(other)]);
+    const load = new Load(tenant, [node, other]);
+    await load.run(devicesFrom(0, 2000, OLDER));
+    await redis.kill();
+    let deviceCount = 2000;
+    let heldMax = 0;
+    const end = performance.now() + OUTAGE_MS / 2;
+    for (; performance.now() < end; deviceCount += 1000) {
+      await load.run(devicesFrom(deviceCount - 1000, 1000, NEWER));
+      await load.run(devicesFrom(deviceCount, 1000, OLDER));
+      const counts = await Promise.all([countsOf(node), countsOf(other)]);
+      heldMax = Math.max(heldMax, ...counts.map(({ held }) => held));
+      await sleep(100);
+    }
+    await redis.restart();
+    const drainedMs = await drained([node, other]);
+    const counts = await Promise.all([countsOf(node), countsOf(other)]);
+    report(`Redis gone for ${seconds(OUTAGE_MS / 2)}: ${load.answerCount} checks`);
+    report(`${deviceCount} devices, at most ${heldMax} held, drained in ${seconds(drainedMs)}`);
+    report(counts.map(describeCounts).join('; '));
+    expect([...load.statuses.keys()].sort()).toEqual([200, 204]);
+    expect(heldMax).toBeGreaterThan(0);
+    expect(heldMax).toBeLessThanOrEqual(HELD_MAX);
+    for (const count of counts) expect(count).toMatchObject({ dropped: 0, held: 0 });
+    const stored = await expectAcceptedStored(acceptedIn(redisFolder));
+    expect(stored.size).toBe(deviceCount);
+    expectVersions(stored, deviceCount, 1000, deviceCount - 1000);
+    await expectCountsTrue();
+  }, 240_000);
+
+  it('the answer of an append is lost: the batch comes twice, devices and counts are right', async () => {
+    const proxy = await startProxy(redis.port);
+    proxies.push(proxy);
+    const node = await addNode(proxy.port);
+    await warm(node);
+    const load = new Load(tenant, [node]);
+    await load.run(devicesFrom(0, 300, OLDER));
+    await drained([node]);
+    let isLost = false;
+    proxy.dropWhen((chunk) => {
+      // While nothing waits, the first number that Redis answers is that of an append.
+      if (isLost || !chunk.toString().includes(':1\r\n')) return isLost;
+      isLost = true;
+      // The connection breaks as if on the way back, so that no later answer takes the place of the lost one.
+      setImmediate(() => {
+        proxy.cut();
+        proxy.heal();
+      });
+      return true;
+    });
+    await load.run(devicesFrom(0, 300, NEWER));
+    await drained([node]);
+    const accepted = acceptedIn(redisFolder);
+    const times = new Map<string, number>();
+    for (const { deviceId, version } of accepted) {
+      if (version === NEWER) times.set(deviceId, (times.get(deviceId) ?? 0) + 1);
+    }
+    const twice = [...times.values()].filter((count) => count > 1).length;
+    const counts = await countsOf(node);
+    report(`answer lost: ${twice} of 300 devices were appended twice; ${describeCounts(counts)}`);
+    expect([...load.statuses.keys()].sort()).toEqual([200, 204]);
+    expect(twice).toBeGreaterThan(0);
+    const stored = await expectAcceptedStored(accepted);
+    expect(stored.size).toBe(300);
+    expectVersions(stored, 300, 0, 300);
+    await expectCountsTrue();
+    const { rows } = await observer.query<{ changes: number }>(
+      'SELECT count(*)::integer AS changes FROM device_versions',
+    );
+    expect(rows[0]?.changes).toBe(300);
+  }, 60_000);
+});
+
+/** Expects the newer version of the devices in [newerFrom, newerTo), which have asked a second time. */
+function expectVersions(
+  stored: ReadonlyMap<string, string>,
+  count: number,
+  newerFrom: number,
+  newerTo: number,
+): void {
+  const wrong = Array.from({ length: count }, (_, index) => ({
+    version: stored.get(deviceOf(index)),
+    expected: index >= newerFrom && index < newerTo ? NEWER : OLDER,
+  })).filter(({ version, expected }) => version !== expected);
+  expect(wrong.slice(0, 5)).toEqual([]);
+}
+
+function deviceOf(index: number): string {
+  return `device-${String(index).padStart(6, '0')}`;
+}
+
+function devicesFrom(first: number, count: number, version: string): Check[] {
+  return Array.from({ length: count }, (_, index) => ({
+    device: deviceOf(first + index),
+    version,
+  }));
+}
+
+/** Checks of every device, and then of every device again with a newer version. */
+function rounds(count: number): Check[] {
+  return [...devicesFrom(0, count, OLDER), ...devicesFrom(0, count, NEWER)];
+}
+
+/** Update checks over keep-alive connections with pipelining; what stays unanswered is asked elsewhere. */
+class Load {
+  readonly statuses = new Map<number, number>();
+  answerCount = 0;
+  private readonly nodes: readonly ServingNode[];
+  private readonly tenant: Tenant;
+  private readonly waiting: Check[] = [];
+  private next = 0;
+  private unanswered = 0;
+
+  constructor(tenant: Tenant, nodes: readonly ServingNode[]) {
+    this.tenant = tenant;
+    this.nodes = nodes;
+  }
+
+  /** Resolves when every check was answered. */
+  async run(checks: readonly Check[], onAnswer: Answered = () => undefined): Promise<void> {
+    this.waiting.length = 0;
+    this.next = 0;
+    this.unanswered = checks.length;
+    const take = () => this.waiting.pop() ?? checks[this.next++];
+    await Promise.all(
+      Array.from({ length: CONNECTIONS }, async (_, lane) => {
+        while (this.unanswered > 0) {
+          const living = this.nodes.filter((node) => !node.process.hasExited());
+          const node = living[lane % living.length];
+          if (node === undefined) throw new Error('no node is left to ask');
+          await this.converse(node, take, onAnswer);
+          await sleep(1);
+        }
+      }),
+    );
+  }
+
+  /** One connection, until it breaks or there is nothing left to ask. */
+  private converse(
+    node: ServingNode,
+    take: () => Check | undefined,
+    onAnswer: Answered,
+  ): Promise<void> {
+    const socket = connect(Number(new URL(node.url).port), '127.0.0.1');
+    socket.setNoDelay(true);
+    socket.setTimeout(SILENCE_MS_MAX, () => socket.destroy());
+    const asked: Check[] = [];
+    let unread = '';
+    const ask = () => {
+      let text = '';
+      while (asked.length < PIPELINE_MAX) {
+        const wanted = take();
+        if (wanted === undefined) break;
+        asked.push(wanted);
+        text += this.requestOf(wanted);
+      }
+      if (text !== '') socket.write(text);
+      else if (asked.length === 0) socket.destroy();
+    };
+    socket.on('connect', ask);
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => {
+      unread += chunk.toString('latin1');
+      for (let answer = readAnswer(unread); answer; answer = readAnswer(unread)) {
+        unread = unread.slice(answer.length);
+        const answered = asked.shift();
+        if (answered === undefined) throw new Error('an answer that nobody asked for');
+        this.unanswered -= 1;
+        this.answerCount += 1;
+        this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1);
+        onAnswer(answered, node);
+      }
+      ask();
+    });
+    return new Promise((resolve) => {
+      socket.on('close', () => {
+        this.waiting.push(...asked);
+        resolve();
+      });
+    });
+  }
+
+  private requestOf({ device, version }: Check): string {
+    const path = `/u/${this.tenant.app}/stable/linux/x86_64/${version}`;
+    return `GET ${path} HTTP/1.1\r\nHost: sluice\r\nX-Service-Device: ${device}\r\n\r\n`;
+  }
+}
+
+/** The first whole answer in a text; undefined when there is none yet. */
+function readAnswer(text: string): { status: number; length: number } | undefined {
+  const end = text.indexOf('\r\n\r\n');
+  if (end === -1) return undefined;
+  const head = text.slice(0, end);
+  const bodyLength = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
+  const length = end + 4 + bodyLength;
+  if (text.length < length) return undefined;
+  return { status: Number(head.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length)), length };
+}
+
+async function countsOf(node: ServingNode): Promise<CheckInCounts> {
+  const { text } = await send(node, 'GET', '/metrics');
+  const sampleOf = (name: string) => {
+    const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+    return Number(line?.slice(name.length + 1) ?? 0);
+  };
+  const outcome = (name: string) => sampleOf(`sluice_check_ins_total{outcome="${name}"}`);
+  return {
+    accepted: outcome('accepted'),
+    stored: outcome('stored'),
+    dropped: outcome('dropped'),
+    held: sampleOf('sluice_check_ins_held'),
+  };
+}
+
+/** Every check-in that Redis was ever given, in order, from its append-only file. */
+function acceptedIn(folder: string): CheckIn[] {
+  const appended = join(folder, 'appendonlydir');
+  // One file in older versions; in newer ones a base, here empty, and its increments.
+  const isSplit = readdirSync(folder).includes('appendonlydir');
+  const files = isSplit
+    ? readdirSync(appended)
+        .filter((name) => name.endsWith('.incr.aof'))
+        .map((name) => join(appended, name))
+    : [join(folder, 'appendonly.aof')];
+  return files.sort().flatMap((file) => {
+    return commandsIn(readFileSync(file)).flatMap(([name, key, ...rest]) => {
+      if (String(name).toUpperCase() !== 'XADD' || String(key) !== keys.checkIns) return [];
+      const checkIns = parseCheckInPayload(rest.at(-1) ?? Buffer.alloc(0));
+      if (checkIns === undefined) throw new Error('a malformed batch was appended');
+      return checkIns;
+    });
+  });
+}
+
+/** Reads `*2\r\n$3\r\nGET\r\n$1\r\nk\r\n…`; a last command that was cut off is none. */
+function commandsIn(bytes: Buffer): Buffer[][] {
+  const commands: Buffer[][] = [];
+  let at = 0;
+  const readLine = () => {
+    const end = bytes.indexOf('\r\n', at);
+    if (end === -1) return undefined;
+    const line = bytes.toString('latin1', at, end);
+    at = end + 2;
+    return line;
+  };
+  for (let head = readLine(); head?.startsWith('*'); head = readLine()) {
+    const words: Buffer[] = [];
+    const count = Number(head.slice(1));
+    while (words.length < count) {
+      const length = Number(readLine()?.slice(1) ?? Number.NaN);
+      if (!(at + length <= bytes.length)) return commands;
+      words.push(bytes.subarray(at, at + length));
+      at += length + 2;
+    }
+    commands.push(words);
+  }
+  if (at < bytes.length) throw new Error('the append-only file has another form than expected');
+  return commands;
+}
+
+function describeCounts({ accepted, stored, dropped }: CheckInCounts): string {
+  return `accepted ${accepted}, stored ${stored}, dropped ${dropped}`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+function report(text: string): void {
+  console.log(`check-in faults: ${text}`);
+}

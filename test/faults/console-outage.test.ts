@@ -1,0 +1,56 @@
+// Tests the console while the service is away: it keeps its content and says so, and goes on when the service
+// is back.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openTab, type Tab, visit } from '../support/browser.ts';
+import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { freePort } from '../support/free-port.ts';
+import { type Furnished, furnish } from '../support/furnish.ts';
+import { type ServingNode, startNode } from '../support/node.ts';
+import { check } from '../support/tenant.ts';
+
+describeInBrowser('an outage at the console', (browser) => {
+  let node: ServingNode;
+  let furnished: Furnished;
+  let tab: Tab;
+
+  beforeAll(async () => {
+    node = await startNode({ PORT: String(await freePort()) });
+    furnished = await furnish(node);
+    tab = await openTab(browser(), node, { token: furnished.owner.token });
+  });
+  afterAll(async () => {
+    await tab?.close();
+    await node?.dispose();
+  });
+
+  it('leaves what is shown in its place, and ends by itself', async () => {
+    const { page } = tab;
+    await visit(page, `/console/apps/${furnished.tenant.app}/fleet`);
+    const live = page.getByRole('region', { name: 'Live' });
+    await live.getByText('a second').waitFor();
+    await node.stop();
+    await page.getByRole('alert').first().waitFor();
+    await live.getByText('Reconnecting').waitFor();
+    const devices = page.getByRole('table', { name: 'Devices' });
+    expect(await devices.getByRole('link', { name: 'device-0' }).count()).toBe(1);
+    node = await node.restart();
+    await live.getByText('a second').waitFor();
+    await page.getByRole('alert').first().waitFor({ state: 'detached' });
+    await check(node, furnished.tenant, '1.0.0', { device: 'after-the-outage' });
+    await live.getByRole('link', { name: 'after-the-outage' }).waitFor();
+    expect(await tab.complaints()).toEqual([]);
+  });
+
+  it('refuses a change where it was made, and lets it be made again', async () => {
+    const { page } = tab;
+    await visit(page, `/console/apps/${furnished.tenant.app}/stable/1.0.0`);
+    await node.stop();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.locator('.page-actions').getByRole('alert').waitFor();
+    node = await node.restart();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('Paused: nobody is offered it until it is resumed.').waitFor();
+    expect(await tab.complaints()).toEqual([]);
+  });
+});

@@ -1,0 +1,128 @@
+// Tests the device limit on real processes and in real time (protocol: Rate limits): exact with one process,
+// and with n of them at most 120 + (n - 1) x 12 in a minute, however the requests are spread over them.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { LIMIT } from '../../src/contract/limit.ts';
+import { describeOnRealStores } from '../support/backend.ts';
+import { createTenant, publish } from '../support/tenant.ts';
+import { Connections, freshStores, startWorkerNode } from '../support/worker-node.ts';
+
+const LIMIT_COUNT = LIMIT.deviceRequestsPerMinute;
+const TEST_TIMEOUT_MS = 180_000;
+const CONNECTIONS = 48;
+const REQUESTS = 600;
+const DEVICES = ['device-a', 'device-b', 'device-c'];
+/** Device endpoints, which share one budget. */
+const PATHS = ['u', 'e', 'feed'] as const;
+
+type Asked = { readonly status: number; readonly at: number; readonly retryAfter: number };
+
+/** Starts a node with one release, and gives `use` a way to ask it as a device. */
+async function withNode(
+  workers: number,
+  use: (
+    ask: (connection: number, device: string, path?: string) => Promise<Asked>,
+  ) => Promise<void>,
+): Promise<void> {
+  const stores = await freshStores();
+  const node = await startWorkerNode(stores, { WORKERS: String(workers) });
+  const connections = new Connections(CONNECTIONS);
+  try {
+    const tenant = await createTenant(node);
+    expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
+    const addresses: Readonly<Record<string, string>> = {
+      u: `${node.url}/u/${tenant.app}/stable/linux/x86_64/1.0.0`,
+      e: `${node.url}/e/${tenant.app}/stable/latest.yml`,
+      feed: `${node.url}/feed/${tenant.app}/stable`,
+    };
+    await use(async (connection, device, path = 'u') => {
+      const answer = await connections.ask(connection, addresses[path] ?? '', {
+        'x-service-device': device,
+      });
+      const retryAfter = Number(answer.headers['retry-after'] ?? Number.NaN);
+      return { status: answer.status, at: performance.now(), retryAfter };
+    });
+  } finally {
+    connections.close();
+    await node.dispose();
+    await stores.drop();
+  }
+}
+
+describeOnRealStores('one process', () => {
+  it(
+    'of 121 requests of a device exactly the 121st is 429, and after its Retry-After it is served',
+    async () => {
+      await withNode(1, async (ask) => {
+        const firstAt = performance.now();
+        const answers: Asked[] = [];
+        for (let index = 0; index <= LIMIT_COUNT; index++) {
+          answers.push(await ask(index, 'device-a'));
+        }
+        const statuses = answers.map(({ status }) => status);
+        expect(statuses.slice(0, LIMIT_COUNT).filter((status) => status !== 200)).toEqual([]);
+        const last = answers.at(-1);
+        expect(last?.status).toBe(429);
+        const retryAfter = last?.retryAfter ?? 0;
+        expect(retryAfter).toBeGreaterThanOrEqual(1);
+        expect(retryAfter).toBeLessThanOrEqual(60);
+        // Another device has a budget of its own.
+        expect((await ask(0, 'device-b')).status).toBe(200);
+        await sleep(retryAfter * 1000 - (performance.now() - (last?.at ?? 0)));
+        expect((await ask(7, 'device-a')).status).toBe(200);
+        expect(performance.now() - firstAt).toBeGreaterThan(55_000);
+      });
+    },
+    TEST_TIMEOUT_MS,
+  );
+});
+
+for (const workers of [2, 4]) {
+  describeOnRealStores(`${workers} processes`, () => {
+    it(
+      'a device gets at least the limit, and at most (n - 1) allowances more, over all its endpoints',
+      async () => {
+        await withNode(workers, async (ask) => {
+          const bound = LIMIT_COUNT + (workers - 1) * LIMIT.deviceAllowancePerMinute;
+          const beganAt = performance.now();
+          const admitted = new Map<string, number>();
+          const refusals: Asked[] = [];
+          const other: number[] = [];
+          // Some connections are far busier than others, so that processes have unequal shares.
+          const lanes = Array.from({ length: CONNECTIONS }, async (_, connection) => {
+            const turns = Math.ceil(
+              (REQUESTS * DEVICES.length * (1 + (connection % 3))) / (2 * CONNECTIONS),
+            );
+            for (let turn = 0; turn < turns; turn++) {
+              const device = DEVICES[Math.floor(Math.random() * DEVICES.length)] ?? '';
+              const path = PATHS[Math.floor(Math.random() * PATHS.length)] ?? 'u';
+              const answer = await ask(connection, device, path);
+              if (answer.status === 429) refusals.push(answer);
+              else if (answer.status < 400 || answer.status === 404) {
+                admitted.set(device, (admitted.get(device) ?? 0) + 1);
+              } else other.push(answer.status);
+            }
+          });
+          await Promise.all(lanes);
+          // All requests must lie within one window, because the bound is per window.
+          expect(performance.now() - beganAt).toBeLessThan(LIMIT.rateWindowMs);
+          expect(other).toEqual([]);
+          console.log(
+            `device limit: ${workers} processes admitted ${[...admitted.values()].join(', ')} ` +
+              `of about ${REQUESTS} each; at most ${bound}`,
+          );
+          for (const device of DEVICES) {
+            expect(admitted.get(device), device).toBeGreaterThanOrEqual(LIMIT_COUNT);
+            expect(admitted.get(device), device).toBeLessThanOrEqual(bound);
+          }
+          for (const { retryAfter } of refusals) {
+            expect(retryAfter).toBeGreaterThanOrEqual(1);
+            expect(retryAfter).toBeLessThanOrEqual(60);
+          }
+        });
+      },
+      TEST_TIMEOUT_MS,
+    );
+  });
+}

@@ -1,0 +1,142 @@
+// Tests the lock on the embedded database's directory.
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  type DirectoryLock,
+  type LockTimes,
+  lockDirectory,
+} from '../../src/ledger/directory-lock.ts';
+import { describeHolder } from '../../src/ledger/lock-holder.ts';
+import { eventually } from '../support/eventually.ts';
+import { startProcess } from '../support/server-process.ts';
+
+/** A tenth of the real times: the tests check which of the times decides. */
+const TIMES: LockTimes = { patienceMs: 1500, touchMs: 100, silenceMs: 600 };
+const BUILT = new URL('../../dist/ledger/directory-lock.js', import.meta.url).href;
+/**
+ * Program that takes the lock several times, prints when it has it, and ends without releasing the last one.
+ */
+const CONTENDER = `
+  import { appendFileSync } from 'node:fs';
+  import { setTimeout as sleep } from 'node:timers/promises';
+  const { lockDirectory } = await import(${JSON.stringify(BUILT)});
+  const [directory, journal] = process.argv.slice(1);
+  for (let turn = 0; turn < 4; turn++) {
+    const lock = await lockDirectory(directory, () => undefined);
+    appendFileSync(journal, 'in ' + process.pid + '\\n');
+    await sleep(15);
+    appendFileSync(journal, 'out ' + process.pid + '\\n');
+    if (turn < 3) lock.release();
+  }
+  process.exit(0);`;
+
+let folder: string;
+let directory: string;
+let path: string;
+const held: DirectoryLock[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-lock-'));
+  directory = join(folder, 'ledger');
+  path = `${directory}.lock`;
+});
+afterEach(() => {
+  for (const lock of held.splice(0)) lock.release();
+  rmSync(folder, { recursive: true });
+});
+
+async function take(onLost: () => void = () => undefined): Promise<DirectoryLock> {
+  const lock = await lockDirectory(directory, onLost, TIMES);
+  held.push(lock);
+  return lock;
+}
+
+async function expectTakenOver(withinMs: number): Promise<void> {
+  const start = performance.now();
+  await take();
+  expect(performance.now() - start).toBeLessThan(withinMs);
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(describeHolder());
+  expect(readdirSync(folder)).toEqual(['ledger.lock']);
+}
+
+test('it says who holds it, and is gone after its release', async () => {
+  const lock = await take();
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(describeHolder());
+  lock.release();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('of a process that is gone, it is taken over at once', async () => {
+  const { pid } = spawnSync(process.execPath, ['-e', '']);
+  writeFileSync(path, JSON.stringify({ ...describeHolder(), pid }));
+  await expectTakenOver(1000);
+});
+
+test('of a process whose id was given to another one since, it is taken over at once', async () => {
+  writeFileSync(path, JSON.stringify({ ...describeHolder(), startedAt: 'earlier' }));
+  await expectTakenOver(1000);
+});
+
+test('of a live process, it is waited for, and taken when released in time', async () => {
+  const lock = await take();
+  setTimeout(() => lock.release(), 500);
+  await expectTakenOver(1500);
+});
+
+test('of a live process that keeps it, it is refused with one sentence', async () => {
+  await take();
+  const start = performance.now();
+  await expect(take()).rejects.toThrow(
+    `The directory ${directory} is in use by process ${process.pid}: ` +
+      'only one process may open it at a time.',
+  );
+  expect(performance.now() - start).toBeGreaterThan(TIMES.patienceMs);
+});
+
+test('of another host, it is taken over only when nobody touches it any more', async () => {
+  const lock = JSON.stringify({ ...describeHolder(), host: 'elsewhere' });
+  writeFileSync(path, lock);
+  const touching = setInterval(() => utimesSync(path, new Date(), new Date()), 50);
+  await expect(take()).rejects.toThrow(`in use by process ${process.pid}`);
+  expect(readFileSync(path, 'utf8')).toBe(lock);
+  clearInterval(touching);
+  await expectTakenOver(1500);
+});
+
+test('cut off by a crash, it is taken over', async () => {
+  writeFileSync(path, '{"pid":');
+  await expectTakenOver(1500);
+});
+
+test('of many processes that release it or die with it, one has it at a time', async () => {
+  const { pid } = spawnSync(process.execPath, ['-e', '']);
+  writeFileSync(path, JSON.stringify({ ...describeHolder(), pid }));
+  const journal = join(folder, 'journal');
+  const contend = ['--input-type=module', '-e', CONTENDER, directory, journal];
+  const processes = await Promise.all(
+    Array.from({ length: 6 }, () => startProcess(process.execPath, contend)),
+  );
+  await eventually(
+    'all had their turns',
+    () => processes.every(({ hasExited }) => hasExited()),
+    25_000,
+  );
+  const lines = readFileSync(journal, 'utf8').trim().split('\n');
+  expect(lines).toHaveLength(6 * 4 * 2);
+  for (let index = 0; index < lines.length; index += 2) {
+    expect(lines[index + 1]).toBe(lines[index]?.replace('in', 'out'));
+  }
+});
+
+test('a holder learns that another has taken it', async () => {
+  let isLost = false;
+  await take(() => {
+    isLost = true;
+  });
+  writeFileSync(path, JSON.stringify({ ...describeHolder(), host: 'elsewhere' }));
+  await eventually('the holder learned it', () => isLost, 3000);
+});

@@ -1,0 +1,72 @@
+// Tests the release-notes feeds on several nodes, and without stores (docs/contract.md 4.9 and 4.10).
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeOnRealStores } from '../support/backend.ts';
+import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { feedBreaches } from '../support/feed-rules.ts';
+import type { ServingNode } from '../support/node.ts';
+import { type Answer, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
+
+const FORMATS = ['', '/rss.xml'] as const;
+const PROPAGATION_MS_MAX = 1000;
+
+describeOnRealStores('the release feeds on several nodes', () => {
+  let cluster: Cluster;
+  let publisher: ClusterNode;
+  let other: ClusterNode;
+  let tenant: Tenant;
+  beforeAll(async () => {
+    cluster = await startCluster();
+    const settings = { PUBLIC_URL: 'https://updates.example.com/base' };
+    [publisher, other] = await Promise.all([cluster.addNode(settings), cluster.addNode(settings)]);
+    tenant = await createTenant(publisher);
+    await publish(publisher, tenant, '1.0.0');
+  });
+  afterAll(() => cluster?.dispose());
+
+  function feed(node: ServingNode, format: string): Promise<Answer> {
+    return send(node, 'GET', `/feed/${tenant.app}/stable${format}`);
+  }
+
+  it.each(FORMATS)(
+    'every node has the same bytes and tag, a change within 1 second (%s)',
+    async (format) => {
+      const [first, second] = [await feed(publisher, format), await feed(other, format)];
+      expect([second.text, second.headers.get('etag')]).toEqual([
+        first.text,
+        first.headers.get('etag'),
+      ]);
+      const version = `1.1.${format.length}`;
+      await publish(publisher, tenant, version);
+      const changed = await feed(publisher, format);
+      expect(changed.text).toContain(version);
+      await eventually(
+        'the other node has it',
+        async () => (await feed(other, format)).text === changed.text,
+        PROPAGATION_MS_MAX,
+      );
+    },
+  );
+
+  it('names itself by PUBLIC_URL, as proxies and caches in front of it are called', async () => {
+    const { text } = await feed(publisher, '/rss.xml');
+    const address = `https://updates.example.com/base/feed/${tenant.app}/stable`;
+    expect(text).toContain(`<link>${address}</link>`);
+    expect(await feedBreaches(text, `${address}/rss.xml`)).toEqual([]);
+  });
+
+  it('without stores: what a node knows it serves, what it cannot know is 503', async () => {
+    const known = await feed(other, '');
+    await cluster.postgres.stop();
+    await cluster.redis.stop();
+    expect((await feed(other, '')).text).toBe(known.text);
+    for (const format of FORMATS) {
+      const { status, headers, body } = await send(other, 'GET', `/feed/who-knows/stable${format}`);
+      expect([status, Object.keys(body ?? {})]).toEqual([503, ['error']]);
+      expect(headers.get('retry-after')).toBe('1');
+      expect(headers.get('access-control-allow-origin')).toBe('*');
+      expect(headers.get('cache-control')).toBe('no-store');
+    }
+  });
+});

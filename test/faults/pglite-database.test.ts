@@ -1,0 +1,259 @@
+// Tests the behaviour of PGlite only: one connection, a process of its own that may die, a directory of its
+// own.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Database } from '../../src/ledger/database.ts';
+import { openLedger } from '../../src/ledger/open-ledger.ts';
+import { openPgliteDatabase } from '../../src/ledger/pglite-database.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+import { createTenant, publish, readStable } from '../ledger/ledger-fixture.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+import { type ServerProcess, startProcess, waitUntilUp } from '../support/server-process.ts';
+
+const RECOVERED_WITHIN_MS = 20_000;
+const BUILT = new URL('../../dist/ledger/pglite-database.js', import.meta.url).href;
+/** Program that opens the directory, writes numbers one after the other and prints each acknowledged one. */
+const WRITER = `
+  const { openPgliteDatabase } = await import(${JSON.stringify(BUILT)});
+  const database = await openPgliteDatabase({ directory: process.argv[1], onFault() {} });
+  await database.runScript('DROP TABLE IF EXISTS written; CREATE TABLE written (value integer)');
+  for (let value = 0; ; value++) {
+    await database.query('INSERT INTO written VALUES ($1)', [value]);
+    console.log('wrote ' + value);
+  }`;
+
+let folder: string;
+let directory: string;
+let lockPath: string;
+let faults: unknown[];
+const opened: Database[] = [];
+
+// One directory for all tests: making a new database takes seconds, opening it again does not.
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sluice-pglite-'));
+  directory = join(folder, 'ledger');
+  lockPath = `${directory}.lock`;
+});
+beforeEach(() => {
+  faults = [];
+});
+afterEach(() => Promise.all(opened.splice(0).map((database) => database.close())));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function open(): Promise<Database> {
+  const onFault = (error: unknown) => faults.push(error);
+  const database = await openPgliteDatabase({ directory, onFault });
+  opened.push(database);
+  return database;
+}
+
+function childPid(): number {
+  return (JSON.parse(readFileSync(lockPath, 'utf8')) as { pid: number }).pid;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+async function answersAgain(database: Database): Promise<void> {
+  const answers = () =>
+    database.query('SELECT 1').then(
+      () => true,
+      () => false,
+    );
+  await eventually('the database answers again', answers, RECOVERED_WITHIN_MS);
+}
+
+describe('one connection', () => {
+  test('a transaction has it for itself; a query outside waits for its end', async () => {
+    const database = await open();
+    const order: string[] = [];
+    const transaction = database.transaction(async (sql) => {
+      await sql.query('CREATE TABLE turns (a integer)');
+      await sleep(100);
+      await sql.query('INSERT INTO turns VALUES (1)');
+      order.push('inside');
+    });
+    const outside = database.query('SELECT a FROM turns').then((rows) => {
+      order.push('outside');
+      return rows;
+    });
+    expect(await outside).toEqual([{ a: 1 }]);
+    await transaction;
+    expect(order).toEqual(['inside', 'outside']);
+  });
+
+  test('more than 10,000 waiting calls are unavailable, the others are served', async () => {
+    const database = await open();
+    const calls = Array.from({ length: 10_101 }, () => database.query('SELECT 1'));
+    const outcomes = await Promise.allSettled(calls);
+    const refused = outcomes.filter(({ status }) => status === 'rejected');
+    expect(refused.length).toBeGreaterThanOrEqual(100);
+    for (const outcome of refused)
+      expect(outcome).toMatchObject({ reason: { name: 'Unavailable' } });
+    expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  test("an error keeps its code and constraint, and not the statement's values", async () => {
+    const database = await open();
+    await database.query('CREATE TABLE unique_texts (a text CONSTRAINT only_one UNIQUE)');
+    const insert = () => database.query('INSERT INTO unique_texts VALUES ($1)', ['secret']);
+    await insert();
+    const error = await insert().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: '23505', constraint: 'only_one' });
+    expect(JSON.stringify(error) + String((error as Error).stack)).not.toContain('secret');
+  });
+
+  test('a value that cannot be sent is an error of that call alone', async () => {
+    const database = await open();
+    await expect(database.query('SELECT $1', [() => 1])).rejects.toThrow();
+    expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+});
+
+describe('the process', () => {
+  test('killed: what was acknowledged is there, what ran is unavailable, and it restarts', async () => {
+    const onFault = (error: unknown) => faults.push(error);
+    const ledger = await openLedger({
+      databaseUrl: undefined,
+      dataDir: folder,
+      onFault,
+      onFatal: onFault,
+    });
+    const tenant = await createTenant(ledger);
+    const acknowledged: string[] = [];
+    const publishing = (async () => {
+      for (let patch = 0; ; patch++) {
+        await publish(ledger, tenant, `1.0.${patch}`);
+        acknowledged.push(`1.0.${patch}`);
+      }
+    })();
+    const stopped = expect(publishing).rejects.toBeInstanceOf(Unavailable);
+    await eventually('some were acknowledged', () => acknowledged.length > 10);
+    process.kill(childPid(), 'SIGKILL');
+    await stopped;
+    await eventually('it is reachable', () => ledger.isReachable(), RECOVERED_WITHIN_MS);
+    const { releases, revision } = await readStable(ledger, tenant);
+    const versions = releases.map(({ version }) => version);
+    expect(versions).toEqual(expect.arrayContaining(acknowledged));
+    // At most the write in flight was stored without an answer.
+    expect(versions.length - acknowledged.length).toBeLessThanOrEqual(1);
+    expect(revision).toBe(versions.length + 1);
+    expect(faults).toHaveLength(1);
+    await ledger.close();
+  });
+
+  test('killed in a transaction: nothing of it stays, and it never goes on in the next process', async () => {
+    const database = await open();
+    await database.query('CREATE TABLE t (a integer)');
+    const pid = childPid();
+    const transaction = database.transaction(async (sql) => {
+      await sql.query('INSERT INTO t VALUES (1)');
+      process.kill(pid, 'SIGKILL');
+      await eventually('the process is gone', () => !isRunning(pid));
+      await answersAgain(database);
+      await sql.query('INSERT INTO t VALUES (2)');
+    });
+    const waiting = database.query('SELECT 1');
+    await expect(waiting).rejects.toBeInstanceOf(Unavailable);
+    await expect(transaction).rejects.toThrow();
+    await answersAgain(database);
+    expect(await database.query('SELECT a FROM t')).toEqual([]);
+  });
+
+  test('frozen: unavailable within the limit, and replaced', async () => {
+    const database = await open();
+    process.kill(childPid(), 'SIGSTOP');
+    const start = performance.now();
+    await expect(database.query('SELECT 1')).rejects.toBeInstanceOf(Unavailable);
+    expect(performance.now() - start).toBeLessThan(11_500);
+    await answersAgain(database);
+  }, 40_000);
+
+  test('signals to the group are not for it', async () => {
+    const database = await open();
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(childPid(), signal);
+    await sleep(100);
+    expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    expect(faults).toEqual([]);
+  });
+
+  test('closing ends it and gives the directory back', async () => {
+    const database = await open();
+    const pid = childPid();
+    await Promise.all([database.close(), database.close()]);
+    expect(isRunning(pid)).toBe(false);
+    expect(() => readFileSync(lockPath)).toThrow('ENOENT');
+    await expect(database.query('SELECT 1')).rejects.toBeInstanceOf(Unavailable);
+    const again = await open();
+    expect(await again.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  test('closed while it is being started again, it leaves no process behind', async () => {
+    const database = await open();
+    const pid = childPid();
+    process.kill(pid, 'SIGKILL');
+    await eventually('the next one is starting', () => readLockPid() !== pid);
+    await database.close();
+    expect(() => readFileSync(lockPath)).toThrow('ENOENT');
+
+    function readLockPid(): number {
+      try {
+        return childPid();
+      } catch {
+        return pid;
+      }
+    }
+  });
+});
+
+describe('the process that uses it', () => {
+  let writer: ServerProcess;
+
+  beforeEach(async () => {
+    const args = ['--input-type=module', '-e', WRITER, directory];
+    writer = await startProcess(process.execPath, args);
+    await waitUntilUp(writer, async () => writer.output().includes('wrote 20'), 30_000);
+  });
+  afterEach(() => writer.end('SIGKILL'));
+
+  test('killed: the database leaves at once, and what was acknowledged is there', async () => {
+    const pid = childPid();
+    await writer.end('SIGKILL');
+    const database = await open();
+    expect(isRunning(pid)).toBe(false);
+    const acknowledged = Number(writer.output().match(/wrote (\d+)\n(?![\s\S]*wrote \d+\n)/)?.[1]);
+    const rows = await database.query<{ value: number }>(
+      'SELECT value FROM written ORDER BY value',
+    );
+    const values = rows.map(({ value }) => value);
+    expect(values).toEqual(Array.from(values.keys()));
+    expect(values.length).toBeGreaterThanOrEqual(acknowledged + 1);
+  });
+
+  test('alive: nobody else opens the directory, and the refusal names it and the process', async () => {
+    const refused = await open().catch((error: unknown) => error);
+    expect((refused as Error).message).toBe(
+      `The directory ${directory} is in use by process ${childPid()}: ` +
+        'only one process may open it at a time.',
+    );
+    const before = writer.output();
+    await eventually('the writer still writes', () => writer.output() !== before);
+  }, 30_000);
+});
+
+test('a directory that cannot be opened is refused with the reason', async () => {
+  const file = join(folder, 'file');
+  writeFileSync(file, 'no directory');
+  const onFault = (error: unknown) => faults.push(error);
+  await expect(openPgliteDatabase({ directory: file, onFault })).rejects.toThrow('EEXIST');
+});

@@ -1,0 +1,290 @@
+// Tests check-ins in Redis when Redis, the network or a taker fails, and their form in Redis meanwhile. The
+// rules of every engine: check-in-contract.
+
+import { describe, expect, it } from 'vitest';
+import { packCheckInPayload } from '../../src/engine/redis/check-in-payload.ts';
+import { keys } from '../../src/engine/redis/keys.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+import { batchOf, checkInOf, devicesIn, idsOf } from '../engine/fleet-sample.ts';
+import { adminOf, connected, leftovers, redisOf } from '../engine/redis-fixture.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+import { packCheckIns } from '../support/pack-check-ins.ts';
+import { findRedisCli, startRedisCluster } from '../support/redis-cluster.ts';
+import { findRedis, type RedisServer } from '../support/redis-server.ts';
+import { startProxy } from '../support/tcp-proxy.ts';
+
+const AT_ONCE_MS = 100;
+const TIME_LIMIT_MS = 1100;
+const NEVER_MS = 600_000;
+
+const hasRedis = findRedis() !== undefined;
+const hasCluster = hasRedis && findRedisCli() !== undefined;
+if (!hasCluster) console.log('Skipped: check-ins in Redis (no redis-server or redis-cli in PATH)');
+
+describe.skipIf(!hasRedis)('when Redis fails', () => {
+  it('restarted empty in the middle, the queue works on without a restart of the engine', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    for (const device of ['a', 'b']) await engine.appendCheckIns(packCheckIns(batchOf(device)));
+    const taken = await engine.takeCheckIns('taker', 1, 0, NEVER_MS);
+    await server.restart();
+    await eventually('the engine is connected again', () => engine.isReachable());
+    expect(await engine.countCheckIns()).toBe(0);
+    await engine.acknowledgeCheckIns(idsOf(taken));
+    expect(await engine.takeCheckIns('taker', 1, 0, NEVER_MS)).toEqual([]);
+    await server.restart();
+    await eventually('the engine is connected again', () => engine.isReachable());
+    // This time there is a batch before there is a taker.
+    await engine.appendCheckIns(packCheckIns(batchOf('c')));
+    const takenAgain = await engine.takeCheckIns('taker', 5, 0, NEVER_MS);
+    expect(devicesIn(takenAgain)).toEqual(['c']);
+    await engine.acknowledgeCheckIns(idsOf(takenAgain));
+    expect(await engine.countCheckIns()).toBe(0);
+  });
+
+  it('killed and started with its append-only file, it has every accepted batch', async () => {
+    const server = await redisOf('--appendonly', 'yes', '--appendfsync', 'always');
+    const { engine } = await connected(server.url);
+    for (const device of ['a', 'b', 'c', 'd'])
+      await engine.appendCheckIns(packCheckIns(batchOf(device)));
+    const [first, second] = await engine.takeCheckIns('dead', 2, 0, NEVER_MS);
+    await engine.acknowledgeCheckIns([first?.id ?? '']);
+    await server.kill();
+    await server.restart();
+    await eventually('the engine is connected again', () => engine.isReachable());
+    expect(await engine.countCheckIns()).toBe(3);
+    // Redis also remembers which taker has which batch.
+    expect(devicesIn(await engine.takeCheckIns('heir', 1, 0, NEVER_MS))).toEqual(['c']);
+    const takenOver = await engine.takeCheckIns('heir', 1, 0, 0);
+    expect(takenOver).toEqual([second]);
+    expect(devicesIn(await engine.takeCheckIns('heir', 5, 0, NEVER_MS))).toEqual(['d']);
+  });
+
+  it('killed, a taker that waits is refused at once', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const wait = engine.takeCheckIns('taker', 1, 20_000, NEVER_MS);
+    const refused = expect(wait).rejects.toBeInstanceOf(Unavailable);
+    await sleep(200);
+    await server.kill();
+    const start = performance.now();
+    await refused;
+    expect(performance.now() - start).toBeLessThan(AT_ONCE_MS);
+  });
+
+  it('silent, a taker that waits is refused within the time limit', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const wait = engine.takeCheckIns('taker', 1, 20_000, NEVER_MS);
+    const refused = expect(wait).rejects.toBeInstanceOf(Unavailable);
+    await sleep(200);
+    server.pause();
+    const start = performance.now();
+    await refused;
+    expect(performance.now() - start).toBeLessThan(TIME_LIMIT_MS);
+    server.resume();
+    await eventually('the engine is connected again', () => engine.isReachable(), 3000);
+    await engine.appendCheckIns(packCheckIns(batchOf('a')));
+    expect(devicesIn(await engine.takeCheckIns('taker', 1, 1000, NEVER_MS))).toEqual(['a']);
+  });
+
+  it('out of memory, it refuses batches and still hands out what it has', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    for (const device of ['a', 'b']) await engine.appendCheckIns(packCheckIns(batchOf(device)));
+    await engine.takeCheckIns('dead', 1, 0, NEVER_MS);
+    await adminOf(server).config('SET', 'maxmemory', '1');
+    await expect(engine.appendCheckIns(packCheckIns(batchOf('c')))).rejects.toBeInstanceOf(
+      Unavailable,
+    );
+    const taken = await engine.takeCheckIns('never seen before', 5, 0, 0);
+    expect(devicesIn(taken)).toEqual(['a', 'b']);
+    await engine.acknowledgeCheckIns(idsOf(taken));
+    expect(await engine.countCheckIns()).toBe(0);
+  });
+});
+
+describe.skipIf(!hasRedis)('when an answer is lost', () => {
+  it('a batch whose acceptance was not heard is there; appended again, it arrives at least once', async () => {
+    const server = await redisOf();
+    const proxy = await startProxy(server.port);
+    leftovers.push(() => proxy.close());
+    const { engine } = await connected(`redis://127.0.0.1:${proxy.port}`);
+    await engine.appendCheckIns(packCheckIns(batchOf('before')));
+    proxy.dropWhen((chunk) => chunk.toString() === ':1\r\n');
+    await expect(engine.appendCheckIns(packCheckIns(batchOf('a')))).rejects.toBeInstanceOf(
+      Unavailable,
+    );
+    proxy.heal();
+    proxy.cut();
+    await eventually('the engine is connected again', () => engine.isReachable());
+    expect(await engine.appendCheckIns(packCheckIns(batchOf('a')))).toBe('accepted');
+    const taken = await engine.takeCheckIns('taker', 5, 0, NEVER_MS);
+    expect(devicesIn(taken)).toEqual(['before', 'a', 'a']);
+  });
+
+  it('batches that were taken for an answer nobody heard are taken over when abandoned', async () => {
+    const server = await redisOf();
+    const proxy = await startProxy(server.port);
+    leftovers.push(() => proxy.close());
+    const { engine } = await connected(`redis://127.0.0.1:${proxy.port}`);
+    const { engine: other } = await connected(server.url);
+    expect(await engine.takeCheckIns('deaf', 5, 0, NEVER_MS)).toEqual([]);
+    await engine.appendCheckIns(packCheckIns(batchOf('a')));
+    proxy.dropWhen((chunk) => chunk.toString().includes('stable'));
+    await expect(engine.takeCheckIns('deaf', 5, 0, NEVER_MS)).rejects.toBeInstanceOf(Unavailable);
+    expect(await other.takeCheckIns('heir', 5, 0, NEVER_MS)).toEqual([]);
+    expect(devicesIn(await other.takeCheckIns('heir', 5, 0, 100))).toEqual(['a']);
+  });
+});
+
+describe.skipIf(!hasRedis)('what lies in Redis', () => {
+  it('a malformed batch is reported and removed, and holds up no other', async () => {
+    const server = await redisOf();
+    const { engine, faults } = await connected(server.url);
+    const admin = adminOf(server);
+    for (const payload of malformedPayloads())
+      await admin.xadd(keys.checkIns, '*', 'batch', payload);
+    await engine.appendCheckIns(packCheckIns(batchOf('a')));
+    const taken = await engine.takeCheckIns('taker', 5, 5000, NEVER_MS);
+    expect(devicesIn(taken)).toEqual(['a']);
+    expect(faults.map(({ message }) => message)).toEqual(
+      malformedPayloads().map(() =>
+        expect.stringMatching(/^dropped a malformed batch \(\d+-\d+\)$/),
+      ),
+    );
+    expect(await engine.countCheckIns()).toBe(1);
+    await engine.acknowledgeCheckIns(idsOf(taken));
+    expect(await admin.xpending(keys.checkIns, 'drain')).toEqual([0, null, null, null]);
+  });
+
+  it('what somebody deleted from the stream holds up no other', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    for (const device of ['a', 'b', 'c'])
+      await engine.appendCheckIns(packCheckIns(batchOf(device)));
+    const [first] = await engine.takeCheckIns('dead', 2, 0, NEVER_MS);
+    await adminOf(server).xdel(keys.checkIns, first?.id ?? '');
+    expect(devicesIn(await engine.takeCheckIns('heir', 5, 0, 0))).toEqual(['b', 'c']);
+  });
+
+  it('of takers that are gone nothing is left, unless batches are', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const admin = adminOf(server);
+    const names = async () => {
+      const consumers = (await admin.xinfo('CONSUMERS', keys.checkIns, 'drain')) as string[][];
+      return consumers.map(([, name]) => name).sort();
+    };
+    for (const device of ['a', 'b', 'c', 'd'])
+      await engine.appendCheckIns(packCheckIns(batchOf(device)));
+    const finished = await engine.takeCheckIns('gone', 1, 0, NEVER_MS);
+    await engine.acknowledgeCheckIns(idsOf(finished));
+    await engine.takeCheckIns('gone with two batches', 2, 0, NEVER_MS);
+    await sleep(100);
+    await engine.takeCheckIns('alive', 1, 0, NEVER_MS);
+    expect(await names()).toEqual(['alive', 'gone', 'gone with two batches']);
+    // The joining engine takes over one of the two batches.
+    const { engine: joining } = await connected(server.url);
+    expect(devicesIn(await joining.takeCheckIns('new', 1, 0, 100))).toEqual(['b']);
+    expect(await names()).toEqual(['alive', 'gone with two batches', 'new']);
+  });
+
+  it('packed, a check-in is little more than its device id', () => {
+    const checkIns = Array.from({ length: 500 }, (_, index) =>
+      checkInOf(`device-${index}`, {
+        at: 1_790_000_000_000 + (index % 50),
+        version: `1.${index % 9}.0`,
+      }),
+    );
+    const ids = checkIns.reduce((sum, { deviceId }) => sum + deviceId.length, 0);
+    expect(
+      (packCheckInPayload(packCheckIns(checkIns), Buffer.alloc).length - ids) / checkIns.length,
+    ).toBeLessThan(18);
+  });
+});
+
+describe.skipIf(!hasCluster)('when a Redis Cluster fails', () => {
+  it('without the node of the queue, those who wait are refused; when it is back, the queue works on', async () => {
+    const cluster = await startRedisCluster();
+    leftovers.push(() => cluster.stop());
+    const { engine } = await connected(cluster.url);
+    await engine.appendCheckIns(packCheckIns(batchOf('a')));
+    const counts = await Promise.all(cluster.nodes.map((node) => countKeys(node)));
+    const holder = cluster.nodes[counts.indexOf(1)];
+    await engine.acknowledgeCheckIns(idsOf(await engine.takeCheckIns('taker', 1, 0, NEVER_MS)));
+    const wait = engine.takeCheckIns('taker', 1, 20_000, NEVER_MS);
+    const refused = expect(wait).rejects.toBeInstanceOf(Unavailable);
+    await sleep(200);
+    const start = performance.now();
+    await holder?.kill();
+    await refused;
+    expect(performance.now() - start).toBeLessThan(TIME_LIMIT_MS);
+    await holder?.restart();
+    await eventually(
+      'a batch is accepted',
+      () => isAccepted(engine.appendCheckIns(packCheckIns(batchOf('b')))),
+      20_000,
+    );
+    const taken = await engine.takeCheckIns('taker', 50, 2000, NEVER_MS);
+    expect(new Set(devicesIn(taken))).toEqual(new Set(['b']));
+  });
+
+  async function countKeys(server: RedisServer): Promise<number> {
+    return adminOf(server).dbsize();
+  }
+
+  function isAccepted(answer: Promise<string>): Promise<boolean> {
+    return answer.then(
+      (word) => word === 'accepted',
+      () => false,
+    );
+  }
+});
+
+/** Returns payloads that are malformed, in every way in which a packed one can be damaged. */
+function malformedPayloads(): (string | Buffer)[] {
+  const context = ['app_1', 'stable', 'linux', '', 'pull', null];
+  const { rows } = packCheckIns([checkInOf('device')]);
+  const row = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
+  const [kinds, labels] = [JSON.stringify([[context], ['1.0.0']]), '[]'];
+  const whole = payloadOf({ kinds, labels, count: 1, rows: row });
+  return [
+    ...['', '{', '[', 'x'.repeat(11), 'x'.repeat(12), '[1790000000000,[],[],[]]'],
+    ...[1, 11, 12, 20, whole.length - 1].map((length) => whole.subarray(0, length)),
+    Buffer.concat([whole, Buffer.from(' ')]),
+    ...[0, 2, 0xffffffff].map((count) => payloadOf({ kinds, labels, count, rows: row })),
+    ...[row.subarray(4), row.subarray(0, -4), row.subarray(1), Buffer.alloc(0)].map((broken) =>
+      payloadOf({ kinds, labels, count: 1, rows: broken }),
+    ),
+    ...brokenKinds(context).map((broken) => {
+      return payloadOf({ kinds: JSON.stringify(broken), labels, count: 1, rows: row });
+    }),
+    ...['', '{', '{}', 'null', '[0]', '[0,{}]', '["0",[]]', '[0,[["key"]]]', '[0,[["key",7]]]'].map(
+      (broken) => payloadOf({ kinds, labels: broken, count: 1, rows: row }),
+    ),
+  ];
+}
+
+function brokenKinds(context: readonly unknown[]): unknown[] {
+  const contexts = [
+    ...[{}, null, 7, 'context', context.slice(0, 3), [...context.slice(0, 4), 'pulled', null]],
+    ...[...context.keys()].map((index) => context.map((field, at) => (at === index ? 7 : field))),
+  ];
+  return [
+    ...[{}, null, 7, 'kind', [], [null], [[context]], [[], ['1.0.0']], [[context], []]],
+    ...[{}, null, 7, '1.0.0', [7], [{}], ['1.0.0', 7]].map((versions) => [[context], versions]),
+    ...contexts.map((broken) => [[broken], ['1.0.0']]),
+    ...contexts.map((broken) => [[context, broken], ['1.0.0']]),
+  ];
+}
+
+type Parts = { kinds: string; labels: string; count: number; rows: Buffer };
+
+function payloadOf({ kinds, labels, count, rows }: Parts): Buffer {
+  const head = Buffer.alloc(12);
+  head.writeUInt32LE(Buffer.byteLength(kinds), 0);
+  head.writeUInt32LE(Buffer.byteLength(labels), 4);
+  head.writeUInt32LE(count, 8);
+  return Buffer.concat([head, rows, Buffer.from(kinds), Buffer.from(labels)]);
+}

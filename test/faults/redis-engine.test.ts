@@ -1,0 +1,343 @@
+// Tests the Redis engine when Redis, or the network before it, fails. The rules of every engine:
+// engine-contract.
+
+import { createRequire } from 'node:module';
+import { inspect } from 'node:util';
+import { Redis } from 'ioredis';
+import { describe, expect, it } from 'vitest';
+import { keys } from '../../src/engine/redis/keys.ts';
+import { createRedisEngine } from '../../src/engine/redis/redis-engine.ts';
+import type { Engine } from '../../src/ports/engine.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+import { announcementOf, listenTo, snapshotOf } from '../engine/engine-contract.ts';
+import { checkInOf, storedLabelsOf } from '../engine/fleet-sample.ts';
+import { connected, leftovers, open, redisOf } from '../engine/redis-fixture.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+import { packCheckIns } from '../support/pack-check-ins.ts';
+import { findRedisCli, startRedisCluster } from '../support/redis-cluster.ts';
+import { findRedis, type RedisServer } from '../support/redis-server.ts';
+import { startProxy } from '../support/tcp-proxy.ts';
+
+const AT_ONCE_MS = 100;
+const TIME_LIMIT_MS = 1100;
+
+const hasRedis = findRedis() !== undefined;
+const hasCluster = hasRedis && findRedisCli() !== undefined;
+if (!hasCluster) console.log('Skipped: faults of Redis (no redis-server or redis-cli in PATH)');
+
+const DEBT = { device: 'device', process: 'process', requestId: '1', owed: [] };
+
+/** Makes one call of every kind. */
+function everyCall(engine: Engine): Promise<unknown>[] {
+  return [
+    engine.putSnapshot(snapshotOf('app', 'stable', 1)),
+    engine.getSnapshot('app', 'stable'),
+    engine.announce(announcementOf('app', 1)),
+    engine.countRequest('key', 1, 1000),
+    engine.appendCheckIns(packCheckIns([checkInOf('device')])),
+    engine.takeCheckIns('taker', 1, 500, 600_000),
+    engine.acknowledgeCheckIns(['1-1']),
+    engine.countCheckIns(),
+    engine.getLabels([storedLabelsOf('device', 1)]),
+    engine.putLabels([storedLabelsOf('device', 1)]),
+    engine.settleDevices([DEBT]),
+  ];
+}
+
+/** Expects every kind of call to be refused as unavailable within a time. */
+async function expectUnavailable(engine: Engine, withinMs: number): Promise<void> {
+  const start = performance.now();
+  const calls = await Promise.allSettled(everyCall(engine));
+  expect(performance.now() - start).toBeLessThan(withinMs);
+  for (const call of calls) {
+    expect(call).toMatchObject({ status: 'rejected', reason: expect.any(Unavailable) });
+  }
+  expect(await engine.isReachable()).toBe(false);
+}
+
+describe.skipIf(!hasRedis)('when Redis fails', () => {
+  it('restarted empty, it works again without a restart of the engine, and hearing resumes', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const heard = await listenTo(engine, 'app');
+    await Promise.all(everyCall(engine));
+    await server.restart();
+    await eventually('the engine is connected again', () => engine.isReachable());
+    expect(await engine.getSnapshot('app', 'stable')).toBeUndefined();
+    await Promise.all(everyCall(engine));
+    expect((await engine.countRequest('key', 1, 1000)).isAllowed).toBe(false);
+    await eventually('hearing resumed', () => heard.resumedCount > 0);
+    heard.revisions.length = 0;
+    await engine.announce(announcementOf('app', 2));
+    await eventually('announcements are heard', () => heard.revisions.includes(2));
+    expect(heard.resumedCount).toBe(1);
+  });
+
+  it('killed, every call is refused at once', async () => {
+    const server = await redisOf();
+    const { engine, faults } = await connected(server.url);
+    await server.kill();
+    await expectUnavailable(engine, AT_ONCE_MS);
+    await sleep(300);
+    await expectUnavailable(engine, AT_ONCE_MS);
+    expect(faults[0]?.message).toContain('ECONNREFUSED');
+  });
+
+  it('killed, the calls under way are refused at once', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    server.pause();
+    const calls = Promise.allSettled(everyCall(engine));
+    const start = performance.now();
+    await server.kill();
+    for (const call of await calls) expect(call.status).toBe('rejected');
+    expect(performance.now() - start).toBeLessThan(AT_ONCE_MS);
+  });
+
+  it('silent, every call is refused within the time limit, and later ones at once', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    server.pause();
+    await expectUnavailable(engine, TIME_LIMIT_MS);
+    await sleep(500);
+    await expectUnavailable(engine, AT_ONCE_MS);
+    server.resume();
+    await eventually('the engine is connected again', () => engine.isReachable(), 3000);
+  });
+
+  it('absent at the start, it is found when it comes, and what may have been missed is told', async () => {
+    const server = await redisOf();
+    await server.kill();
+    const { engine } = open(server.url);
+    let resumedCount = 0;
+    engine.subscribe(
+      () => {},
+      () => {
+        resumedCount += 1;
+      },
+    );
+    await expectUnavailable(engine, AT_ONCE_MS);
+    await sleep(2000);
+    await server.restart();
+    await eventually('the engine is connected', () => engine.isReachable(), 1500);
+    await eventually('hearing began late', () => resumedCount === 1, 1500);
+  });
+
+  it('without its scripts, it is taught them again', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    await Promise.all(everyCall(engine));
+    const admin = new Redis(server.url);
+    await admin.script('FLUSH');
+    await admin.quit();
+    await Promise.all(everyCall(engine));
+  });
+
+  it('a connection that died in silence is replaced, for commands and for hearing', async () => {
+    const server = await redisOf();
+    const proxy = await startProxy(server.port);
+    leftovers.push(() => proxy.close());
+    const { engine } = await connected(`redis://127.0.0.1:${proxy.port}`);
+    const heard = await listenTo(engine, 'app');
+    proxy.blackhole();
+    await sleep(2500);
+    proxy.heal();
+    await eventually('the engine is connected again', () => engine.isReachable(), 3000);
+    await eventually('hearing resumed', () => heard.resumedCount > 0, 3000);
+    await engine.announce(announcementOf('app', 3));
+    await eventually('announcements are heard', () => heard.revisions.includes(3));
+  });
+
+  it('a connection that is cut is replaced within moments', async () => {
+    const server = await redisOf();
+    const proxy = await startProxy(server.port);
+    leftovers.push(() => proxy.close());
+    const { engine } = await connected(`redis://127.0.0.1:${proxy.port}`);
+    const heard = await listenTo(engine, 'app');
+    proxy.cut();
+    await eventually('hearing resumed', () => heard.resumedCount === 1, 500);
+    await eventually('the engine is connected again', () => engine.isReachable(), 500);
+  });
+
+  it('closing in any state leaves no timer and no connection behind', async () => {
+    const server = await redisOf();
+    const inUse = () =>
+      process
+        .getActiveResourcesInfo()
+        .filter((kind) => /^(Timeout|TCPSocketWrap|TLSWrap)$/.test(kind));
+    const before = inUse().length;
+    const { engine: idle } = await connected(server.url);
+    const { engine: listening } = await connected(server.url);
+    await listenTo(listening, 'app');
+    const { engine: connecting } = open(server.url);
+    const { engine: retrying } = open('redis://127.0.0.1:1');
+    const { engine: retryingCluster } = open('redis://127.0.0.1:1,redis://127.0.0.1:2');
+    for (const engine of [retrying, retryingCluster, connecting]) {
+      engine.subscribe(
+        () => {},
+        () => {},
+      );
+    }
+    await sleep(100);
+    for (const engine of [idle, listening, connecting, retrying, retryingCluster]) {
+      await engine.close();
+    }
+    await sleep(300);
+    expect(inUse().length).toBeLessThanOrEqual(before);
+  });
+});
+
+describe.skipIf(!hasRedis)('what lies in Redis', () => {
+  it('a malformed snapshot counts as absent and is reported', async () => {
+    const server = await redisOf();
+    const { engine, faults } = await connected(server.url);
+    const admin = new Redis(server.url);
+    const bodies = ['{"appRef":', 'null', '[]', '"text"', '{"appRef":"app","revision":1}', ''];
+    for (const body of bodies) {
+      await admin.hset(keys.snapshot('app', 'stable'), { revision: 1, body });
+      expect(await engine.getSnapshot('app', 'stable')).toBeUndefined();
+    }
+    await admin.quit();
+    expect(faults.map(({ message }) => message)).toEqual(
+      bodies.map(() => 'ignored a malformed snapshot'),
+    );
+    // The next newer snapshot replaces the malformed one.
+    expect(await engine.putSnapshot(snapshotOf('app', 'stable', 2))).toBe(true);
+    expect((await engine.getSnapshot('app', 'stable'))?.revision).toBe(2);
+  });
+
+  it('a malformed announcement is ignored and reported', async () => {
+    const server = await redisOf();
+    const { engine, faults } = await connected(server.url);
+    const heard = await listenTo(engine, 'app');
+    const admin = new Redis(server.url);
+    const whole = announcementOf('app', 1);
+    const messages = ['', '{', 'null', '7', JSON.stringify({ ...whole, revision: '1' })];
+    for (const message of messages) await admin.publish(keys.announcements, message);
+    await admin.publish(keys.announcements, JSON.stringify(whole));
+    await admin.quit();
+    await eventually('the whole one is heard', () => heard.revisions.length > 0);
+    expect(heard.revisions).toEqual([1]);
+    expect(faults).toHaveLength(messages.length);
+  });
+
+  it('a rate window does not outlive its last allowed request', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const admin = new Redis(server.url);
+    await engine.countRequest('short', 5, 200);
+    const ttlMs = await admin.pttl(keys.rate('short'));
+    expect(ttlMs).toBeGreaterThan(100);
+    expect(ttlMs).toBeLessThanOrEqual(201);
+    await sleep(250);
+    expect(await admin.exists(keys.rate('short'))).toBe(0);
+    await admin.quit();
+  });
+
+  it("a server's clock that was set back holds nobody beyond a window", async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const admin = new Redis(server.url);
+    const micros = (aheadMs: number) => String((Date.now() + aheadMs) * 1000);
+    await admin.rpush(keys.rate('far'), micros(3_600_000));
+    expect((await engine.countRequest('far', 1, 1000)).isAllowed).toBe(true);
+    await admin.rpush(keys.rate('near'), micros(500));
+    const { isAllowed, waitMs } = await engine.countRequest('near', 1, 1000);
+    expect(isAllowed).toBe(false);
+    expect(waitMs).toBeGreaterThan(1400);
+    expect(waitMs).toBeLessThanOrEqual(1500);
+    await admin.quit();
+  });
+
+  it('the keys of every script lie on one cluster slot, whatever the names are', async () => {
+    // Every script takes one key today; the tag keeps it so for keys that are added beside it.
+    expect(keys.snapshot('app', 'stable')).toMatch(/^sluice:snapshot:\d+:\{app:stable\}$/);
+    expect(keys.rate('device:1')).toMatch(/^sluice:rate:\{device:1\}$/);
+    const require = createRequire(import.meta.url);
+    const slotOf = require('cluster-key-slot') as (key: string) => number;
+    expect(slotOf(keys.snapshot('app', 'stable'))).toBe(slotOf('app:stable'));
+    expect(slotOf(keys.rate('device:1'))).toBe(slotOf('device:1'));
+  });
+});
+
+describe.skipIf(!hasRedis)('secrets', () => {
+  const PASSWORD = 'p@ss:w/rd#1';
+  const withLogin = (server: RedisServer, password: string) =>
+    `redis://:${encodeURIComponent(password)}@127.0.0.1:${server.port}`;
+
+  it('a password from the URL logs in, for commands and for hearing', async () => {
+    const server = await redisOf('--requirepass', PASSWORD);
+    const { engine } = await connected(withLogin(server, PASSWORD));
+    await listenTo(engine, 'app');
+  });
+
+  it('a refused password is neither in a fault nor in a refusal', async () => {
+    const server = await redisOf('--requirepass', 'another');
+    await expectNoSecret(withLogin(server, PASSWORD), 'WRONGPASS');
+  });
+
+  it('a server that echoes the login does not bring the password into the log', async () => {
+    // The server acts like a proxy before Redis that knows neither command and quotes unknown ones.
+    const server = await redisOf('--rename-command', 'AUTH', '', '--rename-command', 'HELLO', '');
+    await expectNoSecret(withLogin(server, PASSWORD), 'unknown command');
+  });
+
+  it('a URL that cannot be understood is refused without being quoted', () => {
+    for (const url of [
+      'redis://:secret@host:99999',
+      'http://:secret@host',
+      '',
+      ',',
+      'redis://h/x',
+    ]) {
+      const create = () => createRedisEngine({ url, onFault: () => {} });
+      expect(create).toThrow(/^The Redis URL/);
+      expect(create).not.toThrow('secret');
+    }
+  });
+
+  async function expectNoSecret(url: string, reason: string): Promise<void> {
+    const { engine, faults } = open(url);
+    await eventually('the reason is reported', () =>
+      faults.some(({ message }) => message.includes(reason)),
+    );
+    const refusals = await Promise.allSettled(everyCall(engine));
+    const told = inspect([faults, refusals], { depth: null, showHidden: true });
+    expect(told).toContain('Unavailable');
+    expect(told).not.toContain(PASSWORD);
+    expect(told).not.toContain(encodeURIComponent(PASSWORD));
+  }
+});
+
+describe.skipIf(!hasCluster)('when a Redis Cluster fails', () => {
+  it('killed as a whole and started again, it works again and hearing resumes', async () => {
+    const cluster = await startRedisCluster();
+    leftovers.push(() => cluster.stop());
+    const { engine } = await connected(cluster.url);
+    const heard = await listenTo(engine, 'app');
+    for (const node of cluster.nodes) await node.kill();
+    await sleep(100);
+    await expectUnavailable(engine, AT_ONCE_MS);
+    for (const node of cluster.nodes) await node.restart();
+    await eventually('every call is answered', () => isServing(engine), 20_000);
+    await eventually('hearing resumed', () => heard.resumedCount > 0);
+    await engine.announce(announcementOf('app', 5));
+    await eventually('announcements are heard', () => heard.revisions.includes(5));
+  });
+
+  it('without the node that it listened on, hearing resumes on another', async () => {
+    const cluster = await startRedisCluster();
+    leftovers.push(() => cluster.stop());
+    const { engine } = await connected(cluster.url);
+    const heard = await listenTo(engine, 'app');
+    await cluster.nodes[0]?.kill();
+    await eventually('hearing resumed', () => heard.resumedCount > 0, 1000);
+    await cluster.nodes[0]?.restart();
+    await eventually('every call is answered', () => isServing(engine), 20_000);
+  });
+
+  async function isServing(engine: Engine): Promise<boolean> {
+    const calls = await Promise.allSettled(everyCall(engine));
+    return calls.every(({ status }) => status === 'fulfilled');
+  }
+});

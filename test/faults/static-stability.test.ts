@@ -1,0 +1,155 @@
+// Tests a node while a store is away: it decides from what it has, never claims what it cannot know, and
+// recovers by itself (docs/contract.md 14.3 and 15.3).
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { describeOnRealStores } from '../support/backend.ts';
+import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  type Answer,
+  check,
+  control,
+  createTenant,
+  publish,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
+
+/** Longest time of a check: only the first checks after the loss of a store may wait for it. */
+const CHECK_MS_MAX = 3000;
+
+describeOnRealStores('when a store is away', () => {
+  let cluster: Cluster;
+  let node: ClusterNode;
+  let tenant: Tenant;
+
+  beforeEach(async () => {
+    cluster = await startCluster();
+    node = await cluster.addNode();
+    tenant = await createTenant(node);
+    await publish(node, tenant, '1.0.0');
+    await check(node, tenant, '0.9.0');
+  });
+  afterEach(() => cluster.dispose());
+
+  function expectUnavailable(answer: Answer): void {
+    expect(answer.status).toBe(503);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(answer.body).toEqual({ error: expect.any(String) });
+  }
+
+  it.each(['kill', 'pause'] as const)(
+    'PostgreSQL gone (%s): what the node knows it keeps serving',
+    async (how) => {
+      await cluster.postgres[how]();
+      for (let round = 0; round < 50; round++) {
+        const answer = await check(node, tenant, '0.9.0');
+        expect(answer.body?.version).toBe('1.0.0');
+      }
+      expect((await check(node, tenant, '1.0.0')).status).toBe(204);
+      expect((await send(node, 'GET', '/readyz')).status).toBe(200);
+    },
+  );
+
+  it.each(['kill', 'pause'] as const)(
+    'PostgreSQL gone (%s): what the node cannot know is 503 with Retry-After, never 404 or 204',
+    async (how) => {
+      await cluster.postgres[how]();
+      expectUnavailable(await check(node, { app: 'never-heard-of' }, '1.0.0'));
+      expectUnavailable(await publish(node, tenant, '1.1.0'));
+      expectUnavailable(await control(node, tenant, '1.0.0', { status: 'paused' }));
+    },
+  );
+
+  it.each(['kill', 'pause'] as const)(
+    'PostgreSQL gone (%s): a release that was never offered is skipped, the one below is offered',
+    async (how) => {
+      await publish(node, tenant, '1.1.0');
+      await cluster.postgres[how]();
+      const start = performance.now();
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => check(node, tenant, '0.9.0')),
+      );
+      expect(answers.map(({ body }) => body?.version)).toEqual(answers.map(() => '1.0.0'));
+      expect(performance.now() - start).toBeLessThan(CHECK_MS_MAX);
+      expect((await check(node, tenant, '1.0.0')).status).toBe(204);
+    },
+  );
+
+  it('PostgreSQL gone: an update file shows what was offered before, never a first offer (§4.8, §14.3)', async () => {
+    const artifact = { platform: 'windows', url: 'https://a.example/a.exe', sha512: 'c3Vt' };
+    const file = `/e/${tenant.app}/stable/latest.yml`;
+    await publish(node, tenant, '1.1.0', { artifacts: [artifact] });
+    const before = await send(node, 'GET', file);
+    expect(before.text).toContain("version: '1.1.0'");
+    await publish(node, tenant, '1.2.0', { artifacts: [artifact] });
+    await cluster.postgres.kill();
+    const answer = await send(node, 'GET', file);
+    expect([answer.status, answer.text]).toEqual([200, before.text]);
+    expectUnavailable(await send(node, 'GET', '/e/never-heard-of/stable/latest.yml'));
+  });
+
+  it('PostgreSQL back: publishing and first offers go on without a restart of the node', async () => {
+    await publish(node, tenant, '1.1.0');
+    await cluster.postgres.kill();
+    expectUnavailable(await publish(node, tenant, '1.2.0'));
+    await cluster.postgres.restart();
+    await eventually('a release is published', async () => {
+      return (await publish(node, tenant, '1.2.0')).status === 201;
+    });
+    await eventually('it is offered', async () => {
+      return (await check(node, tenant, '0.9.0')).body?.version === '1.2.0';
+    });
+  });
+
+  it.each(['kill', 'pause'] as const)(
+    'Redis gone (%s): checks, publishing and steering go on, and the rate limit still counts',
+    async (how) => {
+      await cluster.redis[how]();
+      expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
+      expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.1.0');
+      expect((await control(node, tenant, '1.1.0', { status: 'rolled_back' })).status).toBe(200);
+      const downgrade = await check(node, tenant, '1.1.0');
+      expect(downgrade.body).toMatchObject({ version: '1.0.0', allowDowngrade: true });
+      const statuses = new Set<number>();
+      for (let call = 0; call < 301; call++) {
+        statuses.add((await send(node, 'GET', '/api/v1/apps', bearer(tenant))).status);
+      }
+      expect([...statuses].sort()).toEqual([200, 429]);
+    },
+    60_000,
+  );
+
+  it('both gone and the node restarted: it serves the last known state from its disk', async () => {
+    await eventually('the state is on disk', () => existsSync(join(node.dataDir, 'snapshots')));
+    await cluster.postgres.kill();
+    await cluster.redis.kill();
+    await node.kill();
+    const restarted = await node.restart();
+    try {
+      expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+      expect((await send(restarted, 'GET', '/readyz')).status).toBe(200);
+      expectUnavailable(await check(restarted, { app: 'never-heard-of' }, '1.0.0'));
+      await cluster.postgres.restart();
+      await eventually('the ledger is asked again', async () => {
+        return (await publish(restarted, tenant, '1.1.0')).status === 201;
+      });
+      expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.1.0');
+    } finally {
+      await restarted.dispose();
+    }
+  }, 60_000);
+
+  it('PostgreSQL gone and a new node: it serves what Redis knows, offers included', async () => {
+    await cluster.postgres.kill();
+    const late = await cluster.addNode();
+    expect((await check(late, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+    expectUnavailable(await check(late, { app: 'never-heard-of' }, '1.0.0'));
+  });
+});
+
+function bearer(tenant: Tenant) {
+  return { headers: { authorization: `Bearer ${tenant.secret}` } };
+}

@@ -1,0 +1,313 @@
+// Tests the end of a node (docs/operating.md, Health): requests in flight are finished, whatever the signal.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describeOnBackends, realStores } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { migratedDatabase } from '../support/migrated-database.ts';
+import { ADMIN_TOKEN } from '../support/node.ts';
+import { removeFolder, temporaryFolder } from '../support/server-process.ts';
+import { check, createTenant, manage, publish, type Tenant } from '../support/tenant.ts';
+
+type Reply = {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+};
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const START_TIMEOUT_MS = 60_000;
+const STOP_MS_MAX = 10_000;
+const TEST_TIMEOUT_MS = 90_000;
+const CLIENT_COUNT = 16;
+
+describeOnBackends('stop', (backend) => {
+  let dataDir: string;
+  let settings: NodeJS.ProcessEnv;
+  let dropDatabase: () => Promise<void> = async () => undefined;
+  let tenant: Tenant;
+  let run: Run;
+
+  /**
+   * Every test starts a process of its own on the same stores, which shows that the last one left them sound.
+   */
+  beforeAll(async () => {
+    dataDir = temporaryFolder('sluice-stop-');
+    settings = { DATA_DIR: dataDir };
+    const real = realStores();
+    if (backend.name !== 'embedded' && real !== undefined) {
+      const database = await migratedDatabase(real.postgresUrl);
+      dropDatabase = database.drop;
+      settings = { ...settings, DATABASE_URL: database.url, REDIS_URL: real.redisUrl };
+    }
+    run = await launch(settings);
+    tenant = await createTenant(run);
+    expect((await publish(run, tenant, '1.0.0')).status).toBe(201);
+    run.child.kill('SIGTERM');
+    expect(await run.exitCode).toBe(0);
+  }, TEST_TIMEOUT_MS);
+  afterEach(async () => {
+    run.child.kill('SIGKILL');
+    await run.exitCode;
+  });
+  afterAll(async () => {
+    await dropDatabase();
+    removeFolder(dataDir);
+  });
+
+  /** Expects a good end: exit code 0, in time, and no request is served any more. */
+  async function expectGoodEnd(): Promise<void> {
+    expect(await run.exitCode).toBe(0);
+    expect(run.msSinceSignal()).toBeLessThan(STOP_MS_MAX);
+    expect(run.stdout()).toContain('"stopped"');
+    await expect(fetch(`${run.url}/healthz`)).rejects.toThrow();
+  }
+
+  function isStopping(): Promise<void> {
+    return eventually('it says that it stops', () => run.stdout().includes('"stopping"'));
+  }
+
+  async function versions(): Promise<unknown[]> {
+    const list = await manage(run, tenant, 'GET', `releases?app=${tenant.app}&per_page=100`);
+    return (list.body as { releases: { version: string }[] }).releases.map(
+      ({ version }) => version,
+    );
+  }
+
+  describe.each(['SIGTERM', 'SIGINT'] as const)('by %s', (signal) => {
+    it(
+      'with nothing in flight it ends with 0, though idle connections are open (Health)',
+      async () => {
+        run = await launch(settings);
+        const idle = new Agent({ keepAlive: true });
+        expect((await ask(run.url, '/readyz', { agent: idle })).status).toBe(200);
+        run.signal(signal);
+        await expectGoodEnd();
+        expect(run.msSinceSignal()).toBeLessThan(STOP_MS_MAX / 2);
+        idle.destroy();
+      },
+      TEST_TIMEOUT_MS,
+    );
+
+    it(
+      'a publish whose body is still being sent is finished, and the release is there afterwards (Health)',
+      async () => {
+        run = await launch(settings);
+        const version = signal === 'SIGTERM' ? '2.0.0' : '2.1.0';
+        const begun = await beginPublish(run.url, tenant, version);
+        run.signal(signal);
+        await isStopping();
+        expect((await begun.finish()).status).toBe(201);
+        await expectGoodEnd();
+        run = await launch(settings);
+        expect(await versions()).toContain(version);
+        expect((await check(run, tenant, '1.0.0')).body?.version).toBe(version);
+      },
+      TEST_TIMEOUT_MS,
+    );
+  });
+
+  it(
+    'while it drains /readyz is 503 on a connection that is open, and new connections are refused (Health)',
+    async () => {
+      run = await launch(settings);
+      const open = new Agent({ keepAlive: true, maxSockets: 1 });
+      expect((await ask(run.url, '/readyz', { agent: open })).status).toBe(200);
+      const begun = await beginPublish(run.url, tenant, '2.2.0');
+      run.signal('SIGTERM');
+      await isStopping();
+      const ready = await ask(run.url, '/readyz', { agent: open });
+      expect([ready.status, JSON.parse(ready.text)]).toEqual([503, { error: 'draining' }]);
+      // The answer is the last one on this connection, which is about to end: the client is told to leave it.
+      expect(ready.headers.connection).toBe('close');
+      await expect(ask(run.url, '/readyz')).rejects.toThrow(/ECONNREFUSED/);
+      expect((await begun.finish()).status).toBe(201);
+      await expectGoodEnd();
+      open.destroy();
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'more signals while it stops do no harm (Health)',
+    async () => {
+      run = await launch(settings);
+      const begun = await beginPublish(run.url, tenant, '2.3.0');
+      for (const signal of ['SIGTERM', 'SIGTERM', 'SIGINT'] as const) {
+        run.signal(signal);
+        await isStopping();
+      }
+      expect((await begun.finish()).status).toBe(201);
+      await expectGoodEnd();
+      expect(run.stdout().match(/"stopping"/g)).toHaveLength(1);
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'a client that never finishes its request does not keep it from ending in time (Health)',
+    async () => {
+      run = await launch(settings);
+      const begun = await beginPublish(run.url, tenant, '9.0.0');
+      run.signal('SIGTERM');
+      await expectGoodEnd();
+      await expect(begun.finish()).rejects.toThrow();
+      run = await launch(settings);
+      expect(await versions()).not.toContain('9.0.0');
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'of clients that ask without a pause none gets a reset instead of an answer (Health)',
+    async () => {
+      run = await launch(settings);
+      const agent = new Agent({ keepAlive: true, maxSockets: CLIENT_COUNT });
+      const headers = { authorization: `Bearer ${tenant.secret}` };
+      const check = (version: string, method = 'GET') =>
+        ask(run.url, `/u/${tenant.app}/stable/linux/x86_64/${version}`, {
+          agent,
+          method,
+          headers: { 'x-service-device': randomUUID() },
+        });
+      /** Kinds of requests, sent in turn, so that the end meets every client in every kind of answer. */
+      const kinds = [
+        () => check('0.9.0'),
+        () => check('99.0.0'),
+        () => check('0.9.0', 'HEAD'),
+        () => ask(run.url, '/api/v1/apps', { agent, headers }),
+      ];
+      const seen = new Map<string, number>();
+      const askOn = async (): Promise<void> => {
+        for (;;) {
+          for (const once of kinds) {
+            const outcome = await once().then(
+              ({ status }) => String(status),
+              (error: NodeJS.ErrnoException) => error.code ?? error.message,
+            );
+            seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+            if (!/^\d+$/.test(outcome)) return;
+          }
+        }
+      };
+      const clients = Array.from({ length: CLIENT_COUNT }, askOn);
+      await eventually(
+        'all kinds of answers',
+        () => (seen.get('200') ?? 0) > 200 && (seen.get('204') ?? 0) > 20,
+      );
+      run.signal('SIGTERM');
+      await Promise.all(clients);
+      await expectGoodEnd();
+      agent.destroy();
+      // A management limit (429) is no fault, and a refused connection is the end that clients should see.
+      const faults = [...seen].filter(
+        ([outcome]) => !['200', '204', '429', 'ECONNREFUSED'].includes(outcome),
+      );
+      expect(faults).toEqual([]);
+      expect(seen.get('ECONNREFUSED')).toBe(CLIENT_COUNT);
+    },
+    TEST_TIMEOUT_MS,
+  );
+});
+
+type Run = {
+  readonly url: string;
+  readonly child: ChildProcess;
+  readonly exitCode: Promise<number | null>;
+  stdout(): string;
+  signal(signal: NodeJS.Signals): void;
+  /** Milliseconds since the first signal. */
+  msSinceSignal(): number;
+};
+
+/** Starts the service and waits until it listens. Unlike the harness's nodes it tells its exit code. */
+async function launch(settings: NodeJS.ProcessEnv): Promise<Run> {
+  const env = { PATH: process.env.PATH, PORT: '0', ADMIN_TOKEN, ...settings };
+  const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+  let stdout = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+  });
+  const exitCode = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const port = () => /"port":(\d+),"msg":"listening"/.exec(stdout)?.[1];
+  await eventually(
+    'it listens',
+    () => port() !== undefined || child.exitCode !== null,
+    START_TIMEOUT_MS,
+  );
+  let signalledAt: number | undefined;
+  return {
+    url: `http://127.0.0.1:${port()}`,
+    child,
+    exitCode,
+    stdout: () => stdout,
+    signal(signal) {
+      signalledAt ??= performance.now();
+      child.kill(signal);
+    },
+    msSinceSignal: () => performance.now() - (signalledAt ?? 0),
+  };
+}
+
+type AskOptions = {
+  readonly agent?: Agent;
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+};
+
+/** Sends a request on a connection of the agent, or on a new one without an agent. */
+function ask(url: string, path: string, { agent, ...options }: AskOptions = {}): Promise<Reply> {
+  const sent = request(url + path, { agent: agent ?? false, ...options });
+  sent.end();
+  return replyTo(sent);
+}
+
+function replyTo(sent: ClientRequest): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    sent.on('error', reject);
+    sent.on('response', (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => {
+        text += chunk.toString();
+      });
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
+      );
+    });
+  });
+}
+
+/** Sends a publish up to the middle of its body and waits until the service has read that much. */
+async function beginPublish(
+  url: string,
+  tenant: Tenant,
+  version: string,
+): Promise<{ finish(): Promise<Reply> }> {
+  const artifacts = [{ platform: 'linux', url: 'https://downloads.example.com/app' }];
+  const body = JSON.stringify({ app: tenant.app, channel: 'stable', version, artifacts });
+  const sent = request(`${url}/api/v1/releases`, {
+    method: 'POST',
+    agent: false,
+    headers: {
+      authorization: `Bearer ${tenant.secret}`,
+      'content-length': String(Buffer.byteLength(body)),
+    },
+  });
+  const reply = replyTo(sent);
+  // The reply is awaited later; until then a failure must not count as unhandled.
+  reply.catch(() => undefined);
+  await new Promise<void>((resolve) => sent.write(body.slice(0, 20), () => resolve()));
+  // Bytes are served in the order in which they arrive: when later requests are answered, these bytes were
+  // read.
+  for (let round = 0; round < 3; round++) await ask(url, '/healthz');
+  return {
+    finish() {
+      sent.end(body.slice(20));
+      return reply;
+    },
+  };
+}

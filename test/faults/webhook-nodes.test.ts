@@ -1,0 +1,120 @@
+// Tests deliveries that arrive at once on several nodes: GitHub sends up to three for one click.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeOnRealStores } from '../support/backend.ts';
+import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
+import { type Answer, check, createTenant, type Tenant } from '../support/tenant.ts';
+
+const RELEASES = 200;
+const SECRET_KEY = 'shared by the nodes';
+
+describeOnRealStores('webhook on two nodes', () => {
+  let cluster: Cluster;
+  let nodes: readonly [ClusterNode, ClusterNode];
+  let tenant: Tenant;
+  let hook: Hook;
+  beforeAll(async () => {
+    cluster = await startCluster();
+    nodes = await Promise.all([cluster.addNode({ SECRET_KEY }), cluster.addNode({ SECRET_KEY })]);
+    tenant = await createTenant(nodes[0]);
+    hook = await enableWebhook(nodes[0], tenant);
+  });
+  afterAll(() => cluster?.dispose());
+
+  /** Sends the deliveries of one click on "Publish", each to the next node in turn. */
+  function publishClick(version: string, turn: number): Promise<Answer[]> {
+    const assets = [asset(`notes-${version}-linux-amd64`)];
+    return Promise.all(
+      ['created', 'published', 'released'].map((action, index) =>
+        deliver(
+          nodes[(turn + index) % 2 === 0 ? 0 : 1],
+          hook,
+          releaseEvent(`v${version}`, { assets }, action),
+        ),
+      ),
+    );
+  }
+
+  it(`${RELEASES} releases in a row: each is created once, its other two events are duplicates (§18.5)`, async () => {
+    for (let index = 0; index < RELEASES; index++) {
+      const answers = await publishClick(`1.${index}.0`, index);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+      const outcomes = answers.map(({ body }) => body?.outcome).sort();
+      expect(outcomes, `1.${index}.0`).toEqual(['created', 'duplicate', 'duplicate']);
+      const ids = answers.map(({ body }) => (body?.release as { id?: string } | undefined)?.id);
+      expect(new Set(ids).size).toBe(1);
+    }
+    const counted = await cluster.query<{ count: number }>(
+      "SELECT count(*)::int AS count FROM audit_entries WHERE action = 'release.publish'",
+    );
+    expect(counted.rows).toEqual([{ count: RELEASES }]);
+    const newest = `1.${RELEASES - 1}.0`;
+    for (const node of nodes) {
+      await eventually('every node serves it', async () => {
+        return (await check(node, tenant, '0.9.0')).body?.version === newest;
+      });
+    }
+  }, 120_000);
+
+  it('late assets that arrive at once on both nodes complete the release once', async () => {
+    await deliver(nodes[0], hook, releaseEvent('v2.0.0'));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => {
+        const assets = [asset(`try${index}-linux-amd64`), asset(`try${index}.dmg`)];
+        const event = releaseEvent('v2.0.0', { assets }, 'released');
+        return deliver(nodes[index % 2 === 0 ? 0 : 1], hook, event);
+      }),
+    );
+    expect(answers.map(({ body }) => body?.outcome)).toEqual(Array(8).fill('duplicate'));
+    const stored = await cluster.query<{ urls: string }>(
+      `SELECT string_agg(url, ' ' ORDER BY position) AS urls FROM artifacts
+       JOIN releases ON releases.id = release_id WHERE canonical_version = '2.0.0'`,
+    );
+    expect(stored.rows[0]?.urls).toMatch(/^\S+try(\d)-linux-amd64 \S+try\1\.dmg$/);
+  });
+
+  it('nothing in the database gives the secret away', async () => {
+    const tables = ['webhooks', 'webhook_deliveries', 'audit_entries', 'apps', 'releases'];
+    for (const table of tables) {
+      const { rows } = await cluster.query(
+        `SELECT row_to_json(${table})::text AS row FROM ${table}`,
+      );
+      expect(rows.length).toBeGreaterThan(0);
+      const text = JSON.stringify(rows);
+      for (const encoding of ['utf8', 'hex', 'base64', 'base64url'] as const) {
+        expect(text).not.toContain(Buffer.from(hook.secret).toString(encoding));
+      }
+      expect(text).not.toContain(Buffer.from(hook.secret, 'hex').toString('base64url'));
+    }
+    const { rows } = await cluster.query<{ sealed: string }>(
+      'SELECT sealed_secret AS sealed FROM webhooks',
+    );
+    expect(rows).toEqual([{ sealed: expect.stringMatching(/^v1\./) }]);
+  });
+
+  it("another app's sealed secret does not open in an app's place", async () => {
+    const other = await createTenant(nodes[0]);
+    await enableWebhook(nodes[0], other);
+    await cluster.query(
+      `UPDATE webhooks SET sealed_secret = (
+         SELECT sealed_secret FROM webhooks WHERE app_id = '${tenant.appId}'
+       ) WHERE app_id = '${other.appId}'`,
+    );
+    const path = `/wh/github/${other.appId}`;
+    const answer = await deliver(nodes[1], { ...hook, path }, releaseEvent('v9.9.9'));
+    expect(answer.status).toBe(503);
+  });
+
+  it('a node with another SECRET_KEY answers 503, never 401', async () => {
+    const odd = await cluster.addNode({ SECRET_KEY: 'another' });
+    expect((await deliver(odd, hook, releaseEvent('v9.9.9'))).status).toBe(503);
+    expect((await deliver(nodes[0], hook, {}, { event: 'ping' })).status).toBe(200);
+  });
+
+  it('a release never changes where it came from', async () => {
+    const change = cluster.query("UPDATE releases SET source = 'api' WHERE source = 'webhook'");
+    await expect(change).rejects.toThrow('immutable');
+  });
+});

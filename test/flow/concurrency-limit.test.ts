@@ -1,0 +1,150 @@
+// Tests the limit of concurrent work: a few at a time, the others in the order in which they came, and no
+// place is ever lost.
+
+import { expect, it, vi } from 'vitest';
+import { ConcurrencyLimit } from '../../src/flow/concurrency-limit.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+import { settle } from '../operations/serving-node.ts';
+
+/** Work that the test ends when it wants, with the order in which it began. */
+function workbench(gate: ConcurrencyLimit) {
+  const begun: number[] = [];
+  const ends = new Map<number, () => void>();
+  let running = 0;
+  let runningMax = 0;
+  return {
+    begun,
+    runningMax: () => runningMax,
+    pass: (id: number) =>
+      gate.pass(async () => {
+        begun.push(id);
+        running += 1;
+        runningMax = Math.max(runningMax, running);
+        await new Promise<void>((resolve) => ends.set(id, resolve));
+        running -= 1;
+        return id;
+      }),
+    async end(id: number): Promise<void> {
+      ends.get(id)?.();
+      await settle();
+    },
+  };
+}
+
+it('lets so many in at once, and each who leaves lets in who has waited longest', async () => {
+  const { begun, pass, end, runningMax } = workbench(new ConcurrencyLimit(2, 10));
+  const passes = [0, 1, 2, 3, 4].map(pass);
+  await settle();
+  expect(begun).toEqual([0, 1]);
+  await end(1);
+  expect(begun).toEqual([0, 1, 2]);
+  await end(0);
+  expect(begun).toEqual([0, 1, 2, 3]);
+  for (const id of [2, 3, 4]) await end(id);
+  expect(await Promise.all(passes)).toEqual([0, 1, 2, 3, 4]);
+  expect(runningMax()).toBe(2);
+});
+
+it('sends away at once who finds too many waiting, without beginning their work', async () => {
+  const { begun, pass, end } = workbench(new ConcurrencyLimit(1, 2));
+  const passes = [0, 1, 2].map(pass);
+  await expect(pass(3)).rejects.toBeInstanceOf(Unavailable);
+  await end(0);
+  const late = pass(4);
+  for (const id of [1, 2, 4]) await end(id);
+  expect(await Promise.all([...passes, late])).toEqual([0, 1, 2, 4]);
+  expect(begun).toEqual([0, 1, 2, 4]);
+});
+
+it('without a waiting room lets in only who finds a free place', async () => {
+  const { pass, end } = workbench(new ConcurrencyLimit(1, 0));
+  const first = pass(0);
+  await expect(pass(1)).rejects.toBeInstanceOf(Unavailable);
+  await end(0);
+  expect(await first).toBe(0);
+  const second = pass(2);
+  await end(2);
+  expect(await second).toBe(2);
+});
+
+it('gives the place on when work fails, be it before its first wait', async () => {
+  const gate = new ConcurrencyLimit(1, 10);
+  const failing = [
+    gate.pass(async () => {
+      await settle();
+      throw new Error('late');
+    }),
+    gate.pass(() => {
+      throw new Error('at once');
+    }),
+    gate.pass(() => Promise.reject(new Error('rejected'))),
+  ];
+  const last = gate.pass(async () => 'done');
+  const messages = (await Promise.allSettled(failing)).map((outcome) =>
+    outcome.status === 'rejected' ? (outcome.reason as Error).message : 'passed',
+  );
+  expect(messages).toEqual(['late', 'at once', 'rejected']);
+  expect(await last).toBe('done');
+});
+
+it('never has more running than allowed, nor a place lost, over many in any order', async () => {
+  const { begun, pass, end, runningMax } = workbench(new ConcurrencyLimit(3, 100));
+  const passes = Array.from({ length: 50 }, (_, id) => pass(id));
+  await settle();
+  // The running work in the middle always ends next.
+  const left = new Set<number>();
+  while (left.size < 50) {
+    const running = begun.filter((id) => !left.has(id));
+    expect(running).toHaveLength(Math.min(3, 50 - left.size));
+    const leaving = running[Math.floor(running.length / 2)] ?? -1;
+    left.add(leaving);
+    await end(leaving);
+  }
+  await Promise.all(passes);
+  expect(begun).toEqual(Array.from({ length: 50 }, (_, id) => id));
+  expect(runningMax()).toBe(3);
+});
+
+it('refuses a task whose turn comes too late, and runs the next one in time', async () => {
+  const limit = new ConcurrencyLimit(1, 10, 5000);
+  const now = vi.spyOn(performance, 'now').mockReturnValue(0);
+  const first = limit.pass(() => settle());
+  const late = limit.pass(async () => 'late');
+  now.mockReturnValue(5000);
+  const timely = limit.pass(async () => 'timely');
+  now.mockReturnValue(5001);
+  await first;
+  await expect(late).rejects.toBeInstanceOf(Unavailable);
+  expect(await timely).toBe('timely');
+  now.mockRestore();
+});
+
+it('can refuse all that wait: what runs goes on, and later tasks are served', async () => {
+  const limit = new ConcurrencyLimit(1, 10);
+  const { pass, end, begun } = workbench(limit);
+  const running = pass(0);
+  const waiting = [pass(1), pass(2)].map((task) => expect(task).rejects.toThrow('has ended'));
+  limit.rejectWaiting(new Error('the process has ended'));
+  await Promise.all(waiting);
+  const later = pass(3);
+  await end(0);
+  await end(3);
+  expect(await Promise.all([running, later])).toEqual([0, 3]);
+  expect(begun).toEqual([0, 3]);
+});
+
+it('tells when nothing runs and nothing waits', async () => {
+  const limit = new ConcurrencyLimit(1, 10);
+  await limit.whenIdle();
+  const { pass, end } = workbench(limit);
+  const passes = [pass(0), pass(1)];
+  let isIdle = false;
+  const idle = limit.whenIdle().then(() => {
+    isIdle = true;
+  });
+  await end(0);
+  expect(isIdle).toBe(false);
+  await end(1);
+  await idle;
+  expect(await Promise.all(passes)).toEqual([0, 1]);
+});

@@ -1,0 +1,19 @@
+// Tests that an answer comes in time or is given up.
+
+import { expect, it } from 'vitest';
+import { withinTime } from '../../src/flow/within-time.ts';
+
+it('gives what the work gives while there is time', async () => {
+  expect(await withinTime(Promise.resolve('done'), 10_000)).toBe('done');
+  await expect(withinTime(Promise.reject(new Error('failed')), 10_000)).rejects.toThrow('failed');
+});
+
+it('gives nothing after that, and a later failure of the work is not unhandled', async () => {
+  let fail: (error: Error) => void = () => undefined;
+  const work = new Promise<string>((_resolve, reject) => {
+    fail = reject;
+  });
+  expect(await withinTime(work, 5)).toBeUndefined();
+  fail(new Error('too late'));
+  await expect(work).rejects.toThrow('too late');
+});

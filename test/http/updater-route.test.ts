@@ -1,0 +1,97 @@
+// Tests the route that serves every updater, for each way in which an updater may be described.
+
+import { describe, expect, it } from 'vitest';
+import { fail } from '../../src/contract/failure.ts';
+import { type Candidate, candidatesBy } from '../../src/domain/decision/catalog.ts';
+import type { Plan } from '../../src/domain/decision/plan.ts';
+import { replyOf } from '../../src/http/device/updater-route.ts';
+import type { Reply } from '../../src/http/reply.ts';
+import { CatalogSlot, PlanBudget } from '../../src/operations/serving/catalog-slot.ts';
+import { checkQuery, checkScope } from '../../src/operations/serving/check-query.ts';
+import type { Question, Updater } from '../../src/updater/updater.ts';
+import { catalog, device, release } from '../domain/sample.ts';
+
+type Documented = Candidate & { readonly document: Buffer };
+type Described = Updater<Documented, never>;
+
+const QUESTION: Question<Documented> = {
+  platform: 'linux',
+  arch: '',
+  planKey: 'test',
+  candidates: (served) =>
+    candidatesBy(served, 'test', (each) => ({
+      release: each,
+      document: Buffer.from(each.source.version),
+    })),
+};
+
+/** Replies of an updater on a channel that serves this version, or none: one for each `If-None-Match`. */
+function replies(
+  parts: Partial<Described>,
+  version: string | undefined,
+  tags: readonly string[] = [''],
+): readonly Reply[] {
+  const reply = replyOf<Documented>({
+    mediaType: 'text/plain',
+    isConditional: false,
+    offer: (_plan, { document }) => document,
+    nothing: 'no-content',
+    ...parts,
+  });
+  const slot = new CatalogSlot(new PlanBudget());
+  slot.replace(catalog(version === undefined ? [] : [release(version)]));
+  const prepared = slot.planFor(checkQuery(checkScope('acme', 'stable', QUESTION), undefined));
+  if (prepared === undefined) throw new Error('the slot has no catalog');
+  return tags.map((tag) => reply(prepared.decide(device('device-1')), tag));
+}
+
+function headersOf({ headers = [], contentType }: Reply): string {
+  const all = headers.map((pair) => pair.join(': '));
+  return [...all, `Content-Type: ${contentType}`].join('\r\n');
+}
+
+describe('an offer', () => {
+  it('is the document, as the description has it', () => {
+    const [reply] = replies({}, '1.0.0');
+    expect(reply).toMatchObject({ status: 200, body: Buffer.from('1.0.0') });
+  });
+
+  it('no cache may keep unless the updater is conditional', () => {
+    const [fresh] = replies({}, '1.0.0') as [Reply];
+    expect(headersOf(fresh)).toContain('Cache-Control: no-store\r\nContent-Type: text/plain');
+    expect(headersOf(fresh)).not.toContain('ETag');
+    const [conditional] = replies({ isConditional: true }, '1.0.0') as [Reply];
+    expect(headersOf(conditional)).toContain('Cache-Control: private, no-cache');
+    expect(headersOf(conditional)).toMatch(/ETag: "[\w-]{43}"\r\nContent-Type: text\/plain$/);
+  });
+
+  it('is 304 for the client of a conditional updater that has it', () => {
+    const [first] = replies({ isConditional: true }, '1.0.0') as [Reply];
+    const tag = /ETag: (".*")/.exec(headersOf(first))?.[1] ?? '';
+    const [same, other] = replies({ isConditional: true }, '1.0.0', [tag, '"other"']);
+    expect(same).toMatchObject({ status: 304 });
+    expect(same).not.toHaveProperty('body');
+    expect(other).toMatchObject({ status: 200, body: Buffer.from('1.0.0') });
+  });
+});
+
+describe('nothing to offer', () => {
+  it('is 204 where the protocol says it without a document', () => {
+    const [reply] = replies({ nothing: 'no-content' }, undefined);
+    expect(reply).toEqual({ status: 204, headers: [['Cache-Control', 'no-store']] });
+  });
+
+  it('is a refusal where the description names one', () => {
+    const [reply] = replies({ nothing: fail('noReleaseOffered') }, undefined);
+    expect(reply).toMatchObject({ status: 404 });
+    expect(String(reply?.body)).toBe('{"error":"No release offered"}');
+  });
+
+  it('is a document where the protocol has one for it, conditional like the others', () => {
+    const nothing = ({ catalog: { snapshot } }: Plan) => Buffer.from(`none on ${snapshot.channel}`);
+    const [fresh] = replies({ nothing }, undefined);
+    expect(fresh).toMatchObject({ status: 200, body: Buffer.from('none on stable') });
+    const [conditional] = replies({ nothing, isConditional: true }, undefined) as [Reply];
+    expect(headersOf(conditional)).toMatch(/ETag: "/);
+  });
+});

@@ -1,0 +1,153 @@
+// Tests the template of the embedded ledger: the content of a new ledger made from it, and the cases in which
+// it is not used.
+
+import * as fs from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PGlite } from '@electric-sql/pglite';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Database } from '../../src/ledger/database.ts';
+import { fillFromTemplate } from '../../src/ledger/fill-from-template.ts';
+import { migrate } from '../../src/ledger/migrate.ts';
+import { openPgliteDatabase } from '../../src/ledger/pglite-database.ts';
+
+vi.mock('node:fs', async (load) => {
+  const real = await load<typeof fs>();
+  return { ...real, renameSync: vi.fn(real.renameSync) };
+});
+
+const BUILT = fileURLToPath(new URL('../../dist/ledger/template', import.meta.url));
+const MIGRATIONS = fileURLToPath(new URL('../../src/ledger/migration', import.meta.url));
+/** Query of everything that a migration can make, each as one text. */
+const SCHEMA = `
+  SELECT format('%s.%s %s %s %s', table_name, column_name, data_type, is_nullable, column_default) AS text
+    FROM information_schema.columns WHERE table_schema = 'public'
+  UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
+  UNION ALL SELECT format('%s %s', conname, pg_get_constraintdef(oid)) FROM pg_constraint
+    WHERE connamespace = 'public'::regnamespace
+  UNION ALL SELECT format('%s %s', relname, reloptions) FROM pg_class
+    WHERE relnamespace = 'public'::regnamespace
+  UNION ALL SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+  UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger
+  ORDER BY text`;
+
+let folder: string;
+let directory: string;
+/** Directory that PGlite makes without any migration; making it takes seconds. */
+let unmigrated: string;
+
+beforeAll(async () => {
+  unmigrated = fs.mkdtempSync(join(tmpdir(), 'sluice-pglite-'));
+  await (await PGlite.create({ dataDir: unmigrated })).close();
+});
+afterAll(() => fs.rmSync(unmigrated, { recursive: true }));
+beforeEach(() => {
+  folder = fs.mkdtempSync(join(tmpdir(), 'sluice-template-'));
+  directory = join(folder, 'ledger');
+  fs.mkdirSync(directory);
+});
+afterEach(() => fs.rmSync(folder, { recursive: true }));
+
+async function withDatabase<Value>(
+  path: string,
+  use: (database: Database) => Promise<Value>,
+): Promise<Value> {
+  const database = await openPgliteDatabase({
+    directory: path,
+    onFault(error) {
+      throw error;
+    },
+  });
+  try {
+    return await use(database);
+  } finally {
+    await database.close();
+  }
+}
+
+function copyOf(path: string): string {
+  const copy = join(folder, 'copy');
+  fs.cpSync(path, copy, { recursive: true });
+  return copy;
+}
+
+async function schemaOf(database: Database): Promise<readonly string[]> {
+  return (await database.query<{ text: string }>(SCHEMA)).map(({ text }) => text);
+}
+
+function appliedIn(database: Database): Promise<unknown[]> {
+  return database.query('SELECT id, name FROM sluice_migrations ORDER BY id');
+}
+
+describe('a ledger made from the template', () => {
+  test('has the schema that the migrations build on a database that PGlite made', async () => {
+    const expected = await withDatabase(copyOf(unmigrated), async (database) => {
+      expect(await schemaOf(database)).toEqual([]);
+      await migrate(database);
+      return { schema: await schemaOf(database), applied: await appliedIn(database) };
+    });
+    expect(expected.schema.length).toBeGreaterThan(100);
+    expect(expected.applied).toHaveLength(fs.readdirSync(MIGRATIONS).length);
+    await withDatabase(directory, async (database) => {
+      expect(await appliedIn(database)).toEqual(expected.applied);
+      expect(await schemaOf(database)).toEqual(expected.schema);
+      await migrate(database);
+      expect(await schemaOf(database)).toEqual(expected.schema);
+    });
+  });
+
+  test('gets the migrations that the template has not', async () => {
+    fillFromTemplate(directory, unmigrated);
+    await withDatabase(directory, async (database) => {
+      await migrate(database);
+      expect(await appliedIn(database)).toHaveLength(fs.readdirSync(MIGRATIONS).length);
+    });
+  });
+
+  test('can be read by its owner alone, like every ledger', () => {
+    fillFromTemplate(directory, BUILT);
+    expect(fs.statSync(directory).mode & 0o777).toBe(0o700);
+    expect(fs.readdirSync(directory)).toEqual(fs.readdirSync(BUILT));
+  });
+});
+
+describe('the directory', () => {
+  test('that is not empty stays as it is', () => {
+    fs.writeFileSync(join(directory, 'PG_VERSION'), 'of another');
+    fillFromTemplate(directory, BUILT);
+    expect(fs.readdirSync(directory)).toEqual(['PG_VERSION']);
+    expect(fs.readdirSync(folder)).toEqual(['ledger']);
+  });
+
+  test('stays empty while the copy is made, and a copy that was cut off is made anew', () => {
+    const draft = `${directory}.draft`;
+    fs.mkdirSync(draft);
+    fs.writeFileSync(join(draft, 'PG_VERSION'), 'cut off');
+    vi.mocked(fs.renameSync).mockImplementationOnce((from, to) => {
+      expect([from, to]).toEqual([draft, directory]);
+      expect(fs.readdirSync(directory)).toEqual([]);
+      throw new Error('killed');
+    });
+    expect(() => fillFromTemplate(directory, BUILT)).toThrow('killed');
+    fillFromTemplate(directory, BUILT);
+    expect(fs.readFileSync(join(directory, 'PG_VERSION'))).toEqual(
+      fs.readFileSync(join(BUILT, 'PG_VERSION')),
+    );
+    expect(fs.readdirSync(folder)).toEqual(['ledger']);
+  });
+
+  test.each(['EBUSY', 'EXDEV'])('that is a mounted volume (%s) is left to PGlite', (code) => {
+    vi.mocked(fs.renameSync).mockImplementationOnce(() => {
+      throw Object.assign(new Error('a mount point'), { code });
+    });
+    fillFromTemplate(directory, BUILT);
+    expect(fs.readdirSync(directory)).toEqual([]);
+    expect(fs.readdirSync(folder)).toEqual(['ledger']);
+  });
+
+  test('is left to PGlite when there is no template', () => {
+    fillFromTemplate(directory, join(folder, 'none'));
+    expect(fs.readdirSync(directory)).toEqual([]);
+  });
+});

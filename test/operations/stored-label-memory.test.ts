@@ -1,0 +1,78 @@
+// Tests the memory of a process for labels that are in the record: it holds only what is still true, in fixed
+// memory.
+
+import { expect, it } from 'vitest';
+import { tagLabels } from '../../src/domain/fleet/label.ts';
+import { StoredLabelMemory } from '../../src/operations/fleet/stored-label-memory.ts';
+
+const TTL_MS = 600_000;
+const DEVICE = { appId: 'app_1', deviceId: 'device-1' };
+
+function labels(pairs: Record<string, string>): ReadonlyMap<string, string> {
+  return new Map(Object.entries(pairs));
+}
+
+it('holds what was noted of a device, in whatever order its labels come', () => {
+  const memory = new StoredLabelMemory();
+  memory.note(DEVICE, labels({ ring: 'early', tier: 'gold' }), 3);
+  expect(memory.holds(DEVICE, tagLabels(labels({ tier: 'gold', ring: 'early' })))).toBe(true);
+});
+
+it('holds nothing of another device, app, value, key, or set of labels', () => {
+  const memory = new StoredLabelMemory();
+  memory.note(DEVICE, labels({ ring: 'early' }), 3);
+  expect(
+    memory.holds({ ...DEVICE, deviceId: 'device-2' }, tagLabels(labels({ ring: 'early' }))),
+  ).toBe(false);
+  expect(memory.holds({ ...DEVICE, appId: 'app_2' }, tagLabels(labels({ ring: 'early' })))).toBe(
+    false,
+  );
+  for (const other of [{ ring: 'late' }, { circle: 'early' }, {}, { ring: 'early', tier: 'x' }]) {
+    expect(memory.holds(DEVICE, tagLabels(labels(other as Record<string, string>)))).toBe(false);
+  }
+  // Key and value are not just joined into one text.
+  expect(memory.holds(DEVICE, tagLabels(labels({ rin: 'gearly' })))).toBe(false);
+});
+
+it('forgets what was noted before a change, not what was noted of it', () => {
+  const memory = new StoredLabelMemory();
+  memory.note(DEVICE, labels({ ring: 'early' }), 3);
+  memory.forget(DEVICE, 3);
+  expect(memory.holds(DEVICE, tagLabels(labels({ ring: 'early' })))).toBe(true);
+  memory.forget({ ...DEVICE, deviceId: 'device-2' }, 9);
+  expect(memory.holds(DEVICE, tagLabels(labels({ ring: 'early' })))).toBe(true);
+  memory.forget(DEVICE, 4);
+  expect(memory.holds(DEVICE, tagLabels(labels({ ring: 'early' })))).toBe(false);
+});
+
+it('forgets everything when it may have missed something, and each entry in time', () => {
+  let now = 1000;
+  const memory = new StoredLabelMemory(() => now);
+  memory.note(DEVICE, labels({ ring: 'early' }), 3);
+  now += TTL_MS - 1;
+  expect(memory.holds(DEVICE, tagLabels(labels({ ring: 'early' })))).toBe(true);
+  now += 1;
+  expect(memory.holds(DEVICE, tagLabels(labels({ ring: 'early' })))).toBe(false);
+  memory.note(DEVICE, labels({ ring: 'early' }), 3);
+  memory.clear();
+  expect(memory.holds(DEVICE, tagLabels(labels({ ring: 'early' })))).toBe(false);
+});
+
+it('a new memory holds nothing, not even for no labels', () => {
+  expect(new StoredLabelMemory().holds(DEVICE, tagLabels(new Map()))).toBe(false);
+});
+
+it('a hundred thousand devices mostly fit, and none is ever taken for another', () => {
+  const memory = new StoredLabelMemory();
+  const nameOf = (index: number) => ({ appId: 'app_1', deviceId: `device-${index}` });
+  for (let index = 0; index < 100_000; index++) {
+    memory.note(nameOf(index), labels({ ring: String(index % 7) }), 1);
+  }
+  let held = 0;
+  for (let index = 0; index < 100_000; index++) {
+    if (memory.holds(nameOf(index), tagLabels(labels({ ring: String(index % 7) })))) held += 1;
+    const other = tagLabels(labels({ ring: String((index + 1) % 7) }));
+    expect(memory.holds(nameOf(index), other)).toBe(false);
+  }
+  expect(held).toBeGreaterThan(97_000);
+});

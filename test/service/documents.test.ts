@@ -1,0 +1,41 @@
+// Runs the examples of the documents as they are written, each document against an embedded service of its
+// own: their output is what the documents show.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readConsoleSteps, runConsoleSteps, shownPattern } from '../support/console-steps.ts';
+import { type ServingNode, startNode } from '../support/node.ts';
+
+const DOCUMENTS = new URL('../../docs/', import.meta.url);
+
+const documents = readdirSync(DOCUMENTS)
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => ({
+    name,
+    steps: readConsoleSteps(readFileSync(new URL(name, DOCUMENTS), 'utf8')),
+  }))
+  .filter(({ steps }) => steps.length > 0);
+
+describe.each(documents)('the examples of docs/$name', ({ steps }) => {
+  let node: ServingNode;
+  let outputs: readonly string[];
+
+  beforeAll(async () => {
+    node = await startNode({ ADMIN_TOKEN: undefined });
+    outputs = runConsoleSteps(node, steps).outputs;
+  }, 120_000);
+  afterAll(() => node.dispose());
+
+  it.each(steps.map((step, index) => ({ ...step, index, name: step.command.slice(0, 110) })))(
+    '$index: $name',
+    ({ shown, index }) => {
+      expect(outputs[index]).toMatch(shownPattern(shown));
+    },
+  );
+});
+
+describe('the documents', () => {
+  it.each(['contract.md', 'clients.md', 'console.md', 'github.md'])('%s has examples', (name) => {
+    expect(documents.map((document) => document.name)).toContain(name);
+  });
+});

@@ -1,0 +1,177 @@
+// Tests the update manifest: the contract's fields, and what Tauri's updater accepts (docs/contract.md 2.5
+// and 13.6).
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Artifact } from '../../src/contract/resource.ts';
+import { candidatesFor } from '../../src/domain/decision/catalog.ts';
+import { type ManifestTerms, manifestBytes, manifestOf } from '../../src/updater/manifest.ts';
+import { catalog, release } from '../domain/sample.ts';
+import { tauriRefusals } from '../support/tauri.ts';
+
+const TERMS: ManifestTerms = {
+  updateMode: 'optional',
+  minimumSupportedVersion: null,
+  allowDowngrade: false,
+};
+const BARE: Artifact = { platform: 'linux' };
+const FULL: Artifact = {
+  platform: 'linux',
+  arch: 'x86_64',
+  url: 'https://dl.example.com/acme_2.0.0.AppImage?a=1&b=2',
+  sha512: 'uQ3zOCq+/Ag==',
+  size: 12_345_678,
+  signature: 'dW50cnVzdGVkIGNvbW1lbnQ6IA==\n',
+};
+
+/** Returns the manifest as a client reads it, through JSON, which drops undefined fields. */
+function read(
+  parts: Parameters<typeof release>[1] = {},
+  artifact: Artifact = FULL,
+  terms: Partial<ManifestTerms> = {},
+): Record<string, unknown> {
+  const bytes = manifestBytes(release('2.0.0', parts), artifact, { ...TERMS, ...terms });
+  return JSON.parse(bytes.toString('utf8')) as Record<string, unknown>;
+}
+
+describe('fields', () => {
+  it('a full manifest has exactly these, and the artifact passes through verbatim', () => {
+    const terms = { updateMode: 'required', minimumSupportedVersion: '1.5' } as const;
+    expect(read({ notes: '# 2.0\n- "quotes"' }, FULL, { ...terms, allowDowngrade: true })).toEqual({
+      version: '2.0.0',
+      notes: '# 2.0\n- "quotes"',
+      pub_date: '2026-01-02T03:04:05.678Z',
+      url: FULL.url,
+      sha512: FULL.sha512,
+      signature: FULL.signature,
+      size: FULL.size,
+      updateMode: 'required',
+      minimumSupportedVersion: '1.5',
+      allowDowngrade: true,
+    });
+  });
+
+  it('optional artifact fields are there only when the artifact has them: absent, not null', () => {
+    const bare = ['version', 'notes', 'pub_date', 'updateMode'];
+    expect(Object.keys(read({}, BARE)).sort()).toEqual(bare.sort());
+    const optional = { url: FULL.url, sha512: 'x', signature: 'y', size: 0 };
+    for (const [field, value] of Object.entries(optional)) {
+      const manifested = read({}, { ...BARE, [field]: value });
+      expect(Object.keys(manifested).sort()).toEqual([...bare, field].sort());
+      expect(manifested[field]).toBe(value);
+    }
+  });
+
+  it('minimumSupportedVersion is there when the channel has one', () => {
+    expect(read({}, FULL, { minimumSupportedVersion: 'v1.5' }).minimumSupportedVersion).toBe(
+      'v1.5',
+    );
+    expect(read()).not.toHaveProperty('minimumSupportedVersion');
+  });
+
+  it('allowDowngrade is there only when true', () => {
+    expect(read({}, FULL, { allowDowngrade: true }).allowDowngrade).toBe(true);
+    expect(read()).not.toHaveProperty('allowDowngrade');
+  });
+
+  it('notes is "" when there are none', () => {
+    expect(read({ notes: '' }).notes).toBe('');
+  });
+
+  it('version is echoed as it was published', () => {
+    expect(read({ version: 'v2.0.0+5' }).version).toBe('v2.0.0+5');
+  });
+
+  it('nothing of the serving state leaks into it', () => {
+    const leaks = read({ status: 'published', rolloutPct: 5, targets: null, offered: true });
+    for (const field of ['id', 'status', 'rolloutPct', 'targets', 'offered', 'artifacts', 'arch']) {
+      expect(leaks).not.toHaveProperty(field);
+    }
+  });
+});
+
+describe('manifest bytes', () => {
+  const built = catalog([release('2.0.0', { notes: 'Grüße' })], {
+    updateMode: 'recommended',
+    minimumSupportedVersion: '1.5',
+  });
+  const [candidate] = candidatesFor(built, 'linux', 'x86_64');
+  if (candidate === undefined) throw new Error('no candidate');
+
+  it.each([
+    [false, false, 'recommended', undefined],
+    [true, false, 'required', undefined],
+    [false, true, 'recommended', true],
+    [true, true, 'required', true],
+  ] as const)('required %s, downgrade %s', (isRequired, allowDowngrade, updateMode, downgrade) => {
+    const bytes = manifestOf({ catalog: built, isRequired, allowDowngrade }, candidate);
+    const parsed: unknown = JSON.parse(bytes.toString('utf8'));
+    expect(parsed).toMatchObject({ version: '2.0.0', notes: 'Grüße', updateMode });
+    expect(parsed).toHaveProperty('minimumSupportedVersion', '1.5');
+    expect((parsed as { allowDowngrade?: boolean }).allowDowngrade).toBe(downgrade);
+  });
+
+  it('are serialised once per combination of terms', () => {
+    const terms = { catalog: built, isRequired: true, allowDowngrade: false };
+    const one = manifestOf(terms, candidate);
+    expect(manifestOf(terms, candidate)).toBe(one);
+    expect(new Set(candidate.manifests).size).toBe(4);
+  });
+});
+
+describe('what Tauri’s updater accepts', () => {
+  const manifested = read({ notes: 'Fixes' });
+
+  it('never `name`, which it takes for a second `version` and fails on', () => {
+    expect(manifested).not.toHaveProperty('name');
+  });
+
+  it('never `platforms`, which makes it ignore url and signature', () => {
+    expect(manifested).not.toHaveProperty('platforms');
+  });
+
+  it('version and notes are text, url is absolute', () => {
+    expect(typeof manifested.version).toBe('string');
+    expect(typeof manifested.notes).toBe('string');
+    expect(new URL(String(manifested.url)).protocol).toBe('https:');
+  });
+
+  it('pub_date is RFC 3339 with an offset', () => {
+    expect(manifested.pub_date).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(Number.isNaN(Date.parse(String(manifested.pub_date)))).toBe(false);
+  });
+
+  it('whatever is published with an address and a signature, on whatever terms', () => {
+    const version = fc.constantFrom('2.0.0', 'v2.0.0', '2.0.0-rc.1', '2.0.0+5', '0.0.0-0+a.b-c');
+    const artifact = fc.record(
+      {
+        url: fc.webUrl({ withQueryParameters: true, withFragments: true }),
+        signature: fc.string({ minLength: 1, unit: 'binary' }),
+        platform: fc.string({ minLength: 1 }),
+        arch: fc.string({ minLength: 1 }),
+        sha512: fc.string({ minLength: 1 }),
+        size: fc.maxSafeNat(),
+      },
+      { requiredKeys: ['url', 'signature', 'platform'] },
+    );
+    const terms = fc.record({
+      updateMode: fc.constantFrom('optional', 'recommended', 'required'),
+      minimumSupportedVersion: fc.option(version),
+      allowDowngrade: fc.boolean(),
+    });
+    const notes = fc.string({ unit: 'binary', maxLength: 200 });
+    fc.assert(
+      fc.property(version, artifact, terms, notes, (text, each, on, said) => {
+        const bytes = manifestBytes(release(text, { notes: said }), each, on);
+        expect(tauriRefusals({ status: 200, text: bytes.toString('utf8') })).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('the bytes are JSON in UTF-8, without a byte order mark', () => {
+    const bytes = manifestBytes(release('2.0.0', { notes: 'Grüße 🚀' }), FULL, TERMS);
+    expect(bytes[0]).toBe('{'.charCodeAt(0));
+    expect(bytes.includes(Buffer.from('Grüße 🚀', 'utf8'))).toBe(true);
+  });
+});
