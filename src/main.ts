@@ -10,7 +10,7 @@ import { type RunningService, startService } from './start-service.ts';
 import { tokenFilePath } from './token-file.ts';
 
 /** Longest stop, after which the process exits whatever hangs: SIGTERM promises an end within 10 s. */
-const STOP_MS_MAX = 9500;
+const STOP_MS_MAX = 9000;
 /** Maximum number of questions whether the service is set up; the ledger may not be reachable yet. */
 const SET_UP_CHECKS_MAX = 300;
 const SET_UP_CHECK_INTERVAL_MS = 1000;

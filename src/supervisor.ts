@@ -20,7 +20,7 @@ export type Supervisor = {
 /** Longest wait for a worker to close its port; a worker that is busy for longer closes it later. */
 const CLOSE_MS_MAX = 500;
 /** Longest stop of a worker: above the worker's own bounds for its stop, below the bound of main.ts. */
-const WORKER_STOP_MS_MAX = 8500;
+const WORKER_STOP_MS_MAX = 8000;
 
 /**
  * Starts `config.workers` serving processes and the background process; resolves when all serving ones are

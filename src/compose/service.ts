@@ -31,7 +31,7 @@ export type ServiceOptions = {
   readonly worker?: { readonly number: number; readonly port: number } | undefined;
 };
 
-const IN_FLIGHT_WAIT_MS_MAX = 7000;
+const IN_FLIGHT_WAIT_MS_MAX = 6500;
 
 /**
  * Starts the process; rejects when the port is taken, the data directory is in use or the schema is newer.

@@ -155,8 +155,8 @@ describe.skipIf(!hasRedis)('when Redis fails', () => {
     const { engine } = await connected(`redis://127.0.0.1:${proxy.port}`);
     const heard = await listenTo(engine, 'app');
     proxy.cut();
-    await eventually('hearing resumed', () => heard.resumedCount === 1, 500);
-    await eventually('the engine is connected again', () => engine.isReachable(), 500);
+    await eventually('hearing resumed', () => heard.resumedCount === 1, 3000);
+    await eventually('the engine is connected again', () => engine.isReachable(), 3000);
   });
 
   it('closing in any state leaves no timer and no connection behind', async () => {
