@@ -68,6 +68,24 @@ describe.skipIf(findPostgres() === undefined)('a PostgreSQL of the tests', () =>
     await server.stop();
   });
 
+  it('a standby takes its place, with what it had followed so far and on another time line', async () => {
+    const server = await start();
+    const client = await clientOf(server.url);
+    await client.query('create table kept (id int)');
+    const standby = await server.startStandby();
+    leftovers.push(() => standby.stop());
+    await standby.catchUp();
+    await standby.stopFollowing();
+    await client.query('insert into kept values (1)');
+    await server.kill();
+    await standby.promote();
+    const other = await clientOf(standby.url);
+    expect((await other.query('select * from kept')).rowCount).toBe(0);
+    await other.query('insert into kept values (2)');
+    const { rows } = await other.query('select pg_walfile_name(pg_current_wal_lsn()) as name');
+    expect(rows[0]?.name).toMatch(/^00000002/);
+  });
+
   it('gives a fresh database to each who asks, and drops it under open connections', async () => {
     const postgresUrl = inject('postgresUrl');
     const [first, second] = [await freshDatabase(postgresUrl), await freshDatabase(postgresUrl)];

@@ -1,7 +1,7 @@
 // Starts a real PostgreSQL for one test, on a free loopback port, which the test may kill and freeze.
 
 import { execFileSync } from 'node:child_process';
-import { chownSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chownSync, existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { findBinary } from './find-binary.ts';
@@ -27,6 +27,18 @@ export type PostgresServer = {
   resume(): void;
   /** Ends the server if it runs and starts it on the same port and data. */
   restart(): Promise<void>;
+  /** Starts another server that follows this one by streaming replication, and waits until it answers. */
+  startStandby(): Promise<StandbyServer>;
+};
+
+/** Server that follows another one and can take its place. Until it is promoted it refuses writes. */
+export type StandbyServer = PostgresServer & {
+  /** Waits until everything that was committed before the call is on the standby. */
+  catchUp(): Promise<void>;
+  /** Stops following: what is committed afterwards is not on the standby. */
+  stopFollowing(): Promise<void>;
+  /** Makes it a server that takes writes, on a time line of its own. */
+  promote(): Promise<void>;
 };
 
 export type PostgresServerOptions = {
@@ -58,7 +70,10 @@ export function findPostgres(): string | undefined {
   const newestFirst = versions.sort((a, b) => Number(b) - Number(a));
   const folders = newestFirst.map((version) => join(INSTALLED_UNDER, version, 'bin'));
   const binary = findBinary('postgres', folders);
-  return binary !== undefined && existsSync(join(dirname(binary), 'initdb')) ? binary : undefined;
+  if (binary === undefined) return undefined;
+  // Where PATH has links, the server's other programs lie beside what they point to.
+  const found = realpathSync(binary);
+  return existsSync(join(dirname(found), 'initdb')) ? found : undefined;
 }
 
 /** Makes a fresh cluster of databases, starts it and waits until it answers. */
@@ -112,7 +127,78 @@ function controlPostgres(
       await server.end('SIGINT');
       server = await startOn(port, installation);
     },
+    startStandby: () => startStandby(installation, port),
   };
+}
+
+async function startStandby(
+  { binary, account, fsync }: Installation,
+  primaryPort: number,
+): Promise<StandbyServer> {
+  const folder = temporaryFolder('sluice-standby-');
+  const installation = { binary, folder, account, fsync };
+  try {
+    copyServer(installation, primaryPort);
+    const { port, server } = await startOnFreePort(installation);
+    return { ...controlPostgres(installation, port, server), ...controlStandby(port, primaryPort) };
+  } catch (error) {
+    removeFolder(folder);
+    throw error;
+  }
+}
+
+/** Copies a running server with the settings that make the copy follow it. */
+function copyServer({ binary, folder, account }: Installation, primaryPort: number): void {
+  if (account.uid !== undefined && account.gid !== undefined) {
+    chownSync(folder, account.uid, account.gid);
+  }
+  const source = ['-h', '127.0.0.1', '-p', String(primaryPort), '-U', 'postgres'];
+  const kind = ['-X', 'stream', '--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
+  const program = join(dirname(binary), 'pg_basebackup');
+  execFileSync(program, ['-D', join(folder, 'data'), ...source, ...kind], {
+    ...account,
+    cwd: folder,
+    stdio: 'pipe',
+  });
+}
+
+function controlStandby(
+  port: number,
+  primaryPort: number,
+): Pick<StandbyServer, 'catchUp' | 'stopFollowing' | 'promote'> {
+  return {
+    async catchUp() {
+      const [row] = await queryOn<{ at: string }>(primaryPort, 'SELECT pg_current_wal_lsn() AS at');
+      await untilTrueOn(port, `SELECT pg_last_wal_replay_lsn() >= '${row?.at}' AS "isTrue"`);
+    },
+    async stopFollowing() {
+      await queryOn(port, `ALTER SYSTEM SET primary_conninfo = ''`);
+      await queryOn(port, 'SELECT pg_reload_conf()');
+      await untilTrueOn(port, 'SELECT count(*) = 0 AS "isTrue" FROM pg_stat_wal_receiver');
+    },
+    async promote() {
+      await queryOn(port, 'SELECT pg_promote(true, 30)');
+    },
+  };
+}
+
+async function untilTrueOn(port: number, query: string): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while ((await queryOn<{ isTrue: boolean | null }>(port, query))[0]?.isTrue !== true) {
+    if (Date.now() > deadline) throw new Error(`Not true within ${START_TIMEOUT_MS} ms: ${query}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+async function queryOn<Row extends pg.QueryResultRow>(port: number, text: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: urlOf(port) });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return (await client.query<Row>(text)).rows;
+  } finally {
+    await client.end();
+  }
 }
 
 function urlOf(port: number): string {

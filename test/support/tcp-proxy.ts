@@ -14,6 +14,8 @@ export type Proxy = {
   heal(): void;
   /** Destroys every connection, on both sides; new ones are accepted. */
   cut(): void;
+  /** Connects to another port from now on, as an address that moves to another server; cuts what is open. */
+  moveTo(targetPort: number): void;
   /** Drops, for good, every chunk from the server for which this is true: a lost answer. */
   dropWhen(predicate: (chunkFromServer: Buffer) => boolean): void;
   close(): Promise<void>;
@@ -21,6 +23,7 @@ export type Proxy = {
 
 /** Starts a proxy on a free port in front of a loopback port. */
 export async function startProxy(targetPort: number): Promise<Proxy> {
+  let target = targetPort;
   const sockets = new Set<Socket>();
   let isBlackhole = false;
   let isDropped: (chunk: Buffer) => boolean = () => false;
@@ -47,7 +50,7 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
   }
 
   const server = createServer({ allowHalfOpen: true }, (client) => {
-    const upstream = connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true });
+    const upstream = connect({ port: target, host: '127.0.0.1', allowHalfOpen: true });
     forward(client, upstream, false);
     forward(upstream, client, true);
   });
@@ -72,6 +75,10 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
       for (const action of released) action();
     },
     cut,
+    moveTo(port) {
+      target = port;
+      cut();
+    },
     dropWhen(predicate) {
       isDropped = predicate;
     },
