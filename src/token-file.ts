@@ -19,7 +19,7 @@ export function tokenFilePath(dataDir: string, name: TokenName): string {
  * first.
  */
 export function readOrCreateToken(dataDir: string, name: TokenName): string {
-  mkdirSync(dataDir, { recursive: true });
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const path = tokenFilePath(dataDir, name);
   const existing = readToken(dataDir, name);
   if (existing !== undefined) return existing;

@@ -78,9 +78,13 @@ export function assembleServing(options: ServingOptions): Serving {
   const { config, log, metrics, stores } = options;
   const { ledger, engine } = stores;
   const rareLog = new RareLog(log);
-  const lastGood = new LastGoodFiles(config.dataDir, options.worker, (error) => {
+  const lastGood = new LastGoodFiles(config.dataDir, options.worker, ({ doing, path, error }) => {
     metrics.faults.add('disk');
-    log.warn({ err: error }, 'last known state could not be kept on disk');
+    const message =
+      doing === 'read'
+        ? 'last known state on disk could not be read'
+        : 'last known state could not be written to disk';
+    rareLog.warn({ err: error, file: path }, message);
   });
   const catalogs = new Catalogs({ ledger, engine, lastGood, log: rareLog, metrics });
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);

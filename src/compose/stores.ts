@@ -9,16 +9,21 @@ import type { Log } from '../observe/log.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import { FOLDER_MODE, keepOwnerOnly } from './owner-only.ts';
 
 export type Stores = { readonly ledger: Ledger; readonly engine: Engine };
 
 /** Opens ledger and engine; rejects with a `ConfigError` when retrying would not help. */
 export async function openStores(config: Config, log: Log): Promise<Stores> {
-  await fromSetting('DATA_DIR', () => mkdirSync(config.dataDir, { recursive: true }));
+  await fromSetting('DATA_DIR', () =>
+    mkdirSync(config.dataDir, { recursive: true, mode: FOLDER_MODE }),
+  );
   const ledger = await fromSetting(
     config.databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL',
     () => openStoredLedger(config, log),
   );
+  // After the ledger, because a new embedded database has files with the modes of its template.
+  closeDataDirectory(config, log);
   return { ledger, engine: await fromSetting('REDIS_URL', () => openEngine(config, log)) };
 }
 
@@ -33,6 +38,13 @@ export async function fromSetting<Value>(
     const reason = error instanceof Error ? error.message : String(error);
     throw new ConfigError(`${variable}: ${reason}`, { cause: error });
   }
+}
+
+function closeDataDirectory({ dataDir }: Config, log: Log): void {
+  const rareLog = new RareLog(log);
+  keepOwnerOnly(dataDir, (path, error) => {
+    rareLog.warn({ err: error, path }, 'DATA_DIR could not be closed to other accounts');
+  });
 }
 
 function openStoredLedger(config: Config, log: Log): Promise<Ledger> {

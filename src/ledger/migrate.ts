@@ -3,6 +3,7 @@
 // with the next one.
 
 import { readdir, readFile } from 'node:fs/promises';
+import { Unavailable } from '../ports/unavailable.ts';
 import type { Database, Sql } from './database.ts';
 
 /**
@@ -36,6 +37,17 @@ class SchemaTooNew extends Error {
   }
 }
 
+/** Error of a migration that the database refuses. It is rolled back, and the schema is as it was before. */
+class MigrationFailed extends Error {
+  constructor({ name }: Migration, cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    super(`migration ${name.replace('.sql', '')} failed and was rolled back: ${reason}`, {
+      cause,
+    });
+    this.name = 'MigrationFailed';
+  }
+}
+
 async function listMigrations(): Promise<readonly Migration[]> {
   const names = (await readdir(MIGRATIONS)).filter((name) => MIGRATION_FILE.test(name)).sort();
   const migrations = names.map((name) => ({ id: Number(MIGRATION_FILE.exec(name)?.[1]), name }));
@@ -52,7 +64,12 @@ async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<bo
   if (applied > newest) throw new SchemaTooNew(applied, newest);
   const next = migrations[applied];
   if (next === undefined) return true;
-  await sql.runScript(await readFile(new URL(next.name, MIGRATIONS), 'utf8'));
+  const script = await readFile(new URL(next.name, MIGRATIONS), 'utf8');
+  try {
+    await sql.runScript(script);
+  } catch (error) {
+    throw error instanceof Unavailable ? error : new MigrationFailed(next, error);
+  }
   await sql.query('INSERT INTO sluice_migrations (id, name) VALUES ($1, $2)', [next.id, next.name]);
   return false;
 }

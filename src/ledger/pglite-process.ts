@@ -18,6 +18,9 @@ import type {
   PgliteRequest,
 } from './pglite-request.ts';
 
+// PGlite leaves the modes of its files to the process: they are for their owner alone.
+process.umask(0o077);
+
 const directory = process.argv[2] ?? '';
 let opening: Promise<PGlite> | undefined;
 
@@ -37,7 +40,18 @@ async function open(): Promise<PGlite> {
   const lock = await lockDirectory(directory, () => process.exit(1));
   process.on('exit', () => lock.release());
   fillFromTemplate(directory);
-  return PGlite.create({ dataDir: directory, relaxedDurability: false });
+  return PGlite.create({ dataDir: directory, relaxedDurability: false }).catch((error: unknown) => {
+    throw new Error(cannotOpen(error));
+  });
+}
+
+/** Returns the sentence for an operator: PGlite's own names neither the database nor what to do. */
+function cannotOpen(error: unknown): string {
+  const [reason = ''] = describeError(error).message.split('\n');
+  return (
+    `The embedded database in ${directory} cannot be opened (${reason.trim()}). ` +
+    'If the disk is not full, its files are damaged: restore a backup.'
+  );
 }
 
 async function answer(database: PGlite, request: PgliteRequest): Promise<PgliteReply> {

@@ -279,6 +279,18 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
     });
     await newer.drop();
   });
+
+  test('a migration that the database refuses is named, and changes nothing', async () => {
+    const foreign = await freshDatabase(postgresUrl);
+    await runOn(foreign.url, 'CREATE TABLE accounts (id integer)');
+    const options = { dataDir: '/nonexistent', onFault: () => undefined, onFatal: () => undefined };
+    const refusal =
+      'migration 000004 failed and was rolled back: relation "accounts" already exists';
+    for (const _attempt of [1, 2]) {
+      await expect(openLedger({ databaseUrl: foreign.url, ...options })).rejects.toThrow(refusal);
+    }
+    await foreign.drop();
+  });
 });
 
 test('an address that is none is refused without being repeated', () => {

@@ -1,11 +1,20 @@
 // Tests the last known snapshots on disk: the snapshot kept last is found, also after faults of the disk, and
 // any file that is no whole snapshot counts as absent.
 
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { LastGoodFiles } from '../../src/engine/disk/last-good-files.ts';
+import { type DiskFault, LastGoodFiles } from '../../src/engine/disk/last-good-files.ts';
+import { sealFile } from '../../src/engine/disk/seal-file.ts';
 import { eventually } from '../support/eventually.ts';
 import { channelAt } from './serving-node.ts';
 
@@ -19,8 +28,8 @@ function dataDirectory() {
   const path = mkdtempSync(join(tmpdir(), 'sluice-last-good-'));
   leftovers.push(path);
   const snapshots = join(path, 'snapshots');
-  const faults: unknown[] = [];
-  const again = () => new LastGoodFiles(path, undefined, (error) => faults.push(error));
+  const faults: DiskFault[] = [];
+  const again = () => new LastGoodFiles(path, undefined, (fault) => faults.push(fault));
   return { path, snapshots, faults, again, files: again(), names: () => readdirSync(snapshots) };
 }
 
@@ -113,25 +122,58 @@ it('the longest names, and those a file system would not take, are found again',
 
 it.each([
   ['half-written', (text: string) => text.slice(0, text.length / 2)],
+  ['without its end', (text: string) => text.slice(0, -1)],
   ['empty', () => ''],
   ['of zeros, as after a power cut', (text: string) => '\0'.repeat(text.length)],
-  ['of another format', (text: string) => text.replace('"format":1', '"format":2')],
-  ['without a format', (text: string) => text.replace('"format":1,', '')],
-  ['without a snapshot', () => '{"format":1}'],
+  ['without a format', (text: string) => text.replace('"format":2,', '')],
+  ['without a checksum', (text: string) => text.replace(/,"sha256":"\w+"/, '')],
+  ['of a head alone', (text: string) => text.slice(0, text.indexOf('\n'))],
+  ['changed by hand', (text: string) => text.replace('"published"', '"paused"')],
+  ['of the wrong shape', () => sealFile(2, '{}')],
+  ['of no JSON', () => sealFile(2, 'snapshot')],
   ['of another kind', () => 'null'],
 ])(
-  'a file that is %s counts as none, and is replaced by the next one kept',
+  'a file that is %s counts as none, is reported once by name, and is replaced by the next one kept',
   async (_what, damage) => {
     const directory = dataDirectory();
     const path = await keptFile(directory);
     writeFileSync(path, damage(readFileSync(path, 'utf8')));
     const next = directory.again();
+    expect(await next.hasAny()).toBe(false);
+    expect(await next.hasAny()).toBe(false);
+    expect(directory.faults).toMatchObject([{ doing: 'read', path }]);
     expect(await next.find('acme', 'stable')).toBeUndefined();
     next.keep(channelAt(2));
     await next.flush();
     expect((await next.find('acme', 'stable'))?.revision).toBe(2);
+    expect(await next.hasAny()).toBe(true);
   },
 );
+
+it.each([
+  ['an older', '{"format":1,"snapshot":{}}'],
+  ['a newer', sealFile(1_000_000, '{}')],
+])('a file of %s version counts as none, and is no fault', async (_which, content) => {
+  const directory = dataDirectory();
+  writeFileSync(await keptFile(directory), content);
+  const next = directory.again();
+  expect(await next.hasAny()).toBe(false);
+  expect(await next.find('acme', 'stable')).toBeUndefined();
+  expect(directory.faults).toEqual([]);
+});
+
+it('only the owner of the directory can read what is kept', async () => {
+  const { path } = dataDirectory();
+  const worker = new LastGoodFiles(path, 3, () => undefined);
+  worker.keep(channelAt(1));
+  await worker.flush();
+  const folder = join(path, 'snapshots', 'worker-3');
+  const [name = ''] = readdirSync(folder);
+  const modes = [join(path, 'snapshots'), folder, join(folder, name)].map(
+    (each) => statSync(each).mode & 0o777,
+  );
+  expect(modes).toEqual([0o700, 0o700, 0o600]);
+});
 
 it('a draft that a crash left does not count, and is no obstacle', async () => {
   const directory = dataDirectory();
@@ -153,7 +195,7 @@ it('a file that cannot be read is reported and counts as none', async () => {
   rmSync(path);
   mkdirSync(path);
   expect(await directory.again().find('acme', 'stable')).toBeUndefined();
-  expect(directory.faults).toHaveLength(1);
+  expect(directory.faults).toMatchObject([{ doing: 'read', path }]);
 });
 
 it('a disk that cannot be written is reported, never thrown, and what waits is written once it can', async () => {
@@ -163,6 +205,7 @@ it('a disk that cannot be written is reported, never thrown, and what waits is w
   const channels = Array.from({ length: 20 }, (_, index) => `channel${index}`);
   for (const channel of channels) files.keep(channelAt(1, channel));
   await eventually('the fault is reported', () => faults.length > 0);
+  expect(faults[0]).toMatchObject({ doing: 'write', path: snapshots });
   files.keep(channelAt(2, 'channel0'));
   rmSync(snapshots);
   await eventually('everything is written', async () => {
@@ -233,7 +276,7 @@ describe('several serving processes on one data directory', () => {
   function workers() {
     const { path, faults, snapshots } = dataDirectory();
     const open = (worker: number | undefined) =>
-      new LastGoodFiles(path, worker, (error) => faults.push(error));
+      new LastGoodFiles(path, worker, (fault) => faults.push(fault));
     return { open, faults, snapshots };
   }
 

@@ -7,19 +7,33 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseSnapshot } from '../../domain/decision/parse-snapshot.ts';
 import { countOffered, type ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { LastGood } from '../../ports/last-good.ts';
+import { openSealedFile, sealFile } from './seal-file.ts';
 
 /**
  * Version of the file format. Raise it when the shape of a snapshot changes; files of another format are
  * ignored.
  */
-const FORMAT = 1;
+const FORMAT = 2;
 const WAITING_MAX = 10_000;
 const RETRY_MS = 2000;
+/** Maximum number of unusable files that are remembered. */
+const UNUSABLE_MAX = 20_000;
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
 
 /** Name of the folder of one of several serving processes, beside the files of a single process. */
 const WORKER_FOLDER = /^worker-\d{1,2}$/;
+
+/** Fault of the disk, or a file that is damaged. */
+export type DiskFault = {
+  readonly doing: 'read' | 'write';
+  /** Path of the file or folder. */
+  readonly path: string;
+  readonly error: unknown;
+};
 
 type Kept = { readonly snapshot: ServingSnapshot; readonly writtenAtMs: number };
 
@@ -27,16 +41,18 @@ export class LastGoodFiles implements LastGood {
   private readonly root: string;
   /** Folder that this process writes to. */
   private readonly directory: string;
-  private readonly onFault: (error: unknown) => void;
+  private readonly onFault: (fault: DiskFault) => void;
   private readonly waiting = new Map<string, ServingSnapshot>();
   private writing: Promise<void> | undefined;
   private retrying: NodeJS.Timeout | undefined;
+  /** Times of writing of files that hold no usable snapshot, by path: each is read and reported once. */
+  private readonly unusable = new Map<string, number>();
 
   /**
    * Writes to `snapshots/` below `dataDir`, or to a folder in it when `worker` numbers one of several serving
    * processes. Disk faults are reported to `onFault`, never thrown.
    */
-  constructor(dataDir: string, worker: number | undefined, onFault: (error: unknown) => void) {
+  constructor(dataDir: string, worker: number | undefined, onFault: (fault: DiskFault) => void) {
     this.root = join(dataDir, 'snapshots');
     this.directory = worker === undefined ? this.root : join(this.root, `worker-${worker}`);
     this.onFault = onFault;
@@ -60,8 +76,12 @@ export class LastGoodFiles implements LastGood {
 
   async hasAny(): Promise<boolean> {
     const directories = [this.root, ...(await this.workerFolders())];
-    const names = await Promise.all(directories.map(namesIn));
-    return names.flat().some((name) => name.endsWith('.json'));
+    for (const directory of directories) {
+      for (const name of await namesIn(directory)) {
+        if (name.endsWith('.json') && (await this.isUsable(join(directory, name)))) return true;
+      }
+    }
+    return false;
   }
 
   async flush(): Promise<void> {
@@ -79,14 +99,31 @@ export class LastGoodFiles implements LastGood {
     return names.filter((name) => WORKER_FOLDER.test(name)).map((name) => join(this.root, name));
   }
 
+  /** Returns whether a file holds a snapshot that can be read. */
+  private async isUsable(path: string): Promise<boolean> {
+    const writtenAtMs = await stat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => undefined,
+    );
+    if (writtenAtMs === undefined || this.unusable.get(path) === writtenAtMs) return false;
+    if ((await this.read(path)) !== undefined) return true;
+    if (this.unusable.size >= UNUSABLE_MAX) this.unusable.clear();
+    this.unusable.set(path, writtenAtMs);
+    return false;
+  }
+
   private async read(path: string): Promise<Kept | undefined> {
     try {
       const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
-      const file = JSON.parse(text) as { format?: number; snapshot?: ServingSnapshot };
-      if (file.format !== FORMAT || file.snapshot === undefined) return undefined;
-      return { snapshot: file.snapshot, writtenAtMs: mtimeMs };
+      const content = openSealedFile(FORMAT, text);
+      if (content === undefined) return undefined;
+      const snapshot = parseSnapshot(JSON.parse(content));
+      if (snapshot === undefined) throw new Error('the content is not a snapshot');
+      return { snapshot, writtenAtMs: mtimeMs };
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.onFault(error);
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+        this.onFault({ doing: 'read', path, error });
+      }
       return undefined;
     }
   }
@@ -94,13 +131,14 @@ export class LastGoodFiles implements LastGood {
   private async writeAll(): Promise<void> {
     let next: [string, ServingSnapshot] | undefined;
     try {
-      await mkdir(this.directory, { recursive: true });
+      await mkdir(this.directory, { recursive: true, mode: FOLDER_MODE });
       for (next = this.take(); next !== undefined; next = this.take()) {
         await this.write(next[0], next[1]);
       }
     } catch (error) {
       if (next !== undefined && !this.waiting.has(next[0])) this.waiting.set(next[0], next[1]);
-      this.onFault(error);
+      const path = next === undefined ? this.directory : join(this.directory, next[0]);
+      this.onFault({ doing: 'write', path, error });
       this.retry();
     } finally {
       this.writing = undefined;
@@ -125,7 +163,7 @@ export class LastGoodFiles implements LastGood {
     const path = join(this.directory, name);
     // Only one process writes to a folder, so a draft that a crash left behind is overwritten.
     const draft = `${path}.draft`;
-    await writeFile(draft, JSON.stringify({ format: FORMAT, snapshot }));
+    await writeFile(draft, sealFile(FORMAT, JSON.stringify(snapshot)), { mode: FILE_MODE });
     await rename(draft, path);
   }
 }

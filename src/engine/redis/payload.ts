@@ -1,30 +1,25 @@
 // Parsers of the JSON that Redis holds or delivers. Another version of the service, or another program, may
 // have written it, so malformed data is recognised here and does not get any further.
 
+import { parseSnapshot } from '../../domain/decision/parse-snapshot.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Activity } from '../../ports/activity-stream.ts';
 import type { Announcement } from '../../ports/engine.ts';
 
 /** Parses a stored snapshot; returns undefined when it is malformed. */
 export function parseSnapshotPayload(body: string): ServingSnapshot | undefined {
-  const value = parseObject<ServingSnapshot>(body);
-  const isSnapshot = hasNames(value) && typeof value.appId === 'string';
-  return isSnapshot && Array.isArray(value.releases) ? (value as ServingSnapshot) : undefined;
+  return parseSnapshot(parseJson(body));
 }
 
 /** Parses an announcement; returns undefined when it is malformed. */
 export function parseAnnouncementPayload(message: string): Announcement | undefined {
   const value = parseObject<Announcement>(message);
-  return hasNames(value) ? (value as Announcement) : undefined;
-}
-
-function hasNames(value: Partial<Announcement>): boolean {
-  return (
+  const isAnnouncement =
     typeof value.appRef === 'string' &&
     typeof value.channel === 'string' &&
     typeof value.channelId === 'string' &&
-    Number.isSafeInteger(value.revision)
-  );
+    Number.isSafeInteger(value.revision);
+  return isAnnouncement ? (value as Announcement) : undefined;
 }
 
 /** Parses a JSON object whose fields the caller still checks; returns an empty object for anything else. */
