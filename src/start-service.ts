@@ -10,6 +10,7 @@ import type { Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
 import { startBackgroundProcess } from './processes/background-process.ts';
 import { NodeMetrics } from './processes/node-metrics.ts';
+import { Watchdog } from './processes/watchdog.ts';
 import { startSupervisor } from './supervisor.ts';
 
 export type RunningService = {
@@ -42,9 +43,11 @@ async function serveBesideBackground(config: Config, log: Log): Promise<RunningS
     hasBackground: false,
   });
   const background = startBackgroundProcess(log, metrics, nodeMetrics);
+  const watchdog = new Watchdog([background]);
   return {
     ...service,
     async stop() {
+      watchdog.stop();
       await service.stop();
       await background.stop();
     },

@@ -74,7 +74,7 @@ async function startBackground(): Promise<Running> {
 
 async function answer(call: CallsToProcess['call']): Promise<CallsToProcess['answer']> {
   if (call === 'metrics') return metrics.registry.getMetricsAsJSON();
-  running?.close?.();
+  if (call === 'close') running?.close?.();
   return undefined;
 }
 

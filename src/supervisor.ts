@@ -1,5 +1,6 @@
 // Supervisor of a service of several processes: it starts the serving processes on one port and the
-// background process, restarts those that end, and stops all of them together. It serves no requests itself.
+// background process, restarts those that end or hang, and stops all of them together. It serves no requests
+// itself.
 
 import { type Config, ConfigError, reachableHost } from './config.ts';
 import type { Log } from './observe/log.ts';
@@ -8,6 +9,7 @@ import { startBackgroundProcess } from './processes/background-process.ts';
 import { claimPort } from './processes/claim-port.ts';
 import { KeptProcess } from './processes/kept-process.ts';
 import { NodeMetrics } from './processes/node-metrics.ts';
+import { Watchdog } from './processes/watchdog.ts';
 
 export type Supervisor = {
   /** Base URL of the service. */
@@ -48,10 +50,12 @@ export async function startSupervisor(config: Config, log: Log): Promise<Supervi
   nodeMetrics.include(...workers);
   await Promise.all(workers.map((worker) => worker.start()));
   const background = startBackgroundProcess(log, metrics, nodeMetrics);
+  const watchdog = new Watchdog([...workers, background]);
   return {
     address: config.publicUrl ?? `http://${reachableHost(config.host)}:${port}`,
     port,
     async stop() {
+      watchdog.stop();
       // All workers close the port before any ends its connections: a client whose connection one worker ends
       // would connect to another, and lose its request if that one closes the port before it accepts the
       // connection.

@@ -40,11 +40,12 @@ export class Metrics {
     'outcome',
   );
   /**
-   * Events of child processes: restarted after they ended by themselves, silent when asked for their metrics.
+   * Events of child processes: restarted after they ended, hung and killed, silent when asked for their
+   * metrics.
    */
   readonly processes = this.tally(
     'sluice_process_events_total',
-    'Processes restarted, and left out of these figures because they did not answer',
+    'Processes restarted, killed because they hung, and left out of these figures as they did not answer',
     'event',
   );
   /** Faults of stores that the service survived, by the place that met them. */

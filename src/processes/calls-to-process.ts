@@ -4,10 +4,11 @@ import type { ProcessMetrics } from '../observe/sum-metrics.ts';
 
 /**
  * Calls to a process: `metrics` is answered with its metrics; `close` makes it stop accepting connections,
- * and is answered without a value once it has stopped.
+ * and is answered without a value once it has stopped; `ping` is answered without a value at once, unless the
+ * process hangs.
  */
 export type CallsToProcess = {
-  readonly call: 'metrics' | 'close';
+  readonly call: 'metrics' | 'close' | 'ping';
   readonly answer: ProcessMetrics | undefined;
 };
 

@@ -2,6 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { ChildService } from '../child-process/child-service.ts';
+import type { ForkedChild } from '../child-process/forked-child.ts';
 import { SoleCall } from '../flow/sole-call.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';
@@ -25,6 +26,8 @@ export type KeptProcessOptions = {
 export class KeptProcess {
   private readonly options: KeptProcessOptions;
   private readonly service: ChildService<CallsToProcess, CallsToSupervisor>;
+  /** Whether the process that runs now is being killed because it did not answer. */
+  private isHung = false;
   private readonly asking = new SoleCall(async () => this.service.child?.call('metrics'));
 
   constructor(options: KeptProcessOptions) {
@@ -43,10 +46,16 @@ export class KeptProcess {
       answer: sum,
       onEnd: ({ how, startError, restartInMs }) => {
         metrics.processes.add('restarted');
-        const reason = startError?.message;
+        const reason = this.isHung ? 'it hung' : startError?.message;
+        this.isHung = false;
         log.error({ process: name, how, reason, restartInMs }, 'a process ended by itself');
       },
     });
+  }
+
+  /** The process that runs now; undefined between the end of one and the start of the next. */
+  get child(): ForkedChild<CallsToProcess, CallsToSupervisor> | undefined {
+    return this.service.child;
   }
 
   /** Whether the process exists; it may still be starting. */
@@ -65,6 +74,15 @@ export class KeptProcess {
    */
   readMetrics(waitMsMax: number): Promise<ProcessMetrics | undefined> {
     return this.asking.ask(waitMsMax);
+  }
+
+  /** Kills the process because it did not answer for `silentMs`; it is started again. */
+  killHung(silentMs: number): void {
+    const { name, log, metrics } = this.options;
+    this.isHung = true;
+    metrics.processes.add('hung');
+    log.error({ process: name, silentMs }, 'a process does not answer and is killed');
+    this.service.child?.kill();
   }
 
   /** Makes the process stop accepting connections; resolves when it has stopped, or after `waitMsMax`. */

@@ -1,0 +1,122 @@
+// Tests what the supervisor does about a process that hangs (docs/operating.md, Processes): silent for ten
+// seconds, it is replaced; silent for less, or together with the whole machine, it is not.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeOnRealStores } from '../support/backend.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+import { send } from '../support/tenant.ts';
+import {
+  freshStores,
+  isAlive,
+  type Stores,
+  startWorkerNode,
+  type WorkerNode,
+} from '../support/worker-node.ts';
+
+const TEST_TIMEOUT_MS = 90_000;
+/** Silence that the service allows, the second between two of its questions, and time to start again. */
+const REPLACED_MS_MAX = 15_000;
+const CONNECTIONS = 32;
+const ANSWER_MS_MAX = 1000;
+
+describeOnRealStores('a worker that hangs', () => {
+  let stores: Stores;
+  let node: WorkerNode;
+  /** Node that stands still as a whole. */
+  let suspended: WorkerNode;
+
+  beforeAll(async () => {
+    stores = await freshStores();
+    [node, suspended] = await Promise.all([
+      startWorkerNode(stores, { WORKERS: '2' }),
+      startWorkerNode(stores, { WORKERS: '2' }),
+    ]);
+  }, TEST_TIMEOUT_MS);
+  afterAll(async () => {
+    for (const each of stopped.splice(0)) if (isAlive(each)) process.kill(each, 'SIGCONT');
+    await Promise.all([node?.dispose(), suspended?.dispose()]);
+    await stores?.drop();
+  });
+
+  it(
+    'is replaced after 10 s; one that is silent for 6 s is not, and no process of a machine that stood still',
+    async () => {
+      const [hung = 0, busy = 0] = ['worker 1', 'worker 2'].map((part) => lastOf(node, part));
+      const whole = ['worker 1', 'worker 2', 'background'].map((part) => lastOf(suspended, part));
+      const suspending = suspend(suspended, whole, 12_000);
+      const at = performance.now();
+      for (const each of [hung, busy]) stop(each);
+      await sleep(6000);
+      process.kill(busy, 'SIGCONT');
+      expect(node.processIds('worker 1')).toEqual([hung]);
+      await eventually(
+        'every new connection is answered, and the worker is another process',
+        async () => node.processIds('worker 1').length === 2 && (await answered(node)),
+        60_000,
+      );
+      const replacedMs = performance.now() - at;
+      console.log(`hung worker: all connections are answered after ${Math.round(replacedMs)} ms`);
+      expect(replacedMs).toBeGreaterThan(10_000);
+      expect(replacedMs).toBeLessThan(REPLACED_MS_MAX);
+      expect(node.processIds('worker 2')).toEqual([busy]);
+      expect(linesOf(node, 'a process does not answer and is killed')).toEqual([
+        expect.objectContaining({ process: 'worker 1', silentMs: 10_000 }),
+      ]);
+      expect(linesOf(node, 'a process ended by itself')).toEqual([
+        expect.objectContaining({ process: 'worker 1', how: 'SIGKILL', reason: 'it hung' }),
+      ]);
+      const { text } = await send(node, 'GET', '/metrics');
+      expect(text).toContain('sluice_process_events_total{event="hung"} 1\n');
+      expect(text).toContain('sluice_process_events_total{event="restarted"} 1\n');
+
+      await suspending;
+      expect(await answered(suspended)).toBe(true);
+      expect(
+        ['worker 1', 'worker 2', 'background'].flatMap((part) => suspended.processIds(part)),
+      ).toEqual(whole);
+    },
+    TEST_TIMEOUT_MS,
+  );
+});
+
+/** Processes that a test has stopped: one that stays so would never end. */
+const stopped: number[] = [];
+
+function stop(processId: number): void {
+  process.kill(processId, 'SIGSTOP');
+  stopped.push(processId);
+}
+
+function lastOf(node: WorkerNode, part: string): number {
+  return node.processIds(part).at(-1) ?? Number.NaN;
+}
+
+function linesOf(node: WorkerNode, message: string): Record<string, unknown>[] {
+  return node.log().filter(({ msg }) => msg === message);
+}
+
+/** Stops all processes of a node for a time; the supervisor goes on first, the others 3 s after it. */
+async function suspend(node: WorkerNode, children: readonly number[], ms: number): Promise<void> {
+  const main = node.main.pid ?? Number.NaN;
+  for (const each of [main, ...children]) stop(each);
+  await sleep(ms);
+  process.kill(main, 'SIGCONT');
+  await sleep(3000);
+  for (const each of children) process.kill(each, 'SIGCONT');
+}
+
+/** Returns whether each of many new connections gets its answer within a second. */
+async function answered(node: WorkerNode): Promise<boolean> {
+  const outcomes = await Promise.all(
+    Array.from({ length: CONNECTIONS }, () =>
+      fetch(`${node.url}/healthz`, {
+        headers: { connection: 'close' },
+        signal: AbortSignal.timeout(ANSWER_MS_MAX),
+      }).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    ),
+  );
+  return outcomes.every((isAnswered) => isAnswered);
+}
