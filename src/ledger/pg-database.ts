@@ -6,7 +6,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { Unavailable } from '../ports/unavailable.ts';
+import { LockedTooLong, Unavailable } from '../ports/unavailable.ts';
 import { ConnectedDatabase } from './connected-database.ts';
 import type { Database, Sql } from './database.ts';
 import { sqlStateKind } from './sql-state-kind.ts';
@@ -24,6 +24,8 @@ const GOODBYE_TIMEOUT_MS = 1000;
 
 /** SQLSTATE of a statement that `statement_timeout` cancelled; its session is still sound. */
 const QUERY_CANCELED = '57014';
+/** SQLSTATE of a statement that waited for a lock until `lock_timeout`; its session is still sound. */
+const LOCK_NOT_AVAILABLE = '55P03';
 
 export type PgDatabaseOptions = {
   readonly url: string;
@@ -154,7 +156,9 @@ class PgConnection implements Sql {
       return await this.#client.query(query);
     } catch (error) {
       if (!isConnectionFault(error)) throw error;
-      this.isBroken = !(error instanceof pg.DatabaseError && error.code === QUERY_CANCELED);
+      const state = error instanceof pg.DatabaseError ? error.code : undefined;
+      this.isBroken = state !== QUERY_CANCELED && state !== LOCK_NOT_AVAILABLE;
+      if (state === LOCK_NOT_AVAILABLE) throw new LockedTooLong('ledger', error);
       throw new Unavailable('ledger', describable(error));
     }
   }

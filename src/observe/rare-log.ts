@@ -1,17 +1,18 @@
 // Log for events that can happen thousands of times a second while a store is unavailable: at most one line a
-// second per message, which carries the number of suppressed lines.
+// second per message, or one a minute per message and subject. A line carries the number of suppressed ones.
 
 import type { Log } from './log.ts';
 
 const INTERVAL_MS = 1000;
-const MESSAGES_MAX = 1000;
+const SUBJECT_INTERVAL_MS = 60_000;
+const STATES_MAX = 1000;
 
-type MessageState = { nextAt: number; suppressed: number };
+type KindState = { nextAt: number; suppressed: number };
 
 export class RareLog {
   private readonly log: Pick<Log, 'warn'>;
   private readonly now: () => number;
-  private readonly states = new Map<string, MessageState>();
+  private readonly states = new Map<string, KindState>();
 
   constructor(log: Pick<Log, 'warn'>, now: () => number = () => performance.now()) {
     this.log = log;
@@ -20,25 +21,42 @@ export class RareLog {
 
   /** Logs a warning unless the same message was logged within the last second. */
   warn(details: Readonly<Record<string, unknown>>, message: string): void {
-    const state = this.stateOf(message);
+    this.write(message, INTERVAL_MS, details, message);
+  }
+
+  /**
+   * Logs a warning about a subject, such as a release, unless the same message was logged about it within the
+   * last minute. There is a line for each subject, so the caller must not warn of many in a short time.
+   */
+  warnAbout(subject: string, details: Readonly<Record<string, unknown>>, message: string): void {
+    this.write(`${message} ${subject}`, SUBJECT_INTERVAL_MS, details, message);
+  }
+
+  private write(
+    kind: string,
+    intervalMs: number,
+    details: Readonly<Record<string, unknown>>,
+    message: string,
+  ): void {
+    const state = this.stateOf(kind);
     const now = this.now();
     if (now < state.nextAt) {
       state.suppressed += 1;
       return;
     }
     const { suppressed } = state;
-    state.nextAt = now + INTERVAL_MS;
+    state.nextAt = now + intervalMs;
     state.suppressed = 0;
     this.log.warn(suppressed === 0 ? details : { ...details, suppressed }, message);
   }
 
-  private stateOf(message: string): MessageState {
-    const known = this.states.get(message);
+  private stateOf(kind: string): KindState {
+    const known = this.states.get(kind);
     if (known !== undefined) return known;
-    // Messages are literals, so there are few; the bound guards against a message that is built at run time.
-    if (this.states.size >= MESSAGES_MAX) this.states.clear();
+    // Messages are literals, so there are few kinds; the bound is for subjects.
+    if (this.states.size >= STATES_MAX) this.states.clear();
     const state = { nextAt: 0, suppressed: 0 };
-    this.states.set(message, state);
+    this.states.set(kind, state);
     return state;
   }
 }

@@ -155,7 +155,8 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
   /**
    * Records durably that a release is about to be offered, if the channel is still at the revision from which
    * the decision was made. Returns false when it is not: the caller must decide again from a newer catalog.
-   * Idempotent; does not change the revision.
+   * Idempotent; does not change the revision. Rejects with `LockedTooLong` when the channel stays locked for
+   * about a second. A caller that stalls during the call keeps no lock from others.
    */
   recordFirstOffer(channelId: string, releaseId: string, revision: number): Promise<boolean>;
 

@@ -13,3 +13,9 @@ export class Unavailable extends Error {
     this.store = store;
   }
 }
+
+/**
+ * The error of a call that gave up waiting for a lock that another call holds. The store is there, so that
+ * calls which need other locks may succeed.
+ */
+export class LockedTooLong extends Unavailable {}

@@ -10,7 +10,7 @@ import { openLedger } from '../../src/ledger/open-ledger.ts';
 import { openPgDatabase } from '../../src/ledger/pg-database.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import { LockedTooLong, Unavailable } from '../../src/ports/unavailable.ts';
 import {
   createTenant,
   OPERATOR,
@@ -65,7 +65,8 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
     await Promise.all(nodes.map((node) => node.createOrganization('Acme', OPERATOR)));
     await Promise.all(nodes.map((node) => node.close()));
     const applied = await runOn<{ id: number }>(empty.url, 'SELECT id FROM sluice_migrations');
-    expect(applied).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }, { id: 4 }]);
+    expect(applied.length).toBeGreaterThanOrEqual(5);
+    expect(applied).toEqual(applied.map((_, index) => ({ id: index + 1 })));
     await empty.drop();
   });
 
@@ -212,14 +213,13 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
       },
     );
 
-    test('a node that stalls in a transaction loses its locks', async () => {
-      const { channelId, record } = await published();
+    test('a node that stalls in a transaction loses its locks; an offer does not wait for it', async () => {
+      const { tenant, channelId, record } = await published();
       const change = holdChange(channelId);
       await change.locked;
-      // Longer than the server lets a transaction idle, and than a statement may wait for a lock.
-      const outcome = await record().catch((error: unknown) => error);
-      expect(outcome).toBeInstanceOf(Unavailable);
-      await eventually('the stalled transaction was ended', record, 4000);
+      await expect(record()).rejects.toBeInstanceOf(LockedTooLong);
+      expect(await releaseOf(tenant)).toMatchObject({ offered: false });
+      await eventually('the stalled transaction was ended', () => record().catch(() => false));
       change.end('commit');
       await expect(change.ended).rejects.toBeInstanceOf(Unavailable);
     });
@@ -273,7 +273,7 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
     );
     const newer = await freshDatabase(postgresUrl);
     await (await openLedger({ databaseUrl: newer.url, ...options })).close();
-    await runOn(newer.url, "INSERT INTO sluice_migrations (id, name) VALUES (9, 'later')");
+    await runOn(newer.url, "INSERT INTO sluice_migrations (id, name) VALUES (900, 'later')");
     await expect(openLedger({ databaseUrl: newer.url, ...options })).rejects.toMatchObject({
       name: 'SchemaTooNew',
     });
@@ -367,7 +367,7 @@ describe.skipIf(postgresUrl === '')(title('a PostgreSQL that goes away'), () => 
 
   test('away at the start and then of a newer schema: reported as fatal, once', async () => {
     await open();
-    await runOn(server.url, "INSERT INTO sluice_migrations (id, name) VALUES (9, 'later')");
+    await runOn(server.url, "INSERT INTO sluice_migrations (id, name) VALUES (900, 'later')");
     await server.kill();
     const fatal: unknown[] = [];
     const ledger = await open((error) => fatal.push(error));
@@ -376,7 +376,7 @@ describe.skipIf(postgresUrl === '')(title('a PostgreSQL that goes away'), () => 
     await sleep(300);
     expect(fatal).toMatchObject([{ name: 'SchemaTooNew' }]);
     expect(await ledger.isReachable()).toBe(false);
-    await runOn(server.url, 'DELETE FROM sluice_migrations WHERE id = 9');
+    await runOn(server.url, 'DELETE FROM sluice_migrations WHERE id = 900');
   });
 
   test('away for good: closing does not wait for it', async () => {

@@ -882,12 +882,14 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
       const tenant = await createTenant(ledger);
       await migrate(database);
       expect(await readStable(ledger, tenant)).toMatchObject({ revision: 1 });
-      await database.query("INSERT INTO sluice_migrations (id, name) VALUES (9, 'later')");
+      await database.query("INSERT INTO sluice_migrations (id, name) VALUES (900, 'later')");
       await expect(migrate(database)).rejects.toMatchObject({
         name: 'SchemaTooNew',
-        message: expect.stringContaining('at migration 9, but this version of Sluice knows only 4'),
+        message: expect.stringMatching(
+          /at migration 900, but this version of Sluice knows only \d+:/,
+        ),
       });
-      await database.query('DELETE FROM sluice_migrations WHERE id = 9');
+      await database.query('DELETE FROM sluice_migrations WHERE id = 900');
     });
 
     test('it is reachable until it is closed, and then unavailable; closing twice does no harm', async () => {

@@ -5,7 +5,10 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import type { CompiledRelease } from '../../src/domain/decision/catalog.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
+import { Metrics } from '../../src/observe/metrics.ts';
+import { RareLog } from '../../src/observe/rare-log.ts';
 import { FirstOffers } from '../../src/operations/serving/first-offer.ts';
+import { LockedTooLong } from '../../src/ports/unavailable.ts';
 import { manifestOf } from '../../src/updater/manifest.ts';
 import { catalog as compiled, device, release } from '../domain/sample.ts';
 import { FakeLedger, ledgerAway } from '../support/fake-ledger.ts';
@@ -35,7 +38,8 @@ function unoffered(revision: number, versions: readonly string[], channel = 'sta
 /** A catalog with one release that was never offered. */
 function fresh(channel = 'stable') {
   const parts = { channel, channelId: `chn_${channel}` };
-  const catalog = compiled([release('1.0.0', { offered: false })], parts);
+  const id = channel === 'stable' ? 'rel-1.0.0' : `rel-${channel}`;
+  const catalog = compiled([release('1.0.0', { id, offered: false })], parts);
   const [only] = catalog.published;
   if (only === undefined) throw new Error('the sample has a release');
   return { catalog, only };
@@ -44,7 +48,9 @@ function fresh(channel = 'stable') {
 /** First offers without a node, on a clock that the test moves; with `own` on the real clock. */
 function barrier(clock: { now: number } | 'own' = { now: 5000 }) {
   const ledger = new FakeLedger();
-  const { metrics, log } = servingNode();
+  const lines: unknown[] = [];
+  const log = new RareLog({ warn: (...line: unknown[]) => void lines.push(line) });
+  const metrics = new Metrics();
   const recorded: CompiledRelease[] = [];
   const onRecorded = (_catalog: unknown, offered: CompiledRelease): void => {
     offered.offered = true;
@@ -52,7 +58,17 @@ function barrier(clock: { now: number } | 'own' = { now: 5000 }) {
   };
   const now = clock === 'own' ? undefined : () => clock.now;
   const offers = new FirstOffers(ledger.port, metrics, log, onRecorded, now);
-  return { ledger, offers, recorded, clock: clock === 'own' ? { now: 0 } : clock };
+  return { ledger, offers, recorded, lines, clock: clock === 'own' ? { now: 0 } : clock };
+}
+
+type LateCall = { answer(isRecorded: boolean): void; fail(error: Error): void };
+
+/** Makes the ledger's next call for a first offer wait until the test ends it. */
+function answersLate(ledger: FakeLedger): LateCall {
+  const call: LateCall = { answer: () => {}, fail: () => {} };
+  ledger.answerOffer = () =>
+    new Promise((resolve, reject) => Object.assign(call, { answer: resolve, fail: reject }));
+  return call;
 }
 
 /** Returns the version that a check is answered with, or the reason why there is none. */
@@ -147,11 +163,11 @@ describe('without the ledger', () => {
     expect(await offers.record(right.catalog, right.only)).toBe('recorded');
   });
 
-  it('a time-out of one channel bars that channel and no other', async () => {
+  it('a time-out of one channel bars that channel and no other, and asks once', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { ledger, offers, clock } = barrier();
     const [slow, quick] = [fresh('stable'), fresh('beta')];
-    ledger.answerOffer = () => new Promise(() => {});
+    const call = answersLate(ledger);
     const timedOut = offers.record(slow.catalog, slow.only);
     await settle();
     vi.advanceTimersByTime(WAIT_MAX_MS - 1);
@@ -161,34 +177,91 @@ describe('without the ledger', () => {
     vi.advanceTimersByTime(1);
     expect(await timedOut).toBe('unavailable');
     expect(await joined).toBe('unavailable');
+    // While the call goes on, nobody waits for it, and there is no second one.
+    clock.now += RETRY_AFTER_MS * 10;
     expect(await offers.record(slow.catalog, slow.only)).toBe('unavailable');
     expect(ledger.offers).toHaveLength(1);
 
     ledger.answerOffer = async () => true;
     expect(await offers.record(quick.catalog, quick.only)).toBe('recorded');
-    clock.now += RETRY_AFTER_MS - 1;
-    expect(await offers.record(slow.catalog, slow.only)).toBe('unavailable');
-    clock.now += 1;
+    call.fail(ledgerAway());
+    await settle();
     expect(await offers.record(slow.catalog, slow.only)).toBe('recorded');
   });
 
-  it.each([
-    ['answers', () => Promise.resolve(true)],
-    ['fails', () => Promise.reject(ledgerAway())],
-  ])('a write that %s after its time-out changes nothing any more', async (_what, end) => {
+  it('a channel that stays locked is avoided for a second, others are not', async () => {
+    const { ledger, offers, clock } = barrier();
+    const [locked, free] = [fresh('stable'), fresh('beta')];
+    ledger.fault = new LockedTooLong('ledger', new Error('lock timeout'));
+    expect(await offers.record(locked.catalog, locked.only)).toBe('unavailable');
+    ledger.fault = undefined;
+    ledger.answerOffer = async () => true;
+    expect(await offers.record(free.catalog, free.only)).toBe('recorded');
+    clock.now += RETRY_AFTER_MS - 1;
+    expect(await offers.record(locked.catalog, locked.only)).toBe('unavailable');
+    clock.now += 1;
+    expect(await offers.record(locked.catalog, locked.only)).toBe('recorded');
+  });
+
+  it('a call that succeeds after its time-out is remembered: the release is offered from then on', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { ledger, offers, recorded } = barrier();
     const { catalog, only } = fresh();
-    let finish: () => void = () => {};
-    ledger.answerOffer = () => new Promise<void>((resolve) => (finish = resolve)).then(end);
+    const call = answersLate(ledger);
     const timedOut = offers.record(catalog, only);
     await settle();
     vi.advanceTimersByTime(WAIT_MAX_MS);
     expect(await timedOut).toBe('unavailable');
-    finish();
+    expect(recorded).toEqual([]);
+    call.answer(true);
+    await settle();
+    expect(recorded).toEqual([only]);
+    expect(await offers.record(catalog, only)).toBe('recorded');
+    expect(ledger.offers).toHaveLength(1);
+  });
+
+  it.each([
+    ['finds the channel changed', (call: LateCall) => call.answer(false)],
+    ['fails', (call: LateCall) => call.fail(ledgerAway())],
+    ['meets a bug', (call: LateCall) => call.fail(new TypeError('bug'))],
+  ])('a call that %s after its time-out changes nothing', async (_what, end) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { ledger, offers, recorded } = barrier();
+    const { catalog, only } = fresh();
+    const call = answersLate(ledger);
+    const timedOut = offers.record(catalog, only);
+    await settle();
+    vi.advanceTimersByTime(WAIT_MAX_MS);
+    expect(await timedOut).toBe('unavailable');
+    end(call);
     await settle();
     expect(recorded).toEqual([]);
     expect(only.offered).toBe(false);
+  });
+
+  it('at most five calls are under way, and those that wait too long are not made', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const { ledger, offers } = barrier();
+    answersLate(ledger);
+    const channels = Array.from({ length: 20 }, (_, index) => fresh(`channel-${index}`));
+    const asked = channels.map(({ catalog, only }) => offers.record(catalog, only));
+    await settle();
+    expect(ledger.offers).toHaveLength(5);
+    vi.advanceTimersByTime(WAIT_MAX_MS);
+    expect(new Set(await Promise.all(asked))).toEqual(new Set(['unavailable']));
+  });
+
+  it('each first offer that could not be made has a line that names it', async () => {
+    const { ledger, offers, lines } = barrier();
+    const [left, right] = [fresh('stable'), fresh('beta')];
+    ledger.fault = new LockedTooLong('ledger', new Error('lock timeout'));
+    for (const { catalog, only } of [left, right]) await offers.record(catalog, only);
+    expect(lines).toEqual(
+      ['stable', 'beta'].map((channel) => [
+        { app: 'acme', channel, version: '1.0.0', err: ledger.fault },
+        'first offer could not be recorded',
+      ]),
+    );
   });
 
   it("the machine's clock set back by an hour does not lengthen the second", async () => {

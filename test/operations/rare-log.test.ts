@@ -41,6 +41,19 @@ it('a kind does not silence another', () => {
   expect(lines.map(([, message]) => message)).toEqual(['ledger away', 'engine away']);
 });
 
+it('of each subject there is a line, and the next one a minute later', () => {
+  const { log, lines, clock } = rareLog();
+  for (clock.now = 0; clock.now < 60_000; clock.now += 1000) {
+    for (const release of ['1.0.0', '1.1.0']) log.warnAbout(release, { release }, 'too slow');
+  }
+  log.warnAbout('1.0.0', { release: '1.0.0' }, 'too slow');
+  expect(lines).toEqual([
+    [{ release: '1.0.0' }, 'too slow'],
+    [{ release: '1.1.0' }, 'too slow'],
+    [{ release: '1.0.0', suppressed: 59 }, 'too slow'],
+  ]);
+});
+
 it('a second is counted from the line, not from what it silenced', () => {
   const { log, lines, clock } = rareLog();
   for (clock.now = 0; clock.now < 5000; clock.now += 100) log.warn({}, 'away');

@@ -11,6 +11,8 @@ import { type Proxy as NetworkProxy, startProxy } from './tcp-proxy.ts';
 export type Cluster = {
   readonly redis: RedisServer;
   readonly postgres: PostgresServer;
+  /** Address of the shared database, for a node that is to reach it in another way. */
+  readonly databaseUrl: string;
   /** Starts a node; its Redis goes through a proxy of its own. */
   addNode(settings?: NodeSettings): Promise<ClusterNode>;
   /** Queries the shared database directly, without a node. */
@@ -31,6 +33,7 @@ export async function startCluster(): Promise<Cluster> {
   return {
     redis,
     postgres,
+    databaseUrl: database.url,
     query: (text) => observer.query(text),
     async addNode(settings = {}) {
       const redisProxy = await startProxy(redis.port);

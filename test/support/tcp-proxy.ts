@@ -16,6 +16,8 @@ export type Proxy = {
   cut(): void;
   /** Connects to another port from now on, as an address that moves to another server; cuts what is open. */
   moveTo(targetPort: number): void;
+  /** Delays what is forwarded from now on, in each direction, so that a round trip takes twice as long. */
+  delay(ms: number): void;
   /** Drops, for good, every chunk from the server for which this is true: a lost answer. */
   dropWhen(predicate: (chunkFromServer: Buffer) => boolean): void;
   close(): Promise<void>;
@@ -28,8 +30,26 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
   let isBlackhole = false;
   let isDropped: (chunk: Buffer) => boolean = () => false;
   let held: (() => void)[] = [];
+  let delayMs = 0;
+  const delayed: { readonly dueAt: number; readonly action: () => void }[] = [];
 
   function pass(action: () => void): void {
+    if (delayMs === 0 && delayed.length === 0) return forwardNow(action);
+    delayed.push({ dueAt: performance.now() + delayMs, action });
+    if (delayed.length === 1) forwardDue();
+  }
+
+  /** Forwards what is due, in its order, and comes back for the rest. */
+  function forwardDue(): void {
+    for (let next = delayed[0]; next !== undefined; next = delayed[0]) {
+      const waitMs = next.dueAt - performance.now();
+      if (waitMs > 0) return void setTimeout(forwardDue, waitMs);
+      delayed.shift();
+      forwardNow(next.action);
+    }
+  }
+
+  function forwardNow(action: () => void): void {
     if (isBlackhole) held.push(action);
     else action();
   }
@@ -79,12 +99,16 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
       target = port;
       cut();
     },
+    delay(ms) {
+      delayMs = ms;
+    },
     dropWhen(predicate) {
       isDropped = predicate;
     },
     async close() {
       server.close();
       isBlackhole = false;
+      delayMs = 0;
       cut();
       if (server.listening) await once(server, 'close');
     },

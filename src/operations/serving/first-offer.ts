@@ -1,20 +1,22 @@
 // Barrier in front of the first manifest of a release. The mark "offered" must be durable before that
-// manifest is sent, and ordered against serving control; the ledger's guarded write does both. Afterwards the
+// manifest is sent, and ordered against serving control; the ledger's guarded call does both. Afterwards the
 // mark is in the catalog and costs nothing.
 //
-// Parallel first checks share one write. When the ledger does not answer, releases that were never offered
-// are unavailable for a moment without asking again: a check must not wait for a dead store.
+// Parallel first checks share one call. A check must not wait for a ledger that is slow or away: it goes on
+// after a while without an answer, and no further call is made for a moment. An answer that comes later still
+// counts, so that a ledger which is only far away is asked once.
 
 import type { Catalog, CompiledRelease } from '../../domain/decision/catalog.ts';
+import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import { withinTime } from '../../flow/within-time.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
 import type { Ledger } from '../../ports/ledger.ts';
-import { Unavailable } from '../../ports/unavailable.ts';
+import { LockedTooLong, Unavailable } from '../../ports/unavailable.ts';
 
 /**
  * Outcome of recording an offer. `stale`: the channel has changed since this catalog, so decide again from a
- * newer one.
+ * newer one. `unavailable`: it is not known to be recorded, so the release must not be offered.
  */
 export type FirstOfferOutcome = 'recorded' | 'stale' | 'unavailable';
 
@@ -23,6 +25,9 @@ export type OnRecorded = (catalog: Catalog, release: CompiledRelease) => void;
 
 const WAIT_MAX_MS = 1500;
 const RETRY_AFTER_FAULT_MS = 1000;
+/** Calls at a time: half of the ledger's connections, so that slow ones leave some to publishers. */
+const CALLS_RUNNING_MAX = 5;
+const CALLS_WAITING_MAX = 2000;
 const AVOIDED_MAX = 10_000;
 const EVERY_CHANNEL = '*';
 
@@ -32,8 +37,12 @@ export class FirstOffers {
   private readonly log: RareLog;
   private readonly onRecorded: OnRecorded;
   private readonly now: () => number;
-  /** Writes in flight by release; bounded by the number of releases in loaded catalogs. */
-  private readonly running = new Map<string, Promise<FirstOfferOutcome>>();
+  private readonly gate = new ConcurrencyLimit(CALLS_RUNNING_MAX, CALLS_WAITING_MAX, WAIT_MAX_MS);
+  /**
+   * Outcomes of calls that have not ended, by release and revision. After the longest wait the outcome is
+   * `unavailable`, though the call goes on. Bounded by the number of releases in loaded catalogs.
+   */
+  private readonly attempts = new Map<string, Promise<FirstOfferOutcome>>();
   /**
    * Times until which the ledger is not asked, by channel, and under `EVERY_CHANNEL` for all; on a monotonic
    * clock.
@@ -61,47 +70,78 @@ export class FirstOffers {
   async record(catalog: Catalog, release: CompiledRelease): Promise<FirstOfferOutcome> {
     if (release.offered) return 'recorded';
     const key = `${release.source.id}@${catalog.snapshot.revision}`;
-    const running = this.running.get(key);
+    const running = this.attempts.get(key);
     if (running !== undefined) return running;
     if (this.isAvoided(catalog.snapshot.channelId)) return 'unavailable';
-    const attempt = this.attempt(catalog, release).finally(() => this.running.delete(key));
-    this.running.set(key, attempt);
+    const { channelId, revision } = catalog.snapshot;
+    const call = this.gate.pass(() =>
+      this.ledger.recordFirstOffer(channelId, release.source.id, revision),
+    );
+    const attempt = this.settle(call, catalog, release);
+    this.attempts.set(key, attempt);
+    const forget = () => this.attempts.delete(key);
+    call.then(forget, forget);
     return attempt;
   }
 
-  private async attempt(catalog: Catalog, release: CompiledRelease): Promise<FirstOfferOutcome> {
-    const outcome = await this.write(catalog, release);
-    if (outcome === 'recorded') this.onRecorded(catalog, release);
-    this.metrics.firstOffers.add(outcome);
-    return outcome;
-  }
-
-  private async write(catalog: Catalog, release: CompiledRelease): Promise<FirstOfferOutcome> {
-    const { channelId, revision } = catalog.snapshot;
+  /** Waits for the answer of a call, but not for ever. */
+  private async settle(
+    call: Promise<boolean>,
+    catalog: Catalog,
+    release: CompiledRelease,
+  ): Promise<FirstOfferOutcome> {
     try {
-      // A write that is no longer awaited may still succeed, which errs on the safe side.
-      const isRecorded = await withinTime(
-        this.ledger.recordFirstOffer(channelId, release.source.id, revision),
-        WAIT_MAX_MS,
-      );
-      // Only this channel is avoided: its row may be locked, which does not concern others.
-      if (isRecorded === undefined) return this.avoid(channelId);
-      return isRecorded ? 'recorded' : 'stale';
+      const isRecorded = await withinTime(call, WAIT_MAX_MS);
+      if (isRecorded === undefined) {
+        void this.awaitLate(call, catalog, release);
+        return this.failed(catalog, release, `no answer within ${WAIT_MAX_MS} ms`);
+      }
+      if (isRecorded) this.onRecorded(catalog, release);
+      const outcome = isRecorded ? 'recorded' : 'stale';
+      this.metrics.firstOffers.add(outcome);
+      return outcome;
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
-      this.log.warn(
-        { err: error, release: release.source.id },
-        'first offer could not be recorded',
-      );
-      return this.avoid(EVERY_CHANNEL);
+      return this.failed(catalog, release, error);
     }
   }
 
-  private avoid(channel: string): 'unavailable' {
+  /** Takes note of an answer for which no check waits any more. */
+  private async awaitLate(
+    call: Promise<boolean>,
+    catalog: Catalog,
+    release: CompiledRelease,
+  ): Promise<void> {
+    try {
+      if (!(await call)) return;
+      this.onRecorded(catalog, release);
+      this.metrics.firstOffers.add('late');
+    } catch (error) {
+      // The next check asks again: a bug that lasts fails that check.
+      this.warn(catalog, release, error);
+    }
+  }
+
+  private failed(catalog: Catalog, release: CompiledRelease, reason: unknown): 'unavailable' {
+    // A lock, or a call that takes long, may concern this channel alone.
+    const isAway = reason instanceof Unavailable && !(reason instanceof LockedTooLong);
+    this.avoid(isAway ? EVERY_CHANNEL : catalog.snapshot.channelId);
+    this.warn(catalog, release, reason);
+    this.metrics.firstOffers.add('unavailable');
+    return 'unavailable';
+  }
+
+  private warn({ snapshot }: Catalog, { source }: CompiledRelease, reason: unknown): void {
+    const { appRef, channel } = snapshot;
+    const name = { app: appRef, channel, version: source.version };
+    const details = reason instanceof Error ? { ...name, err: reason } : { ...name, reason };
+    this.log.warnAbout(source.id, details, 'first offer could not be recorded');
+  }
+
+  private avoid(channel: string): void {
     // Few entries exist at a time; the bound is for a ledger that is slow for every channel.
     if (this.avoidUntil.size >= AVOIDED_MAX) this.avoidUntil.clear();
     this.avoidUntil.set(channel, this.now() + RETRY_AFTER_FAULT_MS);
-    return 'unavailable';
   }
 
   private isAvoided(channelId: string): boolean {
