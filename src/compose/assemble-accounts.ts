@@ -21,6 +21,6 @@ export function assembleAccounts(
   const adminToken = generatedSecret(config, config.adminToken, 'admin-token');
   const accounts = new Accounts({ ...shared, adminToken });
   const members = new Members({ ...shared, accounts });
-  const { publicUrl, trustProxy } = config;
-  return { accounts, members, publicUrl, trustProxy };
+  const { publicUrl: consoleUrl, trustProxy } = config;
+  return { accounts, members, consoleUrl, trustProxy };
 }

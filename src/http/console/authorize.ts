@@ -21,14 +21,14 @@ export type Authorize = <Answer>(
 
 const READS = new Set(['GET', 'HEAD']);
 
-/** Builds `Authorize`. `publicUrl` is the base URL of the service, if one is configured. */
+/** Builds `Authorize`. `consoleUrl` is the base URL of the console, if one is configured. */
 export function createAuthorize(
   accounts: Pick<Accounts, 'find' | 'isAdminToken'>,
-  publicUrl: string | undefined,
+  consoleUrl: string | undefined,
 ): Authorize {
   return (work, reply = (answer) => unstored(jsonReply(200, answer))) =>
     async (exchange) => {
-      const visitor = await identify(accounts, publicUrl, exchange);
+      const visitor = await identify(accounts, consoleUrl, exchange);
       const outcome = isFailure(visitor) ? visitor : await work(exchange, visitor);
       return isFailure(outcome) ? unstored(failureReply(outcome)) : reply(outcome);
     };
@@ -45,7 +45,7 @@ export function unstored(reply: Reply): Reply {
  */
 async function identify(
   accounts: Pick<Accounts, 'find' | 'isAdminToken'>,
-  publicUrl: string | undefined,
+  consoleUrl: string | undefined,
   exchange: Exchange,
 ): Promise<Outcome<Visitor, 'adminUnauthorized' | 'signedOut' | 'originNotAllowed'>> {
   if (exchange.headers.has('authorization')) {
@@ -56,7 +56,7 @@ async function identify(
   const cookie = sessionCookie(exchange);
   if (cookie === undefined) return fail('signedOut');
   const isWrite = !READS.has(exchange.method);
-  if (isWrite && !isOwnOrigin(exchange, publicUrl)) return fail('originNotAllowed');
+  if (isWrite && !isOwnOrigin(exchange, consoleUrl)) return fail('originNotAllowed');
   const session = await accounts.find(cookie);
   return session === undefined ? fail('signedOut') : visitorOf(session);
 }

@@ -26,8 +26,8 @@ export type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
 
 /** Builds the routes below `/console/api`. */
 export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route[] {
-  const { accounts, publicUrl, ledger, fleet, explainer, webhooks } = dependencies;
-  const admit = createAuthorize(accounts, publicUrl);
+  const { accounts, consoleUrl, ledger, fleet, explainer, webhooks } = dependencies;
+  const admit = createAuthorize(accounts, consoleUrl);
   const access = new Access(ledger);
   const routes = new ConsoleRoutes(admit, access);
   return [

@@ -38,7 +38,8 @@ export type OrganizationDependencies = {
   readonly administer: Administer;
   readonly members: Members;
   readonly view: ViewConsole;
-  readonly publicUrl: string | undefined;
+  /** Base URL of the console; undefined when no setting names one. */
+  readonly consoleUrl: string | undefined;
 };
 
 /** Builds the routes for organizations and what belongs to them, except apps. */
@@ -64,7 +65,7 @@ export function organizationRoutes(
 
 function memberRoutes(
   routes: ConsoleRoutes,
-  { members, publicUrl }: OrganizationDependencies,
+  { members, consoleUrl }: OrganizationDependencies,
 ): readonly Route[] {
   return [
     routes.onOrganization(
@@ -93,7 +94,7 @@ function memberRoutes(
         const invited = await members.invite(organizationId, email, role, actor);
         if (isFailure(invited)) return invited;
         const { id, token, expiresAt } = invited;
-        return { id, url: invitationUrl(publicUrl, exchange, token), expiresAt };
+        return { id, url: invitationUrl(consoleUrl, exchange, token), expiresAt };
       },
     ),
     routes.onKeyOrInvitation('invitation', 'invitations/:id/revoke', 'owner', ({ actor }, id) =>
@@ -125,6 +126,6 @@ function keyRoutes(
   ];
 }
 
-function invitationUrl(publicUrl: string | undefined, exchange: Exchange, token: string): string {
-  return `${publicUrl ?? requestOrigin(exchange)}/console/invitation/${token}`;
+function invitationUrl(consoleUrl: string | undefined, exchange: Exchange, token: string): string {
+  return `${consoleUrl ?? requestOrigin(exchange)}/console/invitation/${token}`;
 }

@@ -5,18 +5,18 @@
 import type { Exchange } from '../exchange.ts';
 
 /**
- * Returns whether `Origin` is the origin of `publicUrl`, or of the host in `Host`. A page can set neither
+ * Returns whether `Origin` is the origin of `consoleUrl`, or of the host in `Host`. A page can set neither
  * header. Behind a proxy that ends TLS the scheme is not known here, so that http and https are both accepted
  * for the host.
  */
 export function isOwnOrigin(
   { headers }: Pick<Exchange, 'headers'>,
-  publicUrl: string | undefined,
+  consoleUrl: string | undefined,
 ): boolean {
   const origin = headers.get('origin');
   const host = headers.get('host');
   if (origin === undefined) return false;
-  if (publicUrl !== undefined && origin === new URL(publicUrl).origin) return true;
+  if (consoleUrl !== undefined && origin === new URL(consoleUrl).origin) return true;
   return (
     host !== undefined &&
     host !== '' &&
@@ -24,7 +24,7 @@ export function isOwnOrigin(
   );
 }
 
-/** Returns the origin by which the client reached the service, for links when no public URL is configured. */
+/** Returns the origin by which the client reached the service, for links when no base URL is configured. */
 export function requestOrigin({ headers }: Pick<Exchange, 'headers'>): string {
   return headers.get('origin') ?? `http://${headers.get('host') ?? 'localhost'}`;
 }

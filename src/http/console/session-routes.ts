@@ -28,7 +28,8 @@ export type SessionDependencies = {
   readonly accounts: Accounts;
   readonly members: Members;
   readonly admit: Authorize;
-  readonly publicUrl: string | undefined;
+  /** Base URL of the console; undefined when no setting names one. */
+  readonly consoleUrl: string | undefined;
   readonly trustProxy: number;
 };
 
@@ -97,12 +98,12 @@ export function sessionRoutes(dependencies: SessionDependencies): readonly Route
 }
 
 function endRoutes(dependencies: SessionDependencies): readonly Route[] {
-  const { accounts, publicUrl } = dependencies;
+  const { accounts, consoleUrl } = dependencies;
   const end =
     (handler: Handler): Handler =>
     async (exchange) => {
       const reply = await handler(exchange);
-      const cookie = setSessionCookie(undefined, isSecure(publicUrl));
+      const cookie = setSessionCookie(undefined, isSecure(consoleUrl));
       return reply.status === 200
         ? { ...reply, headers: [...(reply.headers ?? []), cookie] }
         : reply;
@@ -147,7 +148,7 @@ function ofSession(
  * browser must come from a page of this service, because another site must not sign people in to an account
  * that they did not choose. Clients that are no browsers send neither `Origin` nor cookie.
  */
-function createOpen({ accounts, publicUrl }: SessionDependencies) {
+function createOpen({ accounts, consoleUrl }: SessionDependencies) {
   return <Shape extends z.ZodType>(
     path: string,
     status: number,
@@ -159,7 +160,7 @@ function createOpen({ accounts, publicUrl }: SessionDependencies) {
     bodyBytesMax: BODY_BYTES_MAX,
     handler: async (exchange): Promise<Reply> => {
       const isBrowser = exchange.headers.has('origin') || sessionCookie(exchange) !== undefined;
-      if (isBrowser && !isOwnOrigin(exchange, publicUrl)) {
+      if (isBrowser && !isOwnOrigin(exchange, consoleUrl)) {
         return unstored(failureReply(fail('originNotAllowed')));
       }
       const body = await parseBody(exchange, shape);
@@ -167,7 +168,7 @@ function createOpen({ accounts, publicUrl }: SessionDependencies) {
       if (isFailure(signedIn)) return unstored(failureReply(signedIn));
       const { account, token } = signedIn;
       const reply = unstored(jsonReply(status, await describeSession(accounts, account)));
-      const cookie = setSessionCookie(token, isSecure(publicUrl));
+      const cookie = setSessionCookie(token, isSecure(consoleUrl));
       return { ...reply, headers: [...(reply.headers ?? []), cookie] };
     },
   });
@@ -199,6 +200,6 @@ function addressIn({ remoteAddress, headers }: Exchange, trustProxy: number): st
   return clientAddress(remoteAddress, headers.get('x-forwarded-for') ?? '', trustProxy);
 }
 
-function isSecure(publicUrl: string | undefined): boolean {
-  return publicUrl?.startsWith('https:') === true;
+function isSecure(consoleUrl: string | undefined): boolean {
+  return consoleUrl?.startsWith('https:') === true;
 }
