@@ -43,7 +43,7 @@ const DAYS = 14;
 const POLL_HOURS = 8;
 const HOUR_MS = 3_600_000;
 const BATCH_SIZE = 2000;
-const ACTOR = { kind: 'admin-token', name: 'admin-token' } as const;
+const ACTOR = { kind: 'admin-token' } as const;
 
 const RELEASES: readonly PastRelease[] = [
   {

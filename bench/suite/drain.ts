@@ -14,7 +14,7 @@ import type { Benchmark } from './benchmark.ts';
 
 const SEED = 20_261_120;
 const BATCH_SIZE = 2000;
-const ADMIN = { kind: 'admin-token', name: 'admin-token' } as const;
+const ADMIN = { kind: 'admin-token' } as const;
 const MINUTE_MS = 60_000;
 
 type Setting = {
@@ -54,6 +54,7 @@ async function measure(url: string, client: pg.Client, isSmoke: boolean): Promis
   try {
     while (!(await ledger.isReachable())) await new Promise((resolve) => setTimeout(resolve, 50));
     const organization = await ledger.createOrganization('bench', ADMIN);
+    if (!('id' in organization)) throw new Error(organization.message);
     const app = await ledger.createApp(
       { organizationId: organization.id, ref: 'bench', name: 'Bench', channels: ['stable'] },
       ADMIN,

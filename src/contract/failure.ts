@@ -44,6 +44,16 @@ export type FailureKind = keyof typeof FAILURES;
 /** Kinds of refusal of an operation on a release, which an app and a channel lead to. */
 export type UnknownRelease = 'unknownApp' | 'unknownChannel' | 'unknownRelease';
 
+/** Kinds of refusal of a place that does not exist, or that the caller must not know of. */
+export type UnknownPlace =
+  | 'unknownApp'
+  | 'unknownOrganization'
+  | 'unknownKey'
+  | 'unknownInvitation';
+
+/** Kinds of refusal of a write whose author had a right when the call began, and has none any more. */
+export type LostRight = 'unauthorized' | 'signedOut' | 'badSignature' | 'forbidden' | UnknownPlace;
+
 /** A refusal of one of these kinds. */
 export type Failure<Kind extends FailureKind = FailureKind> = {
   readonly failure: Kind;

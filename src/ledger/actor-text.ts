@@ -4,5 +4,15 @@ import type { Actor } from '../ports/actor.ts';
 
 /** Returns `admin-token`, or the actor's kind and name: `key:…`, `account:…`, `integration:…`. */
 export function actorText(actor: Actor): string {
-  return actor.kind === 'admin-token' ? 'admin-token' : `${actor.kind}:${actor.name}`;
+  switch (actor.kind) {
+    case 'admin-token':
+      return 'admin-token';
+    case 'key':
+      return `key:${actor.id} (${actor.name})`;
+    case 'account':
+    case 'token':
+      return `account:${actor.email}`;
+    case 'integration':
+      return `integration:${actor.name}`;
+  }
 }

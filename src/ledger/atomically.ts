@@ -1,25 +1,76 @@
-// Transaction that is rolled back when its work returns a refusal. The ledger's changes that can be refused
-// run in it.
+// Transactions of operations that write for an actor, or end in a refusal instead of a value.
 
-import { type Failure, type FailureKind, isFailure, type Outcome } from '../contract/failure.ts';
+import {
+  type Failure,
+  type FailureKind,
+  isFailure,
+  type LostRight,
+  type Outcome,
+} from '../contract/failure.ts';
+import type { Actor } from '../ports/actor.ts';
 import type { Database, Sql } from './database.ts';
+import { findLostRight } from './query/find-lost-right.ts';
 
-/** Runs `work` in a transaction. A refusal that it returns rolls back, as an error does, and is returned. */
-export async function atomically<Value, Kind extends FailureKind>(
+/**
+ * Statements of a transaction that writes for an actor. Every write that is audited takes this type, so that
+ * none can be made outside of `atomically`.
+ */
+export interface ActorSql extends Sql {
+  readonly actor: Actor;
+
+  /**
+   * Reads the actor's right and holds it until the transaction ends; ends the transaction when it is lost.
+   * `atomically` does so at the end. Work that changes the actor's own right does it before.
+   */
+  confirmRight(): Promise<void>;
+}
+
+/** Kinds of refusal of an actor that lost its right: none for a token, which the work itself uses up. */
+type LostRightOf<Author extends Actor> = Author extends { readonly kind: 'token' }
+  ? never
+  : LostRight;
+
+/**
+ * Runs `work` in a transaction for an actor. A refusal that it returns rolls back, as an error does, and is
+ * returned. The actor's right is read last and held until the commit: a revocation that was answered before
+ * the commit makes this a refusal, and one that comes later waits for the commit. Read last, the right is
+ * held for no longer than the commit takes, so that calls of a key cannot delay its revocation, and after all
+ * other locks, so that no two transactions wait for each other.
+ */
+export async function atomically<Value, Kind extends FailureKind, Author extends Actor = Actor>(
   database: Database,
-  work: (sql: Sql) => Promise<Outcome<Value, Kind>>,
-): Promise<Outcome<Value, Kind>> {
+  actor: Author,
+  work: (sql: ActorSql) => Promise<Outcome<Value, Kind>>,
+): Promise<Outcome<Value, Kind | LostRightOf<Author>>> {
   try {
-    return await database.transaction(async (sql) => {
+    return await database.transaction(async (connection) => {
+      const sql = actorSql(connection, actor);
       const outcome = await work(sql);
+      // Before a refusal as well: a caller without a right learns nothing about what it named.
+      await sql.confirmRight();
       if (isFailure(outcome)) throw new Refused(outcome);
       return outcome;
     });
   } catch (error) {
-    // Only `work` above has thrown it, with a refusal of one of its kinds.
-    if (error instanceof Refused) return error.failure as Failure<Kind>;
+    // Only `work` and `confirmRight` have thrown it, with a refusal of one of their kinds.
+    if (error instanceof Refused) return error.failure as Failure<Kind | LostRightOf<Author>>;
     throw error;
   }
+}
+
+function actorSql(connection: Sql, actor: Actor): ActorSql {
+  let isConfirmed = false;
+  return {
+    actor,
+    query: (text, values, timeoutMs) => connection.query(text, values, timeoutMs),
+    runScript: (text) => connection.runScript(text),
+    async confirmRight() {
+      if (isConfirmed) return;
+      const lost = await findLostRight(connection, actor, 'held');
+      if (lost !== undefined) throw new Refused(lost);
+      isConfirmed = true;
+    },
+  };
 }
 
 /** Error that carries a refusal out of the transaction, so that it rolls back; it never leaves this file. */

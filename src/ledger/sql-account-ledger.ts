@@ -30,9 +30,8 @@ export function createSqlAccountLedger(database: Database): AccountLedger {
     openSession: (accountId, hash, session) => openSession(database, accountId, hash, session),
     findSession: (tokenHash, now, idleSince) => findSession(database, tokenHash, now, idleSince),
     endSession: (tokenHash) => endSession(database, tokenHash),
-    endSessions: (accountId, kept) => endSessions(database, accountId, kept),
-    changePassword: (accountId, before, after, kept) =>
-      changePassword(database, accountId, before, after, kept),
+    endSessions: (accountId) => endSessions(database, accountId),
+    changePassword: (before, after, actor) => changePassword(database, before, after, actor),
     listMemberships: (accountId) => listMemberships(database, accountId),
     findAccessRight: (accountId, target) => findAccessRight(database, accountId, target),
     findAppAccessRight: (accountId, app) => findAppAccessRight(database, accountId, app),

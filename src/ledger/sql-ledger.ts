@@ -1,6 +1,7 @@
 // SQL implementation of the ledger on any `Database`. Each method is one function of query/.
 
 import type { Ledger } from '../ports/ledger.ts';
+import { atomically } from './atomically.ts';
 import type { Database } from './database.ts';
 import { completeRelease } from './query/complete-release.ts';
 import { controlServing } from './query/control-serving.ts';
@@ -13,6 +14,7 @@ import { enableWebhook } from './query/enable-webhook.ts';
 import { findApp } from './query/find-app.ts';
 import { findEnabledWebhook } from './query/find-enabled-webhook.ts';
 import { findKey } from './query/find-key.ts';
+import { findLostRight } from './query/find-lost-right.ts';
 import { listApps } from './query/list-apps.ts';
 import { listAudit } from './query/list-audit.ts';
 import { listDevices } from './query/list-devices.ts';
@@ -39,8 +41,7 @@ export function createSqlLedger(database: Database): Ledger {
   return {
     ...createSqlAccountLedger(database),
     ...createSqlConsoleLedger(database),
-    createOrganization: (name, actor, ownerAccountId) =>
-      createOrganization(database, name, actor, ownerAccountId),
+    createOrganization: (name, actor) => createOrganization(database, name, actor),
     createApp: (app, actor) => createApp(database, app, actor),
     createChannel: (app, name, actor) => createChannel(database, app, name, actor),
     updateChannel: (app, name, change, actor) => updateChannel(database, app, name, change, actor),
@@ -61,6 +62,9 @@ export function createSqlLedger(database: Database): Ledger {
     readSnapshot: (app, channel) => readSnapshot(database, app, channel),
     readRevisions: (channelIds) => readRevisions(database, channelIds),
     recordCheckIns: (checkIns) => recordCheckIns(database, checkIns),
+    recordReport: (checkIns, actor) =>
+      atomically(database, actor, (sql) => recordCheckIns(sql, checkIns)),
+    findLostRight: (actor) => findLostRight(database, actor, 'read'),
     readLabels: (devices) => readLabels(database, devices),
     listDevices: (app, filter) => listDevices(database, app, filter),
     readDevice: (app, deviceId) => readDevice(database, app, deviceId),
@@ -72,7 +76,7 @@ export function createSqlLedger(database: Database): Ledger {
     disableWebhook: (appId, actor) => disableWebhook(database, appId, actor),
     findEnabledWebhook: (app, provider) => findEnabledWebhook(database, app, provider),
     readWebhook: (appId) => readWebhook(database, appId),
-    recordDelivery: (appId, delivery) => recordDelivery(database, appId, delivery),
+    recordDelivery: (delivery, actor) => recordDelivery(database, delivery, actor),
     completeRelease: (organizationId, name, artifacts, actor) =>
       completeRelease(database, organizationId, name, artifacts, actor),
     isReachable: () => isReachable(database),

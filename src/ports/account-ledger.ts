@@ -3,7 +3,7 @@
 // passed as hashes (lower-case hex SHA-256), passwords as the hasher encoded them.
 
 import type { OpenInvitation, RevokedInvitation } from '../contract/console.ts';
-import type { Outcome } from '../contract/failure.ts';
+import type { LostRight, Outcome } from '../contract/failure.ts';
 import type {
   Account,
   Invitation,
@@ -88,19 +88,18 @@ export interface AccountLedger {
   /** Ends a session; an unknown one is no error. */
   endSession(tokenHash: string): Promise<void>;
 
-  /** Ends all sessions of an account except the one with `keptTokenHash`. */
-  endSessions(accountId: string, keptTokenHash: string | undefined): Promise<void>;
+  /** Ends all sessions of an account. */
+  endSessions(accountId: string): Promise<void>;
 
   /**
-   * Replaces the password hash if it is still `before`, and ends all sessions except the one with
-   * `keptTokenHash`.
+   * Replaces the actor's password hash if it is still `before`, and ends all sessions except the actor's.
+   * False when the hash has changed.
    */
   changePassword(
-    accountId: string,
     before: string,
     after: string,
-    keptTokenHash: string,
-  ): Promise<boolean>;
+    actor: Extract<Actor, { kind: 'account' }>,
+  ): Promise<Outcome<boolean, LostRight>>;
 
   /**
    * Lists an account's memberships by organization name; undefined is the operator, who owns every
@@ -134,7 +133,7 @@ export interface AccountLedger {
     accountId: string,
     role: Role | undefined,
     actor: Actor,
-  ): Promise<Outcome<Member, 'unknownOrganization' | 'unknownMember' | 'lastOwner'>>;
+  ): Promise<Outcome<Member, 'unknownMember' | 'lastOwner' | LostRight>>;
 
   /** Lists the invitations that can be used at `now`, newest first. */
   listInvitations(organizationId: string, now: string): Promise<readonly Invitation[]>;
@@ -146,14 +145,14 @@ export interface AccountLedger {
   createInvitation(
     invitation: NewInvitation,
     actor: Actor,
-  ): Promise<Outcome<Invitation, 'unknownOrganization' | 'alreadyMember' | 'tooManyInvitations'>>;
+  ): Promise<Outcome<Invitation, 'alreadyMember' | 'tooManyInvitations' | LostRight>>;
 
   /** Ends an invitation. One that was used or revoked stays as it is. */
   revokeInvitation(
     id: string,
     now: string,
     actor: Actor,
-  ): Promise<Outcome<RevokedInvitation, 'unknownInvitation'>>;
+  ): Promise<Outcome<RevokedInvitation, LostRight>>;
 
   findInvitation(tokenHash: string, now: string): Promise<OpenInvitation | undefined>;
 
@@ -173,5 +172,5 @@ export interface AccountLedger {
     id: string,
     name: string,
     actor: Actor,
-  ): Promise<Outcome<Organization, 'unknownOrganization'>>;
+  ): Promise<Outcome<Organization, LostRight>>;
 }

@@ -1,11 +1,56 @@
-// Names who makes a change in the ledger.
+// Names who makes a change in the ledger, and by what right.
+
+import type { UnknownPlace } from '../contract/failure.ts';
+import type { Role } from '../contract/resource.ts';
 
 /**
- * Author of a change. The audit keeps `admin-token`, or the kind and the name: `key:` and the key's id and
- * name, `account:` and the email, `integration:github`. What an integration publishes may get its artifacts
- * later: see `completeRelease`.
+ * Author of a change, with the credential that admitted the call. A transaction that writes for an actor
+ * reads that credential again and holds it until the commit: what was revoked meanwhile writes nothing. The
+ * audit keeps `admin-token`, `key:` with the key's id and name, `account:` and the email, or
+ * `integration:github`.
  */
-export type Actor = {
-  readonly kind: 'key' | 'admin-token' | 'account' | 'integration';
+export type Actor = OperatorActor | KeyActor | AccountActor | TokenActor | IntegrationActor;
+
+/** The operator, whose admin token is a setting and does not change while the process runs. */
+type OperatorActor = { readonly kind: 'admin-token' };
+
+/** An API key; it acts while it is not revoked. */
+type KeyActor = {
+  readonly kind: 'key';
+  readonly id: string;
   readonly name: string;
+  readonly organizationId: string;
+};
+
+/** A person with a session; acts while the session is open and the role suffices. */
+type AccountActor = {
+  readonly kind: 'account';
+  readonly email: string;
+  readonly accountId: string;
+  readonly tokenHash: string;
+  /** Role that the change needs; undefined for changes that every account may make. */
+  readonly needs: NeededRole | undefined;
+};
+
+/** Role that a change needs at least, and where. */
+export type NeededRole = {
+  readonly organizationId: string;
+  readonly role: Role;
+  /** Refusal of accounts that are no member of the organization: what the call named does not exist. */
+  readonly unknown: UnknownPlace;
+};
+
+/** A person who holds a token that works once; the change itself uses it up, or finds that it is used. */
+type TokenActor = { readonly kind: 'token'; readonly email: string };
+
+/**
+ * A code host that delivers to an app's webhook; acts while the webhook has the secret that the delivery was
+ * signed with. What an integration publishes may get its artifacts later: see `completeRelease`.
+ */
+type IntegrationActor = {
+  readonly kind: 'integration';
+  readonly name: string;
+  readonly appId: string;
+  /** Time at which the webhook got its present secret, as `findEnabledWebhook` returned it. */
+  readonly enabledAt: string;
 };

@@ -2,8 +2,9 @@
 // of all these. The obligations of `ledger.ts` hold here too.
 
 import type { AdoptionPoint, DeviceDetail, DevicePage, FleetCell } from '../contract/console.ts';
-import type { Outcome } from '../contract/failure.ts';
+import type { LostRight, Outcome } from '../contract/failure.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
+import type { Actor } from './actor.ts';
 import type { DeviceName, StoredLabels } from './label-cache.ts';
 
 export type DeviceFilter = {
@@ -27,6 +28,12 @@ export interface FleetLedger {
    * Returns the merged labels of the devices whose check-in carried labels. Durable when it resolves.
    */
   recordCheckIns(checkIns: readonly CheckIn[]): Promise<readonly StoredLabels[]>;
+
+  /** Records check-ins, as `recordCheckIns` does, that an actor sent on behalf of the devices. */
+  recordReport(
+    checkIns: readonly CheckIn[],
+    actor: Actor,
+  ): Promise<Outcome<readonly StoredLabels[], LostRight>>;
 
   /** Reads the labels of these devices, in their order; an unknown device has none, at revision 0. */
   readLabels(devices: readonly DeviceName[]): Promise<readonly StoredLabels[]>;

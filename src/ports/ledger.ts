@@ -3,10 +3,18 @@
 // Methods return refusals as values and reject with `Unavailable` when the database cannot be reached or does
 // not answer in time; after a rejected write it is unknown whether it happened. A write that resolved is
 // durable. Every change to what a channel serves increments the channel's revision and is audited in the same
-// transaction. Tenant checks are part of the queries: an app of another organization is an unknown app.
+// transaction. A write for an actor reads the actor's right in its own transaction and holds it until the
+// commit; where the right has ended, the write is refused (`LostRight`) and nothing is stored. Tenant checks
+// are part of the queries: an app of another organization is an unknown app.
 
 import type { AuditPage, RevokedKey } from '../contract/console.ts';
-import type { FailureKind, Outcome, UnknownRelease } from '../contract/failure.ts';
+import type {
+  Failure,
+  FailureKind,
+  LostRight,
+  Outcome,
+  UnknownRelease,
+} from '../contract/failure.ts';
 import type {
   ApiKey,
   App,
@@ -77,21 +85,21 @@ export type NewKey = {
 export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel';
 
 export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, WebhookLedger {
-  /** Creates an organization; `ownerId`, when given, becomes its owner. */
-  createOrganization(name: string, actor: Actor, ownerAccountId?: string): Promise<Organization>;
+  /** Creates an organization; an account that creates it becomes its owner. */
+  createOrganization(name: string, actor: Actor): Promise<Outcome<Organization, LostRight>>;
 
   /** Creates an app with its channels. Refs are unique across organizations. */
   createApp(
     app: { organizationId: string; ref: string; name: string; channels: readonly string[] },
     actor: Actor,
-  ): Promise<Outcome<Changed<App>, 'unknownOrganization' | 'refTaken'>>;
+  ): Promise<Outcome<Changed<App>, 'refTaken' | LostRight>>;
 
   /** Adds a channel to an app, given by ref or id. */
   createChannel(
     app: string,
     name: string,
     actor: Actor,
-  ): Promise<Outcome<Changed<Channel>, 'unknownApp' | 'channelExists'>>;
+  ): Promise<Outcome<Changed<Channel>, 'channelExists' | LostRight>>;
 
   /** Changes a channel's policy. A change that changes nothing is neither audited nor a revision. */
   updateChannel(
@@ -99,13 +107,19 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     name: string,
     change: ChannelChange,
     actor: Actor,
-  ): Promise<Outcome<Changed<Channel>, 'unknownApp' | 'unknownChannel'>>;
+  ): Promise<Outcome<Changed<Channel>, 'unknownChannel' | LostRight>>;
 
   /** Stores a new key. */
-  createKey(key: NewKey, actor: Actor): Promise<Outcome<ApiKey, 'unknownOrganization'>>;
+  createKey(key: NewKey, actor: Actor): Promise<Outcome<ApiKey, LostRight>>;
 
   /** Revokes a key. Revoking it again returns the time of the first revocation. */
-  revokeKey(id: string, actor: Actor): Promise<Outcome<RevokedKey, 'unknownKey'>>;
+  revokeKey(id: string, actor: Actor): Promise<Outcome<RevokedKey, LostRight>>;
+
+  /**
+   * Returns the refusal of an actor whose right has ended since its call was admitted, for calls that write
+   * nothing. The right may end right after the answer.
+   */
+  findLostRight(actor: Actor): Promise<Failure<LostRight> | undefined>;
 
   /** Finds the key with this public prefix, revoked or not. */
   findKey(prefix: string): Promise<StoredKey | undefined>;
@@ -138,7 +152,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     organizationId: string,
     release: NewRelease,
     actor: Actor,
-  ): Promise<Outcome<Changed<Release>, 'unknownApp' | 'unknownChannel' | 'versionExists'>>;
+  ): Promise<Outcome<Changed<Release>, 'unknownChannel' | 'versionExists' | LostRight>>;
 
   /**
    * Changes how a release is served. Locks the channel, hands the present state to `transition` (pure) and
@@ -150,7 +164,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     name: ReleaseName,
     transition: (serving: Serving) => Outcome<Serving, Kind>,
     actor: Actor,
-  ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind>>;
+  ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>>;
 
   /**
    * Records durably that a release is about to be offered, if the channel is still at the revision from which

@@ -1,7 +1,7 @@
 // The part of the ledger that keeps release webhooks: the integration of each app and its last deliveries.
 // The obligations of `ledger.ts` hold here too.
 
-import type { Outcome, UnknownRelease } from '../contract/failure.ts';
+import type { Failure, LostRight, Outcome, UnknownRelease } from '../contract/failure.ts';
 import type { Release, Webhook, WebhookDelivery } from '../contract/resource.ts';
 import type { SnapshotArtifact } from '../domain/decision/serving-snapshot.ts';
 import type { Actor } from './actor.ts';
@@ -15,6 +15,8 @@ export type EnabledWebhook = {
   readonly organizationId: string;
   /** Sealed secret as it was given to `enableWebhook`. */
   readonly sealedSecret: string;
+  /** Time at which the webhook got this secret; only for comparison with itself. */
+  readonly enabledAt: string;
 };
 
 export type NewDelivery = Omit<WebhookDelivery, 'id' | 'at'>;
@@ -25,10 +27,10 @@ export interface WebhookLedger {
     appId: string,
     webhook: { readonly provider: Webhook['provider']; readonly sealedSecret: string },
     actor: Actor,
-  ): Promise<Outcome<Webhook, 'unknownApp'>>;
+  ): Promise<Outcome<Webhook, LostRight>>;
 
   /** Disables the app's webhook and deletes its secret. A missing or disabled webhook is left as it is. */
-  disableWebhook(appId: string, actor: Actor): Promise<Outcome<Webhook | undefined, 'unknownApp'>>;
+  disableWebhook(appId: string, actor: Actor): Promise<Outcome<Webhook | undefined, LostRight>>;
 
   /** Finds the enabled webhook of an app by the app's ref or id, in any organization. */
   findEnabledWebhook(
@@ -42,8 +44,11 @@ export interface WebhookLedger {
     readonly deliveries: readonly WebhookDelivery[];
   }>;
 
-  /** Records a delivery and deletes the app's oldest ones beyond the bound. */
-  recordDelivery(appId: string, delivery: NewDelivery): Promise<void>;
+  /** Records a delivery to the actor's app and deletes the app's oldest ones beyond the bound. */
+  recordDelivery(
+    delivery: NewDelivery,
+    actor: Extract<Actor, { kind: 'integration' }>,
+  ): Promise<Failure<LostRight> | undefined>;
 
   /**
    * Adds these artifacts to a release that a webhook published without any and that was never offered, and
@@ -55,5 +60,5 @@ export interface WebhookLedger {
     name: ReleaseName,
     artifacts: readonly SnapshotArtifact[],
     actor: Actor,
-  ): Promise<Outcome<Changed<Release>, UnknownRelease>>;
+  ): Promise<Outcome<Changed<Release>, UnknownRelease | LostRight>>;
 }

@@ -13,7 +13,7 @@ const UNKNOWN_NAMES = ['nobody', '', 'nul\u0000', "quote'--", '\ud800', 'x'.repe
 const NOW = iso(START);
 const LATER = iso(START + 86_400_000);
 const EARLIER = iso(START - 86_400_000);
-const PERSON: Actor = { kind: 'account', name: 'owner@example.com' };
+const PERSON: Actor = { kind: 'token', email: 'owner@example.com' };
 
 let count = 0;
 const unique = (name: string): string => `${name}-${++count}-${process.pid}`;
@@ -44,6 +44,11 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
     const session = { tokenHash, at, expiresAt };
     expect(await subject.ledger.openSession(account.id, account.passwordHash, session)).toBe(true);
     return tokenHash;
+  }
+
+  /** Returns the account as the actor of changes that every account may make. */
+  function actorOf({ id: accountId, email }: StoredAccount, tokenHash: string) {
+    return { kind: 'account', email, accountId, tokenHash, needs: undefined } as const;
   }
 
   test('the first account owns a new organization and every other; of several at once one is first', async () => {
@@ -91,13 +96,15 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
     const account = await join(await createTenant(ledger), 'viewer');
     const [kept, other] = [await open(account), await open(account)];
     const session = { tokenHash: unique('session'), at: NOW, expiresAt: LATER };
-    expect(await ledger.changePassword(account.id, 'wrong', 'new', kept)).toBe(false);
-    expect(await ledger.changePassword(account.id, account.passwordHash, 'new', kept)).toBe(true);
+    const actor = actorOf(account, kept);
+    expect(await ledger.changePassword('wrong', 'new', actor)).toBe(false);
+    expect(await ledger.changePassword(account.passwordHash, 'new', actor)).toBe(true);
     expect(await ledger.findSession(kept, NOW, EARLIER)).toBeDefined();
     expect(await ledger.findSession(other, NOW, EARLIER)).toBeUndefined();
     expect(await ledger.openSession(account.id, account.passwordHash, session)).toBe(false);
-    await ledger.endSessions(account.id, undefined);
+    await ledger.endSessions(account.id);
     expect(await ledger.findSession(kept, NOW, EARLIER)).toBeUndefined();
+    expect(await ledger.changePassword('new', 'newer', actor)).toEqual(fail('signedOut'));
   });
 
   test('an account has a bounded number of sessions, and expired ones go first', async () => {
@@ -250,7 +257,8 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
   test('a new organization belongs to the account that makes it', async () => {
     const { ledger } = subject;
     const account = await join(await createTenant(ledger), 'viewer');
-    const made = await ledger.createOrganization('Mine', PERSON, account.id);
+    const actor = actorOf(account, await open(account));
+    const made = expectValue(await ledger.createOrganization('Mine', actor));
     const right = { organizationId: made.id, role: 'owner' };
     const target = { type: 'organization', id: made.id } as const;
     expect(await ledger.findAccessRight(account.id, target)).toEqual(right);

@@ -289,7 +289,7 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
     const { organizationId } = await createTenant(ledger);
     const made = await ledger.createKey(
       { organizationId, name: 'ci', prefix: `p-${organizationId}`, secretHash: 'secret-hash' },
-      { kind: 'account', name: 'a@example.com' },
+      { kind: 'token', email: 'a@example.com' },
     );
     const { id } = expectValue(made);
     expect(await ledger.listKeys(organizationId)).toEqual([

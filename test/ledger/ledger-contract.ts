@@ -50,7 +50,8 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
 
     describe('organizations and apps', () => {
       test('an app starts with its channels at revision 1, in the order they were given', async () => {
-        const { id: organizationId } = await ledger.createOrganization('Acme', OPERATOR);
+        const made = await ledger.createOrganization('Acme', OPERATOR);
+        const { id: organizationId } = expectValue(made);
         const channels = ['stable', 'beta', 'stable'];
         const app = { organizationId, ref: 'acme', name: 'Acme', channels };
         const { value, changed } = expectValue(await ledger.createApp(app, OPERATOR));
@@ -767,12 +768,12 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
         };
         expect(entries).toEqual([
           by('admin-token', 'key.revoke', id, { revokedAt: null }, { revokedAt }),
-          by('key:key_1 ci', 'release.serve', `${app}/stable@1.2.0`, serving, {
+          by('account:publisher@example.com', 'release.serve', `${app}/stable@1.2.0`, serving, {
             rolloutPct: 5,
             status: 'published',
             targets: NOT_MINE,
           }),
-          by('key:key_1 ci', 'release.publish', `${app}/stable@1.2.0`, null, {
+          by('account:publisher@example.com', 'release.publish', `${app}/stable@1.2.0`, null, {
             version: '1.2.0',
             ...serving,
             artifacts: 1,

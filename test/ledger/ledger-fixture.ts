@@ -3,6 +3,7 @@
 import {
   type FailureKind,
   isFailure,
+  type LostRight,
   type Outcome,
   type UnknownRelease,
 } from '../../src/contract/failure.ts';
@@ -14,8 +15,9 @@ import type { Actor } from '../../src/ports/actor.ts';
 import type { Changed } from '../../src/ports/changed.ts';
 import type { Ledger, NewRelease } from '../../src/ports/ledger.ts';
 
-export const OPERATOR: Actor = { kind: 'admin-token', name: 'admin-token' };
-export const PUBLISHER: Actor = { kind: 'key', name: 'key_1 ci' };
+export const OPERATOR: Actor = { kind: 'admin-token' };
+/** Actor whose right is in no table, so that no test of other rules has to store it. */
+export const PUBLISHER: Actor = { kind: 'token', email: 'publisher@example.com' };
 
 export type TestTenant = {
   readonly organizationId: string;
@@ -31,7 +33,8 @@ export async function createTenant(
   channels: readonly string[] = ['stable'],
 ): Promise<TestTenant> {
   const ref = `app-${++tenantCount}-${process.pid}`;
-  const { id: organizationId } = await ledger.createOrganization(`Org of ${ref}`, OPERATOR);
+  const organization = await ledger.createOrganization(`Org of ${ref}`, OPERATOR);
+  const { id: organizationId } = expectValue(organization);
   const app = { organizationId, ref, name: `App ${ref}`, channels };
   const created = expectValue(await ledger.createApp(app, OPERATOR));
   return { organizationId, app: ref, appId: created.value.id };
@@ -73,7 +76,9 @@ export function serve(
   tenant: TestTenant,
   version: string,
   change: ServingChange | ((serving: Serving) => ReturnType<typeof applyServingChange>),
-): Promise<Outcome<Changed<ServingState>, UnknownRelease | 'narrowing' | 'rolledBack'>> {
+): Promise<
+  Outcome<Changed<ServingState>, UnknownRelease | 'narrowing' | 'rolledBack' | LostRight>
+> {
   const name = { app: tenant.app, channel: 'stable', canonicalVersion: version };
   const transition =
     typeof change === 'function'

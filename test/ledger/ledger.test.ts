@@ -3,6 +3,7 @@
 import { describe, inject } from 'vitest';
 import { describeFleet } from './fleet-contract.ts';
 import { describeLedger } from './ledger-contract.ts';
+import { describeLostRights } from './lost-right-contract.ts';
 import { openTestPglite, openTestPostgres } from './test-database.ts';
 import { describeWebhooks } from './webhook-contract.ts';
 
@@ -11,6 +12,7 @@ const postgresUrl = inject('postgresUrl');
 describeLedger('PGlite', openTestPglite);
 describeFleet('PGlite', openTestPglite);
 describeWebhooks('PGlite', openTestPglite);
+describeLostRights('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
   // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
@@ -19,4 +21,5 @@ if (postgresUrl === '') {
   describeLedger('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeFleet('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeWebhooks('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeLostRights('PostgreSQL', () => openTestPostgres(postgresUrl));
 }

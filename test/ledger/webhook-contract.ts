@@ -21,7 +21,6 @@ import {
 } from './ledger-fixture.ts';
 import type { TestDatabase } from './test-database.ts';
 
-const INTEGRATION: Actor = { kind: 'integration', name: 'github' };
 const ARTIFACT = { platform: 'linux', arch: 'x86_64', url: 'https://x.example/a', size: 7 };
 const DELIVERY: NewDelivery = {
   event: 'release',
@@ -51,6 +50,16 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
     const enable = (sealedSecret: string) =>
       ledger.enableWebhook(tenant.appId, { provider: 'github', sealedSecret }, OPERATOR);
 
+    /** Enables the webhook of a tenant's app and returns the actor of its deliveries. */
+    async function integration(of = tenant) {
+      const webhook = { provider: 'github', sealedSecret: 'v1.sealed' } as const;
+      expectValue(await ledger.enableWebhook(of.appId, webhook, OPERATOR));
+      const found = await ledger.findEnabledWebhook(of.appId, 'github');
+      if (found === undefined) throw new Error('no webhook');
+      const { appId, enabledAt } = found;
+      return { kind: 'integration', name: 'github', appId, enabledAt } as const;
+    }
+
     describe('the integration', () => {
       test('is found by ref and by id once it is on, with the secret as it was given last', async () => {
         expect(await ledger.findEnabledWebhook(tenant.app, 'github')).toBeUndefined();
@@ -61,7 +70,9 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
         const { appId, app: appRef, organizationId } = tenant;
         for (const app of [tenant.app, tenant.appId]) {
           const found = await ledger.findEnabledWebhook(app, 'github');
-          expect(found).toEqual({ appId, appRef, organizationId, sealedSecret: 'v1.second' });
+          const sealedSecret = 'v1.second';
+          const enabledAt = expect.any(String);
+          expect(found).toEqual({ appId, appRef, organizationId, sealedSecret, enabledAt });
         }
       });
 
@@ -106,10 +117,11 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
     describe('deliveries', () => {
       test('are listed newest first, as many as are kept, each app its own', async () => {
         const other = await createTenant(ledger);
-        await ledger.recordDelivery(other.appId, DELIVERY);
+        await ledger.recordDelivery(DELIVERY, await integration(other));
+        const actor = await integration();
         const count = LIMIT.webhookDeliveriesKeptMax + 5;
         for (let index = 0; index < count; index++) {
-          await ledger.recordDelivery(tenant.appId, { ...DELIVERY, guid: `g${index}` });
+          await ledger.recordDelivery({ ...DELIVERY, guid: `g${index}` }, actor);
         }
         const { deliveries } = await ledger.readWebhook(tenant.appId);
         expect(deliveries.map(({ guid }) => guid)).toEqual(
@@ -124,8 +136,9 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
       });
 
       test('many at once are all recorded, and few too many kept', async () => {
+        const actor = await integration();
         const record = (at: number) =>
-          ledger.recordDelivery(tenant.appId, { ...DELIVERY, guid: `g${at}` });
+          ledger.recordDelivery({ ...DELIVERY, guid: `g${at}` }, actor);
         await Promise.all(Array.from({ length: 80 }, (_, at) => record(at)));
         await record(80);
         const { deliveries } = await ledger.readWebhook(tenant.appId);
@@ -135,7 +148,7 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
 
       test('text that is too long or cannot be stored is cut and replaced', async () => {
         const guid = `nul\u0000 half\ud800 ${'x'.repeat(10_000)}`;
-        await ledger.recordDelivery(tenant.appId, { ...DELIVERY, guid, reason: guid });
+        await ledger.recordDelivery({ ...DELIVERY, guid, reason: guid }, await integration());
         const [delivery] = (await ledger.readWebhook(tenant.appId)).deliveries;
         expect(delivery?.guid).toMatch(/^nul\ufffd half\ufffd x{100,}$/);
         expect(delivery?.guid?.length).toBe(200);
@@ -144,9 +157,9 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
     });
 
     describe('late artifacts', () => {
-      async function announce(actor: Actor, parts = {}): Promise<Changed<Release>> {
+      async function announce(author: Actor, parts = {}): Promise<Changed<Release>> {
         const release = newRelease(tenant, '1.0.0', parts);
-        return expectValue(await ledger.publishRelease(tenant.organizationId, release, actor));
+        return expectValue(await ledger.publishRelease(tenant.organizationId, release, author));
       }
 
       const complete = (canonicalVersion = '1.0.0', channel = 'stable') =>
@@ -154,11 +167,16 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
           tenant.organizationId,
           { app: tenant.app, channel, canonicalVersion },
           [ARTIFACT],
-          INTEGRATION,
+          actor,
         );
 
+      let actor: Awaited<ReturnType<typeof integration>>;
+      beforeEach(async () => {
+        actor = await integration();
+      });
+
       test('complete a release of an integration that has none, at the next revision, once', async () => {
-        const announced = await announce(INTEGRATION);
+        const announced = await announce(actor);
         const { revision } = await readStable(ledger, tenant);
         const done = expectValue(await complete());
         expect(done.value).toEqual({ ...announced.value, artifacts: [ARTIFACT] });
@@ -177,10 +195,11 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
         const summed = { ...ARTIFACT, sha256 };
         for (const artifacts of [[summed], []]) {
           tenant = await createTenant(ledger);
-          const announced = await announce(INTEGRATION, { artifacts });
+          actor = await integration();
+          const announced = await announce(actor, { artifacts });
           const name = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
           const { organizationId } = tenant;
-          const completing = ledger.completeRelease(organizationId, name, [summed], INTEGRATION);
+          const completing = ledger.completeRelease(organizationId, name, [summed], actor);
           const { value } = expectValue(await completing);
           expect(value.artifacts).toEqual([ARTIFACT]);
           expect(announced.value.artifacts).toEqual(artifacts.map(() => ARTIFACT));
@@ -195,34 +214,37 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
       test.each(['AB'.repeat(32), 'ab'.repeat(31), 'sha256', ''])(
         'have a sum of 64 lower-case hex digits or none: %j is refused',
         async (sha256) => {
-          await expect(
-            announce(INTEGRATION, { artifacts: [{ ...ARTIFACT, sha256 }] }),
-          ).rejects.toThrow(/sha256/);
+          await expect(announce(actor, { artifacts: [{ ...ARTIFACT, sha256 }] })).rejects.toThrow(
+            /sha256/,
+          );
           expect((await readStable(ledger, tenant)).releases).toEqual([]);
         },
       );
 
       test('never change a release of a key, of an operator, or with artifacts', async () => {
-        for (const [actor, artifacts] of [
+        for (const [author, artifacts] of [
           [PUBLISHER, []],
           [OPERATOR, []],
-          [INTEGRATION, [{ platform: 'darwin' }]],
+          ['integration', [{ platform: 'darwin' }]],
         ] as const) {
           tenant = await createTenant(ledger);
-          const announced = await announce(actor, { artifacts });
+          actor = await integration();
+          const announced = await announce(author === 'integration' ? actor : author, {
+            artifacts,
+          });
           expect(expectValue(await complete())).toEqual({ value: announced.value, changed: [] });
         }
       });
 
       test('never change a release that was offered', async () => {
-        const announced = await announce(INTEGRATION);
+        const announced = await announce(actor);
         const { channelId, revision } = await readStable(ledger, tenant);
         expect(await ledger.recordFirstOffer(channelId, announced.value.id, revision)).toBe(true);
         expect(expectValue(await complete())).toEqual({ value: announced.value, changed: [] });
       });
 
       test('of many at once one completes it', async () => {
-        await announce(INTEGRATION);
+        await announce(actor);
         const all = await Promise.all(Array.from({ length: 8 }, () => complete()));
         const changed = all.map((each) => expectValue(each).changed.length);
         expect(changed.filter((count) => count === 1)).toHaveLength(1);
@@ -230,7 +252,7 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
       });
 
       test('an unknown release, channel or tenant is 404', async () => {
-        await announce(INTEGRATION);
+        await announce(actor);
         expect(await complete('2.0.0')).toEqual(fail('unknownRelease'));
         expect(await complete('nul\u0000')).toEqual(fail('unknownRelease'));
         expect(await complete('1.0.0', 'beta')).toEqual(fail('unknownChannel'));

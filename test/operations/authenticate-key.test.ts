@@ -57,7 +57,7 @@ it('the right secret is its key, by id and name', async () => {
   expect(await new AuthenticateKey(ring, () => undefined).authenticate(secret)).toEqual({
     keyId: 'key_1',
     organizationId: 'org_1',
-    actor: { kind: 'key', name: 'key_1 (ci)' },
+    actor: { kind: 'key', id: 'key_1', name: 'ci', organizationId: 'org_1' },
   });
 });
 

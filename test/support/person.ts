@@ -51,6 +51,13 @@ export class Person {
     other.accountId = this.accountId;
     return other;
   }
+
+  /** Returns this person signed in at another browser. */
+  async elsewhereSignedIn(): Promise<Person> {
+    const other = this.elsewhere();
+    await other.signIn();
+    return other;
+  }
 }
 
 /** The token of an invitation's link. */

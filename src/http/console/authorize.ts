@@ -2,7 +2,7 @@
 // do is checked for each request by `ConsoleRoutes`.
 
 import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
-import { OPERATOR, type Visitor, visitorOf } from '../../operations/access/access.ts';
+import { OPERATOR, type Visitor } from '../../operations/access/access.ts';
 import type { Accounts } from '../../operations/access/accounts.ts';
 import { bearerToken } from '../bearer-token.ts';
 import type { Exchange, Handler } from '../exchange.ts';
@@ -58,5 +58,5 @@ async function identify(
   const isWrite = !READS.has(exchange.method);
   if (isWrite && !isOwnOrigin(exchange, consoleUrl)) return fail('originNotAllowed');
   const session = await accounts.find(cookie);
-  return session === undefined ? fail('signedOut') : visitorOf(session);
+  return session === undefined ? fail('signedOut') : { session };
 }

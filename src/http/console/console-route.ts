@@ -6,9 +6,10 @@ import type { z } from 'zod';
 import type { ConsoleAnswer, ConsoleEvents } from '../../contract/console.ts';
 import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Role } from '../../contract/resource.ts';
-import type { Access, Visitor } from '../../operations/access/access.ts';
+import { type Access, actorOf, type Visitor } from '../../operations/access/access.ts';
 import type { Principal } from '../../operations/access/authenticate-key.ts';
 import type { AccessRight, AppAccessRight } from '../../ports/account-ledger.ts';
+import type { NeededRole } from '../../ports/actor.ts';
 import type { EventSource } from '../event-stream.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { jsonReply } from '../reply.ts';
@@ -60,7 +61,9 @@ export class ConsoleRoutes {
     return this.declare(declared, async (input, visitor, exchange) => {
       const target = { type: 'organization', id: input.org } as const;
       const right = await this.access.to(visitor, target, declared.role);
-      return isFailure(right) ? right : work(contextOf(right, visitor), input, exchange);
+      if (isFailure(right)) return right;
+      const needs = needed(right, declared.role, 'unknownOrganization');
+      return work(contextOf(visitor, needs), input, exchange);
     });
   }
 
@@ -102,7 +105,9 @@ export class ConsoleRoutes {
     const handler = this.admit(async ({ params }, visitor) => {
       const id = params.get('id') ?? '';
       const right = await this.access.to(visitor, { type, id }, role);
-      return isFailure(right) ? right : work(contextOf(right, visitor), id);
+      if (isFailure(right)) return right;
+      const unknown = type === 'key' ? 'unknownKey' : 'unknownInvitation';
+      return work(contextOf(visitor, needed(right, role, unknown)), id);
     });
     return routeOf('POST', path, handler);
   }
@@ -137,7 +142,7 @@ export class ConsoleRoutes {
   ): Promise<Outcome<AppContext, 'unknownApp' | 'forbidden'>> {
     const right = await this.access.toApp(visitor, app, role);
     if (isFailure(right)) return right;
-    return { ...contextOf(right, visitor), app: right.app };
+    return { ...contextOf(visitor, needed(right, role, 'unknownApp')), app: right.app };
   }
 }
 
@@ -153,6 +158,15 @@ function routeOf(method: Method, path: string, handler: Handler): Route {
   return { method, path: `/console/api/${path}`, handler };
 }
 
-function contextOf({ organizationId }: AccessRight, visitor: Visitor): RouteContext {
-  return { organizationId, actor: visitor.actor, visitor };
+function contextOf(visitor: Visitor, needs: NeededRole): RouteContext {
+  return { organizationId: needs.organizationId, actor: actorOf(visitor, needs), visitor };
+}
+
+/** Returns the role that a write of the route needs, which is read again where the write happens. */
+function needed(
+  { organizationId }: AccessRight,
+  role: Role,
+  unknown: NeededRole['unknown'],
+): NeededRole {
+  return { organizationId, role, unknown };
 }

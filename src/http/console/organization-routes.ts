@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { ROLES } from '../../contract/resource.ts';
+import { actorOf } from '../../operations/access/access.ts';
 import type { Members } from '../../operations/access/members.ts';
 import type { Administer } from '../../operations/publishing/administer.ts';
 import type { ViewConsole } from '../../operations/publishing/view-console.ts';
@@ -51,8 +52,7 @@ export function organizationRoutes(
   return [
     routes.onVisitor(
       { method: 'POST', path: 'organizations', shape: newOrganizationBody, status: 201 },
-      ({ actor, session }, { name }) =>
-        administer.createOrganization(name, actor, session?.account.id),
+      (visitor, { name }) => administer.createOrganization(name, actorOf(visitor, undefined)),
     ),
     routes.onOrganization(
       { method: 'PATCH', path: 'organizations', role: 'owner', shape: organizationBody },

@@ -11,8 +11,9 @@ import {
   type Outcome,
 } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { Accounts, Session, SignedIn } from '../../operations/access/accounts.ts';
+import type { Accounts, SignedIn } from '../../operations/access/accounts.ts';
 import type { Members } from '../../operations/access/members.ts';
+import type { Session } from '../../operations/access/session.ts';
 import { clientAddress } from '../device/client-address.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';

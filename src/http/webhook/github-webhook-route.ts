@@ -7,12 +7,14 @@ import {
   type FailureKind,
   fail,
   isFailure,
+  type LostRight,
   type Outcome,
 } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
 import {
+  integrationOf,
   type Received,
   type ReleaseEvent,
   receiveRelease,
@@ -24,6 +26,7 @@ import {
 } from '../../operations/publishing/webhook-signature.ts';
 import type { OpenWebhook, Webhooks } from '../../operations/publishing/webhooks.ts';
 import type { Ledger } from '../../ports/ledger.ts';
+import type { NewDelivery } from '../../ports/webhook-ledger.ts';
 import type { BodyFailureKind } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
@@ -87,8 +90,7 @@ async function receive(
   const name = exchange.headers.get('x-github-event');
   const { result, event } = await understand(dependencies, webhook, exchange, body, name);
   const outcome = isFailure(result) ? 'refused' : result.outcome;
-  dependencies.metrics.deliveries.add(outcome);
-  await record(dependencies, webhook, {
+  const lost = await record(dependencies, webhook, {
     event: name ?? '',
     action: event?.action ?? null,
     guid: exchange.headers.get('x-github-delivery') ?? null,
@@ -96,6 +98,12 @@ async function receive(
     reason: (isFailure(result) ? result.message : result.reason) ?? null,
     version: (isFailure(result) ? undefined : result.release?.version) ?? null,
   });
+  // The webhook was disabled, or got another secret, while the body was on its way.
+  if (lost !== undefined) {
+    dependencies.metrics.deliveries.add(lost.failure === 'badSignature' ? lost.failure : 'refused');
+    return failureReply(lost);
+  }
+  dependencies.metrics.deliveries.add(outcome);
   return isFailure(result) ? failureReply(result) : jsonReply(200, result);
 }
 
@@ -118,16 +126,21 @@ function ignoredEvent(name: string): Received {
   return { outcome: 'ignored', reason: `Event ${name.slice(0, 50)} is not about releases` };
 }
 
-/** Records a delivery. It takes effect even when it cannot be recorded, because the list is a convenience. */
+/**
+ * Records a delivery; returns the refusal when the webhook does not have the secret any more that the
+ * delivery was signed with. A delivery takes effect even when it cannot be recorded, because the list is a
+ * convenience.
+ */
 async function record(
   { ledger, metrics, log }: WebhookDependencies,
   webhook: OpenWebhook,
-  delivery: Parameters<Ledger['recordDelivery']>[1],
-): Promise<void> {
+  delivery: NewDelivery,
+): Promise<Failure<LostRight> | undefined> {
   try {
-    await ledger.recordDelivery(webhook.appId, delivery);
+    return await ledger.recordDelivery(delivery, integrationOf(webhook));
   } catch (error) {
     metrics.faults.add('deliveries');
     log.warn({ err: error, app: webhook.appRef }, 'webhook delivery could not be recorded');
+    return undefined;
   }
 }

@@ -30,7 +30,7 @@ export function acceptInvitation(
   account: NewAccount & { readonly isNew: boolean },
   now: string,
 ): Promise<Outcome<Account, 'unknownInvitation'>> {
-  return atomically(database, async (sql) => {
+  return atomically(database, { kind: 'token', email: account.email }, async (sql) => {
     await lockOrganizationOf(sql, tokenHash);
     const [used] = await sql.query<Used>(
       `UPDATE invitations SET used_at = $1::timestamptz WHERE token_hash = $2 AND ${IS_OPEN}

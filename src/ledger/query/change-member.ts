@@ -1,6 +1,6 @@
 // Transaction that gives a member another role or ends the membership.
 
-import { fail, type Outcome } from '../../contract/failure.ts';
+import { fail, type LostRight, type Outcome } from '../../contract/failure.ts';
 import type { Member, Role } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { Actor } from '../../ports/actor.ts';
@@ -21,8 +21,8 @@ export function changeMember(
   accountId: string,
   role: Role | undefined,
   actor: Actor,
-): Promise<Outcome<Member, 'unknownOrganization' | 'unknownMember' | 'lastOwner'>> {
-  return atomically(database, async (sql) => {
+): Promise<Outcome<Member, 'unknownOrganization' | 'unknownMember' | 'lastOwner' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
     const organization = await lockOrganization(sql, organizationId);
     if (organization === undefined) return fail('unknownOrganization');
     const member = await readMember(sql, organizationId, accountId);
@@ -30,10 +30,11 @@ export function changeMember(
     if (member.role === role) return member;
     const isLosingOwner = member.role === 'owner' && role !== 'owner';
     if (isLosingOwner && (await countOwners(sql, organizationId)) <= 1) return fail('lastOwner');
+    // Before the change: whoever leaves, or takes the own role down, has the right until then.
+    await sql.confirmRight();
     await store(sql, organizationId, accountId, role);
     await insertAudit(sql, {
       organizationId,
-      actor,
       action: role === undefined ? 'member.remove' : 'member.update',
       subject: member.account.email,
       before: { role: member.role },

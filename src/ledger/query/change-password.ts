@@ -1,7 +1,10 @@
 // Transaction that replaces an account's password.
 
+import type { LostRight, Outcome } from '../../contract/failure.ts';
+import type { Actor } from '../../ports/actor.ts';
+import { atomically } from '../atomically.ts';
 import type { Database } from '../database.ts';
-import { endSessions } from './end-sessions.ts';
+import { deleteSessions } from './end-sessions.ts';
 
 /**
  * Stores the password hash `after` and ends the account's other sessions in one transaction; false when the
@@ -10,18 +13,18 @@ import { endSessions } from './end-sessions.ts';
  */
 export function changePassword(
   database: Database,
-  accountId: string,
   before: string,
   after: string,
-  keptTokenHash: string,
-): Promise<boolean> {
-  return database.transaction(async (sql) => {
+  actor: Extract<Actor, { kind: 'account' }>,
+): Promise<Outcome<boolean, LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    const { accountId, tokenHash } = actor;
     const rows = await sql.query(
       `UPDATE accounts SET password_hash = $3 WHERE id = $1 AND password_hash = $2 RETURNING id`,
       [accountId, before, after],
     );
     if (rows.length === 0) return false;
-    await endSessions(sql, accountId, keptTokenHash);
+    await deleteSessions(sql, accountId, tokenHash);
     return true;
   });
 }

@@ -4,6 +4,7 @@ import {
   type Failure,
   fail,
   isFailure,
+  type LostRight,
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
@@ -38,8 +39,8 @@ export function completeRelease(
   name: ReleaseName,
   artifacts: readonly SnapshotArtifact[],
   actor: Actor,
-): Promise<Outcome<Changed<Release>, UnknownRelease>> {
-  return atomically(database, async (sql) => {
+): Promise<Outcome<Changed<Release>, UnknownRelease | LostRight>> {
+  return atomically(database, actor, async (sql) => {
     const channel = await lockChannel(sql, organizationId, name.app, name.channel);
     if (isFailure(channel)) return channel;
     const found = await findRelease(sql, channel.id, name.canonicalVersion);
@@ -49,7 +50,6 @@ export function completeRelease(
     }
     await insertArtifacts(sql, found.id, artifacts);
     const revision = await recordChannelChange(sql, channel, {
-      actor,
       action: 'release.complete',
       version: found.version,
       before: { artifacts: 0 },

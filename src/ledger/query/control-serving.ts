@@ -5,6 +5,7 @@ import {
   type FailureKind,
   fail,
   isFailure,
+  type LostRight,
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
@@ -34,8 +35,8 @@ export function controlServing<Kind extends FailureKind>(
   name: ReleaseName,
   transition: (serving: Serving) => Outcome<Serving, Kind>,
   actor: Actor,
-): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind>> {
-  return atomically<Changed<ServingState>, UnknownRelease | Kind>(database, async (sql) => {
+): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>> {
+  return atomically<Changed<ServingState>, UnknownRelease | Kind>(database, actor, async (sql) => {
     const channel = await lockChannel(sql, organizationId, name.app, name.channel);
     if (isFailure(channel)) return channel;
     const release = await lockRelease(sql, channel.id, name.canonicalVersion);
@@ -48,7 +49,6 @@ export function controlServing<Kind extends FailureKind>(
     if (isSame(before, after)) return { value, changed: [] };
     await storeServing(sql, release.id, after);
     const revision = await recordChannelChange(sql, channel, {
-      actor,
       action: 'release.serve',
       version: release.version,
       before,

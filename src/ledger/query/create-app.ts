@@ -1,6 +1,6 @@
 // Transaction that creates an app with its first channels.
 
-import { fail, type Outcome } from '../../contract/failure.ts';
+import { fail, type LostRight, type Outcome } from '../../contract/failure.ts';
 import type { App } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed, ChannelRevision } from '../../ports/changed.ts';
@@ -27,8 +27,8 @@ export function createApp(
   database: Database,
   app: NewApp,
   actor: Actor,
-): Promise<Outcome<Changed<App>, 'unknownOrganization' | 'refTaken'>> {
-  return atomically(database, async (sql) => {
+): Promise<Outcome<Changed<App>, 'unknownOrganization' | 'refTaken' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
     if (!(await organizationExists(sql, app.organizationId))) return fail('unknownOrganization');
     const id = await insertApp(sql, app);
     if (id === undefined) return fail('refTaken');
@@ -37,7 +37,6 @@ export function createApp(
     const { organizationId, ref, name } = app;
     await insertAudit(sql, {
       organizationId,
-      actor,
       action: 'app.create',
       subject: ref,
       before: null,

@@ -1,6 +1,6 @@
 // Transaction that creates a channel on an app.
 
-import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import type { Channel } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
@@ -20,8 +20,8 @@ export function createChannel(
   appName: string,
   name: string,
   actor: Actor,
-): Promise<Outcome<Changed<Channel>, 'unknownApp' | 'channelExists'>> {
-  return atomically(database, async (sql) => {
+): Promise<Outcome<Changed<Channel>, 'unknownApp' | 'channelExists' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
     const app = await findApp(sql, undefined, appName);
     if (isFailure(app)) return app;
     const revision = await insertChannel(sql, app, name);
@@ -29,7 +29,6 @@ export function createChannel(
     const policy = await readPolicy(sql, revision.channelId);
     await insertAudit(sql, {
       organizationId: app.organizationId,
-      actor,
       action: 'channel.create',
       subject: `${app.ref}/${name}`,
       before: null,

@@ -20,13 +20,12 @@ export function createFirstAccount(
   newAccount: NewAccount,
   organizationName: string,
 ): Promise<Outcome<Account, 'alreadySetUp'>> {
-  return atomically(database, async (sql) => {
+  return atomically(database, { kind: 'token', email: newAccount.email }, async (sql) => {
     await sql.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
     if (await hasAccounts(sql)) return fail('alreadySetUp');
     const account = await insertAccount(sql, newAccount);
     if (account === undefined) return fail('alreadySetUp');
-    const actor = { kind: 'account', name: account.email } as const;
-    await insertOrganization(sql, organizationName, actor);
+    await insertOrganization(sql, organizationName);
     const organizations = await sql.query<Organization>('SELECT id, name FROM organizations');
     for (const { id } of organizations) await insertMembership(sql, id, account, 'owner');
     return account;

@@ -1,7 +1,7 @@
 // Transaction that creates an invitation to an organization. Only the hash of its token is stored, and the
 // audit has not even that.
 
-import { type Failure, fail, type Outcome } from '../../contract/failure.ts';
+import { type Failure, fail, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Invitation } from '../../contract/resource.ts';
 import type { NewInvitation } from '../../ports/account-ledger.ts';
@@ -22,8 +22,10 @@ export function createInvitation(
   database: Database,
   invitation: NewInvitation,
   actor: Actor,
-): Promise<Outcome<Invitation, 'unknownOrganization' | 'alreadyMember' | 'tooManyInvitations'>> {
-  return atomically(database, async (sql) => {
+): Promise<
+  Outcome<Invitation, 'unknownOrganization' | 'alreadyMember' | 'tooManyInvitations' | LostRight>
+> {
+  return atomically(database, actor, async (sql) => {
     const { organizationId, email, role, at } = invitation;
     const organization = await lockOrganization(sql, organizationId);
     if (organization === undefined) return fail('unknownOrganization');
@@ -37,7 +39,6 @@ export function createInvitation(
     const created = await insert(sql, invitation, actor);
     await insertAudit(sql, {
       organizationId,
-      actor,
       action: 'invitation.create',
       subject: email,
       before: null,

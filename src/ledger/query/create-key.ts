@@ -1,7 +1,7 @@
 // Transaction that creates an API key. Only the hash of its secret is stored, and the audit has not even
 // that.
 
-import { fail, type Outcome } from '../../contract/failure.ts';
+import { fail, type LostRight, type Outcome } from '../../contract/failure.ts';
 import type { ApiKey } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { NewKey } from '../../ports/ledger.ts';
@@ -20,8 +20,8 @@ export function createKey(
   database: Database,
   key: NewKey,
   actor: Actor,
-): Promise<Outcome<ApiKey, 'unknownOrganization'>> {
-  return atomically(database, async (sql) => {
+): Promise<Outcome<ApiKey, 'unknownOrganization' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
     const { organizationId, name, prefix, secretHash } = key;
     if (!(await organizationExists(sql, organizationId))) return fail('unknownOrganization');
     const id = newId('key');
@@ -32,7 +32,6 @@ export function createKey(
     );
     await insertAudit(sql, {
       organizationId,
-      actor,
       action: 'key.create',
       subject: id,
       before: null,

@@ -1,7 +1,9 @@
 // Transaction that creates an organization.
 
+import type { LostRight, Outcome } from '../../contract/failure.ts';
 import type { Organization } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
+import { atomically } from '../atomically.ts';
 import type { Database } from '../database.ts';
 import { insertOrganization } from './insert-organization.ts';
 
@@ -13,14 +15,13 @@ export function createOrganization(
   database: Database,
   name: string,
   actor: Actor,
-  ownerAccountId: string | undefined,
-): Promise<Organization> {
-  return database.transaction(async (sql) => {
-    const organization = await insertOrganization(sql, name, actor);
-    if (ownerAccountId !== undefined) {
+): Promise<Outcome<Organization, LostRight>> {
+  return atomically(database, actor, async (sql) => {
+    const organization = await insertOrganization(sql, name);
+    if (actor.kind === 'account') {
       await sql.query(
         `INSERT INTO memberships (organization_id, account_id, role) VALUES ($1, $2, 'owner')`,
-        [organization.id, ownerAccountId],
+        [organization.id, actor.accountId],
       );
     }
     return organization;

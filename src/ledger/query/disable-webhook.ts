@@ -1,6 +1,6 @@
 // Transaction that turns an app's webhook off.
 
-import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import type { Webhook } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
 import { atomically } from '../atomically.ts';
@@ -16,8 +16,8 @@ export function disableWebhook(
   database: Database,
   appId: string,
   actor: Actor,
-): Promise<Outcome<Webhook | undefined, 'unknownApp'>> {
-  return atomically(database, async (sql) => {
+): Promise<Outcome<Webhook | undefined, 'unknownApp' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
     const held = await lockWebhook(sql, appId);
     if (isFailure(held)) return held;
     const { webhook, organizationId, appRef } = held;
@@ -29,7 +29,6 @@ export function disableWebhook(
     const { provider } = webhook;
     await insertAudit(sql, {
       organizationId,
-      actor,
       action: 'webhook.disable',
       subject: appRef,
       before: { provider, enabled: true },

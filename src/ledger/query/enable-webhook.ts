@@ -1,6 +1,6 @@
 // Transaction that turns an app's webhook on, or gives it a new secret.
 
-import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import type { Webhook } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
 import { atomically } from '../atomically.ts';
@@ -24,8 +24,8 @@ export function enableWebhook(
   appId: string,
   { provider, sealedSecret }: Pick<Webhook, 'provider'> & { readonly sealedSecret: string },
   actor: Actor,
-): Promise<Outcome<Webhook, 'unknownApp'>> {
-  return atomically(database, async (sql) => {
+): Promise<Outcome<Webhook, 'unknownApp' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
     const held = await lockWebhook(sql, appId);
     if (isFailure(held)) return held;
     const rows = await sql.query<Webhook>(STORE, [appId, provider, sealedSecret]);
@@ -33,7 +33,6 @@ export function enableWebhook(
     const { webhook: before, organizationId, appRef } = held;
     await insertAudit(sql, {
       organizationId,
-      actor,
       action: 'webhook.enable',
       subject: appRef,
       before: before === undefined ? null : { provider: before.provider, enabled: before.enabled },

@@ -17,7 +17,8 @@ export async function findEnabledWebhook(
   if (!isStorable(app)) return undefined;
   const rows = await sql.query<EnabledWebhook>(
     `SELECT app.id AS "appId", app.ref AS "appRef", app.organization_id AS "organizationId",
-       webhooks.sealed_secret AS "sealedSecret"
+       webhooks.sealed_secret AS "sealedSecret",
+       webhooks.enabled_at::text AS "enabledAt"
      FROM (
        SELECT id, ref, organization_id FROM apps
        WHERE ref = $1 OR id = $1 ORDER BY (ref = $1) DESC LIMIT 1

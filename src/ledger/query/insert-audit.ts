@@ -1,8 +1,7 @@
 // Statement that adds an entry to the audit.
 
-import type { Actor } from '../../ports/actor.ts';
 import { actorText } from '../actor-text.ts';
-import type { Sql } from '../database.ts';
+import type { ActorSql } from '../atomically.ts';
 
 type AuditAction =
   | 'organization.create'
@@ -25,7 +24,6 @@ type AuditAction =
 
 export type NewAuditEntry = {
   readonly organizationId: string;
-  readonly actor: Actor;
   readonly action: AuditAction;
   /** Name of the changed thing, e.g. `app-ref/stable@1.2.0`. */
   readonly subject: string;
@@ -37,13 +35,14 @@ export type NewAuditEntry = {
 
 /**
  * Runs in the transaction of the change, so that neither change nor entry is ever stored without the other.
+ * The entry names the actor that the transaction writes for.
  */
-export async function insertAudit(sql: Sql, entry: NewAuditEntry): Promise<void> {
-  const { organizationId, actor, action, subject, before, after } = entry;
+export async function insertAudit(sql: ActorSql, entry: NewAuditEntry): Promise<void> {
+  const { organizationId, action, subject, before, after } = entry;
   await sql.query(
     `INSERT INTO audit_entries (organization_id, actor, action, subject, before, after)
      VALUES ($1, $2, $3, $4, $5, $6)`,
-    [organizationId, actorText(actor), action, subject, toJson(before), toJson(after)],
+    [organizationId, actorText(sql.actor), action, subject, toJson(before), toJson(after)],
   );
 }
 

@@ -1,7 +1,7 @@
 // Statements that make an account a member of an organization.
 
 import type { Account, Role } from '../../contract/resource.ts';
-import type { Sql } from '../database.ts';
+import type { ActorSql } from '../atomically.ts';
 import { insertAudit } from './insert-audit.ts';
 
 /**
@@ -9,7 +9,7 @@ import { insertAudit } from './insert-audit.ts';
  * takes none away.
  */
 export async function insertMembership(
-  sql: Sql,
+  sql: ActorSql,
   organizationId: string,
   account: Account,
   role: Role,
@@ -25,7 +25,6 @@ export async function insertMembership(
   if (rows.length === 0) return;
   await insertAudit(sql, {
     organizationId,
-    actor: { kind: 'account', name: account.email },
     action: 'member.join',
     subject: account.email,
     before: null,

@@ -1,22 +1,16 @@
 // Statements that insert an organization and its first audit entry.
 
 import type { Organization } from '../../contract/resource.ts';
-import type { Actor } from '../../ports/actor.ts';
-import type { Sql } from '../database.ts';
+import type { ActorSql } from '../atomically.ts';
 import { newId } from '../new-id.ts';
 import { insertAudit } from './insert-audit.ts';
 
 /** Runs in the caller's transaction. Names of organizations need not be unique. */
-export async function insertOrganization(
-  sql: Sql,
-  name: string,
-  actor: Actor,
-): Promise<Organization> {
+export async function insertOrganization(sql: ActorSql, name: string): Promise<Organization> {
   const id = newId('org');
   await sql.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [id, name]);
   await insertAudit(sql, {
     organizationId: id,
-    actor,
     action: 'organization.create',
     subject: id,
     before: null,

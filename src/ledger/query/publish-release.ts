@@ -1,6 +1,6 @@
 // Transaction that publishes a release on a channel.
 
-import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import type { Release } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
@@ -23,8 +23,10 @@ export function publishRelease(
   organizationId: string,
   release: NewRelease,
   actor: Actor,
-): Promise<Outcome<Changed<Release>, 'unknownApp' | 'unknownChannel' | 'versionExists'>> {
-  return atomically(database, async (sql) => {
+): Promise<
+  Outcome<Changed<Release>, 'unknownApp' | 'unknownChannel' | 'versionExists' | LostRight>
+> {
+  return atomically(database, actor, async (sql) => {
     const channel = await lockChannel(sql, organizationId, release.app, release.channel);
     if (isFailure(channel)) return channel;
     const { version, status, targets, artifacts } = release;
@@ -33,7 +35,6 @@ export function publishRelease(
     if (id === undefined) return fail('versionExists');
     await insertArtifacts(sql, id, artifacts);
     const revision = await recordChannelChange(sql, channel, {
-      actor,
       action: 'release.publish',
       version,
       before: null,

@@ -1,7 +1,7 @@
 // Statements that record a change of what a channel serves.
 
 import type { ChannelRevision } from '../../ports/changed.ts';
-import type { Sql } from '../database.ts';
+import type { ActorSql } from '../atomically.ts';
 import { insertAudit, type NewAuditEntry } from './insert-audit.ts';
 import type { LockedChannel } from './lock-channel.ts';
 
@@ -15,7 +15,7 @@ export type ChannelChangeEntry = Omit<NewAuditEntry, 'organizationId' | 'subject
  * transaction of the change.
  */
 export async function recordChannelChange(
-  sql: Sql,
+  sql: ActorSql,
   channel: LockedChannel,
   { version, ...entry }: ChannelChangeEntry,
 ): Promise<ChannelRevision> {

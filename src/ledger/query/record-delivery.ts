@@ -1,9 +1,12 @@
 // Statement that adds a delivery to a webhook's list.
 
+import type { Failure, LostRight } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { storableText } from '../../contract/text.ts';
+import type { Actor } from '../../ports/actor.ts';
 import type { NewDelivery } from '../../ports/webhook-ledger.ts';
-import type { Sql } from '../database.ts';
+import { atomically } from '../atomically.ts';
+import type { Database } from '../database.ts';
 
 /** Maximum length of a text that is kept of a delivery, in UTF-16 code units. */
 const TEXT_LENGTH_MAX = 200;
@@ -26,14 +29,17 @@ const STORE = `
   )`;
 
 /** Stores the delivery. Texts that came with it are cut, so that a stored delivery is bounded. */
-export async function recordDelivery(
-  sql: Sql,
-  appId: string,
+export function recordDelivery(
+  database: Database,
   delivery: NewDelivery,
-): Promise<void> {
+  actor: Extract<Actor, { kind: 'integration' }>,
+): Promise<Failure<LostRight> | undefined> {
   const { event, action, guid, outcome, reason, version } = delivery;
   const texts = [event, action, guid].map(cut);
-  await sql.query(STORE, [appId, ...texts, outcome, cut(reason), cut(version)]);
+  return atomically(database, actor, async (sql) => {
+    await sql.query(STORE, [actor.appId, ...texts, outcome, cut(reason), cut(version)]);
+    return undefined;
+  });
 }
 
 function cut(text: string | null): string | null {

@@ -1,6 +1,6 @@
 // Transaction that renames an organization.
 
-import { fail, type Outcome } from '../../contract/failure.ts';
+import { fail, type LostRight, type Outcome } from '../../contract/failure.ts';
 import type { Organization } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
 import { atomically } from '../atomically.ts';
@@ -14,15 +14,14 @@ export function renameOrganization(
   id: string,
   name: string,
   actor: Actor,
-): Promise<Outcome<Organization, 'unknownOrganization'>> {
-  return atomically(database, async (sql) => {
+): Promise<Outcome<Organization, 'unknownOrganization' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
     const before = await lockOrganization(sql, id);
     if (before === undefined) return fail('unknownOrganization');
     if (before.name === name) return before;
     await sql.query('UPDATE organizations SET name = $2 WHERE id = $1', [id, name]);
     await insertAudit(sql, {
       organizationId: id,
-      actor,
       action: 'organization.update',
       subject: id,
       before: { name: before.name },

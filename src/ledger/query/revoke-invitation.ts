@@ -1,7 +1,7 @@
 // Transaction that revokes an invitation.
 
 import type { RevokedInvitation } from '../../contract/console.ts';
-import { fail, type Outcome } from '../../contract/failure.ts';
+import { fail, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { Actor } from '../../ports/actor.ts';
 import { atomically } from '../atomically.ts';
@@ -19,8 +19,8 @@ export function revokeInvitation(
   id: string,
   now: string,
   actor: Actor,
-): Promise<Outcome<RevokedInvitation, 'unknownInvitation'>> {
-  return atomically(database, async (sql) => {
+): Promise<Outcome<RevokedInvitation, 'unknownInvitation' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
     if (!isStorable(id)) return fail('unknownInvitation');
     const [found] = await sql.query<Row>(
       `SELECT organization_id AS "organizationId", email,
@@ -33,7 +33,6 @@ export function revokeInvitation(
     await sql.query('UPDATE invitations SET revoked_at = $2::timestamptz WHERE id = $1', [id, now]);
     await insertAudit(sql, {
       organizationId: found.organizationId,
-      actor,
       action: 'invitation.revoke',
       subject: found.email,
       before: { id },

@@ -1,7 +1,7 @@
 // Transaction that revokes an API key.
 
 import type { RevokedKey } from '../../contract/console.ts';
-import { fail, type Outcome } from '../../contract/failure.ts';
+import { fail, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { Actor } from '../../ports/actor.ts';
 import { atomically } from '../atomically.ts';
@@ -19,15 +19,14 @@ export function revokeKey(
   database: Database,
   id: string,
   actor: Actor,
-): Promise<Outcome<RevokedKey, 'unknownKey'>> {
-  return atomically(database, async (sql) => {
+): Promise<Outcome<RevokedKey, 'unknownKey' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
     const key = await lockKey(sql, id);
     if (key === undefined) return fail('unknownKey');
     if (key.revokedAt !== null) return { id, revokedAt: key.revokedAt };
     const revokedAt = await storeRevocation(sql, id);
     await insertAudit(sql, {
       organizationId: key.organizationId,
-      actor,
       action: 'key.revoke',
       subject: id,
       before: { revokedAt: null },

@@ -1,6 +1,6 @@
 // Transaction that changes a channel's policy.
 
-import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import type { Channel } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
@@ -21,8 +21,8 @@ export function updateChannel(
   name: string,
   change: ChannelChange,
   actor: Actor,
-): Promise<Outcome<Changed<Channel>, 'unknownApp' | 'unknownChannel'>> {
-  return atomically(database, async (sql) => {
+): Promise<Outcome<Changed<Channel>, 'unknownApp' | 'unknownChannel' | LostRight>> {
+  return atomically(database, actor, async (sql) => {
     const channel = await lockChannel(sql, undefined, appName, name);
     if (isFailure(channel)) return channel;
     const before = policyOf(channel);
@@ -31,7 +31,6 @@ export function updateChannel(
     if (isSame(before, after)) return { value, changed: [] };
     await storePolicy(sql, channel.id, after);
     const revision = await recordChannelChange(sql, channel, {
-      actor,
       action: 'channel.update',
       before,
       after,

@@ -9,15 +9,15 @@ import type {
   AppAccessRight,
   UnknownTarget,
 } from '../../ports/account-ledger.ts';
-import type { Actor } from '../../ports/actor.ts';
+import type { Actor, NeededRole } from '../../ports/actor.ts';
 import type { Ledger } from '../../ports/ledger.ts';
-import type { Session } from './accounts.ts';
+import { type Session, sessionActor } from './session.ts';
 
 /**
  * Caller of the console API: an account with a session, or the operator, who holds the admin token and may do
  * everything.
  */
-export type Visitor = { readonly actor: Actor; readonly session: Session | undefined };
+export type Visitor = { readonly session: Session | undefined };
 
 export class Access {
   private readonly ledger: Pick<Ledger, 'findAccessRight' | 'findAppAccessRight'>;
@@ -53,12 +53,9 @@ function atLeast<Found extends AccessRight, Kind extends FailureKind>(
   return ROLES.indexOf(right.role) <= ROLES.indexOf(role) ? right : fail('forbidden');
 }
 
-export const OPERATOR: Visitor = {
-  actor: { kind: 'admin-token', name: 'admin-token' },
-  session: undefined,
-};
+export const OPERATOR: Visitor = { session: undefined };
 
-/** Returns the visitor of a session. */
-export function visitorOf(session: Session): Visitor {
-  return { actor: { kind: 'account', name: session.account.email }, session };
+/** Returns the actor of a visitor's change; `needs` is the role that the change needs, if it needs one. */
+export function actorOf({ session }: Visitor, needs: NeededRole | undefined): Actor {
+  return session === undefined ? { kind: 'admin-token' } : sessionActor(session, needs);
 }

@@ -6,6 +6,7 @@ import {
   fail,
   invalidField,
   isFailure,
+  type LostRight,
   type Outcome,
 } from '../../contract/failure.ts';
 import { isoTime } from '../../contract/iso-time.ts';
@@ -17,14 +18,8 @@ import type { Ledger } from '../../ports/ledger.ts';
 import { equalSecrets } from './api-key.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import type { Passwords } from './passwords.ts';
+import { type Session, sessionActor } from './session.ts';
 import { createSessionToken, tokenHash } from './session-token.ts';
-
-/** Session that was found by its token. */
-export type Session = {
-  readonly account: Account;
-  readonly tokenHash: string;
-  readonly passwordHash: string;
-};
 
 /** New session; its token is not readable anywhere else. */
 export type SignedIn = { readonly account: Account; readonly token: string };
@@ -130,7 +125,7 @@ export class Accounts {
   }
 
   signOutEverywhere(session: Session): Promise<void> {
-    return this.dependencies.ledger.endSessions(session.account.id, undefined);
+    return this.dependencies.ledger.endSessions(session.account.id);
   }
 
   /** Replaces the password if `current` is right; all other sessions of the account end. */
@@ -139,7 +134,7 @@ export class Accounts {
     current: string,
     next: string,
     address: string,
-  ): Promise<Failure<'rateLimited' | 'invalid'> | undefined> {
+  ): Promise<Failure<'rateLimited' | 'invalid' | LostRight> | undefined> {
     const { ledger, passwords, throttle } = this.dependencies;
     const { account, passwordHash } = session;
     const refusal = await throttle.admit(account.email, address);
@@ -148,12 +143,8 @@ export class Accounts {
     if (!(await passwords.verify(passwordHash, current))) return wrong;
     await throttle.succeed(account.email, address);
     const hash = await passwords.hash(next);
-    const isChanged = await ledger.changePassword(
-      account.id,
-      passwordHash,
-      hash,
-      session.tokenHash,
-    );
+    const isChanged = await ledger.changePassword(passwordHash, hash, sessionActor(session));
+    if (isFailure(isChanged)) return isChanged;
     return isChanged ? undefined : wrong;
   }
 

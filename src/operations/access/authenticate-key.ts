@@ -45,7 +45,7 @@ export class AuthenticateKey {
     return {
       keyId: key.id,
       organizationId: key.organizationId,
-      actor: { kind: 'key', name: `${key.id} (${key.name})` },
+      actor: { kind: 'key', id: key.id, name: key.name, organizationId: key.organizationId },
     };
   }
 }

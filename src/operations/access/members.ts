@@ -1,7 +1,13 @@
 // Members of an organization, their roles, and invitations by a link that works once.
 
 import type { MemberList, OpenInvitation, RevokedInvitation } from '../../contract/console.ts';
-import { fail, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
+import {
+  fail,
+  invalidField,
+  isFailure,
+  type LostRight,
+  type Outcome,
+} from '../../contract/failure.ts';
 import { isoTime } from '../../contract/iso-time.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Invitation, Member, Organization, Role } from '../../contract/resource.ts';
@@ -40,7 +46,7 @@ export class Members {
     accountId: string,
     role: Role | undefined,
     actor: Actor,
-  ): Promise<Outcome<Member, 'unknownOrganization' | 'unknownMember' | 'lastOwner'>> {
+  ): Promise<Outcome<Member, 'unknownMember' | 'lastOwner' | LostRight>> {
     return this.dependencies.ledger.changeMember(organizationId, accountId, role, actor);
   }
 
@@ -48,7 +54,7 @@ export class Members {
     organizationId: string,
     name: string,
     actor: Actor,
-  ): Promise<Outcome<Organization, 'unknownOrganization'>> {
+  ): Promise<Outcome<Organization, LostRight>> {
     return this.dependencies.ledger.renameOrganization(organizationId, name, actor);
   }
 
@@ -61,7 +67,7 @@ export class Members {
   ): Promise<
     Outcome<
       Invitation & { readonly token: string },
-      'unknownOrganization' | 'alreadyMember' | 'tooManyInvitations'
+      'alreadyMember' | 'tooManyInvitations' | LostRight
     >
   > {
     const { token, hash } = createSessionToken();
@@ -81,7 +87,7 @@ export class Members {
   }
 
   /** Ends an invitation. */
-  revoke(id: string, actor: Actor): Promise<Outcome<RevokedInvitation, 'unknownInvitation'>> {
+  revoke(id: string, actor: Actor): Promise<Outcome<RevokedInvitation, LostRight>> {
     return this.dependencies.ledger.revokeInvitation(id, isoTime(this.dependencies.now()), actor);
   }
 

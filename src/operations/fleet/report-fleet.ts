@@ -1,7 +1,7 @@
 // Fleet reports: the state of devices that never ask themselves, reported by an orchestrator. It is recorded
 // before the answer leaves, and every node's next decision knows it.
 
-import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { foldArch, foldPlatform } from '../../domain/decision/artifact.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
 import { type CheckIn, coalesceCheckIns } from '../../domain/fleet/check-in.ts';
@@ -23,7 +23,7 @@ type ReportedDevice = {
 export type FleetReport = { readonly app: string; readonly devices: readonly ReportedDevice[] };
 
 export type ReportFleetDependencies = {
-  readonly ledger: Ledger;
+  readonly ledger: Pick<Ledger, 'findApp' | 'recordReport'>;
   readonly labels: DeviceLabels;
   readonly live: ActivityBroadcast;
 };
@@ -34,12 +34,13 @@ export async function reportFleet(
   caller: Caller,
   report: FleetReport,
   nowMs: number,
-): Promise<Outcome<{ app: string; received: number }, 'unknownApp'>> {
+): Promise<Outcome<{ app: string; received: number }, LostRight>> {
   const app = await ledger.findApp(caller.organizationId, report.app);
   if (isFailure(app)) return app;
   const checkIns = report.devices.map((device) => describe(app.id, device, nowMs));
   const distinct = coalesceCheckIns(checkIns);
-  const recorded = await ledger.recordCheckIns(distinct);
+  const recorded = await ledger.recordReport(distinct, caller.actor);
+  if (isFailure(recorded)) return recorded;
   await labels.remember(recorded);
   for (const checkIn of distinct) live.note(checkIn);
   return { app: app.ref, received: report.devices.length };

@@ -2,7 +2,12 @@
 // is a ledger call; a change of what a channel serves is propagated like any other.
 
 import type { IssuedKey, RevokedKey } from '../../contract/console.ts';
-import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
+import {
+  type FailureKind,
+  isFailure,
+  type LostRight,
+  type Outcome,
+} from '../../contract/failure.ts';
 import type { App, Channel, Organization } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
@@ -26,20 +31,13 @@ export class Administer {
     this.spread = spread;
   }
 
-  /** Creates an organization; the account, when given, becomes its owner. */
-  createOrganization(
-    name: string,
-    actor: Actor,
-    ownerAccountId: string | undefined,
-  ): Promise<Organization> {
-    return this.ledger.createOrganization(name, actor, ownerAccountId);
+  /** Creates an organization; an account that creates it becomes its owner. */
+  createOrganization(name: string, actor: Actor): Promise<Outcome<Organization, LostRight>> {
+    return this.ledger.createOrganization(name, actor);
   }
 
   /** Creates an app with its channels. */
-  async createApp(
-    app: NewApp,
-    actor: Actor,
-  ): Promise<Outcome<App, 'unknownOrganization' | 'refTaken'>> {
+  async createApp(app: NewApp, actor: Actor): Promise<Outcome<App, 'refTaken' | LostRight>> {
     return this.spreading(await this.ledger.createApp(app, actor));
   }
 
@@ -48,7 +46,7 @@ export class Administer {
     app: string,
     name: string,
     actor: Actor,
-  ): Promise<Outcome<Channel, 'unknownApp' | 'channelExists'>> {
+  ): Promise<Outcome<Channel, 'channelExists' | LostRight>> {
     return this.spreading(await this.ledger.createChannel(app, name, actor));
   }
 
@@ -58,7 +56,7 @@ export class Administer {
     name: string,
     change: ChannelChange,
     actor: Actor,
-  ): Promise<Outcome<Channel, 'unknownApp' | 'unknownChannel'>> {
+  ): Promise<Outcome<Channel, 'unknownChannel' | LostRight>> {
     return this.spreading(await this.ledger.updateChannel(app, name, change, actor));
   }
 
@@ -67,7 +65,7 @@ export class Administer {
     organizationId: string,
     name: string,
     actor: Actor,
-  ): Promise<Outcome<IssuedKey, 'unknownOrganization'>> {
+  ): Promise<Outcome<IssuedKey, LostRight>> {
     const { secret, prefix, hash } = createApiKeySecret();
     const key = await this.ledger.createKey(
       { organizationId, name, prefix, secretHash: hash },
@@ -77,7 +75,7 @@ export class Administer {
   }
 
   /** Revokes a key with immediate effect. */
-  revokeKey(id: string, actor: Actor): Promise<Outcome<RevokedKey, 'unknownKey'>> {
+  revokeKey(id: string, actor: Actor): Promise<Outcome<RevokedKey, LostRight>> {
     return this.ledger.revokeKey(id, actor);
   }
 

@@ -1,6 +1,11 @@
 // Serving control: one atomic call that may change targets, rollout and status of a release.
 
-import { isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
+import {
+  isFailure,
+  type LostRight,
+  type Outcome,
+  type UnknownRelease,
+} from '../../contract/failure.ts';
 import type { ServingState } from '../../contract/resource.ts';
 import { applyServingChange, type ServingChange } from '../../domain/release/serving-change.ts';
 import type { Ledger } from '../../ports/ledger.ts';
@@ -15,7 +20,7 @@ export async function controlServing(
   caller: Principal,
   name: ReleaseName,
   change: ServingChange,
-): Promise<Outcome<ServingState, UnknownRelease | 'narrowing' | 'rolledBack'>> {
+): Promise<Outcome<ServingState, UnknownRelease | 'narrowing' | 'rolledBack' | LostRight>> {
   const controlled = await ledger.controlServing(
     caller.organizationId,
     name,

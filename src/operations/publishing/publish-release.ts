@@ -1,6 +1,6 @@
 // Publishing of a release: it is recorded with its audit entry, then served by every node.
 
-import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import type { Release } from '../../contract/resource.ts';
 import type { Ledger, NewRelease } from '../../ports/ledger.ts';
 import type { Principal } from '../access/authenticate-key.ts';
@@ -12,7 +12,7 @@ export async function publishRelease(
   spread: SpreadChange,
   caller: Principal,
   release: NewRelease,
-): Promise<Outcome<Release, 'unknownApp' | 'unknownChannel' | 'versionExists'>> {
+): Promise<Outcome<Release, 'unknownChannel' | 'versionExists' | LostRight>> {
   const published = await ledger.publishRelease(caller.organizationId, release, caller.actor);
   if (isFailure(published)) return published;
   await spread(published.changed);

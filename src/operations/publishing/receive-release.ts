@@ -3,8 +3,8 @@
 
 import {
   type Failure,
-  fail,
   isFailure,
+  type LostRight,
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
@@ -51,7 +51,6 @@ export type Received = {
  */
 const ANNOUNCING = new Set(['published', 'created', 'released', 'prereleased']);
 const EDITING = 'edited';
-const ACTOR: Actor = { kind: 'integration', name: 'github' };
 
 /**
  * Publishes the release on `stable`, a pre-release on `beta`, with the channel's default rollout. A release
@@ -63,7 +62,7 @@ export async function receiveRelease(
   spread: SpreadChange,
   webhook: OpenWebhook,
   event: ReleaseEvent,
-): Promise<Outcome<Received, 'unknownApp'>> {
+): Promise<Outcome<Received, LostRight>> {
   const isEdit = event.action === EDITING;
   if (!isEdit && !ANNOUNCING.has(event.action)) {
     return ignored(`Action ${event.action.slice(0, 50)} announces no release`);
@@ -87,6 +86,14 @@ export async function receiveRelease(
     : withReason(received, `${leftOut} assets beyond the first ${artifacts.length} were left out`);
 }
 
+/** Returns the actor of what a delivery to this webhook changes. */
+export function integrationOf({
+  appId,
+  enabledAt,
+}: OpenWebhook): Extract<Actor, { kind: 'integration' }> {
+  return { kind: 'integration', name: 'github', appId, enabledAt };
+}
+
 type Publishing = {
   readonly ledger: Ledger;
   readonly spread: SpreadChange;
@@ -99,7 +106,7 @@ async function publish(
   publishing: Publishing,
   version: string,
   notes: string,
-): Promise<Outcome<Received, 'unknownApp'>> {
+): Promise<Outcome<Received, LostRight>> {
   const { ledger, spread, webhook, name, artifacts } = publishing;
   const published = await ledger.publishRelease(
     webhook.organizationId,
@@ -112,7 +119,7 @@ async function publish(
       targets: null,
       artifacts,
     },
-    ACTOR,
+    integrationOf(webhook),
   );
   if (!isFailure(published)) {
     await spread(published.changed);
@@ -122,16 +129,21 @@ async function publish(
   }
   const { failure } = published;
   if (failure === 'versionExists') return complete(publishing, false);
-  return unlessUnknown(fail(failure), name);
+  return unlessUnknown({ ...published, failure }, name);
 }
 
 /** Handles an edit, which announces nothing: it is ignored unless it completes a release. */
 async function complete(
   publishing: Publishing,
   isEdit: boolean,
-): Promise<Outcome<Received, 'unknownApp'>> {
+): Promise<Outcome<Received, LostRight>> {
   const { ledger, spread, webhook, name, artifacts } = publishing;
-  const completed = await ledger.completeRelease(webhook.organizationId, name, artifacts, ACTOR);
+  const completed = await ledger.completeRelease(
+    webhook.organizationId,
+    name,
+    artifacts,
+    integrationOf(webhook),
+  );
   if (isFailure(completed)) return unlessUnknown(completed, name);
   const { value: release, changed } = completed;
   if (changed.length === 0) {
@@ -142,12 +154,13 @@ async function complete(
 }
 
 function unlessUnknown(
-  { failure }: Failure<UnknownRelease>,
+  refusal: Failure<UnknownRelease | LostRight>,
   { channel }: ReleaseName,
-): Outcome<Received, 'unknownApp'> {
+): Outcome<Received, LostRight> {
+  const { failure } = refusal;
   if (failure === 'unknownChannel') return ignored(`The app has no channel ${channel}`);
   if (failure === 'unknownRelease') return ignored('An edit publishes nothing');
-  return fail(failure);
+  return { ...refusal, failure };
 }
 
 /** Selects the assets that devices can install, in their order, up to the maximum number of artifacts. */

@@ -7,7 +7,7 @@ import type {
   IssuedWebhookSecret,
   WebhookDetail,
 } from '../../contract/console.ts';
-import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { isRef } from '../../contract/ref.ts';
 import type { Webhook } from '../../contract/resource.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
@@ -52,7 +52,7 @@ export class Webhooks {
     app: string,
     provider: Webhook['provider'],
     actor: Actor,
-  ): Promise<Outcome<IssuedWebhookSecret, 'unknownApp' | 'secretKeyMissing'>> {
+  ): Promise<Outcome<IssuedWebhookSecret, 'secretKeyMissing' | LostRight>> {
     const { ledger, box } = this.dependencies;
     const found = await ledger.findAnyApp(app);
     if (isFailure(found)) return found;
@@ -64,7 +64,7 @@ export class Webhooks {
   }
 
   /** Disables the app's webhook and deletes its secret; a webhook that was never enabled stays disabled. */
-  async disable(app: string, actor: Actor): Promise<Outcome<DisabledWebhook, 'unknownApp'>> {
+  async disable(app: string, actor: Actor): Promise<Outcome<DisabledWebhook, LostRight>> {
     const { ledger } = this.dependencies;
     const found = await ledger.findAnyApp(app);
     if (isFailure(found)) return found;

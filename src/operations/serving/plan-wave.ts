@@ -1,7 +1,7 @@
 // Planning of an update wave: one decision per device, by the same code and with the same barrier as the
 // update check.
 
-import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { type Failure, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { foldArch, foldPlatform } from '../../domain/decision/artifact.ts';
 import type { ArtifactCandidate } from '../../domain/decision/catalog.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
@@ -46,7 +46,7 @@ export type Wave = {
 };
 
 export type PlanWaveDependencies = {
-  readonly ledger: Ledger;
+  readonly ledger: Pick<Ledger, 'findApp' | 'findLostRight' | 'recordReport'>;
   readonly catalogs: Catalogs;
   readonly check: CheckUpdate;
   readonly labels: DeviceLabels;
@@ -70,14 +70,23 @@ export class PlanWave {
     caller: Caller,
     request: WaveRequest,
     nowMs: number,
-  ): Promise<Outcome<Wave, NoCatalog>> {
-    const app = await this.dependencies.ledger.findApp(caller.organizationId, request.app);
+  ): Promise<Outcome<Wave, NoCatalog | LostRight>> {
+    const { ledger } = this.dependencies;
+    // Again, because the body came after the key was read: a dry run writes nothing that would read it, and
+    // the other kind offers before it records.
+    const lost = await ledger.findLostRight(caller.actor);
+    if (lost !== undefined) return lost;
+    const app = await ledger.findApp(caller.organizationId, request.app);
     if (isFailure(app)) return app;
     const slot = await this.dependencies.catalogs.find(app.ref, request.channel);
     if (isFailure(slot)) return slot;
     const queries = queriesOf(app.ref, request);
     const answers = await this.decideUndisturbed(app, slot, request, queries);
-    if (!request.dryRun) await this.record(app, request, queries, answers, nowMs);
+    if (!request.dryRun) {
+      const checkIns = checkInsOf(app, request, queries, answers, nowMs);
+      const refusal = await this.record(coalesceCheckIns(checkIns), caller);
+      if (refusal !== undefined) return refusal;
+    }
     const decisions = request.devices.map(({ deviceId }, index) => {
       const { plan, candidate } = answers[index] as PlanDecision<ArtifactCandidate>;
       return { deviceId, update: candidate && manifestOf(plan, candidate) };
@@ -137,31 +146,39 @@ export class PlanWave {
   }
 
   private async record(
-    app: Named,
-    request: WaveRequest,
-    queries: readonly CheckQuery<ArtifactCandidate>[],
-    answers: readonly PlanDecision<ArtifactCandidate>[],
-    at: number,
-  ): Promise<void> {
-    const checkIns = request.devices.map(({ deviceId }, index): CheckIn => {
-      const { scope, version } = queries[index] as CheckQuery<ArtifactCandidate>;
-      return {
-        appId: app.id,
-        deviceId,
-        channel: request.channel,
-        version: version?.canonical,
-        platform: scope.platform,
-        arch: scope.arch,
-        source: 'push',
-        at,
-        labels: undefined,
-        offeredReleaseId: answers[index]?.candidate?.release.source.id,
-      };
-    });
-    const distinct = coalesceCheckIns(checkIns);
-    await this.dependencies.ledger.recordCheckIns(distinct);
-    for (const checkIn of distinct) this.dependencies.live.note(checkIn);
+    checkIns: readonly CheckIn[],
+    caller: Caller,
+  ): Promise<Failure<LostRight> | undefined> {
+    const { ledger, live } = this.dependencies;
+    const recorded = await ledger.recordReport(checkIns, caller.actor);
+    if (isFailure(recorded)) return recorded;
+    for (const checkIn of checkIns) live.note(checkIn);
+    return undefined;
   }
+}
+
+function checkInsOf(
+  app: Named,
+  request: WaveRequest,
+  queries: readonly CheckQuery<ArtifactCandidate>[],
+  answers: readonly PlanDecision<ArtifactCandidate>[],
+  at: number,
+): readonly CheckIn[] {
+  return request.devices.map(({ deviceId }, index) => {
+    const { scope, version } = queries[index] as CheckQuery<ArtifactCandidate>;
+    return {
+      appId: app.id,
+      deviceId,
+      channel: request.channel,
+      version: version?.canonical,
+      platform: scope.platform,
+      arch: scope.arch,
+      source: 'push',
+      at,
+      labels: undefined,
+      offeredReleaseId: answers[index]?.candidate?.release.source.id,
+    };
+  });
 }
 
 const NO_LABELS: Labels = new Map();

@@ -1,0 +1,245 @@
+// Tests requests that were admitted before their caller's right ended, and whose body arrives after it: the
+// right is read where the write happens, so they are refused as if they had begun later.
+
+import { sign } from '@octokit/webhooks-methods';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { consoleWrites } from '../support/console-writes.ts';
+import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
+import { member, type Person } from '../support/person.ts';
+import { serviceSuite } from '../support/service-suite.ts';
+import { type SlowAnswer, SlowRequest } from '../support/slow-request.ts';
+import {
+  ARTIFACT,
+  admin,
+  anotherKey,
+  createTenant,
+  devicesOf,
+  manage,
+  publish,
+  randomId,
+  type Tenant,
+} from '../support/tenant.ts';
+
+const REVOKED = { status: 401, body: { error: 'Invalid or revoked API key' } };
+const SIGNED_OUT = { status: 401, body: { error: 'Sign in first' } };
+
+serviceSuite('a right that ends while the body is on its way', (node) => {
+  let tenant: Tenant;
+  beforeAll(async () => {
+    tenant = await createTenant(node);
+    await publish(node, tenant, '1.0.0', { rollout: 50 });
+  });
+
+  describe('a key that is revoked (§5.1)', () => {
+    const device = { deviceId: 'kiosk', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
+
+    it.each([
+      ['publishing', 'POST', 'releases', { version: '6.6.6', artifacts: [ARTIFACT] }],
+      ['publishing what exists', 'POST', 'releases', { version: '1.0.0' }],
+      ['serving control', 'PATCH', 'releases', { version: '1.0.0', status: 'paused' }],
+      [
+        'serving control that changes nothing',
+        'PATCH',
+        'releases',
+        { version: '1.0.0', rollout: 50 },
+      ],
+      ['serving control of nothing', 'PATCH', 'releases', { version: '7.0.0', rollout: 50 }],
+    ])('refuses %s', async (_, method, path, parts) => {
+      const body = { app: tenant.app, channel: 'stable', ...parts };
+      expect(await afterRevocation(method, path, body)).toEqual(REVOKED);
+      expect(await releases()).toEqual([['1.0.0', 'published']]);
+    });
+
+    it('refuses a report, and records no device', async () => {
+      const body = { app: tenant.app, devices: [device] };
+      expect(await afterRevocation('POST', 'fleet/report', body)).toEqual(REVOKED);
+      expect(await devicesOf(node, tenant)).toEqual([]);
+    });
+
+    it.each([true, false])(
+      'refuses decisions (dry run: %s), and offers nothing',
+      async (dryRun) => {
+        const own = await createTenant(node);
+        await publish(node, own, '1.0.0');
+        const body = { app: own.app, dryRun, devices: [device] };
+        expect(await afterRevocation('POST', 'fleet/decisions', body, own)).toEqual(REVOKED);
+        expect(await devicesOf(node, own)).toEqual([]);
+        const narrowed = { app: own.app, channel: 'stable', version: '1.0.0', rollout: 1 };
+        const more = await anotherKey(node, own);
+        expect((await manage(node, more, 'PATCH', 'releases', narrowed)).status).toBe(200);
+      },
+    );
+
+    /** Sends a request whose key is revoked between the halves of its body. */
+    async function afterRevocation(
+      method: string,
+      path: string,
+      body: unknown,
+      owner = tenant,
+    ): Promise<SlowAnswer> {
+      const caller = await anotherKey(node, owner);
+      const headers = { authorization: `Bearer ${caller.secret}` };
+      const slow = await SlowRequest.begin(node, method, `/api/v1/${path}`, { headers, body });
+      // A request that came later has been admitted, and so has the slow one.
+      for (let count = 0; count < 2; count++) await manage(node, caller, 'GET', 'apps');
+      expect((await admin(node, 'POST', `keys/${caller.keyId}/revoke`)).status).toBe(200);
+      return slow.finish();
+    }
+  });
+
+  describe('a webhook', () => {
+    it.each([
+      ['disabled', 'webhooks/disable', {}, { status: 404, body: { error: 'Unknown app' } }],
+      [
+        'given another secret',
+        'webhooks',
+        { provider: 'github' },
+        { status: 401, body: { error: 'Missing or wrong X-Hub-Signature-256' } },
+      ],
+    ])(
+      'that is %s refuses a delivery that is under way (§18.2)',
+      async (_, path, parts, refusal) => {
+        const own = await createTenant(node);
+        const hook = await enableWebhook(node, own);
+        const event = releaseEvent('v6.6.6', { assets: [asset('notes-linux-amd64')] });
+        const body = JSON.stringify(event);
+        const headers = {
+          'x-github-event': 'release',
+          'x-hub-signature-256': await sign(hook.secret, body),
+        };
+        const slow = await SlowRequest.begin(node, 'POST', hook.path, { headers, body });
+        for (let count = 0; count < 2; count++) await deliver(node, hook, '{}', { event: 'ping' });
+        expect((await admin(node, 'POST', path, { app: own.app, ...parts })).status).toBeLessThan(
+          300,
+        );
+        expect(await slow.finish()).toEqual(refusal);
+        expect((await manage(node, own, 'GET', 'releases')).body?.total).toBe(0);
+        const { body: shown } = await admin(node, 'GET', `webhooks?app=${own.app}`);
+        expect(shown?.deliveries).toHaveLength(2);
+      },
+    );
+  });
+
+  describe('a person', () => {
+    let made: { keyId: string; invitationId: string; accountId: string };
+    beforeAll(async () => {
+      const invitation = { org: tenant.org, email: `${randomId()}@example.com`, role: 'viewer' };
+      const invited = await admin(node, 'POST', 'invitations', invitation);
+      const other = await member(node, tenant.org, 'publisher');
+      const key = await anotherKey(node, tenant);
+      made = {
+        keyId: key.keyId,
+        invitationId: String(invited.body?.id),
+        accountId: other.accountId,
+      };
+    });
+
+    it('who signs out everywhere leaves nothing that is still written', async () => {
+      const before = await state();
+      for (const [, method, path, body] of lateWrites()) {
+        const person = await member(node, tenant.org, 'owner');
+        const audited = await auditedOf(person);
+        const refusal = await lateWrite(person, method, path, body, () =>
+          person.elsewhereSignedIn().then((other) => other.call('DELETE', 'sessions')),
+        );
+        expect([path, refusal]).toEqual([path, SIGNED_OUT]);
+        expect(await auditedOf(person)).toBe(audited);
+      }
+      expect(await state()).toEqual(before);
+    });
+
+    it('who signs out makes no organization and changes no password', async () => {
+      for (const [path, body] of [
+        ['organizations', { name: 'Late' }],
+        ['password', { current: 'correct horse battery staple', next: 'another long password' }],
+      ] as const) {
+        const person = await member(node, tenant.org, 'owner');
+        const refusal = await lateWrite(person, 'POST', path, body, () =>
+          person.elsewhereSignedIn().then((other) => other.call('DELETE', 'sessions')),
+        );
+        expect([path, refusal]).toEqual([path, SIGNED_OUT]);
+        expect((await person.elsewhere().signIn()).status).toBe(200);
+      }
+    });
+
+    it('whose role is taken away is refused as one who never had it', async () => {
+      for (const [role, method, path, body] of lateWrites()) {
+        const person = await member(node, tenant.org, role);
+        const change = { org: tenant.org, account: person.accountId, role: 'viewer' };
+        const refusal = await lateWrite(person, method, path, body, () =>
+          admin(node, 'PATCH', 'members', change),
+        );
+        expect([path, refusal]).toEqual([
+          path,
+          { status: 403, body: { error: 'Your role may not do this' } },
+        ]);
+      }
+    });
+
+    it('who is no member any more does not know the organization', async () => {
+      for (const [role, method, path, body] of lateWrites()) {
+        const person = await member(node, tenant.org, role);
+        const gone = { org: tenant.org, account: person.accountId };
+        const refusal = await lateWrite(person, method, path, body, () =>
+          admin(node, 'DELETE', 'members', gone),
+        );
+        expect([path, refusal.status]).toEqual([path, 404]);
+      }
+    });
+
+    it('may take the own role down, or leave', async () => {
+      const person = await member(node, tenant.org, 'owner');
+      const self = { org: tenant.org, account: person.accountId };
+      const lower = await person.call('PATCH', 'members', { ...self, role: 'publisher' });
+      expect([lower.status, lower.body?.role]).toEqual([200, 'publisher']);
+      const other = await member(node, tenant.org, 'owner');
+      const left = await other.call('DELETE', 'members', {
+        org: tenant.org,
+        account: other.accountId,
+      });
+      expect(left.status).toBe(200);
+    });
+
+    /** Returns the writes that wait for a body; what has none is over before anybody could lose a right. */
+    function lateWrites() {
+      return consoleWrites(tenant, made).filter(([, , , body]) => body !== undefined);
+    }
+
+    /** Sends a write whose author loses the right between the halves of its body. */
+    async function lateWrite(
+      person: Person,
+      method: string,
+      path: string,
+      body: unknown,
+      lose: () => Promise<unknown>,
+    ): Promise<SlowAnswer> {
+      const headers = { origin: node.url, cookie: `sluice_session=${person.token}` };
+      const call = `/console/api/${path}`;
+      const slow = await SlowRequest.begin(node, method, call, { headers, body });
+      for (let count = 0; count < 2; count++) await person.call('GET', 'session');
+      await lose();
+      return slow.finish();
+    }
+  });
+
+  async function releases() {
+    const { body } = await admin(node, 'GET', `releases?app=${tenant.app}&channel=stable`);
+    const all = (body?.releases ?? []) as { version: string; status: string }[];
+    return all.map(({ version, status }) => [version, status]);
+  }
+
+  /** Returns what the writes of the console change. */
+  async function state() {
+    const reads = [`apps?org=${tenant.org}`, `channel?app=${tenant.app}&channel=beta`];
+    const answers = await Promise.all(
+      [...reads, `webhooks?app=${tenant.app}`].map((path) => admin(node, 'GET', path)),
+    );
+    return [...answers.map(({ body }) => body), await releases()];
+  }
+
+  async function auditedOf(person: Person): Promise<number> {
+    const query = `audit?org=${tenant.org}&limit=1000&actor=${encodeURIComponent(person.email)}`;
+    const { body } = await admin(node, 'GET', query);
+    return ((body?.entries ?? []) as unknown[]).length;
+  }
+});
