@@ -113,6 +113,7 @@ function snapshotOf({ releases, expressions }: Shape): ServingSnapshot {
     appRef: 'bench',
     channelId: 'chn_bench',
     channel: 'stable',
+    epoch: 0,
     revision: 1,
     updateMode: 'optional',
     minimumSupportedVersion: null,

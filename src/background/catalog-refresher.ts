@@ -3,6 +3,7 @@
 // publisher that died between commit and announcement. A poll is one small indexed query, whatever the number
 // of changes.
 
+import { compareServing, type ServingOrder } from '../domain/decision/serving-order.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -74,13 +75,18 @@ export class CatalogRefresher {
   }
 
   private async compare(): Promise<void> {
-    const held = this.catalogs.revisions();
+    const held = this.catalogs.orders();
     if (held.size === 0) return;
     try {
-      const present = await this.ledger.readRevisions([...held.keys()]);
-      const behind = [...present].filter(([id, revision]) => revision > (held.get(id) ?? 0));
+      const { epoch, revisions } = await this.ledger.readRevisions([...held.keys()]);
+      const behind = [...revisions].flatMap(([id, revision]) => {
+        const order = held.get(id);
+        const present = { epoch, revision };
+        const isBehind = order !== undefined && compareServing(order, present) < 0;
+        return isBehind ? [{ id, present }] : [];
+      });
       // Channels load independently: one that cannot be read must not delay the others.
-      await Promise.all(behind.map(([id, revision]) => this.follow(id, revision)));
+      await Promise.all(behind.map(({ id, present }) => this.follow(id, present)));
     } catch (error) {
       this.metrics.faults.add('poll');
       const level = error instanceof Unavailable ? 'debug' : 'error';
@@ -88,13 +94,13 @@ export class CatalogRefresher {
     }
   }
 
-  private async follow(channelId: string, revision: number): Promise<void> {
-    this.log.info({ channel: channelId, revision }, 'found a change that no announcement told');
+  private async follow(channelId: string, order: ServingOrder): Promise<void> {
+    this.log.info({ channel: channelId, ...order }, 'found a change that no announcement told');
     try {
-      await this.gate.pass(() => this.catalogs.chase(channelId, revision));
+      await this.gate.pass(() => this.catalogs.chase(channelId, order));
     } catch (error) {
       this.metrics.faults.add('poll');
-      this.log.warn({ err: error, channel: channelId, revision }, 'a channel stays behind');
+      this.log.warn({ err: error, channel: channelId, ...order }, 'a channel stays behind');
     }
   }
 }

@@ -57,8 +57,8 @@ export function createSqlLedger(database: Database): Ledger {
       publishRelease(database, organizationId, release, actor),
     controlServing: (organizationId, name, transition, actor) =>
       controlServing(database, organizationId, name, transition, actor),
-    recordFirstOffer: (channelId, releaseId, revision) =>
-      recordFirstOffer(database, channelId, releaseId, revision),
+    recordFirstOffer: (channelId, releaseId, order) =>
+      recordFirstOffer(database, channelId, releaseId, order),
     readSnapshot: (app, channel) => readSnapshot(database, app, channel),
     readRevisions: (channelIds) => readRevisions(database, channelIds),
     recordCheckIns: (checkIns) => recordCheckIns(database, checkIns),

@@ -6,6 +6,7 @@
 // Every method rejects with `Unavailable` when the engine cannot be reached or does not answer within its
 // time limit (below a second), and never waits for a reconnection. Implementations: memory, redis.
 
+import type { ServingOrder } from '../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { ActivityStream } from './activity-stream.ts';
 import type { CheckInQueue } from './check-in-queue.ts';
@@ -13,22 +14,21 @@ import type { DeviceRates } from './device-rates.ts';
 import type { LabelCache } from './label-cache.ts';
 import type { RateDecision } from './rate-decision.ts';
 
-/** Message that a channel serves a new revision. `appRef` and `channel` name the channel. */
-export type Announcement = {
+/** Message that a channel serves a new state. `appRef` and `channel` name the channel. */
+export type Announcement = ServingOrder & {
   readonly appRef: string;
   readonly channel: string;
   readonly channelId: string;
-  readonly revision: number;
 };
 
 export interface Engine extends CheckInQueue, LabelCache, ActivityStream, DeviceRates {
   /**
-   * Stores a snapshot for the other nodes, unless the stored one has a higher revision, or the same revision
-   * and at least as many offered releases. The check is atomic, so the stored snapshot only moves forward,
-   * whatever the order of writers. A snapshot that another database left under the same name (its channel id
-   * differs) is replaced. Returns whether it was stored.
+   * Stores a snapshot for the other nodes, unless the stored one is as new or newer (`compareSnapshots`). The
+   * check is atomic, so the stored snapshot only moves forward, whatever the order of writers. A snapshot that
+   * another database left under the same name (its channel id differs) is replaced. Returns undefined when it
+   * was stored, else the order of the snapshot that was kept.
    */
-  putSnapshot(snapshot: ServingSnapshot): Promise<boolean>;
+  putSnapshot(snapshot: ServingSnapshot): Promise<ServingOrder | undefined>;
 
   /** Reads the stored snapshot of a channel; undefined when the engine has none. */
   getSnapshot(appRef: string, channel: string): Promise<ServingSnapshot | undefined>;

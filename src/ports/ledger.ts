@@ -26,6 +26,7 @@ import type {
   ServingState,
   Targeting,
 } from '../contract/resource.ts';
+import type { ServingOrder } from '../domain/decision/serving-order.ts';
 import type { ServingSnapshot, SnapshotArtifact } from '../domain/decision/serving-snapshot.ts';
 import type { Serving } from '../domain/release/serving-change.ts';
 import type { AccountLedger } from './account-ledger.ts';
@@ -80,6 +81,12 @@ export type NewKey = {
   readonly name: string;
   readonly prefix: string;
   readonly secretHash: string;
+};
+
+/** What the ledger is at: its epoch, and revisions by channel id; channels that do not exist are left out. */
+export type PresentRevisions = {
+  readonly epoch: number;
+  readonly revisions: ReadonlyMap<string, number>;
 };
 
 export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel';
@@ -167,18 +174,18 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
   ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>>;
 
   /**
-   * Records durably that a release is about to be offered, if the channel is still at the revision from which
+   * Records durably that a release is about to be offered, if the channel is still in the state from which
    * the decision was made. Returns false when it is not: the caller must decide again from a newer catalog.
    * Idempotent; does not change the revision. Rejects with `LockedTooLong` when the channel stays locked for
    * about a second. A caller that stalls during the call keeps no lock from others.
    */
-  recordFirstOffer(channelId: string, releaseId: string, revision: number): Promise<boolean>;
+  recordFirstOffer(channelId: string, releaseId: string, order: ServingOrder): Promise<boolean>;
 
   /** Reads the serving state of a channel in one consistent read. `app` is a ref or an id. */
   readSnapshot(app: string, channel: string): Promise<SnapshotLookup>;
 
-  /** Reads the present revisions of these channels, by id; channels that do not exist are left out. */
-  readRevisions(channelIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Reads the ledger's epoch and the present revisions of these channels, in one consistent read. */
+  readRevisions(channelIds: readonly string[]): Promise<PresentRevisions>;
 
   /** Returns whether the database answers now and is migrated. Never rejects. */
   isReachable(): Promise<boolean>;

@@ -55,6 +55,7 @@ export function snapshot(
     appRef: 'acme',
     channelId: 'chn-1',
     channel: 'stable',
+    epoch: 0,
     revision: 1,
     updateMode: 'optional',
     minimumSupportedVersion: null,

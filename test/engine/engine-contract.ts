@@ -39,12 +39,18 @@ export function engineContract(name: string, make: () => Promise<EnginesUnderTes
   });
 }
 
-export function snapshotOf(appRef: string, channel: string, revision: number): ServingSnapshot {
+export function snapshotOf(
+  appRef: string,
+  channel: string,
+  revision: number,
+  epoch = 0,
+): ServingSnapshot {
   return {
     appId: `app_${appRef}`,
     appRef,
     channelId: `chn_${channel}`,
     channel,
+    epoch,
     revision,
     updateMode: 'recommended',
     minimumSupportedVersion: revision % 2 === 0 ? '1.0.0' : null,
@@ -65,7 +71,7 @@ export function snapshotOf(appRef: string, channel: string, revision: number): S
 }
 
 export function announcementOf(appRef: string, revision: number): Announcement {
-  return { appRef, channel: 'stable', channelId: 'chn_1', revision };
+  return { appRef, channel: 'stable', channelId: 'chn_1', epoch: 0, revision };
 }
 
 /** Subscribes and waits until announcements arrive; then collects the revisions of one app. */
@@ -98,7 +104,7 @@ function snapshotRules(nodes: () => EnginesUnderTest): void {
   it('a stored snapshot is read back whole by every node', async () => {
     const { engine, second } = nodes();
     const snapshot = snapshotOf(randomUUID(), 'stable', 7);
-    expect(await engine.putSnapshot(snapshot)).toBe(true);
+    expect(await engine.putSnapshot(snapshot)).toBeUndefined();
     expect(await engine.getSnapshot(snapshot.appRef, 'stable')).toEqual(snapshot);
     expect(await second.getSnapshot(snapshot.appRef, 'stable')).toEqual(snapshot);
   });
@@ -106,11 +112,17 @@ function snapshotRules(nodes: () => EnginesUnderTest): void {
   it("a snapshot's revision only moves forward, whatever order writers arrive in", async () => {
     const { engine, second } = nodes();
     const app = randomUUID();
-    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 9))).toBe(true);
-    expect(await second.putSnapshot(snapshotOf(app, 'stable', 8))).toBe(false);
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 9))).toBeUndefined();
+    expect(await second.putSnapshot(snapshotOf(app, 'stable', 8))).toEqual({
+      epoch: 0,
+      revision: 9,
+    });
     // Compared as numbers: as text, 10 would stand before 9.
-    expect(await second.putSnapshot(snapshotOf(app, 'stable', 10))).toBe(true);
-    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 9))).toBe(false);
+    expect(await second.putSnapshot(snapshotOf(app, 'stable', 10))).toBeUndefined();
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 9))).toEqual({
+      epoch: 0,
+      revision: 10,
+    });
     expect((await engine.getSnapshot(app, 'stable'))?.revision).toBe(10);
   });
 
@@ -121,9 +133,9 @@ function snapshotRules(nodes: () => EnginesUnderTest): void {
       ...offered,
       releases: offered.releases.map((release) => ({ ...release, offered: false })),
     };
-    expect(await engine.putSnapshot(before)).toBe(true);
-    expect(await second.putSnapshot(offered)).toBe(true);
-    expect(await engine.putSnapshot(before)).toBe(false);
+    expect(await engine.putSnapshot(before)).toBeUndefined();
+    expect(await second.putSnapshot(offered)).toBeUndefined();
+    expect(await engine.putSnapshot(before)).toEqual({ epoch: 0, revision: 5 });
     expect(await engine.getSnapshot(offered.appRef, 'stable')).toEqual(offered);
   });
 
@@ -134,24 +146,48 @@ function snapshotRules(nodes: () => EnginesUnderTest): void {
       ...snapshotOf(leftOver.appRef, 'stable', 1),
       channelId: 'chn_of_new_database',
     };
-    expect(await engine.putSnapshot(leftOver)).toBe(true);
-    expect(await second.putSnapshot(present)).toBe(true);
+    expect(await engine.putSnapshot(leftOver)).toBeUndefined();
+    expect(await second.putSnapshot(present)).toBeUndefined();
     expect(await engine.getSnapshot(leftOver.appRef, 'stable')).toEqual(present);
   });
 
   it('the same revision is stored once', async () => {
     const { engine, second } = nodes();
     const app = randomUUID();
-    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 3))).toBe(true);
-    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 3))).toBe(false);
-    expect(await second.putSnapshot(snapshotOf(app, 'stable', 3))).toBe(false);
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 3))).toBeUndefined();
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 3))).toEqual({
+      epoch: 0,
+      revision: 3,
+    });
+    expect(await second.putSnapshot(snapshotOf(app, 'stable', 3))).toEqual({
+      epoch: 0,
+      revision: 3,
+    });
+  });
+
+  it('a higher epoch counts before any revision, and a lower one never replaces it', async () => {
+    const { engine, second } = nodes();
+    const app = randomUUID();
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 90))).toBeUndefined();
+    expect(await second.putSnapshot(snapshotOf(app, 'stable', 3, 1))).toBeUndefined();
+    const kept = { epoch: 1, revision: 3 };
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 91))).toEqual(kept);
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 2, 1))).toEqual(kept);
+    expect(await second.getSnapshot(app, 'stable')).toMatchObject(kept);
+    // Compared as numbers: as text, 10 would stand before 9.
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 1, 9))).toBeUndefined();
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 1, 10))).toBeUndefined();
+    expect(await engine.getSnapshot(app, 'stable')).toMatchObject({ epoch: 10, revision: 1 });
   });
 
   it('revision 0 is a revision like any other', async () => {
     const { engine } = nodes();
     const app = randomUUID();
-    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 0))).toBe(true);
-    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 0))).toBe(false);
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 0))).toBeUndefined();
+    expect(await engine.putSnapshot(snapshotOf(app, 'stable', 0))).toEqual({
+      epoch: 0,
+      revision: 0,
+    });
   });
 
   it('of 50 writers at once the highest revision stays', async () => {
@@ -164,7 +200,7 @@ function snapshotRules(nodes: () => EnginesUnderTest): void {
         (index % 2 === 0 ? engine : second).putSnapshot(snapshotOf(app, 'stable', revision)),
       ),
     );
-    expect(stored[revisions.indexOf(50)]).toBe(true);
+    expect(stored[revisions.indexOf(50)]).toBeUndefined();
     expect(await engine.getSnapshot(app, 'stable')).toEqual(snapshotOf(app, 'stable', 50));
   });
 
@@ -205,7 +241,8 @@ function announcementRules(nodes: () => EnginesUnderTest): void {
 
   it('an announcement arrives as it was made', async () => {
     const { engine, second } = nodes();
-    const sent = { appRef: randomUUID(), channel: 'beta', channelId: 'chn_ü', revision: 2 ** 40 };
+    const names = { appRef: randomUUID(), channel: 'beta', channelId: 'chn_ü' };
+    const sent = { ...names, epoch: 3, revision: 2 ** 40 };
     const heard: Announcement[] = [];
     await listenTo(second, sent.appRef);
     second.subscribe(

@@ -102,7 +102,7 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
         tenant,
         releaseId: value.id,
         channelId,
-        record: () => offering.recordFirstOffer(channelId, value.id, 2),
+        record: () => offering.recordFirstOffer(channelId, value.id, { epoch: 0, revision: 2 }),
       };
     }
 

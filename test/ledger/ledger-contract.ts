@@ -22,6 +22,8 @@ import type { TestDatabase } from './test-database.ts';
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const UNKNOWN_NAMES = ['nobody', '', 'nul\u0000', "quote'--", '\ud800', 'x'.repeat(10_000)];
+/** First states of a channel: no test of this suite raises the epoch. */
+const at = (revision: number) => ({ epoch: 0, revision });
 const NOT_MINE: Targeting = { matchLabels: { ring: ['1'] }, matchExpressions: [] };
 
 /** Declares the suite; `open` gives an empty database. */
@@ -69,7 +71,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
           { appRef: 'acme', channel: 'beta', revision: 1 },
         ]);
         const ids = changed.map(({ channelId }) => channelId);
-        expect([...(await ledger.readRevisions(ids)).keys()].sort()).toEqual(ids.sort());
+        expect([...(await ledger.readRevisions(ids)).revisions.keys()].sort()).toEqual(ids.sort());
       });
 
       test('a ref belongs to one organization, and a refused app leaves nothing', async () => {
@@ -313,6 +315,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
           appRef: tenant.app,
           channelId: changed[0]?.channelId,
           channel: 'stable',
+          epoch: 0,
           revision: 2,
           updateMode: 'optional',
           minimumSupportedVersion: null,
@@ -511,14 +514,14 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
       test('at the revision it was decided from, it is recorded, and moves no revision', async () => {
         const { tenant, releaseId, channelId } = await published();
         expect(await isOffered(tenant)).toBe(false);
-        expect(await ledger.recordFirstOffer(channelId, releaseId, 2)).toBe(true);
+        expect(await ledger.recordFirstOffer(channelId, releaseId, at(2))).toBe(true);
         expect(await isOffered(tenant)).toBe(true);
         expect(await revisionOf(tenant)).toBe(2);
       });
 
       test('repeated or at once, it is recorded once and true for everybody', async () => {
         const { tenant, releaseId, channelId } = await published();
-        const record = () => ledger.recordFirstOffer(channelId, releaseId, 2);
+        const record = () => ledger.recordFirstOffer(channelId, releaseId, at(2));
         const outcomes = await Promise.all(Array.from({ length: 12 }, record));
         expect(new Set(outcomes)).toEqual(new Set([true]));
         const read = () =>
@@ -532,23 +535,30 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
       test('at another revision it is not recorded', async () => {
         const { tenant, releaseId, channelId } = await published();
         for (const revision of [1, 3]) {
-          expect(await ledger.recordFirstOffer(channelId, releaseId, revision)).toBe(false);
+          expect(await ledger.recordFirstOffer(channelId, releaseId, at(revision))).toBe(false);
         }
+        expect(await isOffered(tenant)).toBe(false);
+      });
+
+      test('at the revision of another epoch it is not recorded', async () => {
+        const { tenant, releaseId, channelId } = await published();
+        const order = { epoch: 1, revision: 2 };
+        expect(await ledger.recordFirstOffer(channelId, releaseId, order)).toBe(false);
         expect(await isOffered(tenant)).toBe(false);
       });
 
       test('only a published release of that channel can be offered', async () => {
         const { tenant, releaseId, channelId } = await published({ status: 'paused' });
         const other = await published();
-        expect(await ledger.recordFirstOffer(channelId, releaseId, 2)).toBe(false);
-        expect(await ledger.recordFirstOffer(other.channelId, releaseId, 2)).toBe(false);
-        expect(await ledger.recordFirstOffer(channelId, 'nul\u0000', 2)).toBe(false);
+        expect(await ledger.recordFirstOffer(channelId, releaseId, at(2))).toBe(false);
+        expect(await ledger.recordFirstOffer(other.channelId, releaseId, at(2))).toBe(false);
+        expect(await ledger.recordFirstOffer(channelId, 'nul\u0000', at(2))).toBe(false);
         expect(await isOffered(tenant)).toBe(false);
       });
 
       test('once offered, the transition is told and narrowing is refused', async () => {
         const { tenant, releaseId, channelId } = await published({ rolloutPct: 50 });
-        await ledger.recordFirstOffer(channelId, releaseId, 2);
+        await ledger.recordFirstOffer(channelId, releaseId, at(2));
         expect(await serve(ledger, tenant, '1.0.0', { rollout: 49 })).toMatchObject({
           failure: 'narrowing',
         });
@@ -560,7 +570,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
         const { tenant, releaseId, channelId } = await published();
         await serve(ledger, tenant, '1.0.0', (now) => ({ ...now, rolloutPct: 9, offered: true }));
         expect(await isOffered(tenant)).toBe(false);
-        await ledger.recordFirstOffer(channelId, releaseId, 3);
+        await ledger.recordFirstOffer(channelId, releaseId, at(3));
         await serve(ledger, tenant, '1.0.0', (now) => ({ ...now, rolloutPct: 10, offered: false }));
         expect(await isOffered(tenant)).toBe(true);
       });
@@ -569,7 +579,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
         for (let round = 0; round < 15; round++) {
           const { tenant, releaseId, channelId } = await published({ rolloutPct: 50 });
           const [isRecorded, outcome] = await Promise.all([
-            ledger.recordFirstOffer(channelId, releaseId, 2),
+            ledger.recordFirstOffer(channelId, releaseId, at(2)),
             serve(ledger, tenant, '1.0.0', { rollout: 10 }),
           ]);
           expect(isRecorded).toBe(isFailure(outcome));
@@ -632,10 +642,11 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
         const tenant = await createTenant(ledger);
         const { changed } = await publish(ledger, tenant, '1.0.0');
         const id = changed[0]?.channelId ?? '';
-        expect(await ledger.readRevisions([id, ...UNKNOWN_NAMES, '{a,"b'])).toEqual(
-          new Map([[id, 2]]),
-        );
-        expect(await ledger.readRevisions([])).toEqual(new Map());
+        expect(await ledger.readRevisions([id, ...UNKNOWN_NAMES, '{a,"b'])).toEqual({
+          epoch: 0,
+          revisions: new Map([[id, 2]]),
+        });
+        expect(await ledger.readRevisions([])).toEqual({ epoch: 0, revisions: new Map() });
       });
     });
 
@@ -813,7 +824,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
       async function offered(): Promise<string> {
         const tenant = await createTenant(ledger);
         const { value, changed } = await publish(ledger, tenant, '1.0.0', { rolloutPct: 50 });
-        await ledger.recordFirstOffer(changed[0]?.channelId ?? '', value.id, 2);
+        await ledger.recordFirstOffer(changed[0]?.channelId ?? '', value.id, at(2));
         return value.id;
       }
 

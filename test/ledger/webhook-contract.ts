@@ -239,7 +239,9 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
       test('never change a release that was offered', async () => {
         const announced = await announce(actor);
         const { channelId, revision } = await readStable(ledger, tenant);
-        expect(await ledger.recordFirstOffer(channelId, announced.value.id, revision)).toBe(true);
+        expect(
+          await ledger.recordFirstOffer(channelId, announced.value.id, { epoch: 0, revision }),
+        ).toBe(true);
         expect(expectValue(await complete())).toEqual({ value: announced.value, changed: [] });
       });
 

@@ -179,7 +179,7 @@ describe('never an older revision', () => {
     const reload = node.catalogs.reload('acme', 'stable');
     await settle();
     await node.engine.putSnapshot(channelAt(2));
-    await node.catalogs.chase('chn_stable', 2);
+    await node.catalogs.chase('chn_stable', { epoch: 0, revision: 2 });
     expect(servedRevision(node)).toBe(2);
     node.ledger.release();
     expect((await reload)?.revision).toBe(1);
@@ -192,7 +192,7 @@ describe('never an older revision', () => {
     await node.catalogs.find('acme', 'stable');
     await node.engine.putSnapshot(channelAt(2));
     node.ledger.commit(channelAt(3));
-    await node.catalogs.chase('chn_stable', 3);
+    await node.catalogs.chase('chn_stable', { epoch: 0, revision: 3 });
     expect(servedRevision(node)).toBe(3);
     expect((await node.engine.getSnapshot('acme', 'stable'))?.revision).toBe(3);
   });
@@ -280,7 +280,7 @@ describe('an announcement', () => {
     await node.catalogs.find('acme', 'stable');
     await node.engine.putSnapshot(uncompilable(channelAt(2)));
     const change = node.ledger.commit(channelAt(2));
-    await node.catalogs.chase(change.channelId, change.revision);
+    await node.catalogs.chase(change.channelId, change);
     expect(servedRevision(node)).toBe(2);
     expect(node.warnings).toEqual(['a snapshot could not be used']);
   });
@@ -291,7 +291,9 @@ describe('an announcement', () => {
     await node.catalogs.find('acme', 'stable');
     await node.engine.putSnapshot(uncompilable(channelAt(2)));
     node.ledger.fault = ledgerAway();
-    await expect(node.catalogs.chase('chn_stable', 2)).rejects.toBeInstanceOf(Unavailable);
+    await expect(
+      node.catalogs.chase('chn_stable', { epoch: 0, revision: 2 }),
+    ).rejects.toBeInstanceOf(Unavailable);
     expect(servedRevision(node)).toBe(1);
   });
 
@@ -301,7 +303,7 @@ describe('an announcement', () => {
     await node.catalogs.find('acme', 'stable');
     await node.engine.putSnapshot(channelAt(90, 'stable', { channelId: 'chn_of_other_database' }));
     node.ledger.commit(channelAt(2));
-    await node.catalogs.chase('chn_stable', 2);
+    await node.catalogs.chase('chn_stable', { epoch: 0, revision: 2 });
     expect(servedRevision(node)).toBe(2);
     expect(node.catalogs.size).toBe(1);
   });
@@ -312,7 +314,7 @@ describe('an announcement', () => {
     await node.catalogs.find('acme', 'stable');
     node.engine.fault = engineAway();
     node.ledger.commit(channelAt(2));
-    await node.catalogs.chase('chn_stable', 2);
+    await node.catalogs.chase('chn_stable', { epoch: 0, revision: 2 });
     expect(servedRevision(node)).toBe(2);
   });
 
@@ -557,7 +559,7 @@ describe('an evicted channel', () => {
     expect(held.catalog).toBeUndefined();
     expect(held.planFor(query)).toBeUndefined();
     expect(catalogs.peek('acme', 'stable')).toBeUndefined();
-    expect(catalogs.revisions().has('chn_stable')).toBe(false);
+    expect(catalogs.orders().has('chn_stable')).toBe(false);
 
     ledger.fault = undefined;
     ledger.commit(channelAt(2));

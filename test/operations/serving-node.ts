@@ -2,6 +2,7 @@
 // the operations share. A test sets faults on these parts.
 
 import type { ArtifactCandidate } from '../../src/domain/decision/catalog.ts';
+import type { ServingOrder } from '../../src/domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { createLog } from '../../src/observe/log.ts';
@@ -59,7 +60,7 @@ export class WatchedEngine implements Served {
     return this as unknown as Engine;
   }
 
-  async putSnapshot(put: ServingSnapshot): Promise<boolean> {
+  async putSnapshot(put: ServingSnapshot): Promise<ServingOrder | undefined> {
     this.assertThere();
     return this.engine.putSnapshot(put);
   }

@@ -121,8 +121,8 @@ it.each(['ledger', 'engine'] as const)(
 
 it('a channel that is gone again is announced, and nothing fails', async () => {
   const node = spreadingNode();
-  const { appRef, channel, channelId, revision } = channelAt(3);
-  const change = { appRef, channel, channelId, revision };
+  const { appRef, channel, channelId, epoch, revision } = channelAt(3);
+  const change = { appRef, channel, channelId, epoch, revision };
   await node.spread([change]);
   expect(node.engine.announced).toEqual([change]);
   expect(servedRevision(node)).toBeUndefined();

@@ -2,9 +2,10 @@
 // or fails as a test says. Only the calls that serving needs exist; any other call is a TypeError, which
 // fails the test.
 
+import { compareServing, type ServingOrder } from '../../src/domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import type { ChannelRevision } from '../../src/ports/changed.ts';
-import type { Ledger, SnapshotLookup } from '../../src/ports/ledger.ts';
+import type { Ledger, PresentRevisions, SnapshotLookup } from '../../src/ports/ledger.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 
 type Served = Pick<Ledger, 'readSnapshot' | 'readRevisions' | 'recordFirstOffer'>;
@@ -45,8 +46,8 @@ export class FakeLedger implements Served {
   /** Sets the state of a channel; returns the change that a transaction would report. */
   commit(snapshot: ServingSnapshot): ChannelRevision {
     this.channels.set(snapshot.channelId, snapshot);
-    const { appRef, channel, channelId, revision } = snapshot;
-    return { appRef, channel, channelId, revision };
+    const { appRef, channel, channelId, epoch, revision } = snapshot;
+    return { appRef, channel, channelId, epoch, revision };
   }
 
   /** Makes later snapshot reads wait; each answers with the state that was committed when it began. */
@@ -83,23 +84,28 @@ export class FakeLedger implements Served {
     return found;
   }
 
-  async readRevisions(channelIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  async readRevisions(channelIds: readonly string[]): Promise<PresentRevisions> {
     this.polls += 1;
     if (this.fault !== undefined) throw this.fault;
     const wanted = new Set(channelIds);
     const present = [...this.channels.values()].filter(({ channelId }) => wanted.has(channelId));
     await this.pollGate;
-    return new Map(present.map(({ channelId, revision }) => [channelId, revision]));
+    const revisions = new Map(present.map(({ channelId, revision }) => [channelId, revision]));
+    return { epoch: present[0]?.epoch ?? 0, revisions };
   }
 
   /** Records a first offer only at the channel's present revision, as the real ledger does. */
-  async recordFirstOffer(channelId: string, releaseId: string, revision: number): Promise<boolean> {
-    this.offers.push(`${releaseId}@${revision}`);
+  async recordFirstOffer(
+    channelId: string,
+    releaseId: string,
+    order: ServingOrder,
+  ): Promise<boolean> {
+    this.offers.push(`${releaseId}@${order.revision}`);
     if (this.fault !== undefined) throw this.fault;
     if (this.answerOffer !== undefined) return this.answerOffer();
     await new Promise((resolve) => setImmediate(resolve));
     const present = this.channels.get(channelId);
-    if (present === undefined || present.revision !== revision) return false;
+    if (present === undefined || compareServing(present, order) !== 0) return false;
     const releases = present.releases.map((release) =>
       release.id === releaseId ? { ...release, offered: true } : release,
     );

@@ -21,6 +21,7 @@ function isSnapshot(value: unknown): value is ServingSnapshot {
   if (!isObject<ServingSnapshot>(value)) return false;
   return (
     areTexts(value.appId, value.appRef, value.channelId, value.channel) &&
+    isCount(value.epoch) &&
     isCount(value.revision) &&
     isOneOf(UPDATE_MODES, value.updateMode) &&
     (value.minimumSupportedVersion === null || typeof value.minimumSupportedVersion === 'string') &&

@@ -13,6 +13,8 @@ export type ServingSnapshot = {
   readonly appRef: string;
   readonly channelId: string;
   readonly channel: string;
+  /** Number of the ledger's time line; it counts before the revision (`ServingOrder`). */
+  readonly epoch: number;
   /** Number that grows with every change to what the channel serves. */
   readonly revision: number;
   readonly updateMode: ChannelUpdateMode;

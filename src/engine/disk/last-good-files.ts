@@ -8,7 +8,8 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseSnapshot } from '../../domain/decision/parse-snapshot.ts';
-import { countOffered, type ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import { compareSnapshots } from '../../domain/decision/serving-order.ts';
+import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { LastGood } from '../../ports/last-good.ts';
 import { openSealedFile, sealFile } from './seal-file.ts';
 
@@ -169,16 +170,14 @@ export class LastGoodFiles implements LastGood {
 }
 
 /**
- * Returns the newer of two files: by revision for the same channel, by time of writing for two channels that
+ * Returns the newer of two files: by their order for the same channel, by time of writing for two channels that
  * shared a name.
  */
 function newerOf(one: Kept | undefined, other: Kept | undefined): Kept | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   const [a, b] = [one.snapshot, other.snapshot];
   const ahead =
-    a.channelId === b.channelId
-      ? b.revision - a.revision || countOffered(b) - countOffered(a)
-      : other.writtenAtMs - one.writtenAtMs;
+    a.channelId === b.channelId ? compareSnapshots(b, a) : other.writtenAtMs - one.writtenAtMs;
   return ahead > 0 ? other : one;
 }
 

@@ -2,7 +2,8 @@
 // against it. `Engine` states the obligations.
 
 import { LRUCache } from 'lru-cache';
-import { countOffered, type ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import { compareSnapshots, orderOf } from '../../domain/decision/serving-order.ts';
+import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Activity } from '../../ports/activity-stream.ts';
 import type { Announcement, Engine } from '../../ports/engine.ts';
 import type { LabelNews } from '../../ports/label-cache.ts';
@@ -46,9 +47,9 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       assertOpen();
       const name = channelName(snapshot.appRef, snapshot.channel);
       const stored = snapshots.get(name);
-      if (stored !== undefined && !isNewer(snapshot, stored)) return false;
+      if (stored !== undefined && !isNewer(snapshot, stored)) return orderOf(stored);
       snapshots.set(name, snapshot);
-      return true;
+      return undefined;
     },
 
     async getSnapshot(appRef, channel) {
@@ -165,7 +166,5 @@ function channelName(appRef: string, channel: string): string {
 
 /** Returns whether a snapshot replaces the stored one, by the rule that `putSnapshot` documents. */
 function isNewer(snapshot: ServingSnapshot, stored: ServingSnapshot): boolean {
-  if (stored.channelId !== snapshot.channelId) return true;
-  if (stored.revision !== snapshot.revision) return snapshot.revision > stored.revision;
-  return countOffered(snapshot) > countOffered(stored);
+  return stored.channelId !== snapshot.channelId || compareSnapshots(snapshot, stored) > 0;
 }

@@ -2,6 +2,7 @@
 // have written it, so malformed data is recognised here and does not get any further.
 
 import { parseSnapshot } from '../../domain/decision/parse-snapshot.ts';
+import type { ServingOrder } from '../../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Activity } from '../../ports/activity-stream.ts';
 import type { Announcement } from '../../ports/engine.ts';
@@ -11,15 +12,29 @@ export function parseSnapshotPayload(body: string): ServingSnapshot | undefined 
   return parseSnapshot(parseJson(body));
 }
 
-/** Parses an announcement; returns undefined when it is malformed. */
+/**
+ * Parses an announcement; returns undefined when it is malformed. Nodes of versions that know no epochs leave
+ * it out, and announce for the first one.
+ */
 export function parseAnnouncementPayload(message: string): Announcement | undefined {
-  const value = parseObject<Announcement>(message);
+  const value: Partial<Announcement> = { epoch: 0, ...parseObject<Announcement>(message) };
   const isAnnouncement =
     typeof value.appRef === 'string' &&
     typeof value.channel === 'string' &&
     typeof value.channelId === 'string' &&
+    Number.isSafeInteger(value.epoch) &&
     Number.isSafeInteger(value.revision);
   return isAnnouncement ? (value as Announcement) : undefined;
+}
+
+/**
+ * Parses the reply of `put-snapshot.lua`: the order of the snapshot that was kept, or undefined when the new
+ * one was stored.
+ */
+export function parseKeptOrder(reply: unknown): ServingOrder | undefined {
+  if (!Array.isArray(reply)) return undefined;
+  const [epoch, revision] = reply.map(Number);
+  return { epoch: epoch ?? 0, revision: revision ?? 0 };
 }
 
 /** Parses a JSON object whose fields the caller still checks; returns an empty object for anything else. */

@@ -6,7 +6,7 @@ import { openConnection } from './connection.ts';
 import { faultOf } from './fault.ts';
 import { keys } from './keys.ts';
 import { packLabelNews } from './label-payload.ts';
-import { parseSnapshotPayload } from './payload.ts';
+import { parseKeptOrder, parseSnapshotPayload } from './payload.ts';
 import { createRedisCheckIns } from './redis-check-ins.ts';
 import { createRedisDeviceRates } from './redis-device-rates.ts';
 import { createRedisLabels } from './redis-labels.ts';
@@ -37,10 +37,11 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
 
     async putSnapshot(snapshot) {
       const key = keys.snapshot(snapshot.appRef, snapshot.channel);
-      const { channelId, revision } = snapshot;
-      const offered = String(countOffered(snapshot));
-      const args = [channelId, String(revision), offered, JSON.stringify(snapshot)];
-      return (await connection.run(SCRIPTS.putSnapshot, key, ...args)) === 1;
+      const { channelId, epoch, revision } = snapshot;
+      const numbers = [epoch, revision, countOffered(snapshot)].map(String);
+      const args = [channelId, ...numbers, JSON.stringify(snapshot)];
+      const kept = await connection.run(SCRIPTS.putSnapshot, key, ...args);
+      return parseKeptOrder(kept);
     },
 
     async getSnapshot(appRef, channel): Promise<ServingSnapshot | undefined> {

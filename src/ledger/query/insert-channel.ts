@@ -1,5 +1,6 @@
 // Statement that inserts a channel.
 
+import type { ServingOrder } from '../../domain/decision/serving-order.ts';
 import type { ChannelRevision } from '../../ports/changed.ts';
 import type { Sql } from '../database.ts';
 import { newId } from '../new-id.ts';
@@ -16,11 +17,14 @@ export async function insertChannel(
   name: string,
 ): Promise<ChannelRevision | undefined> {
   const id = newId('chn');
-  const rows = await sql.query(
+  const rows = await sql.query<ServingOrder>(
     `INSERT INTO channels (id, app_id, name, revision) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (app_id, name) DO NOTHING RETURNING id`,
+     ON CONFLICT (app_id, name) DO NOTHING
+     RETURNING present_epoch() AS epoch, revision`,
     [id, app.id, name, FIRST_REVISION],
   );
-  if (rows.length === 0) return undefined;
-  return { appRef: app.ref, channel: name, channelId: id, revision: FIRST_REVISION };
+  const order = rows[0];
+  return order === undefined
+    ? undefined
+    : { appRef: app.ref, channel: name, channelId: id, ...order };
 }

@@ -1,18 +1,25 @@
-// Statement that reads the present revisions of channels, which nodes poll to find changes that they missed.
+// Statement that reads the ledger's epoch and the present revisions of channels, which nodes poll to find
+// changes that they missed.
 
 import { isStorable } from '../../contract/text.ts';
+import type { PresentRevisions } from '../../ports/ledger.ts';
 import type { Sql } from '../database.ts';
 
-/** Returns revisions by channel id in one consistent read. Channels that do not exist are left out. */
+type Row = { readonly epoch: number; readonly revisions: Readonly<Record<string, number>> };
+
+/** Returns the epoch and the revisions by channel id. Channels that do not exist are left out. */
 export async function readRevisions(
   sql: Sql,
   channelIds: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
+): Promise<PresentRevisions> {
   const ids = channelIds.filter((id) => isStorable(id));
-  if (ids.length === 0) return new Map();
-  const rows = await sql.query<{ id: string; revision: number }>(
-    'SELECT id, revision FROM channels WHERE id = ANY ($1::text[])',
+  const rows = await sql.query<Row>(
+    `SELECT present_epoch() AS epoch, (
+       SELECT coalesce(json_object_agg(id, revision), '{}') FROM channels WHERE id = ANY ($1::text[])
+     ) AS revisions`,
     [ids],
   );
-  return new Map(rows.map(({ id, revision }) => [id, revision]));
+  const row = rows[0];
+  if (row === undefined) throw new Error('The epoch of the ledger has no row');
+  return { epoch: row.epoch, revisions: new Map(Object.entries(row.revisions)) };
 }

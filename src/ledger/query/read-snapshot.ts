@@ -13,6 +13,7 @@ type Row = {
   /** Null when the app has no such channel. */
   readonly channelId: string | null;
   readonly channel: string;
+  readonly epoch: number;
   readonly revision: number;
   readonly updateMode: ChannelUpdateMode;
   readonly minimumSupportedVersion: string | null;
@@ -21,7 +22,7 @@ type Row = {
 
 const SNAPSHOT = `
   SELECT app.id AS "appId", app.ref AS "appRef", channels.id AS "channelId",
-    channels.name AS channel, channels.revision, channels.update_mode AS "updateMode",
+    channels.name AS channel, present_epoch() AS epoch, channels.revision, channels.update_mode AS "updateMode",
     channels.minimum_supported_version AS "minimumSupportedVersion",
     (
       SELECT coalesce(json_agg(json_build_object(

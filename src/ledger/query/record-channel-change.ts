@@ -1,5 +1,6 @@
 // Statements that record a change of what a channel serves.
 
+import type { ServingOrder } from '../../domain/decision/serving-order.ts';
 import type { ChannelRevision } from '../../ports/changed.ts';
 import type { ActorSql } from '../atomically.ts';
 import { insertAudit, type NewAuditEntry } from './insert-audit.ts';
@@ -20,14 +21,15 @@ export async function recordChannelChange(
   { version, ...entry }: ChannelChangeEntry,
 ): Promise<ChannelRevision> {
   const { id, app, name } = channel;
-  const rows = await sql.query<{ revision: number }>(
-    'UPDATE channels SET revision = revision + 1 WHERE id = $1 RETURNING revision',
+  const rows = await sql.query<ServingOrder>(
+    `UPDATE channels SET revision = revision + 1 WHERE id = $1
+     RETURNING present_epoch() AS epoch, revision`,
     [id],
   );
-  const revision = rows[0]?.revision;
-  if (revision === undefined) throw new Error(`Locked channel ${id} has no row`);
+  const order = rows[0];
+  if (order === undefined) throw new Error(`Locked channel ${id} has no row`);
   const place = `${app.ref}/${name}`;
   const subject = version === undefined ? place : `${place}@${version}`;
   await insertAudit(sql, { ...entry, organizationId: app.organizationId, subject });
-  return { appRef: app.ref, channel: name, channelId: id, revision };
+  return { appRef: app.ref, channel: name, channelId: id, ...order };
 }

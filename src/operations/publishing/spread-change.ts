@@ -2,6 +2,7 @@
 // change is announced to the others. The caller waits for it, so that the node that answers already serves
 // the new state. A failure here does not undo the commit; every node's poll finds changes that it missed.
 
+import { orderOf } from '../../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
@@ -29,7 +30,7 @@ export function createSpreadChange(
   ): Promise<void> => {
     try {
       if (snapshot !== undefined) await engine.putSnapshot(snapshot);
-      await engine.announce({ ...change, revision: snapshot?.revision ?? change.revision });
+      await engine.announce({ ...change, ...orderOf(snapshot ?? change) });
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       metrics.faults.add('spread');

@@ -1,5 +1,5 @@
 // Catalogs that this node serves from: found by name, loaded on the first request, replaced when a newer
-// revision becomes known, and never replaced by an older one.
+// state becomes known, and never replaced by an older one.
 //
 // A channel that is not loaded is read from the ledger, else from the engine, else from this node's disk. A
 // loaded channel that changed is read from the engine when that has the announced revision, else from the
@@ -13,6 +13,7 @@ import {
   type CompiledRelease,
   compileCatalog,
 } from '../../domain/decision/catalog.ts';
+import { compareServing, orderOf, type ServingOrder } from '../../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import type { Metrics } from '../../observe/metrics.ts';
@@ -65,12 +66,12 @@ export class Catalogs {
   });
   private readonly coldGate = new ConcurrencyLimit(COLD_LOADS_RUNNING_MAX, COLD_LOADS_WAITING_MAX);
   private readonly coldLoads = new Map<string, Promise<Outcome<CatalogSlot, NoCatalog>>>();
-  private readonly chases = new Map<string, { wanted: number; done: Promise<void> }>();
+  private readonly chases = new Map<string, { wanted: ServingOrder; done: Promise<void> }>();
   /** Reads of the ledger by channel name: the one in progress, and the one that waits for its end. */
   private readonly reading = new Map<string, Promise<void>>();
   private readonly nextReads = new Map<string, Promise<ServingSnapshot | undefined>>();
-  /** Latest announced revision of channels that were not loaded at that time. */
-  private readonly heard = new LRUCache<string, number>({ max: HEARD_MAX });
+  /** Latest announced state of channels that were not loaded at that time. */
+  private readonly heard = new LRUCache<string, ServingOrder>({ max: HEARD_MAX });
   /** Number of events that may have made a remembered "unknown" wrong. */
   private generation = 0;
 
@@ -106,14 +107,14 @@ export class Catalogs {
   }
 
   /**
-   * Returns the revisions that this node holds, by channel id, for the poll that finds missed announcements.
+   * Returns the states that this node holds, by channel id, for the poll that finds missed announcements.
    */
-  revisions(): Map<string, number> {
-    const revisions = new Map<string, number>();
+  orders(): Map<string, ServingOrder> {
+    const orders = new Map<string, ServingOrder>();
     for (const [channelId, slot] of this.slots.entries()) {
-      if (slot.catalog !== undefined) revisions.set(channelId, slot.catalog.snapshot.revision);
+      if (slot.catalog !== undefined) orders.set(channelId, slot.catalog.snapshot);
     }
-    return revisions;
+    return orders;
   }
 
   /** Number of loaded channels. */
@@ -126,32 +127,35 @@ export class Catalogs {
     this.forgetRefusals();
     if (!this.slots.has(announcement.channelId)) {
       // It may be loading now, with the state from before the change.
-      const { channelId, revision } = announcement;
-      this.heard.set(channelId, Math.max(revision, this.heard.get(channelId) ?? 0));
+      const { channelId } = announcement;
+      const before = this.heard.get(channelId);
+      if (before === undefined || compareServing(announcement, before) > 0) {
+        this.heard.set(channelId, orderOf(announcement));
+      }
       return;
     }
-    this.chase(announcement.channelId, announcement.revision).catch((error: unknown) => {
+    this.chase(announcement.channelId, announcement).catch((error: unknown) => {
       // The poll will try again.
       this.dependencies.log.warn({ err: error, channel: announcement.channelId }, 'refresh failed');
     });
   }
 
   /**
-   * Updates a loaded channel to at least this revision. Rejects with `Unavailable` when no store has it; does
+   * Updates a loaded channel to at least this state. Rejects with `Unavailable` when no store has it; does
    * nothing when the channel is not loaded.
    */
-  async chase(channelId: string, revision: number): Promise<void> {
+  async chase(channelId: string, order: ServingOrder): Promise<void> {
     for (;;) {
-      if (this.isAt(channelId, revision)) return;
+      if (this.isAt(channelId, order)) return;
       const running = this.chases.get(channelId);
       if (running === undefined) break;
-      // One load per channel runs at a time; it may have been for a lower revision, so check again
+      // One load per channel runs at a time; it may have been for an older state, so check again
       // afterwards.
       await running.done;
-      if (running.wanted >= revision) return;
+      if (compareServing(running.wanted, order) >= 0) return;
     }
-    const done = this.loadAtLeast(channelId, revision).finally(() => this.chases.delete(channelId));
-    this.chases.set(channelId, { wanted: revision, done });
+    const done = this.loadAtLeast(channelId, order).finally(() => this.chases.delete(channelId));
+    this.chases.set(channelId, { wanted: order, done });
     await done;
   }
 
@@ -214,17 +218,17 @@ export class Catalogs {
     });
   }
 
-  private isAt(channelId: string, revision: number): boolean {
+  private isAt(channelId: string, order: ServingOrder): boolean {
     const catalog = this.slots.peek(channelId)?.catalog;
-    return catalog === undefined || catalog.snapshot.revision >= revision;
+    return catalog === undefined || compareServing(catalog.snapshot, order) >= 0;
   }
 
-  private async loadAtLeast(channelId: string, revision: number): Promise<void> {
+  private async loadAtLeast(channelId: string, order: ServingOrder): Promise<void> {
     const catalog = this.slots.peek(channelId)?.catalog;
     if (catalog === undefined) return;
     const { appRef, channel } = catalog.snapshot;
     const shared = await this.askEngine(appRef, channel);
-    const isNew = shared?.channelId === channelId && shared.revision >= revision;
+    const isNew = shared?.channelId === channelId && compareServing(shared, order) >= 0;
     if (isNew && this.adopt(shared, 'engine') !== undefined) return;
     const snapshot = await this.reload(appRef, channel);
     // The engine was behind: the node that should have updated it did not.
@@ -247,10 +251,10 @@ export class Catalogs {
 
   /** Applies an announcement that arrived while the channel was loading. */
   private catchUp(channelId: string): void {
-    const revision = this.heard.get(channelId);
+    const order = this.heard.get(channelId);
     this.heard.delete(channelId);
-    if (revision === undefined) return;
-    this.chase(channelId, revision).catch((error: unknown) => {
+    if (order === undefined) return;
+    this.chase(channelId, order).catch((error: unknown) => {
       this.dependencies.log.warn({ err: error, channel: channelId }, 'refresh failed');
     });
   }
@@ -317,8 +321,8 @@ export class Catalogs {
   /** Serves a snapshot from now on, unless a newer one already is. */
   private install(snapshot: ServingSnapshot): CatalogSlot {
     const slot = this.slots.get(snapshot.channelId) ?? new CatalogSlot(this.plans);
-    const held = slot.catalog?.snapshot.revision ?? -1;
-    if (held < snapshot.revision) {
+    const held = slot.catalog?.snapshot;
+    if (held === undefined || compareServing(held, snapshot) < 0) {
       slot.replace(compileCatalog(snapshot));
       this.dependencies.lastGood.keep(snapshot);
     }

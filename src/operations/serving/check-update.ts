@@ -161,9 +161,9 @@ export class CheckUpdate {
     const outcome = await this.dependencies.firstOffers.record(catalog, release);
     if (outcome !== 'stale') return outcome;
     if (!mayRetry) return 'unavailable';
-    const { channelId, revision } = catalog.snapshot;
+    const { channelId, epoch, revision } = catalog.snapshot;
     try {
-      await this.dependencies.catalogs.chase(channelId, revision + 1);
+      await this.dependencies.catalogs.chase(channelId, { epoch, revision: revision + 1 });
       return 'stale';
     } catch (error) {
       // The store became unreachable between the two calls.

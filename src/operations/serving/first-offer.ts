@@ -39,7 +39,7 @@ export class FirstOffers {
   private readonly now: () => number;
   private readonly gate = new ConcurrencyLimit(CALLS_RUNNING_MAX, CALLS_WAITING_MAX, WAIT_MAX_MS);
   /**
-   * Outcomes of calls that have not ended, by release and revision. After the longest wait the outcome is
+   * Outcomes of calls that have not ended, by release and state. After the longest wait the outcome is
    * `unavailable`, though the call goes on. Bounded by the number of releases in loaded catalogs.
    */
   private readonly attempts = new Map<string, Promise<FirstOfferOutcome>>();
@@ -69,13 +69,13 @@ export class FirstOffers {
    */
   async record(catalog: Catalog, release: CompiledRelease): Promise<FirstOfferOutcome> {
     if (release.offered) return 'recorded';
-    const key = `${release.source.id}@${catalog.snapshot.revision}`;
+    const { channelId, epoch, revision } = catalog.snapshot;
+    const key = `${release.source.id}@${epoch}/${revision}`;
     const running = this.attempts.get(key);
     if (running !== undefined) return running;
-    if (this.isAvoided(catalog.snapshot.channelId)) return 'unavailable';
-    const { channelId, revision } = catalog.snapshot;
+    if (this.isAvoided(channelId)) return 'unavailable';
     const call = this.gate.pass(() =>
-      this.ledger.recordFirstOffer(channelId, release.source.id, revision),
+      this.ledger.recordFirstOffer(channelId, release.source.id, { epoch, revision }),
     );
     const attempt = this.settle(call, catalog, release);
     this.attempts.set(key, attempt);
