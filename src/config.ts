@@ -23,6 +23,8 @@ export type Config = Readonly<{
   /** Number of proxies in front of the service whose forwarded addresses are trusted. */
   trustProxy: number;
   logLevel: LogLevel;
+  /** Milliseconds without an answer of any store after which the node is not ready; undefined for no limit. */
+  readyUnconfirmedMsMax: number | undefined;
 }>;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -62,6 +64,7 @@ const ENVIRONMENT = z.object({
   DEVICE_RETENTION_DAYS: whole(180, 1, 36_500),
   ADOPTION_RETENTION_DAYS: whole(400, 1, 36_500),
   TRUST_PROXY: whole(0, 0, 16),
+  READY_MAX_UNCONFIRMED_SECONDS: whole(0, 0, 86_400),
   LOG_LEVEL: z
     .string()
     .optional()
@@ -100,6 +103,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     adoptionRetentionDays: settings.ADOPTION_RETENTION_DAYS,
     trustProxy: settings.TRUST_PROXY,
     logLevel: settings.LOG_LEVEL,
+    readyUnconfirmedMsMax: settings.READY_MAX_UNCONFIRMED_SECONDS * 1000 || undefined,
   });
 }
 

@@ -20,10 +20,14 @@ describe('readConfig', () => {
       adoptionRetentionDays: 400,
       trustProxy: 0,
       logLevel: 'info',
+      readyUnconfirmedMsMax: undefined,
     };
     expect(readConfig({})).toEqual(defaults);
     const names = ['HOST', 'PORT', 'DATABASE_URL', 'REDIS_URL', 'DATA_DIR', 'ADMIN_TOKEN'];
-    const more = ['SECRET_KEY', 'PUBLIC_URL', 'WORKERS', 'TRUST_PROXY', 'LOG_LEVEL'];
+    const more = [
+      ...['SECRET_KEY', 'PUBLIC_URL', 'WORKERS', 'TRUST_PROXY', 'LOG_LEVEL'],
+      'READY_MAX_UNCONFIRMED_SECONDS',
+    ];
     const retention = ['DEVICE_RETENTION_DAYS', 'ADOPTION_RETENTION_DAYS'];
     const empty = Object.fromEntries([...names, ...more, ...retention].map((name) => [name, '']));
     expect(readConfig(empty)).toEqual(defaults);
@@ -67,6 +71,7 @@ describe('readConfig', () => {
     ['WORKERS', ['0', '65', 'many']],
     ['TRUST_PROXY', ['yes', '-1', '17']],
     ['LOG_LEVEL', ['loud', 'INFO']],
+    ['READY_MAX_UNCONFIRMED_SECONDS', ['-1', 'off', '86401']],
     ['DEVICE_RETENTION_DAYS', ['0', '36501', 'never']],
     ['ADOPTION_RETENTION_DAYS', ['0', '36501', 'never']],
   ])('%s cannot be %j: one line says so, without a secret (Environment)', (variable, values) => {

@@ -49,9 +49,16 @@ export class CheckInDrain {
   private failures = 0;
   /** Batches that were taken and are not acknowledged yet. */
   private inHand: readonly CheckInBatch[] = [];
+  /** Time of the oldest check-in that was taken and is not recorded, in milliseconds since 1970. */
+  private oldestAt: number | undefined;
 
   constructor(dependencies: DrainDependencies) {
     this.dependencies = dependencies;
+  }
+
+  /** Age in milliseconds of the oldest check-in that was taken and is not recorded; 0 when there is none. */
+  get behindMs(): number {
+    return this.oldestAt === undefined ? 0 : Math.max(0, Date.now() - this.oldestAt);
   }
 
   /** Drains until `stop`. */
@@ -78,9 +85,10 @@ export class CheckInDrain {
   private async run(): Promise<void> {
     while (!this.stopping.signal.aborted) {
       this.inHand = await this.take(WAIT_MS);
+      this.oldestAt = oldestOf(this.inHand);
       if (this.inHand.length === 0) continue;
       const begin = performance.now();
-      const isBehind = Date.now() - oldestOf(this.inHand) > BEHIND_MS;
+      const isBehind = this.behindMs > BEHIND_MS;
       await this.settle();
       if (!isBehind) await this.rest(performance.now() - begin);
     }
@@ -170,7 +178,7 @@ export class CheckInDrain {
   }
 }
 
-/** Time of the earliest of these check-ins, in milliseconds since 1970. */
-function oldestOf(batches: readonly CheckInBatch[]): number {
-  return batches[0]?.checkIns[0]?.at ?? Number.POSITIVE_INFINITY;
+/** Time of the earliest of these check-ins, in milliseconds since 1970; undefined when there are none. */
+function oldestOf(batches: readonly CheckInBatch[]): number | undefined {
+  return batches[0]?.checkIns[0]?.at;
 }

@@ -3,11 +3,13 @@
 
 import { CheckInDrain } from '../background/check-in-drain.ts';
 import { FleetSweeper } from '../background/fleet-sweeper.ts';
+import { QueueLength } from '../background/queue-length.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import { openStores, type Stores } from './stores.ts';
+import { watchStores } from './watch-stores.ts';
 
 export type Background = {
   start(): void;
@@ -27,7 +29,7 @@ export async function composeBackground(
   log: Log,
   metrics: Metrics,
 ): Promise<{ stop(): Promise<void> }> {
-  const stores = await openStores(config, log);
+  const stores = watchStores(config, await openStores(config, log), metrics, log);
   const labels = new DeviceLabels({ ...stores, metrics, log });
   const background = assembleBackground(config, log, metrics, stores, labels);
   background.start();
@@ -50,6 +52,19 @@ export function assembleBackground(
   labels: DeviceLabels,
 ): Background {
   const drain = new CheckInDrain({ queue: engine, ledger, labels, metrics, log });
+  const length = new QueueLength(engine);
+  metrics.gauge(
+    'sluice_check_in_queue_entries',
+    'Batches of check-ins that wait to be recorded',
+    () => length.entries,
+    'max',
+  );
+  metrics.gauge(
+    'sluice_check_in_queue_seconds',
+    'Age of the oldest check-in that was taken and is not recorded',
+    () => Math.round(drain.behindMs / 100) / 10,
+    'max',
+  );
   const retention = {
     devicesDays: config.deviceRetentionDays,
     hoursDays: config.adoptionRetentionDays,
@@ -58,10 +73,12 @@ export function assembleBackground(
   return {
     start() {
       drain.start();
+      length.start();
       sweeper.start();
     },
     async stop() {
       await sweeper.stop();
+      length.stop();
       if (config.redisUrl === undefined) await drain.finish(DRAIN_WAIT_MS_MAX);
       else await drain.stop();
     },

@@ -10,6 +10,7 @@ import { assembleBackground } from './background.ts';
 import { assembleFleet } from './fleet.ts';
 import { assembleServing } from './serving.ts';
 import { fromSetting, openStores } from './stores.ts';
+import { watchStores } from './watch-stores.ts';
 
 export type Service = {
   /** Base URL of the service, as printed at the start and written into feeds. */
@@ -41,7 +42,7 @@ export async function composeService(
   log: Log,
   { metrics, readMetrics, hasBackground, worker }: ServiceOptions,
 ): Promise<Service> {
-  const stores = await openStores(config, log);
+  const stores = watchStores(config, await openStores(config, log), metrics, log);
   const fleet = assembleFleet(stores, metrics, log);
   let address = config.publicUrl ?? '';
   const serving = assembleServing({

@@ -34,6 +34,7 @@ import { Catalogs } from '../operations/serving/catalogs.ts';
 import { CheckUpdate } from '../operations/serving/check-update.ts';
 import { ExplainDecision } from '../operations/serving/explain-decision.ts';
 import { FirstOffers } from '../operations/serving/first-offer.ts';
+import { NodeHealth } from '../operations/serving/node-health.ts';
 import { PlanWave } from '../operations/serving/plan-wave.ts';
 import { Readiness } from '../operations/serving/readiness.ts';
 import type { Engine } from '../ports/engine.ts';
@@ -42,7 +43,7 @@ import { MANIFEST } from '../updater/manifest.ts';
 import { assembleAccounts } from './assemble-accounts.ts';
 import type { Fleet } from './fleet.ts';
 import { generatedSecret } from './generated-secret.ts';
-import type { Stores } from './stores.ts';
+import type { WatchedStores } from './watch-stores.ts';
 
 export type Serving = {
   readonly handlers: Pick<ServerOptions, 'direct' | 'router'>;
@@ -60,7 +61,7 @@ export type ServingOptions = {
   readonly config: Config;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly stores: Stores;
+  readonly stores: WatchedStores;
   readonly fleet: Fleet;
   /** Source of the text that `/metrics` answers. */
   readonly readMetrics: ReadMetrics;
@@ -95,10 +96,17 @@ export function assembleServing(options: ServingOptions): Serving {
     catalogs,
     lastGood,
   );
+  const health = new NodeHealth(readiness, stores.healths, config.readyUnconfirmedMsMax);
+  metrics.gauge(
+    'sluice_catalog_unconfirmed_seconds',
+    'Seconds since a store last answered',
+    () => Math.round(health.unconfirmedMs / 100) / 10,
+    'max',
+  );
   const traffic = new Traffic(log, metrics.requests);
   const keyUses = new KeyUses(ledger, rareLog);
   return {
-    handlers: assembleHandlers(options, { rareLog, catalogs, readiness, traffic, keyUses }),
+    handlers: assembleHandlers(options, { rareLog, catalogs, health, traffic, keyUses }),
     keyUses,
     refresher: new CatalogRefresher(catalogs, ledger, metrics, log),
     lastGood,
@@ -110,14 +118,14 @@ export function assembleServing(options: ServingOptions): Serving {
 type Parts = {
   readonly rareLog: RareLog;
   readonly catalogs: Catalogs;
-  readonly readiness: Readiness;
+  readonly health: NodeHealth;
   readonly traffic: Traffic;
   readonly keyUses: KeyUses;
 };
 
 function assembleHandlers(
   { config, metrics, stores, fleet, readMetrics, address }: ServingOptions,
-  { rareLog, catalogs, readiness, traffic, keyUses }: Parts,
+  { rareLog, catalogs, health, traffic, keyUses }: Parts,
 ): Serving['handlers'] {
   const { ledger, engine } = stores;
   const { labels, checkIns, live } = fleet;
@@ -135,7 +143,7 @@ function assembleHandlers(
   const routes = [
     ...updaters.map(({ placeholder }) => placeholder),
     ...releaseNotesRoutes(catalogs, gate, address),
-    ...healthRoutes(() => readiness.obstacle(), readMetrics),
+    ...healthRoutes(() => health.state(), readMetrics),
     ...manageRoutes({ ...guards, ledger, spread }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
     ...consoleFiles(CONSOLE_FOLDER),

@@ -52,7 +52,7 @@ function openStoredLedger(config: Config, log: Log): Promise<Ledger> {
   return openLedger({
     databaseUrl: config.databaseUrl,
     dataDir: config.dataDir,
-    onFault: (error) => rareLog.warn({ err: error }, 'ledger fault'),
+    onFault: (error) => rareLog.warnAbout('ledger', { err: error }, 'ledger fault'),
     onFatal: (error) => {
       // This version does not understand the newer schema and must not answer from it.
       throw error;
@@ -65,6 +65,6 @@ function openEngine(config: Config, log: Log): Engine {
   const rareLog = new RareLog(log);
   return createRedisEngine({
     url: config.redisUrl,
-    onFault: (error) => rareLog.warn({ err: error }, 'engine fault'),
+    onFault: (error) => rareLog.warnAbout('engine', { err: error }, 'engine fault'),
   });
 }

@@ -1,11 +1,12 @@
 // Routes of health and metrics, for load balancers and monitoring.
 
 import { failUntil } from '../contract/failure.ts';
+import type { NodeState } from '../operations/serving/node-health.ts';
 import { failureReply, jsonReply } from './reply.ts';
 import type { Route } from './router.ts';
 
-/** Tells whether the node can decide: undefined when it can, else in a few words why not. */
-export type ReadinessProbe = () => Promise<string | undefined>;
+/** Tells whether the node is ready, and which stores it does without. */
+export type ReadinessProbe = () => Promise<NodeState>;
 
 /** Reads the metrics as Prometheus text; undefined when the process that adds them up does not answer. */
 export type ReadMetrics = () => Promise<string | undefined>;
@@ -25,9 +26,11 @@ export function healthRoutes(
       method: 'GET',
       path: '/readyz',
       handler: async () => {
-        const reason = await readiness();
-        if (reason === undefined) return jsonReply(200, { status: 'ready' });
-        return { ...jsonReply(503, { error: reason }), headers: [['Retry-After', '1']] };
+        const { obstacle, degraded } = await readiness();
+        const stores = degraded.length === 0 ? {} : { degraded };
+        if (obstacle === undefined) return jsonReply(200, { status: 'ready', ...stores });
+        const reply = jsonReply(503, { error: obstacle, ...stores });
+        return { ...reply, headers: [['Retry-After', '1']] };
       },
     },
     {

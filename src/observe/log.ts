@@ -15,6 +15,8 @@ export function createLog(level: LogLevel, fields: Readonly<Record<string, unkno
   return pino({
     level,
     base: { pid: process.pid, ...fields },
+    // A word is read without a table, and by every collector of logs.
+    formatters: { level: (label) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[hidden]' },
     // A driver's error can carry properties such as `connectionString`: only the explanatory ones are kept.

@@ -55,20 +55,43 @@ export class Metrics {
     'place',
   );
 
+  /** Functions that return 1 while a store is there, else 0, by the store. */
+  readonly storeUp = this.leastOf('sluice_store_up', 'Whether the store answers: 1, or 0', 'store');
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
   }
 
-  /** Registers a gauge whose value is read at scrape time. */
-  gauge(name: string, help: string, read: () => number): void {
+  /**
+   * Registers a gauge whose value is read at scrape time. The value of a node is the sum of its processes, unless
+   * another aggregation is named.
+   */
+  gauge(name: string, help: string, read: () => number, aggregator: 'sum' | 'max' = 'sum'): void {
     new Gauge({
       name,
       help,
       registers: [this.registry],
+      aggregator,
       collect() {
         this.set(read());
       },
     });
+  }
+
+  /** Registers a gauge of several values, read at scrape time; a node has the least of its processes. */
+  private leastOf(name: string, help: string, label: string): Map<string, () => number> {
+    const reads = new Map<string, () => number>();
+    new Gauge({
+      name,
+      help,
+      labelNames: [label],
+      registers: [this.registry],
+      aggregator: 'min',
+      collect() {
+        for (const [value, read] of reads) this.set({ [label]: value }, read());
+      },
+    });
+    return reads;
   }
 
   private tally<Label extends string>(

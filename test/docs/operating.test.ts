@@ -59,9 +59,11 @@ describe('metrics', () => {
   it('are those that the source has, with their type and label', () => {
     const counters = [...source.matchAll(/'(sluice_\w+_total)',\s*'[^']*',\s*'(\w+)'/g)];
     const gauges = [...source.matchAll(/\bgauge\(\s*'(sluice_\w+)'/g)];
+    const labelled = [...source.matchAll(/\bleastOf\(\s*'(sluice_\w+)',\s*'[^']*',\s*'(\w+)'/g)];
     const known = [
       ...counters.map(([, name, label]) => [name, 'counter', label]),
       ...gauges.map(([, name]) => [name, 'gauge']),
+      ...labelled.map(([, name, label]) => [name, 'gauge', label]),
     ];
     expect(documented.toSorted()).toEqual(known.toSorted());
   });

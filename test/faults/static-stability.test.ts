@@ -20,6 +20,15 @@ import {
 /** Longest time of a check: only the first checks after the loss of a store may wait for it. */
 const CHECK_MS_MAX = 3000;
 
+/** Returns the log of a node, line by line. */
+function linesOf(node: ClusterNode): Record<string, unknown>[] {
+  const lines = node
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'));
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
 describeOnRealStores('when a store is away', () => {
   let cluster: Cluster;
   let node: ClusterNode;
@@ -39,6 +48,42 @@ describeOnRealStores('when a store is away', () => {
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     expect(answer.body).toEqual({ error: expect.any(String) });
   }
+
+  it('a store that is lost and comes back is told once each: in the log, in the figures and by /readyz', async () => {
+    const storeUp = async () =>
+      (await send(node, 'GET', '/metrics')).text.match(/^sluice_store_up.*$/gm);
+    expect(await storeUp()).toEqual([
+      'sluice_store_up{store="ledger"} 1',
+      'sluice_store_up{store="engine"} 1',
+    ]);
+    const degraded = async () => (await send(node, 'GET', '/readyz')).body?.degraded;
+    for (const [store, server] of [
+      ['ledger', cluster.postgres],
+      ['engine', cluster.redis],
+    ] as const) {
+      await server.kill();
+      await eventually('/readyz tells', async () => (await degraded()) !== undefined, 15_000);
+      expect(await degraded()).toMatchObject([{ store, since: expect.any(String) }]);
+      await eventually('the figures tell', async () => {
+        return (await storeUp())?.includes(`sluice_store_up{store="${store}"} 0`) ?? false;
+      });
+      await server.restart();
+      await eventually(
+        '/readyz is as before',
+        async () => (await degraded()) === undefined,
+        15_000,
+      );
+      const told = linesOf(node).filter((line) => line.store === store && line.part === undefined);
+      expect(told.map(({ level, msg }) => `${level} ${msg}`)).toEqual([
+        'warn store lost',
+        'warn store back',
+      ]);
+      expect(told[1]).toMatchObject({
+        afterMs: expect.any(Number),
+        failedCalls: expect.any(Number),
+      });
+    }
+  });
 
   it.each(['kill', 'pause'] as const)(
     'PostgreSQL gone (%s): what the node knows it keeps serving',

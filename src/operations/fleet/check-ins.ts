@@ -30,6 +30,8 @@ const BATCH_SIZE_MAX = 2000;
  */
 const BATCHES_IN_FLIGHT_MAX = 8;
 const RETRY_MS = 250;
+/** Milliseconds for which the engine takes nothing before the log says so. */
+const WAITING_TOLD_AFTER_MS = 5000;
 
 export class CheckIns {
   private readonly queue: CheckInQueue;
@@ -50,6 +52,11 @@ export class CheckIns {
    */
   private isRefused = false;
   private sending: Promise<boolean> | undefined;
+  /** Monotonic time since which the engine takes nothing; undefined while it takes what it is given. */
+  private refusedSince: number | undefined;
+  private isWaitingTold = false;
+  /** Number of check-ins dropped at the bound since dropping began; 0 while none are dropped. */
+  private droppedCount = 0;
 
   constructor(
     queue: CheckInQueue,
@@ -72,7 +79,7 @@ export class CheckIns {
     labels: Labels | undefined,
   ): void {
     if (this.backlogSize + this.packer.size >= HELD_MAX) {
-      this.metrics.checkIns.add('dropped');
+      this.drop();
       return;
     }
     this.packer.add(context, version, deviceId, at, labels);
@@ -114,10 +121,34 @@ export class CheckIns {
     this.sending ??= this.sendBacklog().then((isSent) => {
       this.sending = undefined;
       this.isRefused = !isSent;
+      this.tellTurn(isSent);
       if (this.timer !== undefined) this.wait(isSent ? this.intervalMs : RETRY_MS);
       return isSent;
     });
     return this.sending;
+  }
+
+  private drop(): void {
+    this.metrics.checkIns.add('dropped');
+    this.droppedCount += 1;
+    if (this.droppedCount === 1) this.log.warn({ held: this.size }, 'check-ins are dropped');
+  }
+
+  /** Logs when the engine begins and ends to take nothing, and when dropping ends. */
+  private tellTurn(isSent: boolean): void {
+    const now = performance.now();
+    this.refusedSince = isSent ? undefined : (this.refusedSince ?? now);
+    if (this.refusedSince !== undefined) {
+      if (this.isWaitingTold || now - this.refusedSince < WAITING_TOLD_AFTER_MS) return;
+      this.isWaitingTold = true;
+      this.log.warn({ held: this.size }, 'check-ins wait: the engine takes none');
+      return;
+    }
+    if (this.isWaitingTold) this.log.warn({ held: this.size }, 'check-ins are taken again');
+    this.isWaitingTold = false;
+    if (this.droppedCount === 0) return;
+    this.log.warn({ dropped: this.droppedCount }, 'check-ins are not dropped any more');
+    this.droppedCount = 0;
   }
 
   private wait(ms: number): void {

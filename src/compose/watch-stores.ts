@@ -1,0 +1,107 @@
+// Watch over the stores: every call through its port tells whether the store is there, and while there are no calls a
+// probe asks it.
+
+import type { Config } from '../config.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { StoreHealth, type StoreName } from '../observe/store-health.ts';
+import { LockedTooLong, Unavailable } from '../ports/unavailable.ts';
+import type { Stores } from './stores.ts';
+
+/** Milliseconds between probes of a store to which there were no calls. */
+const PROBE_INTERVAL_MS = 1000;
+
+/** Port that can be probed and closed: the ledger or the engine. */
+type StorePort = { isReachable(): Promise<boolean>; close(): Promise<void> };
+
+/** Stores of a process, and what the log and the figures say of each that can be lost. */
+export type WatchedStores = Stores & { readonly healths: readonly StoreHealth[] };
+
+/** Watches the stores of a process. An engine inside the process cannot be lost, so only its gauge is there. */
+export function watchStores(
+  config: Config,
+  { ledger, engine }: Stores,
+  metrics: Metrics,
+  log: Log,
+): WatchedStores {
+  const watchedLedger = watchStore('ledger', ledger, metrics, log);
+  if (config.redisUrl === undefined) {
+    metrics.storeUp.set('engine', () => 1);
+    return { ledger: watchedLedger.port, engine, healths: [watchedLedger.health] };
+  }
+  const watchedEngine = watchStore('engine', engine, metrics, log);
+  return {
+    ledger: watchedLedger.port,
+    engine: watchedEngine.port,
+    healths: [watchedLedger.health, watchedEngine.health],
+  };
+}
+
+/**
+ * Returns a port that passes every call on and notes how it ended. It watches until it is closed; calls that fail
+ * afterwards are no outage. The gauge `sluice_store_up` of the store is 1 while the store is there.
+ */
+function watchStore<Port extends StorePort>(
+  store: StoreName,
+  port: Port,
+  metrics: Metrics,
+  log: Log,
+): { readonly port: Port; readonly health: StoreHealth } {
+  const health = new StoreHealth(store, log);
+  metrics.storeUp.set(store, () => (health.outage === undefined ? 1 : 0));
+  let isProbing = false;
+  const probe = async (): Promise<void> => {
+    if (isProbing || health.silentMs < PROBE_INTERVAL_MS) return;
+    isProbing = true;
+    if (await port.isReachable()) health.succeeded();
+    else health.failed('the store does not answer');
+    isProbing = false;
+  };
+  const timer = setInterval(() => void probe(), PROBE_INTERVAL_MS).unref();
+  const stopWatching = () => clearInterval(timer);
+  return { port: noteCalls(port, health, stopWatching), health };
+}
+
+function noteCalls<Port extends StorePort>(
+  port: Port,
+  health: StoreHealth,
+  onClose: () => void,
+): Port {
+  let isClosed = false;
+  const note = async (answer: Promise<unknown>): Promise<unknown> => {
+    try {
+      const value = await answer;
+      health.succeeded();
+      return value;
+    } catch (error) {
+      // A call that waited in vain for a lock was answered by the store.
+      const isOutage = error instanceof Unavailable && !(error instanceof LockedTooLong);
+      if (isOutage && !isClosed) health.failed(error);
+      throw error;
+    }
+  };
+  const close = (): Promise<void> => {
+    isClosed = true;
+    onClose();
+    return port.close();
+  };
+  const wrappers = new Map<PropertyKey, unknown>([
+    ['close', close],
+    // The probe judges its answer, which never rejects.
+    ['isReachable', () => port.isReachable()],
+  ]);
+  return new Proxy(port, {
+    get(target, name) {
+      const known = wrappers.get(name);
+      if (known !== undefined) return known;
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      const wrapper = (...args: unknown[]): unknown => {
+        const answer: unknown = Reflect.apply(member, target, args);
+        return answer instanceof Promise ? note(answer) : answer;
+      };
+      wrappers.set(name, wrapper);
+      return wrapper;
+    },
+  });
+}

@@ -1,0 +1,68 @@
+// Health of a store as its calls show it: the store is lost when calls fail and none has succeeded for a while,
+// and back with the next success. The log has one line for each of the two, so that an operator reads from it when
+// an outage began, when it ended and how many calls it cost.
+
+import type { Log } from './log.ts';
+
+/** Milliseconds without a success after which a failed call means that the store is lost. */
+const LOST_AFTER_MS = 2000;
+
+export type StoreName = 'ledger' | 'engine';
+
+/** Outage of a store that has not ended: when the last call before it succeeded, and why calls fail. */
+export type StoreOutage = {
+  readonly store: StoreName;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  readonly reason: string;
+};
+
+export class StoreHealth {
+  readonly store: StoreName;
+  private readonly log: Pick<Log, 'warn'>;
+  private readonly now: () => number;
+  private succeededAt: number;
+  private failedCount = 0;
+  private present: StoreOutage | undefined;
+
+  /** `now` is a monotonic clock in milliseconds. A store counts as there until a call has failed. */
+  constructor(
+    store: StoreName,
+    log: Pick<Log, 'warn'>,
+    now: () => number = () => performance.now(),
+  ) {
+    this.store = store;
+    this.log = log;
+    this.now = now;
+    this.succeededAt = now();
+  }
+
+  /** Outage that lasts; undefined while the store is there. */
+  get outage(): StoreOutage | undefined {
+    return this.present;
+  }
+
+  /** Milliseconds since a call succeeded. */
+  get silentMs(): number {
+    return this.now() - this.succeededAt;
+  }
+
+  /** Notes that the store answered a call. */
+  succeeded(): void {
+    const { present, failedCount, silentMs, store } = this;
+    this.succeededAt = this.now();
+    this.failedCount = 0;
+    if (present === undefined) return;
+    this.present = undefined;
+    this.log.warn({ store, afterMs: Math.round(silentMs), failedCalls: failedCount }, 'store back');
+  }
+
+  /** Notes that a call failed because the store did not answer it. */
+  failed(error: unknown): void {
+    this.failedCount += 1;
+    if (this.present !== undefined || this.silentMs < LOST_AFTER_MS) return;
+    const reason = error instanceof Error ? error.message : String(error);
+    this.present = { store: this.store, since: Math.round(Date.now() - this.silentMs), reason };
+    this.log.warn({ store: this.store, err: error }, 'store lost');
+  }
+}

@@ -1,0 +1,67 @@
+// What a node tells balancers and operators of itself: whether it can decide, which of its stores are lost, and for
+// how long nothing has confirmed that what it serves is still what the record has.
+
+import type { StoreOutage } from '../../observe/store-health.ts';
+import type { Readiness } from './readiness.ts';
+
+/** Health of one store, as the calls of this process show it. */
+type ObservedStore = { readonly outage: StoreOutage | undefined; readonly silentMs: number };
+
+/** Store that a node does without, since when (RFC 3339), and what that means. */
+export type Degradation = {
+  readonly store: StoreOutage['store'];
+  readonly since: string;
+  readonly message: string;
+};
+
+/** Answer to the question whether a node is ready. `obstacle` says why it is not. */
+export type NodeState = {
+  readonly obstacle: string | undefined;
+  readonly degraded: readonly Degradation[];
+};
+
+const MESSAGES: Readonly<Record<StoreOutage['store'], string>> = {
+  ledger: 'PostgreSQL does not answer: known channels are served, nothing can be changed',
+  engine: 'Redis does not answer: changes arrive by poll, limits count per process',
+};
+
+export class NodeHealth {
+  private readonly readiness: Pick<Readiness, 'obstacle'>;
+  private readonly stores: readonly ObservedStore[];
+  private readonly unconfirmedMsMax: number | undefined;
+
+  /** `unconfirmedMsMax` is the time without a store after which the node is not ready; undefined for no limit. */
+  constructor(
+    readiness: Pick<Readiness, 'obstacle'>,
+    stores: readonly ObservedStore[],
+    unconfirmedMsMax: number | undefined,
+  ) {
+    this.readiness = readiness;
+    this.stores = stores;
+    this.unconfirmedMsMax = unconfirmedMsMax;
+  }
+
+  /**
+   * Milliseconds since a store last answered. Any store confirms what is served: the ledger is polled for changes,
+   * and the engine announces them.
+   */
+  get unconfirmedMs(): number {
+    return Math.min(...this.stores.map(({ silentMs }) => silentMs));
+  }
+
+  /** Returns whether the node is ready, and what it does without. Never rejects. */
+  async state(): Promise<NodeState> {
+    const degraded = this.stores.flatMap(({ outage }) => {
+      if (outage === undefined) return [];
+      const since = new Date(outage.since).toISOString();
+      return [{ store: outage.store, since, message: MESSAGES[outage.store] }];
+    });
+    return { obstacle: (await this.readiness.obstacle()) ?? this.unconfirmed(), degraded };
+  }
+
+  private unconfirmed(): string | undefined {
+    const { unconfirmedMs, unconfirmedMsMax } = this;
+    if (unconfirmedMsMax === undefined || unconfirmedMs <= unconfirmedMsMax) return undefined;
+    return `no store has answered for ${Math.round(unconfirmedMs / 1000)} s`;
+  }
+}

@@ -1,0 +1,45 @@
+// Tests what `/readyz` says of a node that does without a store.
+
+import { describe, expect, it } from 'vitest';
+import type { StoreOutage } from '../../src/observe/store-health.ts';
+import { NodeHealth } from '../../src/operations/serving/node-health.ts';
+
+const SINCE = Date.UTC(2026, 1, 3, 4, 5, 6, 789);
+
+function storeOf(store: StoreOutage['store'], silentMs: number) {
+  const outage = { store, since: SINCE, reason: 'connect ECONNREFUSED 10.0.0.7:5432' };
+  return { outage: silentMs < 2000 ? undefined : outage, silentMs };
+}
+
+function healthOf(obstacle: string | undefined, silentMs: readonly [number, number], max?: number) {
+  const [ledgerMs, engineMs] = silentMs;
+  const stores = [storeOf('ledger', ledgerMs), storeOf('engine', engineMs)];
+  return new NodeHealth({ obstacle: async () => obstacle }, stores, max);
+}
+
+describe('the state of a node', () => {
+  it('names what it does without, since when and what that means, and no address of a store', async () => {
+    const state = await healthOf(undefined, [60_000, 10]).state();
+    expect(state.obstacle).toBeUndefined();
+    expect(state.degraded).toEqual([
+      { store: 'ledger', since: '2026-02-03T04:05:06.789Z', message: expect.any(String) },
+    ]);
+    expect(JSON.stringify(state)).not.toContain('10.0.0.7');
+  });
+
+  it('without a limit stays ready however long both stores are away', async () => {
+    const state = await healthOf(undefined, [1e9, 1e9]).state();
+    expect(state.obstacle).toBeUndefined();
+    expect(state.degraded.map(({ store }) => store)).toEqual(['ledger', 'engine']);
+  });
+
+  it('is not ready once no store has answered for longer than the limit: one of them is enough', async () => {
+    expect((await healthOf(undefined, [31_000, 31_000], 30_000).state()).obstacle).toBe(
+      'no store has answered for 31 s',
+    );
+    expect((await healthOf(undefined, [31_000, 500], 30_000).state()).obstacle).toBeUndefined();
+    expect((await healthOf('draining', [31_000, 31_000], 30_000).state()).obstacle).toBe(
+      'draining',
+    );
+  });
+});
