@@ -85,6 +85,7 @@ export async function composeService(
       await background?.stop();
       fleet.labels.stop();
       await serving.keyUses.stop();
+      await serving.notes.stop();
       await serving.lastGood.flush();
       await stores.engine.close();
       await stores.ledger.close();

@@ -13,7 +13,9 @@ import { type UpdaterRoute, updaterRoute } from '../http/device/updater-route.ts
 import { healthRoutes, type ReadMetrics } from '../http/health-routes.ts';
 import { fleetRoutes } from '../http/manage/fleet-routes.ts';
 import { manageRoutes } from '../http/manage/manage-routes.ts';
+import { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { releaseNotesRoutes } from '../http/notes/release-notes-routes.ts';
+import { RenderedReleaseNotes } from '../http/notes/rendered-release-notes.ts';
 import { createRouter } from '../http/router.ts';
 import type { ServerOptions } from '../http/server.ts';
 import { Traffic } from '../http/traffic.ts';
@@ -52,6 +54,7 @@ export type Serving = {
   readonly readiness: Readiness;
   readonly traffic: Traffic;
   readonly keyUses: KeyUses;
+  readonly notes: NotesRenderer;
 };
 
 /** Folder into which the build writes the console. */
@@ -105,9 +108,11 @@ export function assembleServing(options: ServingOptions): Serving {
   );
   const traffic = new Traffic(log, metrics.requests);
   const keyUses = new KeyUses(ledger, rareLog);
+  const notes = new NotesRenderer();
   return {
-    handlers: assembleHandlers(options, { rareLog, catalogs, health, traffic, keyUses }),
+    handlers: assembleHandlers(options, { rareLog, catalogs, health, traffic, keyUses, notes }),
     keyUses,
+    notes,
     refresher: new CatalogRefresher(catalogs, ledger, metrics, log),
     lastGood,
     readiness,
@@ -121,11 +126,12 @@ type Parts = {
   readonly health: NodeHealth;
   readonly traffic: Traffic;
   readonly keyUses: KeyUses;
+  readonly notes: NotesRenderer;
 };
 
 function assembleHandlers(
   { config, metrics, stores, fleet, readMetrics, address }: ServingOptions,
-  { rareLog, catalogs, health, traffic, keyUses }: Parts,
+  { rareLog, catalogs, health, traffic, keyUses, notes }: Parts,
 ): Serving['handlers'] {
   const { ledger, engine } = stores;
   const { labels, checkIns, live } = fleet;
@@ -142,7 +148,7 @@ function assembleHandlers(
   const updaters = assembleUpdaters({ check, gate, traffic });
   const routes = [
     ...updaters.map(({ placeholder }) => placeholder),
-    ...releaseNotesRoutes(catalogs, gate, address),
+    ...releaseNotesRoutes(catalogs, gate, new RenderedReleaseNotes(notes, address)),
     ...healthRoutes(() => health.state(), readMetrics),
     ...manageRoutes({ ...guards, ledger, spread }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
@@ -156,6 +162,7 @@ function assembleHandlers(
       webhooks,
       ledger,
       spread,
+      notes,
     }),
     githubWebhookRoute({ webhooks, ledger, spread, metrics, log: rareLog }),
   ];

@@ -5,6 +5,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Failure } from '../contract/failure.ts';
 import type { EventSource } from './event-stream.ts';
 import { FAILURE_STATUS } from './failure-status.ts';
+import { LARGE_BODY_BYTES, writeLargeBody } from './large-body.ts';
 
 export type HeaderPair = readonly [name: string, value: string];
 
@@ -62,16 +63,40 @@ export function writeReply(
   isHead: boolean,
   endsConnection: boolean,
 ): void {
+  writeHead(res, reply);
+  if (isHead || isBodiless(reply.status)) endWithoutBody(res, reply, endsConnection);
+  else res.end(reply.body ?? '', endsConnection);
+}
+
+/**
+ * Writes a reply like `writeReply`, to a client of whom the caller knows when it leaves: a large body is
+ * written piece by piece. Returns a function to be called then.
+ */
+export function writeReplyInPieces(
+  res: HttpResponse,
+  reply: Reply,
+  isHead: boolean,
+  endsConnection: boolean,
+): (() => void) | undefined {
+  const { body } = reply;
+  if (isHead || !Buffer.isBuffer(body) || body.length <= LARGE_BODY_BYTES) {
+    writeReply(res, reply, isHead, endsConnection);
+    return undefined;
+  }
+  writeHead(res, reply);
+  // After a last reply the client closes the connection, as the header tells it to.
+  if (endsConnection) res.writeHeader('Connection', 'close');
+  return writeLargeBody(res, body);
+}
+
+function writeHead(res: HttpResponse, { status, headers = NO_HEADERS, contentType }: Reply): void {
   // uWebSockets.js writes 200 by default.
-  if (reply.status !== 200) res.writeStatus(statusLine(reply.status));
-  const headers = reply.headers ?? NO_HEADERS;
+  if (status !== 200) res.writeStatus(statusLine(status));
   for (let index = 0; index < headers.length; index++) {
     const header = headers[index] as HeaderPair;
     res.writeHeader(header[0], header[1]);
   }
-  if (reply.contentType !== undefined) res.writeHeader('Content-Type', reply.contentType);
-  if (isHead || isBodiless(reply.status)) endWithoutBody(res, reply, endsConnection);
-  else res.end(reply.body ?? '', endsConnection);
+  if (contentType !== undefined) res.writeHeader('Content-Type', contentType);
 }
 
 /**

@@ -10,7 +10,8 @@ import {
 } from './server-process.ts';
 
 export const ADMIN_TOKEN = 'test-admin-token';
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+/** Program of the service, as the build makes it. */
+export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const START_TIMEOUT_MS = 30_000;
 
 export type NodeSettings = Readonly<Record<string, string | undefined>>;

@@ -11,7 +11,7 @@ import { publishRelease } from '../../operations/publishing/publish-release.ts';
 import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
 import type { ViewConsole } from '../../operations/publishing/view-console.ts';
 import type { Ledger } from '../../ports/ledger.ts';
-import { notesHtml } from '../notes/notes-html.ts';
+import type { NotesRenderer } from '../notes/notes-renderer.ts';
 import type { Route } from '../router.ts';
 import { nameField, rolloutField, titleField, versionField, wholeField } from '../shape/field.ts';
 import {
@@ -68,6 +68,7 @@ export type AppDependencies = {
   readonly view: ViewConsole;
   readonly ledger: Ledger;
   readonly spread: SpreadChange;
+  readonly notes: Pick<NotesRenderer, 'html'>;
 };
 
 /** Builds the routes for apps, their channels and their releases. */
@@ -114,7 +115,7 @@ function channelRoutes(
 
 function releaseRoutes(
   routes: ConsoleRoutes,
-  { view, ledger, spread }: AppDependencies,
+  { view, ledger, spread, notes }: AppDependencies,
 ): readonly Route[] {
   const path = 'releases';
   return [
@@ -127,10 +128,8 @@ function releaseRoutes(
       async ({ app }, { channel, version }) => {
         const found = await view.readRelease(app, channel, canonicalOf(version));
         if (isFailure(found)) return found;
-        return {
-          ...found,
-          release: { ...found.release, notesHtml: notesHtml(found.release.notes) },
-        };
+        const notesHtml = await notes.html(found.release.notes);
+        return { ...found, release: { ...found.release, notesHtml } };
       },
     ),
     routes.onApp(

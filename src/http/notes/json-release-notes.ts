@@ -3,7 +3,6 @@
 import type { ReleaseNotesFormat } from './release-notes.ts';
 
 export const JSON_RELEASE_NOTES: ReleaseNotesFormat = {
-  contentType: 'application/json',
   open: ({ app, channel }) =>
     `{"app":${JSON.stringify(app)},"channel":${JSON.stringify(channel)},"releases":[`,
   item: (_feed, release) => JSON.stringify(release),

@@ -8,10 +8,8 @@ import type { DeviceGate } from '../device/device-gate.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { failureReply, NO_STORE, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
-import { JSON_RELEASE_NOTES } from './json-release-notes.ts';
-import type { ReleaseNotesFormat } from './release-notes.ts';
-import { RenderedReleaseNotes } from './rendered-release-notes.ts';
-import { rssReleaseNotes } from './rss-release-notes.ts';
+import type { FeedName } from './release-notes.ts';
+import type { RenderedReleaseNotes } from './rendered-release-notes.ts';
 
 type Headers = NonNullable<Reply['headers']>;
 
@@ -38,16 +36,19 @@ const PREFLIGHT: Reply = {
     ['Access-Control-Max-Age', '86400'],
   ],
 };
+const CONTENT_TYPES: Readonly<Record<FeedName, string>> = {
+  json: 'application/json',
+  rss: 'application/rss+xml; charset=utf-8',
+};
 const RETRY_MS = 1000;
 
-/** Builds the routes; `address` returns the base URL of the service, without a trailing slash. */
+/** Builds the routes. */
 export function releaseNotesRoutes(
   catalogs: Catalogs,
   gate: Pick<DeviceGate, 'limitExchange'>,
-  address: () => string,
+  feeds: RenderedReleaseNotes,
 ): readonly Route[] {
-  const feeds = new RenderedReleaseNotes();
-  const serving = (format: ReleaseNotesFormat): Handler => {
+  const serving = (format: FeedName): Handler => {
     return async (exchange) => {
       const refusal = await gate.limitExchange(exchange);
       if (refusal !== undefined) return feedRefusal(refusal);
@@ -56,9 +57,9 @@ export function releaseNotesRoutes(
   };
   const path = '/feed/:appRef/:channel';
   return [
-    { method: 'GET', path, handler: serving(JSON_RELEASE_NOTES) },
+    { method: 'GET', path, handler: serving('json') },
     { method: 'OPTIONS', path, handler: () => PREFLIGHT },
-    { method: 'GET', path: `${path}/rss.xml`, handler: serving(rssReleaseNotes(address)) },
+    { method: 'GET', path: `${path}/rss.xml`, handler: serving('rss') },
     { method: 'OPTIONS', path: `${path}/rss.xml`, handler: () => PREFLIGHT },
   ];
 }
@@ -72,7 +73,7 @@ async function serveFeed(
   exchange: Exchange,
   catalogs: Catalogs,
   feeds: RenderedReleaseNotes,
-  format: ReleaseNotesFormat,
+  format: FeedName,
 ): Promise<Reply> {
   const { params } = exchange;
   const slot = await catalogs.find(params.get('appRef') ?? '', params.get('channel') ?? '');
@@ -85,7 +86,7 @@ async function serveFeed(
   return conditionalReply(
     exchange.headers.get('if-none-match'),
     body,
-    format.contentType,
+    CONTENT_TYPES[format],
     FEED_HEADERS,
   );
 }

@@ -13,12 +13,28 @@ export type ReleaseNotes = {
   readonly releases: readonly Release[];
 };
 
-/** Serialisation of a feed in pieces, one per release, because a large feed is written with pauses. */
+/** Name of a format in which feeds are written. */
+export type FeedName = 'json' | 'rss';
+
+/** What a feed tells beside its releases. */
+export type FeedHead = {
+  /** Ref of the app. */
+  readonly app: string;
+  readonly channel: string;
+  /** Time of creation of the newest release; undefined when there is none. */
+  readonly newestAt: string | undefined;
+  /** Base URL of the service, without a slash at its end. */
+  readonly address: string;
+};
+
+/** Function that writes notes as HTML. */
+export type WriteNotes = (notes: string) => string;
+
+/** Serialisation of a feed in pieces, one per release. */
 export type ReleaseNotesFormat = {
-  readonly contentType: string;
   /** Text before the first release. */
-  open(feed: ReleaseNotes): string;
-  item(feed: ReleaseNotes, release: Release): string;
+  readonly open: (feed: FeedHead) => string;
+  readonly item: (feed: FeedHead, release: Release, toHtml: WriteNotes) => string;
   /** Text between two releases. */
   readonly separator: string;
   /** Text after the last release. */

@@ -6,8 +6,7 @@ import { parseUrl } from '../../contract/parse-url.ts';
 import type { Artifact, Release } from '../../contract/resource.ts';
 import { escapeHtml } from './escape-html.ts';
 import { mediaTypeOf } from './media-type.ts';
-import { notesHtml } from './notes-html.ts';
-import type { ReleaseNotes, ReleaseNotesFormat } from './release-notes.ts';
+import type { FeedHead, ReleaseNotesFormat, WriteNotes } from './release-notes.ts';
 
 const ATOM = 'http://www.w3.org/2005/Atom';
 const MINUTES_TO_LIVE = '1';
@@ -19,22 +18,18 @@ const NOT_IN_ADDRESSES = /[\\^`{|}]/g;
 
 type Xml = ReturnType<typeof fragment>;
 
-/** `address` is where the service can be called, without a slash at its end. */
-export function rssReleaseNotes(address: () => string): ReleaseNotesFormat {
-  return {
-    contentType: 'application/rss+xml; charset=utf-8',
-    open: (feed) => openChannel(feed, `${address()}/feed/${feed.app}/${feed.channel}`),
-    item: (feed, release) => writeItem(feed, release),
-    separator: '',
-    close: END,
-  };
-}
+export const RSS_RELEASE_NOTES: ReleaseNotesFormat = {
+  open: (feed) => openChannel(feed, `${feed.address}/feed/${feed.app}/${feed.channel}`),
+  item: writeItem,
+  separator: '',
+  close: END,
+};
 
 /**
  * Writes the document up to the first item. The self link names the app by its ref, even when the request
  * used its id.
  */
-function openChannel({ app, channel, releases }: ReleaseNotes, link: string): string {
+function openChannel({ app, channel, newestAt }: FeedHead, link: string): string {
   const document = create({ version: '1.0', encoding: 'UTF-8', ...OPTIONS });
   const rss = document.ele('rss', { version: '2.0' });
   rss.att('http://www.w3.org/2000/xmlns/', 'xmlns:atom', ATOM);
@@ -44,22 +39,21 @@ function openChannel({ app, channel, releases }: ReleaseNotes, link: string): st
   addText(head, 'description', `Releases of ${app} on the channel ${channel}`);
   const self = { rel: 'self', type: 'application/rss+xml', href: literal(`${link}/rss.xml`) };
   head.ele(ATOM, 'atom:link', self);
-  const [newest] = releases;
   // Taken from the releases rather than the clock, so that every node answers the same bytes with the same
   // entity tag.
-  if (newest !== undefined) addText(head, 'lastBuildDate', dateText(newest.createdAt));
+  if (newestAt !== undefined) addText(head, 'lastBuildDate', dateText(newestAt));
   addText(head, 'ttl', MINUTES_TO_LIVE);
   return document.end().slice(0, -END.length);
 }
 
-function writeItem({ app, channel }: ReleaseNotes, release: Release): string {
+function writeItem({ app, channel }: FeedHead, release: Release, toHtml: WriteNotes): string {
   const { version, notes, createdAt, artifacts } = release;
   const item = fragment(OPTIONS).ele('item');
   addText(item, 'title', `${app} ${version}`);
   // The parts never change, and none but the last can contain a colon.
   item.ele('guid', { isPermaLink: 'false' }).txt(`${app}:${channel}:${version}`);
   addText(item, 'pubDate', dateText(createdAt));
-  addText(item, 'description', [notesHtml(notes), artifactsHtml(artifacts)].join(''));
+  addText(item, 'description', [toHtml(notes), artifactsHtml(artifacts)].join(''));
   addEnclosure(item, artifacts);
   return item.toString();
 }
