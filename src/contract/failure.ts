@@ -32,6 +32,7 @@ export const FAILURES = {
   tooManyInvitations: 'Too many open invitations: revoke some',
   secretKeyMissing: 'Webhooks cannot be enabled: SECRET_KEY is not set',
   bodyTooLarge: 'Request body too large',
+  bodyTooSlow: 'Request body took too long',
   narrowing: 'Serving can only widen once a release was offered',
   rateLimited: 'Rate limit exceeded',
   internal: 'Internal error',

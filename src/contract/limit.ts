@@ -33,6 +33,9 @@ export const LIMIT = {
    */
   reportBodyBytesMax: 16 * 1024 * 1024,
   webhookBodyBytesMax: 25 * 1024 * 1024,
+  /** Time for a whole body. GitHub gives a delivery 10 s, its answer included. */
+  bodyMsMax: 30_000,
+  reportBodyMsMax: 60_000,
   /** Maximum number per app. */
   webhookDeliveriesKeptMax: 50,
 

@@ -1,29 +1,27 @@
-// Collection of request bodies within bounds: each body has a limit, and so have all bodies together, because
-// a body arrives before its sender is authenticated.
+// Collection of request bodies within bounds: each body has a limit and a deadline, and all bodies together
+// have a budget.
 
 import type { HttpResponse } from 'uWebSockets.js';
 import { type Failure, fail, failUntil, type Outcome } from '../contract/failure.ts';
-import { LIMIT } from '../contract/limit.ts';
+import { BODY_BUDGETS } from './body-budget.ts';
 
-/** Maximum number of bytes that all bodies together may hold. */
-const HELD_BYTES_MAX = 256 * 1024 * 1024;
-/**
- * Number of held bytes at which bodies above `LIMIT.bodyBytesMax` are refused, so that their senders leave
- * room for all others.
- */
-const LARGE_HELD_BYTES_MAX = HELD_BYTES_MAX / 2;
 const HELD_RETRY_MS = 1000;
 
-/** Kinds of refusal of a body: it is too large, or all bodies together are. */
-export type BodyFailureKind = 'bodyTooLarge' | 'unavailable';
+/** Kinds of refusal of a body: it is too large or too slow, or all bodies together are too large. */
+export type BodyFailureKind = 'bodyTooLarge' | 'bodyTooSlow' | 'unavailable';
 
-let heldBytes = 0;
+export type BodyLimit = {
+  readonly bytesMax: number;
+  /** Time for the whole body, from the head on, however steadily it arrives. */
+  readonly msMax: number;
+  readonly budget: keyof typeof BODY_BUDGETS;
+};
 
 /**
- * Collects a body of at most `bytesMax`; must be called before the handler returns. Resolves with 413 when
- * the body is larger, at once when its `declaredBytes` (Content-Length, NaN without one) say so; with 503
- * when all bodies together are too large; with an empty body when the request is over before the body is
- * complete.
+ * Collects a body within its limit; must be called before the handler returns. Resolves with 413 when the
+ * body is larger, at once when its `declaredBytes` (Content-Length, NaN without one) say so; with 408 when it
+ * is not complete in time; with 503 when all bodies of its budget together are too large; with an empty body
+ * when the request is over before the body is complete.
  *
  * A refusal does not wait for the rest of the body, which uWebSockets.js reads and discards once the request
  * is answered. Closing the connection of a client that still writes would reset it, often before the client
@@ -31,48 +29,43 @@ let heldBytes = 0;
  */
 export function receiveBody(
   res: HttpResponse,
-  bytesMax: number,
+  { bytesMax, msMax, budget: budgetName }: BodyLimit,
   declaredBytes: number,
   onOver: (listener: () => void) => void,
 ): Promise<Outcome<Buffer, BodyFailureKind>> {
+  const budget = BODY_BUDGETS[budgetName];
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let received = 0;
     let held = 0;
     let refusal: Failure<BodyFailureKind> | undefined;
     const finish = (outcome: Outcome<Buffer, BodyFailureKind>): void => {
-      heldBytes -= held;
+      clearTimeout(deadline);
+      budget.release(held);
       held = 0;
       chunks.length = 0;
       resolve(outcome);
     };
+    const refuse = (failure: Failure<BodyFailureKind>): void => {
+      refusal = failure;
+      finish(failure);
+    };
+    const deadline = setTimeout(() => refuse(fail('bodyTooSlow')), msMax);
     onOver(() => finish(Buffer.alloc(0)));
-    if (declaredBytes > bytesMax) {
-      refusal = fail('bodyTooLarge');
-      finish(refusal);
-    }
+    if (declaredBytes > bytesMax) refuse(fail('bodyTooLarge'));
     res.onData((chunk, isLast) => {
+      if (refusal !== undefined) return;
       received += chunk.byteLength;
-      refusal ??= refuse(received, chunk.byteLength, bytesMax);
-      if (refusal === undefined) {
+      if (received > bytesMax) {
+        refuse(fail('bodyTooLarge'));
+      } else if (!budget.hold(received, chunk.byteLength)) {
+        refuse(failUntil('unavailable', HELD_RETRY_MS));
+      } else {
+        held += chunk.byteLength;
         // The memory of a chunk is valid during this call only.
         chunks.push(Buffer.copyBytesFrom(new Uint8Array(chunk)));
-        held += chunk.byteLength;
-        heldBytes += chunk.byteLength;
+        if (isLast) finish(Buffer.concat(chunks));
       }
-      if (refusal !== undefined) finish(refusal);
-      else if (isLast) finish(Buffer.concat(chunks));
     });
   });
-}
-
-function refuse(
-  received: number,
-  chunkBytes: number,
-  bytesMax: number,
-): Failure<BodyFailureKind> | undefined {
-  if (received > bytesMax) return fail('bodyTooLarge');
-  const budget = received > LIMIT.bodyBytesMax ? LARGE_HELD_BYTES_MAX : HELD_BYTES_MAX;
-  if (heldBytes + chunkBytes > budget) return failUntil('unavailable', HELD_RETRY_MS);
-  return undefined;
 }

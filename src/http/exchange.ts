@@ -6,8 +6,9 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { randomUUID } from 'node:crypto';
 import { fail, failUntil, type Outcome } from '../contract/failure.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { type BodyFailureKind, receiveBody } from './body.ts';
+import { type BodyFailureKind, type BodyLimit, receiveBody } from './body.ts';
 import { writeEventStream } from './event-stream.ts';
+import { FAILURE_STATUS } from './failure-status.ts';
 import { failureReply, type Reply, writeReplyInPieces } from './reply.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -36,6 +37,8 @@ export type Handler = (exchange: Exchange) => Reply | Promise<Reply>;
 const BODY_METHODS = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const NO_BODY = Promise.resolve(Buffer.alloc(0));
 const RETRY_MS = 1000;
+/** Status after which the connection ends, because the client may never finish what it sends. */
+const TOO_SLOW = FAILURE_STATUS.bodyTooSlow;
 
 /** Reads the request, runs the handler and writes its reply; an exception becomes a 5xx. */
 export function runExchange(
@@ -44,7 +47,7 @@ export function runExchange(
   route: {
     readonly params: ReadonlyMap<string, string>;
     readonly handler: Handler;
-    readonly bodyBytesMax: number;
+    readonly body: BodyLimit;
   },
   traffic: Traffic,
 ): void {
@@ -56,7 +59,7 @@ export function runExchange(
   answerLater(res, { method, path }, traffic, (onOver) => {
     const declaredBytes = Number(headers.get('content-length'));
     const body = BODY_METHODS.has(method)
-      ? receiveBody(res, route.bodyBytesMax, declaredBytes, onOver)
+      ? receiveBody(res, route.body, declaredBytes, onOver)
       : NO_BODY;
     const { params, handler } = route;
     return handler({ method, path, queryText, headers, remoteAddress, params, body });
@@ -98,7 +101,10 @@ export function answerLater(
     res.cork(() => {
       const isHead = request.method === 'HEAD';
       if (reply.events !== undefined && !isHead) over = writeEventStream(res, reply.events);
-      else over = writeReplyInPieces(res, reply, isHead, traffic.endsConnection());
+      else {
+        const isLast = traffic.endsConnection() || reply.status === TOO_SLOW;
+        over = writeReplyInPieces(res, reply, isHead, isLast);
+      }
     });
   });
 }

@@ -32,6 +32,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   lastOwner: 409,
   tooManyInvitations: 409,
   secretKeyMissing: 409,
+  bodyTooSlow: 408,
   bodyTooLarge: 413,
   narrowing: 422,
   rateLimited: 429,

@@ -4,6 +4,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { fail, invalidField } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
+import type { BodyLimit } from './body.ts';
 import { type Handler, runExchange } from './exchange.ts';
 import { failureReply } from './reply.ts';
 import type { Traffic } from './traffic.ts';
@@ -19,12 +20,16 @@ export type Route = {
   readonly handler: Handler;
   /** Maximum size of a body; `LIMIT.bodyBytesMax` by default. */
   readonly bodyBytesMax?: number;
+  /** Time for a whole body; `LIMIT.bodyMsMax` by default. */
+  readonly bodyMsMax?: number;
+  /** Budget of memory for bodies on their way; the one of calls with a credential by default. */
+  readonly bodyBudget?: BodyLimit['budget'];
 };
 
 const TAIL = '*';
 
 type CompiledRoute = Route & { readonly segments: readonly string[] };
-type Match = Pick<Route, 'handler' | 'bodyBytesMax'> & { readonly params: Map<string, string> };
+type Match = Omit<Route, 'method' | 'path'> & { readonly params: Map<string, string> };
 
 /** Builds the function that serves every request of these routes. GET routes also answer HEAD. */
 export function createRouter(
@@ -33,12 +38,17 @@ export function createRouter(
 ): (res: HttpResponse, req: HttpRequest) => void {
   const compiled = routes.map((route) => ({ ...route, segments: route.path.split('/') }));
   return (res, req) => {
-    const {
-      params,
-      handler,
-      bodyBytesMax = LIMIT.bodyBytesMax,
-    } = match(compiled, req.getMethod().toUpperCase(), req.getUrl());
-    runExchange(res, req, { params, handler, bodyBytesMax }, traffic);
+    const { params, handler, ...limits } = match(
+      compiled,
+      req.getMethod().toUpperCase(),
+      req.getUrl(),
+    );
+    const body: BodyLimit = {
+      bytesMax: limits.bodyBytesMax ?? LIMIT.bodyBytesMax,
+      msMax: limits.bodyMsMax ?? LIMIT.bodyMsMax,
+      budget: limits.bodyBudget ?? 'credentialed',
+    };
+    runExchange(res, req, { params, handler, body }, traffic);
   };
 }
 

@@ -19,6 +19,7 @@ it.each([
   ['methodNotAllowed', 405],
   ['versionExists', 409],
   ['rolledBack', 409],
+  ['bodyTooSlow', 408],
   ['bodyTooLarge', 413],
   ['narrowing', 422],
   ['rateLimited', 429],

@@ -145,4 +145,35 @@ describeOnOneBackend('webhook body limit', (backend) => {
       for (const socket of sockets) socket.destroy();
     }
   });
+
+  it('small bodies that nobody signed fill their own share, and publishing goes on', async () => {
+    const { port } = new URL(node.url);
+    const answers: string[] = [];
+    const head = [
+      `POST ${hook.path} HTTP/1.1`,
+      'Host: localhost',
+      `Content-Length: ${MIB}`,
+      `X-Hub-Signature-256: sha256=${'0'.repeat(64)}`,
+    ];
+    const sockets = Array.from({ length: 300 }, () => {
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.on('data', (data) => answers.push(data.toString().slice(0, 12)));
+      socket.on('error', () => undefined);
+      socket.write(`${head.join('\r\n')}\r\n\r\n`);
+      socket.write(Buffer.alloc(MIB - 1, ' '));
+      return socket;
+    });
+    try {
+      await eventually('somebody is refused', () => answers.length > 0, 20_000);
+      for (let number = 0; number < 10; number++) {
+        const notes = 'x'.repeat(200_000);
+        expect((await publish(node, tenant, `8.${number}.0`, { notes })).status).toBe(201);
+      }
+      expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 503']));
+      // 300 MiB were sent; what was refused is more than the share of management calls could explain.
+      expect(answers.length).toBeGreaterThan(150);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+    }
+  });
 });

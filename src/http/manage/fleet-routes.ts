@@ -23,6 +23,7 @@ export function fleetRoutes(dependencies: FleetDependencies): readonly Route[] {
       method: 'POST',
       path: '/api/v1/fleet/report',
       bodyBytesMax: LIMIT.reportBodyBytesMax,
+      bodyMsMax: LIMIT.reportBodyMsMax,
       handler: guard((caller, exchange) => report(dependencies, caller, exchange)),
     },
     {

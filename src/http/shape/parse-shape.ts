@@ -24,8 +24,8 @@ export function parseShape<Shape extends z.ZodType>(
 }
 
 /**
- * Parses the request's JSON body in a shape. 413 too large, 503 all bodies together too large, 400 malformed
- * JSON or the first wrong field.
+ * Parses the request's JSON body in a shape. 413 too large, 408 too slow, 503 all bodies together too large,
+ * 400 malformed JSON or the first wrong field.
  */
 export async function parseBody<Shape extends z.ZodType>(
   exchange: Exchange,

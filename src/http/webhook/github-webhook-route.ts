@@ -53,6 +53,7 @@ export function githubWebhookRoute(dependencies: WebhookDependencies): Route {
     method: 'POST',
     path: '/wh/github/:app',
     bodyBytesMax: LIMIT.webhookBodyBytesMax,
+    bodyBudget: 'unverified',
     handler: async (exchange) => {
       const webhook = await dependencies.webhooks.open(exchange.params.get('app') ?? '', 'github');
       if (isFailure(webhook)) return failureReply(webhook);
