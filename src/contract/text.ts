@@ -17,6 +17,17 @@ export function isStorable(...texts: readonly string[]): boolean {
 }
 
 /**
+ * Bidirectional control characters of Unicode (UAX #9, section 2): they are not seen, and make the text around
+ * them look like another one.
+ */
+const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+
+/** Returns whether a text has bidirectional control characters. */
+export function turnsText(text: string): boolean {
+  return TURNING.test(text);
+}
+
+/**
  * Returns whether a text has more than `max` characters (code points). Most texts are short enough by their
  * UTF-16 units.
  */

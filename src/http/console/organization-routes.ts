@@ -10,7 +10,7 @@ import type { Administer } from '../../operations/publishing/administer.ts';
 import type { ViewConsole } from '../../operations/publishing/view-console.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../router.ts';
-import { emailField, nameField, textField, titleField, wholeField } from '../shape/field.ts';
+import { nameField, newEmailField, textField, titleField, wholeField } from '../shape/field.ts';
 import type { ConsoleRoutes } from './console-route.ts';
 import { requestOrigin } from './own-origin.ts';
 
@@ -24,7 +24,7 @@ const newOrganizationBody = z.strictObject({ name: titleField });
 const organizationBody = z.strictObject({ org: nameField, name: titleField });
 const memberBody = z.strictObject({ org: nameField, account: nameField, role: roleField });
 const formerMemberBody = z.strictObject({ org: nameField, account: nameField });
-const invitationBody = z.strictObject({ org: nameField, email: emailField, role: roleField });
+const invitationBody = z.strictObject({ org: nameField, email: newEmailField, role: roleField });
 const keyBody = z.strictObject({ org: nameField, name: titleField });
 const auditQuery = z.object({
   org: nameField,

@@ -18,7 +18,13 @@ import { clientAddress } from '../device/client-address.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
-import { emailField, newPasswordField, textField, titleField } from '../shape/field.ts';
+import {
+  emailField,
+  newEmailField,
+  newPasswordField,
+  textField,
+  titleField,
+} from '../shape/field.ts';
 import { parseBody } from '../shape/parse-shape.ts';
 import { type Authorize, unstored } from './authorize.ts';
 import { parseQuery } from './console-route.ts';
@@ -41,7 +47,7 @@ const presentPasswordField = textField(LIMIT.passwordLengthMax);
 
 const setUpBody = z.strictObject({
   token: textField(1024),
-  email: emailField,
+  email: newEmailField,
   name: titleField,
   password: newPasswordField,
   organization: titleField,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import { parseUrl } from '../../contract/parse-url.ts';
 import { RELEASE_STATUSES } from '../../contract/resource.ts';
-import { isLongerThan, isStorable } from '../../contract/text.ts';
+import { isLongerThan, isStorable, turnsText } from '../../contract/text.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 
 /**
@@ -64,8 +64,16 @@ export const newPasswordField = z
   )
   .refine((text) => text.isWellFormed(), 'Must not contain broken characters');
 
-/** Display name, of an app, an organization, an account or a key. */
-export const titleField = textField(LIMIT.nameLengthMax);
+const TURNS_REASON = 'Must not contain bidirectional control characters';
+
+/** Display name of an app, an organization, an account or a key, where it is given. */
+export const titleField = textField(LIMIT.nameLengthMax).refine(
+  (text) => !turnsText(text),
+  TURNS_REASON,
+);
+
+/** Email address of a new account or an invitation. */
+export const newEmailField = emailField.refine((text) => !turnsText(text), TURNS_REASON);
 
 /** URL of an artifact. */
 export const urlField = textField(LIMIT.artifactUrlLengthMax).refine(
