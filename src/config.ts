@@ -14,6 +14,8 @@ export type Config = Readonly<{
   dataDir: string;
   adminToken: string | undefined;
   secretKey: string | undefined;
+  /** Who may create organizations: the operator alone, or every account. */
+  organizationsBy: (typeof ORGANIZATION_MAKERS)[number];
   /** Base URL of the service for its clients; undefined for the address that it listens on. */
   publicUrl: string | undefined;
   /** Number of serving processes; above 1 only if both stores can be shared. */
@@ -27,6 +29,7 @@ export type Config = Readonly<{
   readyUnconfirmedMsMax: number | undefined;
 }>;
 
+const ORGANIZATION_MAKERS = ['operator', 'anyone'] as const;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -60,16 +63,13 @@ const ENVIRONMENT = z.object({
     (value) => value === undefined || (isUrl(value, HTTP_SCHEMES) && !/[?#]/.test(value)),
     'must be an http:// or https:// address, without query and fragment',
   ),
+  ORGANIZATIONS_BY: oneOf(ORGANIZATION_MAKERS, 'operator'),
   WORKERS: whole(1, 1, 64),
   DEVICE_RETENTION_DAYS: whole(180, 1, 36_500),
   ADOPTION_RETENTION_DAYS: whole(400, 1, 36_500),
   TRUST_PROXY: whole(0, 0, 16),
   READY_MAX_UNCONFIRMED_SECONDS: whole(0, 0, 86_400),
-  LOG_LEVEL: z
-    .string()
-    .optional()
-    .transform((value) => value || 'info')
-    .pipe(z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })),
+  LOG_LEVEL: oneOf(LOG_LEVELS, 'info'),
 });
 
 /** Reads the settings; throws a `ConfigError` for a wrong one. An empty variable counts as unset. */
@@ -97,6 +97,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     dataDir: settings.DATA_DIR,
     adminToken: settings.ADMIN_TOKEN,
     secretKey: settings.SECRET_KEY,
+    organizationsBy: settings.ORGANIZATIONS_BY,
     publicUrl: settings.PUBLIC_URL?.replace(/\/+$/, ''),
     workers: settings.WORKERS,
     deviceRetentionDays: settings.DEVICE_RETENTION_DAYS,
@@ -151,6 +152,17 @@ function optionalText() {
     .string()
     .optional()
     .transform((value) => value || undefined);
+}
+
+function oneOf<const Values extends readonly [string, ...string[]]>(
+  values: Values,
+  fallback: Values[number],
+) {
+  return z
+    .string()
+    .optional()
+    .transform((value) => value || fallback)
+    .pipe(z.enum(values, { error: `must be one of ${values.join(', ')}` }));
 }
 
 function whole(fallback: number, min: number, max: number) {

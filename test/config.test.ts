@@ -14,6 +14,7 @@ describe('readConfig', () => {
       dataDir: './data',
       adminToken: undefined,
       secretKey: undefined,
+      organizationsBy: 'operator',
       publicUrl: undefined,
       workers: 1,
       deviceRetentionDays: 180,
@@ -25,7 +26,7 @@ describe('readConfig', () => {
     expect(readConfig({})).toEqual(defaults);
     const names = ['HOST', 'PORT', 'DATABASE_URL', 'REDIS_URL', 'DATA_DIR', 'ADMIN_TOKEN'];
     const more = [
-      ...['SECRET_KEY', 'PUBLIC_URL', 'WORKERS', 'TRUST_PROXY', 'LOG_LEVEL'],
+      ...['SECRET_KEY', 'ORGANIZATIONS_BY', 'PUBLIC_URL', 'WORKERS', 'TRUST_PROXY', 'LOG_LEVEL'],
       'READY_MAX_UNCONFIRMED_SECONDS',
     ];
     const retention = ['DEVICE_RETENTION_DAYS', 'ADOPTION_RETENTION_DAYS'];
@@ -68,6 +69,7 @@ describe('readConfig', () => {
     ],
     ['ADMIN_TOKEN', ['two words', 'schlüssel', 'line\n']],
     ['PUBLIC_URL', ['sluice.example.com', 'ftp://a.example.com', 'https://a.example.com/?a=b']],
+    ['ORGANIZATIONS_BY', ['everyone', 'owner', 'ANYONE']],
     ['WORKERS', ['0', '65', 'many']],
     ['TRUST_PROXY', ['yes', '-1', '17']],
     ['LOG_LEVEL', ['loud', 'INFO']],

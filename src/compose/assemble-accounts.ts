@@ -22,5 +22,6 @@ export function assembleAccounts(
   const accounts = new Accounts({ ...shared, adminToken });
   const members = new Members({ ...shared, accounts });
   const { publicUrl: consoleUrl, trustProxy } = config;
-  return { accounts, members, consoleUrl, trustProxy };
+  const areOrganizationsOpen = config.organizationsBy === 'anyone';
+  return { accounts, members, consoleUrl, trustProxy, areOrganizationsOpen };
 }

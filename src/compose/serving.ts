@@ -155,7 +155,7 @@ function assembleHandlers(
     ...consoleFiles(CONSOLE_FOLDER),
     ...consoleRoutes({
       ...assembleAccounts(config, { ...guards, ledger }),
-      administer: new Administer(ledger, spread),
+      administer: new Administer(ledger, spread, config.organizationsBy === 'anyone'),
       view: new ViewConsole(ledger),
       fleet: new ViewFleet(ledger, live),
       explainer: new ExplainDecision({ ledger, catalogs, labels }),

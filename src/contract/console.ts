@@ -90,6 +90,8 @@ export type SessionState =
       /** Absent for the operator, whom the admin token identifies. */
       readonly account?: Account | undefined;
       readonly memberships: readonly Membership[];
+      /** Whether this account may create organizations; absent when it may not. */
+      readonly mayCreateOrganizations?: true;
     };
 
 /** An invitation as the holder of its token sees it. */

@@ -8,10 +8,10 @@ import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { useMay, useOrganization, useSession } from '../session/use-session.ts';
 
-/** Section for the organization: owners rename it, every member may create another one. */
+/** Section for the organization: owners rename it, and accounts that may do so create another one. */
 export function OrganizationSettings() {
   const organization = useOrganization();
-  const { refresh } = useSession();
+  const { refresh, mayCreateOrganizations } = useSession();
   const mayRename = useMay('owner');
   const [name, setName] = useState(organization.name);
   const rename = async () => {
@@ -39,7 +39,7 @@ export function OrganizationSettings() {
           </p>
         )}
       </Card>
-      <NewOrganization />
+      {mayCreateOrganizations && <NewOrganization />}
     </>
   );
 }

@@ -85,5 +85,6 @@ function readSignedIn(
   const { account, memberships = [] } = session;
   const membership =
     memberships.find(({ organization }) => organization.id === chosen) ?? memberships[0];
-  return { account, memberships, membership, refresh, choose };
+  const mayCreateOrganizations = session.mayCreateOrganizations === true;
+  return { account, memberships, membership, mayCreateOrganizations, refresh, choose };
 }

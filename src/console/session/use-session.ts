@@ -10,6 +10,8 @@ export type SignedIn = {
   readonly memberships: readonly Membership[];
   /** Membership in the selected organization; undefined for an account without one. */
   readonly membership: Membership | undefined;
+  /** Whether the account may create organizations. */
+  readonly mayCreateOrganizations: boolean;
   /** Selects another organization. */
   choose(organizationId: string): void;
   /** Replaces the session by the given one, or loads it from the service. */

@@ -38,6 +38,8 @@ export type SessionDependencies = {
   /** Base URL of the console; undefined when no setting names one. */
   readonly consoleUrl: string | undefined;
   readonly trustProxy: number;
+  /** Whether every account may create organizations. */
+  readonly areOrganizationsOpen: boolean;
 };
 
 const BODY_BYTES_MAX = 16 * 1024;
@@ -155,7 +157,8 @@ function ofSession(
  * browser must come from a page of this service, because another site must not sign people in to an account
  * that they did not choose. Clients that are no browsers send neither `Origin` nor cookie.
  */
-function createOpen({ accounts, consoleUrl }: SessionDependencies) {
+function createOpen(dependencies: SessionDependencies) {
+  const { consoleUrl } = dependencies;
   return <Shape extends z.ZodType>(
     path: string,
     status: number,
@@ -174,7 +177,7 @@ function createOpen({ accounts, consoleUrl }: SessionDependencies) {
       const signedIn = isFailure(body) ? body : await work(body, exchange);
       if (isFailure(signedIn)) return unstored(failureReply(signedIn));
       const { account, token } = signedIn;
-      const reply = unstored(jsonReply(status, await describeSession(accounts, account)));
+      const reply = unstored(jsonReply(status, await describeSession(dependencies, account)));
       const cookie = setSessionCookie(token, isSecure(consoleUrl));
       return { ...reply, headers: [...(reply.headers ?? []), cookie] };
     },
@@ -185,8 +188,9 @@ function createOpen({ accounts, consoleUrl }: SessionDependencies) {
  * Builds the handler that tells a page at its start who is signed in. Without a valid session it answers 200
  * with the state; only a wrong admin token is a 401. The admin token has all organizations, and no account.
  */
-function readSession({ accounts, admit }: SessionDependencies): Handler {
-  const known = admit(async (_, { session }) => describeSession(accounts, session?.account));
+function readSession(dependencies: SessionDependencies): Handler {
+  const { accounts, admit } = dependencies;
+  const known = admit(async (_, { session }) => describeSession(dependencies, session?.account));
   return async (exchange) => {
     const reply = await known(exchange);
     if (reply.status !== 401 || exchange.headers.has('authorization')) return reply;
@@ -196,11 +200,12 @@ function readSession({ accounts, admit }: SessionDependencies): Handler {
 }
 
 async function describeSession(
-  accounts: Accounts,
+  { accounts, areOrganizationsOpen }: SessionDependencies,
   account: SignedIn['account'] | undefined,
 ): Promise<SessionState> {
   const memberships = await accounts.listMemberships(account?.id);
-  return { state: 'signedIn', account, memberships };
+  const rights = areOrganizationsOpen ? { mayCreateOrganizations: true as const } : {};
+  return { state: 'signedIn', account, memberships, ...rights };
 }
 
 function addressIn({ remoteAddress, headers }: Exchange, trustProxy: number): string {

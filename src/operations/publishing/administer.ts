@@ -4,6 +4,7 @@
 import type { IssuedKey, RevokedKey } from '../../contract/console.ts';
 import {
   type FailureKind,
+  fail,
   isFailure,
   type LostRight,
   type Outcome,
@@ -25,14 +26,20 @@ export type NewApp = {
 export class Administer {
   private readonly ledger: Ledger;
   private readonly spread: SpreadChange;
+  private readonly areOrganizationsOpen: boolean;
 
-  constructor(ledger: Ledger, spread: SpreadChange) {
+  /** `areOrganizationsOpen` tells whether every account may create organizations. */
+  constructor(ledger: Ledger, spread: SpreadChange, areOrganizationsOpen: boolean) {
     this.ledger = ledger;
     this.spread = spread;
+    this.areOrganizationsOpen = areOrganizationsOpen;
   }
 
   /** Creates an organization; an account that creates it becomes its owner. */
-  createOrganization(name: string, actor: Actor): Promise<Outcome<Organization, LostRight>> {
+  async createOrganization(name: string, actor: Actor): Promise<Outcome<Organization, LostRight>> {
+    if (!this.areOrganizationsOpen && actor.kind !== 'admin-token') {
+      return fail('forbidden', 'Only the operator may create organizations');
+    }
     return this.ledger.createOrganization(name, actor);
   }
 
