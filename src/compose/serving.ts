@@ -39,6 +39,7 @@ import { FirstOffers } from '../operations/serving/first-offer.ts';
 import { NodeHealth } from '../operations/serving/node-health.ts';
 import { PlanWave } from '../operations/serving/plan-wave.ts';
 import { Readiness } from '../operations/serving/readiness.ts';
+import { SharedOffers } from '../operations/serving/shared-offers.ts';
 import type { Engine } from '../ports/engine.ts';
 import { ELECTRON } from '../updater/electron.ts';
 import { MANIFEST } from '../updater/manifest.ts';
@@ -136,9 +137,12 @@ function assembleHandlers(
   const { ledger, engine } = stores;
   const { labels, checkIns, live } = fleet;
   const spread = createSpreadChange(catalogs, engine, metrics, rareLog);
-  const firstOffers = new FirstOffers(ledger, metrics, rareLog, (catalog, release) =>
-    catalogs.noteOffered(catalog, release),
-  );
+  const firstOffers = new FirstOffers({
+    ledger,
+    shared: new SharedOffers({ engine, catalogs, metrics, log: rareLog }),
+    metrics,
+    log: rareLog,
+  });
   const check = new CheckUpdate({ catalogs, firstOffers, labels, checkIns, metrics });
   const planWave = new PlanWave({ ledger, catalogs, check, labels, live });
   const gate = assembleGate(config, metrics, engine);
@@ -158,7 +162,7 @@ function assembleHandlers(
       administer: new Administer(ledger, spread, config.organizationsBy === 'anyone'),
       view: new ViewConsole(ledger),
       fleet: new ViewFleet(ledger, live),
-      explainer: new ExplainDecision({ ledger, catalogs, labels }),
+      explainer: new ExplainDecision({ ledger, catalogs, labels, firstOffers }),
       webhooks,
       ledger,
       spread,

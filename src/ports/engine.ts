@@ -14,11 +14,16 @@ import type { DeviceRates } from './device-rates.ts';
 import type { LabelCache } from './label-cache.ts';
 import type { RateDecision } from './rate-decision.ts';
 
-/** Message that a channel serves a new state. `appRef` and `channel` name the channel. */
+/**
+ * Message that a channel serves a new state, or that a release of it was offered for the first time.
+ * `appRef` and `channel` name the channel.
+ */
 export type Announcement = ServingOrder & {
   readonly appRef: string;
   readonly channel: string;
   readonly channelId: string;
+  /** Id of the release whose first offer the ledger has recorded; absent in the message of a change. */
+  readonly offeredReleaseId?: string;
 };
 
 export interface Engine extends CheckInQueue, LabelCache, ActivityStream, DeviceRates {

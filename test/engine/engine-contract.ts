@@ -242,7 +242,7 @@ function announcementRules(nodes: () => EnginesUnderTest): void {
   it('an announcement arrives as it was made', async () => {
     const { engine, second } = nodes();
     const names = { appRef: randomUUID(), channel: 'beta', channelId: 'chn_ü' };
-    const sent = { ...names, epoch: 3, revision: 2 ** 40 };
+    const sent = { ...names, epoch: 3, revision: 2 ** 40, offeredReleaseId: 'rel_ü' };
     const heard: Announcement[] = [];
     await listenTo(second, sent.appRef);
     second.subscribe(

@@ -11,6 +11,13 @@ import { eventually } from '../support/eventually.ts';
 import type { ServingNode } from '../support/node.ts';
 import { type Answer, check, devicesOf, send, type Tenant } from '../support/tenant.ts';
 
+/** Waits until a node offers the tenant's release: a first offer that takes long is 503, and is repeated. */
+async function untilOffered(node: { readonly url: string }, tenant: Tenant): Promise<void> {
+  await eventually('the release is offered', async () => {
+    return (await check(node, tenant, OLD, { query: 'l.ring=inner' })).status === 200;
+  });
+}
+
 describeOnBackends('device labels', (backend) => {
   let node: ServingNode;
   beforeAll(async () => {
@@ -20,6 +27,7 @@ describeOnBackends('device labels', (backend) => {
 
   it('of a request survive a kill -9 right after the answer (§4.7.4)', async () => {
     const tenant = await withTargeted(node);
+    await untilOffered(node, tenant);
     expect(await asks(node, tenant, { device: 'd', query: 'l.ring=inner' })).toBe(true);
     await node.kill();
     node = await node.restart();
@@ -41,9 +49,7 @@ describeOnRealStores('device labels on two nodes', () => {
   /** Creates a tenant and waits until both nodes serve its release. */
   async function withBoth(): Promise<Tenant> {
     const tenant = await withTargeted(here);
-    await eventually('both nodes serve the release', async () => {
-      return (await check(there, tenant, OLD, { query: 'l.ring=inner' })).status === 200;
-    });
+    for (const node of [here, there]) await untilOffered(node, tenant);
     return tenant;
   }
 
@@ -121,7 +127,7 @@ describeOnRealStores('device labels when a store is lost', () => {
     node = await cluster.addNode();
     tenant = await withTargeted(node);
     // The first offer is made now, so that it need not be recorded while a store is away.
-    expect(await asks(node, tenant, { device: 'first', query: 'l.ring=inner' })).toBe(true);
+    await untilOffered(node, tenant);
   });
   afterAll(() => cluster?.dispose());
 

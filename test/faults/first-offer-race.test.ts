@@ -123,7 +123,8 @@ describeOnRealStores('first offers race narrowing', () => {
     const offer = { device: randomId(), tier: 'free' };
     const query = `l.tier=${offer.tier}`;
     const answer = await check(node, tenant, '0.0.1', { device: offer.device, query });
-    expect([200, 204]).toContain(answer.status);
+    // 503: the first offer could not be recorded in time, and there was nothing else to offer.
+    expect([200, 204, 503]).toContain(answer.status);
     return answer.body?.version === version ? offer : undefined;
   }
 

@@ -212,7 +212,9 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
     const heard = await listenTo(engine, 'app');
     const admin = new Redis(server.url);
     const whole = announcementOf('app', 1);
-    const messages = ['', '{', 'null', '7', JSON.stringify({ ...whole, revision: '1' })];
+    const broken = [{ revision: '1' }, { offeredReleaseId: 1 }];
+    const objects = broken.map((parts) => JSON.stringify({ ...whole, ...parts }));
+    const messages = ['', '{', 'null', '7', ...objects];
     for (const message of messages) await admin.publish(keys.announcements, message);
     await admin.publish(keys.announcements, JSON.stringify(whole));
     await admin.quit();

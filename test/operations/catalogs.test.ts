@@ -583,7 +583,7 @@ describe('a noted offer', () => {
     const { catalog } = slot;
     if (catalog === undefined) throw new Error('not loaded');
     await node.engine.putSnapshot(catalog.snapshot);
-    node.catalogs.noteOffered(catalog, releaseOf(slot, '1.1.0'));
+    node.sharedOffers.tell(catalog, releaseOf(slot, '1.1.0'));
     await settle();
     expect(releaseOf(slot, '1.1.0').offered).toBe(true);
     expect(offeredIn(await node.engine.getSnapshot('acme', 'stable'))).toEqual(['1.1.0']);
@@ -596,7 +596,7 @@ describe('a noted offer', () => {
     const slot = slotOf(await node.catalogs.find('acme', 'stable'));
     for (const version of ['1.1.0', '1.0.0']) {
       if (slot.catalog !== undefined) {
-        node.catalogs.noteOffered(slot.catalog, releaseOf(slot, version));
+        node.sharedOffers.tell(slot.catalog, releaseOf(slot, version));
       }
     }
     await settle();
@@ -619,7 +619,7 @@ describe('a noted offer', () => {
     await node.catalogs.reload('acme', 'stable');
     if (catalog === undefined) throw new Error('not loaded');
     expect(slot.catalog).not.toBe(catalog);
-    node.catalogs.noteOffered(catalog, decided);
+    node.sharedOffers.tell(catalog, decided);
     await settle();
     expect(decided.offered).toBe(true);
     expect(releaseOf(slot, '1.0.0').offered).toBe(true);
@@ -638,7 +638,7 @@ describe('a noted offer', () => {
     node.ledger.commit(unoffered(1, ['1.0.0']));
     const slot = slotOf(await node.catalogs.find('acme', 'stable'));
     if (slot.catalog === undefined) throw new Error('not loaded');
-    node.catalogs.noteOffered(slot.catalog, releaseOf(slot, '1.0.0'));
+    node.sharedOffers.tell(slot.catalog, releaseOf(slot, '1.0.0'));
     await settle();
     const started = servingNode();
     started.ledger.fault = ledgerAway();
@@ -655,7 +655,7 @@ describe('a noted offer', () => {
     const slot = slotOf(await node.catalogs.find('acme', 'stable'));
     node.engine.fault = engineAway();
     if (slot.catalog === undefined) throw new Error('not loaded');
-    node.catalogs.noteOffered(slot.catalog, releaseOf(slot, '1.0.0'));
+    node.sharedOffers.tell(slot.catalog, releaseOf(slot, '1.0.0'));
     await eventually('it is kept', async () => {
       return offeredIn(await node.lastGood.find('acme', 'stable')).length === 1;
     });

@@ -4,9 +4,13 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import type { CompiledRelease } from '../../src/domain/decision/catalog.ts';
-import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
+import type {
+  ServingSnapshot,
+  SnapshotRelease,
+} from '../../src/domain/decision/serving-snapshot.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
+import { CheckIns } from '../../src/operations/fleet/check-ins.ts';
 import { FirstOffers } from '../../src/operations/serving/first-offer.ts';
 import { LockedTooLong } from '../../src/ports/unavailable.ts';
 import { manifestOf } from '../../src/updater/manifest.ts';
@@ -27,7 +31,10 @@ const WAIT_MAX_MS = 1500;
 const DECIDED_AGAIN_MAX = 10;
 const DEVICE = { id: undefined, ...device('device-1'), labelsTag: 0 };
 
-afterEach(() => vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 /** A channel whose releases were never offered. */
 function unoffered(revision: number, versions: readonly string[], channel = 'stable') {
@@ -52,12 +59,13 @@ function barrier(clock: { now: number } | 'own' = { now: 5000 }) {
   const log = new RareLog({ warn: (...line: unknown[]) => void lines.push(line) });
   const metrics = new Metrics();
   const recorded: CompiledRelease[] = [];
-  const onRecorded = (_catalog: unknown, offered: CompiledRelease): void => {
+  const tell = (_catalog: unknown, offered: CompiledRelease): void => {
     offered.offered = true;
     recorded.push(offered);
   };
   const now = clock === 'own' ? undefined : () => clock.now;
-  const offers = new FirstOffers(ledger.port, metrics, log, onRecorded, now);
+  const shared = { tell, find: async () => 'unavailable' as const };
+  const offers = new FirstOffers({ ledger: ledger.port, shared, metrics, log, now });
   return { ledger, offers, recorded, lines, clock: clock === 'own' ? { now: 0 } : clock };
 }
 
@@ -347,7 +355,7 @@ describe('a check that would be a first offer', () => {
     const node = servingNode();
     node.ledger.commit(unoffered(1, ['1.0.0', '1.1.0', '1.2.0']));
     node.ledger.answerOffer = async () => false;
-    expect(await check(node)).toBe('first-offer-unavailable');
+    expect(await check(node)).toBe('unavailable');
     expect(node.ledger.offers.length).toBeLessThanOrEqual(DECIDED_AGAIN_MAX + 3);
   });
 
@@ -388,5 +396,72 @@ describe('a check that would be a first offer', () => {
       return false;
     };
     await expect(check(node)).rejects.toThrow(TypeError);
+  });
+});
+
+describe('a check for which nothing is left but first offers that cannot be recorded (§14.3)', () => {
+  /** A node whose ledger is away; it has a channel with these releases. */
+  async function withoutLedger(releases: readonly SnapshotRelease[]): Promise<ServingNode> {
+    const node = servingNode();
+    node.ledger.commit(channelAt(1, 'stable', { releases }));
+    await node.catalogs.find('acme', 'stable');
+    node.ledger.fault = ledgerAway();
+    return node;
+  }
+
+  it('is refused and may be repeated after a second; it is counted and leaves no check-in', async () => {
+    const node = await withoutLedger([release('1.0.0', { offered: false })]);
+    const device = { ...DEVICE, id: 'device-1' };
+    const addCheckIn = vi.spyOn(CheckIns.prototype, 'add');
+    expect(await node.check.later(queryOf('0.9.0'), device)).toMatchObject({
+      failure: 'unavailable',
+      retryAfterSeconds: 1,
+    });
+    expect(node.metrics.checks.counts).toEqual(new Map([['first-offer-unavailable', 1]]));
+    expect(node.metrics.firstOffers.counts).toEqual(new Map([['unavailable', 1]]));
+    expect(addCheckIn).not.toHaveBeenCalled();
+  });
+
+  it('is refused whatever kept higher releases from the device', async () => {
+    const node = await withoutLedger([
+      release('1.2.0', { rolloutPct: 0 }),
+      release('1.1.0', { offered: false }),
+      release('0.9.0'),
+    ]);
+    expect(await check(node, queryOf('1.0.0'))).toBe('unavailable');
+  });
+
+  it('is refused when it is the way back from a release that was rolled back', async () => {
+    const node = await withoutLedger([
+      release('1.1.0', { status: 'rolled_back' }),
+      release('1.0.0', { offered: false }),
+    ]);
+    expect(await check(node, queryOf('1.1.0'))).toBe('unavailable');
+  });
+
+  it.each([
+    ['a lower release was offered before', '0.9.0', '1.0.0'],
+    ['no higher release is there', '1.2.0', 'up-to-date'],
+    ['what is higher is not for the device', '1.1.0', 'outside-cohort'],
+  ])('is another thing when %s', async (_what, runs, answer) => {
+    const node = await withoutLedger([
+      release('1.2.0', { offered: false, rolloutPct: 0 }),
+      release('1.1.0', { offered: false }),
+      release('1.0.0'),
+    ]);
+    expect(await check(node, queryOf(runs))).toBe(answer);
+  });
+
+  it('is another thing when the release is withdrawn while it cannot be recorded', async () => {
+    const node = servingNode();
+    node.ledger.commit(unoffered(1, ['1.1.0']));
+    await node.catalogs.find('acme', 'stable');
+    node.ledger.answerOffer = async () => {
+      const releases = [release('1.1.0', { offered: false, status: 'paused' })];
+      await node.engine.putSnapshot(channelAt(2, 'stable', { releases }));
+      throw ledgerAway();
+    };
+    expect(await check(node)).toBe('up-to-date');
+    expect(servedRevision(node)).toBe(2);
   });
 });

@@ -19,6 +19,7 @@ import {
 } from '../../src/operations/serving/check-query.ts';
 import { CheckUpdate } from '../../src/operations/serving/check-update.ts';
 import { FirstOffers } from '../../src/operations/serving/first-offer.ts';
+import { SharedOffers } from '../../src/operations/serving/shared-offers.ts';
 import type { ActivityStream } from '../../src/ports/activity-stream.ts';
 import type { CheckInQueue } from '../../src/ports/check-in-queue.ts';
 import type { DeviceRates } from '../../src/ports/device-rates.ts';
@@ -139,13 +140,14 @@ export function servingNode(now?: () => number) {
     log,
     metrics,
   });
-  const firstOffers = new FirstOffers(
-    ledger.port,
+  const sharedOffers = new SharedOffers({ engine: engine.port, catalogs, metrics, log, now });
+  const firstOffers = new FirstOffers({
+    ledger: ledger.port,
+    shared: sharedOffers,
     metrics,
     log,
-    (catalog, offered) => catalogs.noteOffered(catalog, offered),
     now,
-  );
+  });
   const silent = createLog('silent');
   const stores = { ledger: ledger.port, engine: engine.port };
   const live = new ActivityBroadcast(engine.port, metrics, silent);
@@ -156,7 +158,18 @@ export function servingNode(now?: () => number) {
     checkIns: new CheckIns(engine.port, live, metrics, silent),
     metrics,
   });
-  return { ledger, engine, lastGood, metrics, log, warnings, catalogs, firstOffers, check };
+  return {
+    ledger,
+    engine,
+    lastGood,
+    metrics,
+    log,
+    warnings,
+    catalogs,
+    sharedOffers,
+    firstOffers,
+    check,
+  };
 }
 
 export type ServingNode = ReturnType<typeof servingNode>;

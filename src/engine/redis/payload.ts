@@ -23,7 +23,8 @@ export function parseAnnouncementPayload(message: string): Announcement | undefi
     typeof value.channel === 'string' &&
     typeof value.channelId === 'string' &&
     Number.isSafeInteger(value.epoch) &&
-    Number.isSafeInteger(value.revision);
+    Number.isSafeInteger(value.revision) &&
+    ['string', 'undefined'].includes(typeof value.offeredReleaseId);
   return isAnnouncement ? (value as Announcement) : undefined;
 }
 

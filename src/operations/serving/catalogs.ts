@@ -8,11 +8,7 @@
 import { LRUCache } from 'lru-cache';
 import { type Failure, fail, failUntil, isFailure, type Outcome } from '../../contract/failure.ts';
 import { isRef } from '../../contract/ref.ts';
-import {
-  type Catalog,
-  type CompiledRelease,
-  compileCatalog,
-} from '../../domain/decision/catalog.ts';
+import { type Catalog, compileCatalog } from '../../domain/decision/catalog.ts';
 import { compareServing, orderOf, type ServingOrder } from '../../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
@@ -122,21 +118,25 @@ export class Catalogs {
     return this.slots.size;
   }
 
-  /** Updates an announced channel if it is loaded, and clears the memory that it was unknown. */
+  /**
+   * Updates an announced channel if it is loaded, takes note of a release that was offered, and clears the
+   * memory that the channel was unknown.
+   */
   hear(announcement: Announcement): void {
     this.forgetRefusals();
-    if (!this.slots.has(announcement.channelId)) {
+    const { channelId, offeredReleaseId } = announcement;
+    if (offeredReleaseId !== undefined) this.noteOffered(channelId, new Set([offeredReleaseId]));
+    if (!this.slots.has(channelId)) {
       // It may be loading now, with the state from before the change.
-      const { channelId } = announcement;
       const before = this.heard.get(channelId);
       if (before === undefined || compareServing(announcement, before) > 0) {
         this.heard.set(channelId, orderOf(announcement));
       }
       return;
     }
-    this.chase(announcement.channelId, announcement).catch((error: unknown) => {
+    this.chase(channelId, announcement).catch((error: unknown) => {
       // The poll will try again.
-      this.dependencies.log.warn({ err: error, channel: announcement.channelId }, 'refresh failed');
+      this.dependencies.log.warn({ err: error, channel: channelId }, 'refresh failed');
     });
   }
 
@@ -200,22 +200,26 @@ export class Catalogs {
   }
 
   /**
-   * Records that a release of this catalog is marked as offered in the ledger: in the catalog served now, and
-   * in the engine and on disk. Without that, a node that starts without the ledger would hold the release
-   * back.
+   * Marks releases of a loaded channel as offered, also on disk: without that, a node that starts without the
+   * ledger would hold them back. Returns the snapshot with the new marks, or undefined when none is new.
    */
-  noteOffered(catalog: Catalog, release: CompiledRelease): void {
-    release.offered = true;
-    const { channelId } = catalog.snapshot;
+  noteOffered(channelId: string, releaseIds: ReadonlySet<string>): ServingSnapshot | undefined {
     const present = this.slots.peek(channelId)?.catalog;
-    const same = present?.byCanonical.get(release.version.canonical);
-    if (present === undefined || same === undefined) return;
-    same.offered = true;
+    let isNew = false;
+    for (const release of present?.byCanonical.values() ?? []) {
+      if (release.offered || !releaseIds.has(release.source.id)) continue;
+      release.offered = true;
+      isNew = true;
+    }
+    if (present === undefined || !isNew) return undefined;
     const snapshot = snapshotWithOffers(present);
     this.dependencies.lastGood.keep(snapshot);
-    this.share(snapshot).catch((error: unknown) => {
-      this.dependencies.log.warn({ err: error, channel: channelId }, 'sharing an offer failed');
-    });
+    return snapshot;
+  }
+
+  /** Serves a state of a loaded channel that another node shared, if it is a newer one. */
+  adoptShared(shared: ServingSnapshot): void {
+    if (!this.isAt(shared.channelId, shared)) this.adopt(shared, 'engine');
   }
 
   private isAt(channelId: string, order: ServingOrder): boolean {

@@ -2,7 +2,7 @@
 // waiting (`now`). A channel that is not loaded, a release's first offer, and labels that are not in the
 // request take the asynchronous way (`later`).
 
-import { type Failure, isFailure, type Outcome } from '../../contract/failure.ts';
+import { type Failure, failUntil, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Candidate, Catalog } from '../../domain/decision/catalog.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
 import { mergeLabels } from '../../domain/fleet/merge-labels.ts';
@@ -41,6 +41,9 @@ export type CheckUpdateDependencies = {
 
 /** Maximum number of times that a first offer is decided again because the channel changed meanwhile. */
 const DECISIONS_MAX = 10;
+
+/** Time after which a device may ask again that could be offered nothing but a first offer. */
+const RETRY_MS = 1000;
 
 export class CheckUpdate {
   private readonly dependencies: CheckUpdateDependencies;
@@ -88,19 +91,25 @@ export class CheckUpdate {
     const known = { hash: device.hash, labels };
     const decision = await this.decide(query, slot, prepared.plan.labelKeys, known);
     if (decision === undefined) return this.later(query, device);
+    if (isFailure(decision)) {
+      this.dependencies.metrics.checks.add('first-offer-unavailable');
+      return decision;
+    }
     return this.conclude(query, device, decision, device.labels);
   }
 
   /**
-   * Decides for a device with these labels, and records the offer when it is the release's first. Undefined
-   * when the channel was evicted, or depends on labels that were not looked up: the caller begins again.
+   * Decides for a device with these labels, and records the offer when it is the release's first. A refusal
+   * when nothing is left for the device but releases whose first offer could not be recorded: it is not up to
+   * date, so that it must not be told so. Undefined when the channel was evicted, or depends on labels that
+   * were not looked up: the caller begins again.
    */
   async decide<Item extends Candidate>(
     query: CheckQuery<Item>,
     slot: CatalogSlot,
     labelKeys: readonly string[],
     device: { readonly hash: number | undefined; readonly labels: Labels },
-  ): Promise<PlanDecision<Item> | undefined> {
+  ): Promise<Outcome<PlanDecision<Item>, 'unavailable'> | undefined> {
     const barred = new Set<string>();
     for (let stale = 0; ; ) {
       const prepared = slot.planFor(query);
@@ -109,7 +118,11 @@ export class CheckUpdate {
       if (!includesAll(labelKeys, plan.labelKeys)) return undefined;
       const decision = prepared.decide(device, barred);
       const { candidate } = decision;
-      if (candidate === undefined || candidate.release.offered) return decision;
+      if (candidate === undefined) {
+        const isNothing = barred.size === 0 || prepared.decide(device).candidate === undefined;
+        return isNothing ? decision : failUntil('unavailable', RETRY_MS);
+      }
+      if (candidate.release.offered) return decision;
       const outcome = await this.recordOffer(plan.catalog, candidate, stale < DECISIONS_MAX);
       if (outcome === 'recorded') return decision;
       if (outcome === 'stale') stale += 1;

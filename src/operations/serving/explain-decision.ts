@@ -1,4 +1,5 @@
-// Explanation of the decision that a device would get now. Nothing is offered, recorded or counted.
+// Explanation of the decision that a device would get now. Nothing is offered, recorded or counted. A release
+// whose first offer this node could not record a moment ago counts as one that cannot be offered.
 
 import type { ExplainedCandidate, ExplainedDecision } from '../../contract/console.ts';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
@@ -14,11 +15,13 @@ import type { Ledger } from '../../ports/ledger.ts';
 import { manifestOf } from '../../updater/manifest.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { Catalogs, NoCatalog } from './catalogs.ts';
+import type { FirstOffers } from './first-offer.ts';
 
 export type ExplainDependencies = {
   readonly ledger: Ledger;
   readonly catalogs: Catalogs;
   readonly labels: DeviceLabels;
+  readonly firstOffers: Pick<FirstOffers, 'barredIn'>;
 };
 
 export class ExplainDecision {
@@ -34,7 +37,7 @@ export class ExplainDecision {
     deviceId: string,
     channel: string | undefined,
   ): Promise<Outcome<ExplainedDecision, NoCatalog | 'unknownDevice'>> {
-    const { ledger, catalogs, labels } = this.dependencies;
+    const { ledger, catalogs, labels, firstOffers } = this.dependencies;
     const found = await ledger.readDevice(app.id, deviceId);
     if (isFailure(found)) return found;
     const { history: _, ...device } = found;
@@ -52,8 +55,9 @@ export class ExplainDecision {
     };
     const plan = planUpdate(catalog, fields, candidatesFor(catalog, fields.platform, fields.arch));
     const who = { hash: hashText(deviceId), labels: known ?? new Map<string, string>() };
-    const { candidate } = decide(plan, who);
-    const { reason, candidates } = explain(plan, who);
+    const barred = firstOffers.barredIn(catalog);
+    const { candidate } = decide(plan, who, barred);
+    const { reason, candidates } = explain(plan, who, barred);
     const bytes = candidate && manifestOf(plan, candidate);
     const status = catalog.byCanonical.get(version.canonical)?.source.status ?? null;
     return {

@@ -6,6 +6,7 @@
 // after a while without an answer, and no further call is made for a moment. An answer that comes later still
 // counts, so that a ledger which is only far away is asked once.
 
+import { LRUCache } from 'lru-cache';
 import type { Catalog, CompiledRelease } from '../../domain/decision/catalog.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import { withinTime } from '../../flow/within-time.ts';
@@ -13,15 +14,7 @@ import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { LockedTooLong, Unavailable } from '../../ports/unavailable.ts';
-
-/**
- * Outcome of recording an offer. `stale`: the channel has changed since this catalog, so decide again from a
- * newer one. `unavailable`: it is not known to be recorded, so the release must not be offered.
- */
-export type FirstOfferOutcome = 'recorded' | 'stale' | 'unavailable';
-
-/** Sets the mark wherever this node keeps the release; afterwards `release.offered` is true. */
-export type OnRecorded = (catalog: Catalog, release: CompiledRelease) => void;
+import type { FirstOfferOutcome, SharedOffers } from './shared-offers.ts';
 
 const WAIT_MAX_MS = 1500;
 const RETRY_AFTER_FAULT_MS = 1000;
@@ -30,12 +23,22 @@ const CALLS_RUNNING_MAX = 5;
 const CALLS_WAITING_MAX = 2000;
 const AVOIDED_MAX = 10_000;
 const EVERY_CHANNEL = '*';
+const FAILED_MAX = 1000;
+/** Time for which a failure counts as the present state, unless a later attempt succeeds. */
+const FAILED_MS = 10_000;
+
+export type FirstOfferDependencies = {
+  readonly ledger: Pick<Ledger, 'recordFirstOffer'>;
+  /** First offers of other nodes, asked for when the ledger does not answer, and told of this node's. */
+  readonly shared: Pick<SharedOffers, 'find' | 'tell'>;
+  readonly metrics: Metrics;
+  readonly log: RareLog;
+  /** Milliseconds that never go back; default: the process's monotonic clock. */
+  readonly now?: (() => number) | undefined;
+};
 
 export class FirstOffers {
-  private readonly ledger: Ledger;
-  private readonly metrics: Metrics;
-  private readonly log: RareLog;
-  private readonly onRecorded: OnRecorded;
+  private readonly dependencies: FirstOfferDependencies;
   private readonly now: () => number;
   private readonly gate = new ConcurrencyLimit(CALLS_RUNNING_MAX, CALLS_WAITING_MAX, WAIT_MAX_MS);
   /**
@@ -49,33 +52,44 @@ export class FirstOffers {
    */
   private readonly avoidUntil = new Map<string, number>();
 
-  constructor(
-    ledger: Ledger,
-    metrics: Metrics,
-    log: RareLog,
-    onRecorded: OnRecorded,
-    now: () => number = () => performance.now(),
-  ) {
-    this.ledger = ledger;
-    this.metrics = metrics;
-    this.log = log;
-    this.onRecorded = onRecorded;
-    this.now = now;
+  /** Times at which first offers failed last, by release. */
+  private readonly failedAt = new LRUCache<string, number>({ max: FAILED_MAX });
+
+  constructor(dependencies: FirstOfferDependencies) {
+    this.dependencies = dependencies;
+    this.now = dependencies.now ?? (() => performance.now());
   }
 
   /**
-   * Records that a release of this catalog is about to be offered. Does not reject when a store is
-   * unavailable.
+   * Records that a release of this catalog is about to be offered, or finds that another node has recorded
+   * it. Does not reject when a store is unavailable.
    */
   async record(catalog: Catalog, release: CompiledRelease): Promise<FirstOfferOutcome> {
     if (release.offered) return 'recorded';
+    const outcome = await this.askLedger(catalog, release);
+    if (outcome !== 'unavailable') return outcome;
+    const found = await this.dependencies.shared.find(catalog, release);
+    if (found === 'recorded') this.dependencies.metrics.firstOffers.add('shared');
+    return found;
+  }
+
+  /** Returns the ids of the releases whose first offer cannot be recorded at present. */
+  barredIn({ published }: Catalog): ReadonlySet<string> {
+    const since = this.now() - FAILED_MS;
+    const barred = published.filter(
+      ({ offered, source }) => !offered && (this.failedAt.get(source.id) ?? since) > since,
+    );
+    return new Set(barred.map(({ source }) => source.id));
+  }
+
+  private askLedger(catalog: Catalog, release: CompiledRelease): Promise<FirstOfferOutcome> {
     const { channelId, epoch, revision } = catalog.snapshot;
     const key = `${release.source.id}@${epoch}/${revision}`;
     const running = this.attempts.get(key);
     if (running !== undefined) return running;
-    if (this.isAvoided(channelId)) return 'unavailable';
+    if (this.isAvoided(channelId)) return Promise.resolve('unavailable');
     const call = this.gate.pass(() =>
-      this.ledger.recordFirstOffer(channelId, release.source.id, { epoch, revision }),
+      this.dependencies.ledger.recordFirstOffer(channelId, release.source.id, { epoch, revision }),
     );
     const attempt = this.settle(call, catalog, release);
     this.attempts.set(key, attempt);
@@ -96,9 +110,9 @@ export class FirstOffers {
         void this.awaitLate(call, catalog, release);
         return this.failed(catalog, release, `no answer within ${WAIT_MAX_MS} ms`);
       }
-      if (isRecorded) this.onRecorded(catalog, release);
+      if (isRecorded) this.dependencies.shared.tell(catalog, release);
       const outcome = isRecorded ? 'recorded' : 'stale';
-      this.metrics.firstOffers.add(outcome);
+      this.dependencies.metrics.firstOffers.add(outcome);
       return outcome;
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
@@ -114,8 +128,8 @@ export class FirstOffers {
   ): Promise<void> {
     try {
       if (!(await call)) return;
-      this.onRecorded(catalog, release);
-      this.metrics.firstOffers.add('late');
+      this.dependencies.shared.tell(catalog, release);
+      this.dependencies.metrics.firstOffers.add('late');
     } catch (error) {
       // The next check asks again: a bug that lasts fails that check.
       this.warn(catalog, release, error);
@@ -126,8 +140,9 @@ export class FirstOffers {
     // A lock, or a call that takes long, may concern this channel alone.
     const isAway = reason instanceof Unavailable && !(reason instanceof LockedTooLong);
     this.avoid(isAway ? EVERY_CHANNEL : catalog.snapshot.channelId);
+    this.failedAt.set(release.source.id, this.now());
     this.warn(catalog, release, reason);
-    this.metrics.firstOffers.add('unavailable');
+    this.dependencies.metrics.firstOffers.add('unavailable');
     return 'unavailable';
   }
 
@@ -135,7 +150,7 @@ export class FirstOffers {
     const { appRef, channel } = snapshot;
     const name = { app: appRef, channel, version: source.version };
     const details = reason instanceof Error ? { ...name, err: reason } : { ...name, reason };
-    this.log.warnAbout(source.id, details, 'first offer could not be recorded');
+    this.dependencies.log.warnAbout(source.id, details, 'first offer could not be recorded');
   }
 
   private avoid(channel: string): void {

@@ -53,6 +53,8 @@ export type PlanWaveDependencies = {
   readonly live: ActivityBroadcast;
 };
 
+type Decided<Answer> = Outcome<Answer, 'unavailable'>;
+
 type Named = { readonly id: string; readonly ref: string };
 
 export class PlanWave {
@@ -64,7 +66,8 @@ export class PlanWave {
 
   /**
    * Decides for every device of the request. Unless it is a dry run, the offers and the devices are durable
-   * when this resolves; a dry run writes nothing.
+   * when this resolves; a dry run writes nothing. The whole wave is refused when one of its devices can be
+   * offered nothing but a release whose first offer could not be recorded; first offers made before stay.
    */
   async plan(
     caller: Caller,
@@ -82,6 +85,7 @@ export class PlanWave {
     if (isFailure(slot)) return slot;
     const queries = queriesOf(app.ref, request);
     const answers = await this.decideUndisturbed(app, slot, request, queries);
+    if (isFailure(answers)) return answers;
     if (!request.dryRun) {
       const checkIns = checkInsOf(app, request, queries, answers, nowMs);
       const refusal = await this.record(coalesceCheckIns(checkIns), caller);
@@ -100,7 +104,7 @@ export class PlanWave {
     slot: CatalogSlot,
     request: WaveRequest,
     queries: readonly CheckQuery<ArtifactCandidate>[],
-  ): Promise<readonly PlanDecision<ArtifactCandidate>[]> {
+  ): Promise<Decided<readonly PlanDecision<ArtifactCandidate>[]>> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const answers = await this.decideAll(app, slot, request, queries);
       if (answers !== undefined) return answers;
@@ -113,7 +117,7 @@ export class PlanWave {
     slot: CatalogSlot,
     request: WaveRequest,
     queries: readonly CheckQuery<ArtifactCandidate>[],
-  ): Promise<readonly PlanDecision<ArtifactCandidate>[] | undefined> {
+  ): Promise<Decided<readonly PlanDecision<ArtifactCandidate>[]> | undefined> {
     const labelKeys = collectLabelKeys(slot, queries);
     const labels = labelKeys.length === 0 ? [] : await this.readLabels(app, request);
     const answers: PlanDecision<ArtifactCandidate>[] = [];
@@ -122,7 +126,7 @@ export class PlanWave {
       const device = { hash: hashText(deviceId), labels: labels[index] ?? NO_LABELS };
       const query = queries[index] as CheckQuery<ArtifactCandidate>;
       const answer = await this.decideOne(slot, query, labelKeys, device, request.dryRun);
-      if (answer === undefined) return undefined;
+      if (answer === undefined || isFailure(answer)) return answer;
       answers.push(answer);
     }
     return answers;
@@ -134,7 +138,7 @@ export class PlanWave {
     labelKeys: readonly string[],
     device: { readonly hash: number; readonly labels: Labels },
     isDryRun: boolean,
-  ): Promise<PlanDecision<ArtifactCandidate> | undefined> {
+  ): Promise<Decided<PlanDecision<ArtifactCandidate>> | undefined> {
     if (isDryRun) return slot.planFor(query)?.decide(device);
     return this.dependencies.check.decide(query, slot, labelKeys, device);
   }
