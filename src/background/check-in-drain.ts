@@ -14,6 +14,7 @@ import { pause } from '../flow/pause.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { DeviceLabels } from '../operations/fleet/device-labels.ts';
+import type { LedgerClock } from '../operations/fleet/ledger-clock.ts';
 import type { CheckInBatch, CheckInQueue } from '../ports/check-in-queue.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
@@ -36,6 +37,7 @@ export type DrainDependencies = {
   readonly queue: CheckInQueue;
   readonly ledger: Pick<Ledger, 'recordCheckIns'>;
   readonly labels: Pick<DeviceLabels, 'remember'>;
+  readonly clock: Pick<LedgerClock, 'now'>;
   readonly metrics: Metrics;
   readonly log: Log;
 };
@@ -58,7 +60,9 @@ export class CheckInDrain {
 
   /** Age in milliseconds of the oldest check-in that was taken and is not recorded; 0 when there is none. */
   get behindMs(): number {
-    return this.oldestAt === undefined ? 0 : Math.max(0, Date.now() - this.oldestAt);
+    return this.oldestAt === undefined
+      ? 0
+      : Math.max(0, this.dependencies.clock.now() - this.oldestAt);
   }
 
   /** Drains until `stop`. */
@@ -75,8 +79,8 @@ export class CheckInDrain {
   /** Records everything in hand and in the queue, and returns; for an engine that ends with this process. */
   async finish(deadlineMs: number): Promise<void> {
     await this.stop();
-    const deadline = Date.now() + deadlineMs;
-    while (Date.now() < deadline) {
+    const deadline = performance.now() + deadlineMs;
+    while (performance.now() < deadline) {
       if (this.inHand.length === 0) this.inHand = await this.take(0);
       if (this.inHand.length === 0 || !(await this.settleOnce())) return;
     }

@@ -20,7 +20,7 @@ const TURN_INTERVAL_MS = 60_000;
 const BUSY_INTERVAL_MS = 1000;
 
 export class FleetSweeper {
-  private readonly ledger: Pick<Ledger, 'sweepFleet'>;
+  private readonly ledger: Pick<Ledger, 'sweepFleet' | 'readTime'>;
   private readonly retention: Retention;
   private readonly metrics: Metrics;
   private readonly log: Log;
@@ -29,7 +29,7 @@ export class FleetSweeper {
   private isStopped = false;
 
   constructor(
-    ledger: Pick<Ledger, 'sweepFleet'>,
+    ledger: Pick<Ledger, 'sweepFleet' | 'readTime'>,
     retention: Retention,
     metrics: Metrics,
     log: Log,
@@ -51,9 +51,11 @@ export class FleetSweeper {
     await this.running;
   }
 
-  /** Sweeps once; `now` is the present time. Returns whether more rows may be due. Never rejects. */
-  async sweep(nowMs: number): Promise<boolean> {
+  /** Sweeps once. Returns whether more rows may be due. Never rejects. */
+  async sweep(): Promise<boolean> {
     try {
+      // By the clock of a node that is a year ahead, the whole fleet would have been silent for too long.
+      const nowMs = await this.ledger.readTime();
       const gone = await this.ledger.sweepFleet(
         daysBefore(nowMs, this.retention.devicesDays),
         daysBefore(nowMs, this.retention.hoursDays),
@@ -70,7 +72,7 @@ export class FleetSweeper {
   private schedule(delayMs: number): void {
     if (this.isStopped) return;
     this.timer = setTimeout(() => {
-      this.running = this.sweep(Date.now()).then((hasMore) =>
+      this.running = this.sweep().then((hasMore) =>
         this.schedule(hasMore ? BUSY_INTERVAL_MS : TURN_INTERVAL_MS),
       );
     }, delayMs);

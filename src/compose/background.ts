@@ -2,12 +2,15 @@
 // old rows. It runs in the serving process, or in a process of its own so that it does not slow serving.
 
 import { CheckInDrain } from '../background/check-in-drain.ts';
+import { ClockWatch } from '../background/clock-watch.ts';
 import { FleetSweeper } from '../background/fleet-sweeper.ts';
 import { QueueLength } from '../background/queue-length.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
+import { LedgerClock } from '../operations/fleet/ledger-clock.ts';
+import type { Fleet } from './fleet.ts';
 import { openStores, type Stores } from './stores.ts';
 import { watchStores } from './watch-stores.ts';
 
@@ -31,11 +34,15 @@ export async function composeBackground(
 ): Promise<{ stop(): Promise<void> }> {
   const stores = watchStores(config, await openStores(config, log), metrics, log);
   const labels = new DeviceLabels({ ...stores, metrics, log });
-  const background = assembleBackground(config, log, metrics, stores, labels);
+  const clock = new LedgerClock(stores.ledger);
+  const clockWatch = new ClockWatch({ clock, metrics, log, isTelling: true });
+  await clockWatch.start();
+  const background = assembleBackground(config, log, metrics, stores, { labels, clock });
   background.start();
   return {
     async stop() {
       await background.stop();
+      await clockWatch.stop();
       labels.stop();
       await stores.engine.close();
       await stores.ledger.close();
@@ -49,9 +56,9 @@ export function assembleBackground(
   log: Log,
   metrics: Metrics,
   { ledger, engine }: Stores,
-  labels: DeviceLabels,
+  { labels, clock }: Pick<Fleet, 'labels' | 'clock'>,
 ): Background {
-  const drain = new CheckInDrain({ queue: engine, ledger, labels, metrics, log });
+  const drain = new CheckInDrain({ queue: engine, ledger, labels, clock, metrics, log });
   const length = new QueueLength(engine);
   metrics.gauge(
     'sluice_check_in_queue_entries',

@@ -6,12 +6,14 @@ import type { Metrics } from '../observe/metrics.ts';
 import { ActivityBroadcast } from '../operations/fleet/activity-broadcast.ts';
 import { CheckIns } from '../operations/fleet/check-ins.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
+import { LedgerClock } from '../operations/fleet/ledger-clock.ts';
 import type { Stores } from './stores.ts';
 
 export type Fleet = {
   readonly labels: DeviceLabels;
   readonly checkIns: CheckIns;
   readonly live: ActivityBroadcast;
+  readonly clock: LedgerClock;
   start(): void;
   /** Sends all buffered check-ins to the engine. */
   stop(): Promise<void>;
@@ -30,6 +32,7 @@ export function assembleFleet({ ledger, engine }: Stores, metrics: Metrics, log:
     labels,
     checkIns,
     live,
+    clock: new LedgerClock(ledger),
     start() {
       labels.start();
       live.start();

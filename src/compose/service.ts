@@ -1,6 +1,7 @@
 // Assembly of a serving process: builds its parts, starts them in order of their dependencies and stops them
 // in reverse.
 
+import { ClockWatch } from '../background/clock-watch.ts';
 import { type Config, reachableHost } from '../config.ts';
 import type { ReadMetrics } from '../http/health-routes.ts';
 import { startServer } from '../http/server.ts';
@@ -51,8 +52,12 @@ export async function composeService(
     worker: worker?.number,
   });
   const background = hasBackground
-    ? assembleBackground(config, log, metrics, stores, fleet.labels)
+    ? assembleBackground(config, log, metrics, stores, fleet)
     : undefined;
+  const { clock } = fleet;
+  const clockWatch = new ClockWatch({ clock, metrics, log, isTelling: hasBackground });
+  // Before the first check, whose check-in gets the ledger's time.
+  await clockWatch.start();
   // Before the first request: announcements that arrive while a channel loads must not be missed.
   serving.refresher.start(stores.engine);
   const server = await fromSetting('HOST, PORT', () =>
@@ -80,6 +85,7 @@ export async function composeService(
       await serving.traffic.drain(IN_FLIGHT_WAIT_MS_MAX);
       server.close();
       await serving.refresher.stop();
+      await clockWatch.stop();
       // Buffered check-ins go to the engine first, so that the drain finds them there.
       await fleet.stop();
       await background?.stop();

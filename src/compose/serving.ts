@@ -135,7 +135,7 @@ function assembleHandlers(
   { rareLog, catalogs, health, traffic, keyUses, notes }: Parts,
 ): Serving['handlers'] {
   const { ledger, engine } = stores;
-  const { labels, checkIns, live } = fleet;
+  const { labels, checkIns, live, clock } = fleet;
   const spread = createSpreadChange(catalogs, engine, metrics, rareLog);
   const firstOffers = new FirstOffers({
     ledger,
@@ -143,7 +143,7 @@ function assembleHandlers(
     metrics,
     log: rareLog,
   });
-  const check = new CheckUpdate({ catalogs, firstOffers, labels, checkIns, metrics });
+  const check = new CheckUpdate({ catalogs, firstOffers, labels, checkIns, clock, metrics });
   const planWave = new PlanWave({ ledger, catalogs, check, labels, live });
   const gate = assembleGate(config, metrics, engine);
   const keys = new AuthenticateKey(ledger, (keyId) => keyUses.note(keyId));

@@ -26,6 +26,7 @@ import { readFleet } from './query/read-fleet.ts';
 import { readLabels } from './query/read-labels.ts';
 import { readRevisions } from './query/read-revisions.ts';
 import { readSnapshot } from './query/read-snapshot.ts';
+import { readTime } from './query/read-time.ts';
 import { readWebhook } from './query/read-webhook.ts';
 import { recordCheckIns } from './query/record-check-ins.ts';
 import { recordDelivery } from './query/record-delivery.ts';
@@ -61,9 +62,11 @@ export function createSqlLedger(database: Database): Ledger {
       recordFirstOffer(database, channelId, releaseId, order),
     readSnapshot: (app, channel) => readSnapshot(database, app, channel),
     readRevisions: (channelIds) => readRevisions(database, channelIds),
-    recordCheckIns: (checkIns) => recordCheckIns(database, checkIns),
+    readTime: () => readTime(database),
+    recordCheckIns: (checkIns) => recordCheckIns(database, checkIns, 'queued'),
+    recordAwaited: (checkIns) => recordCheckIns(database, checkIns, 'awaited'),
     recordReport: (checkIns, actor) =>
-      atomically(database, actor, (sql) => recordCheckIns(sql, checkIns)),
+      atomically(database, actor, (sql) => recordCheckIns(sql, checkIns, 'awaited')),
     findLostRight: (actor) => findLostRight(database, actor, 'read'),
     readLabels: (devices) => readLabels(database, devices),
     listDevices: (app, filter) => listDevices(database, app, filter),

@@ -21,15 +21,26 @@ export type DeviceFilter = {
 };
 
 export interface FleetLedger {
+  /** Reads the ledger's clock, in milliseconds since 1970. It orders everything that is recorded. */
+  readTime(): Promise<number>;
+
   /**
-   * Records check-ins of distinct devices in one statement, together with the counts. The newest check-in of
-   * a device wins, so batches may be repeated and arrive in any order. A row is not rewritten when only its
-   * `lastSeen` is less than five minutes newer within the same hour. Check-ins of unknown apps are dropped.
-   * Returns the merged labels of the devices whose check-in carried labels. Durable when it resolves.
+   * Records check-ins that waited in a queue, in one statement, together with the counts. The newest check-in
+   * of a device wins, so batches may be repeated and arrive in any order. A time in the future counts as the
+   * ledger's present, in a check-in as in what is stored. A row is not rewritten when only its `lastSeen` is
+   * less than five minutes newer within the same hour. Check-ins of unknown apps are dropped. Returns the
+   * merged labels of the devices whose check-in carried labels. Durable when it resolves.
    */
   recordCheckIns(checkIns: readonly CheckIn[]): Promise<readonly StoredLabels[]>;
 
-  /** Records check-ins, as `recordCheckIns` does, that an actor sent on behalf of the devices. */
+  /**
+   * Records check-ins for callers that wait for them, otherwise like `recordCheckIns`. They are newer than
+   * everything that is recorded, and their time is the ledger's present: `at` is not looked at, except to
+   * order check-ins of one device.
+   */
+  recordAwaited(checkIns: readonly CheckIn[]): Promise<readonly StoredLabels[]>;
+
+  /** Records check-ins, as `recordAwaited` does, that an actor sent on behalf of the devices. */
   recordReport(
     checkIns: readonly CheckIn[],
     actor: Actor,

@@ -12,6 +12,7 @@ import { describeFleetCounts } from './fleet-counts-contract.ts';
 import type { FleetUnderTest } from './fleet-fixture.ts';
 import { describeFleetReads } from './fleet-reads-contract.ts';
 import { describeFleetSweep } from './fleet-sweep-contract.ts';
+import { describeFleetTime } from './fleet-time-contract.ts';
 import { describeLabels } from './labels-contract.ts';
 import type { TestDatabase } from './test-database.ts';
 
@@ -40,6 +41,7 @@ export function describeFleet(name: string, open: () => Promise<TestDatabase>): 
     describe('labels', () => describeLabels(fleet));
     describe('reads', () => describeFleetReads(fleet));
     describe('counts', () => describeFleetCounts(fleet));
+    describe('time', () => describeFleetTime(fleet));
     describe('sweep', () => describeFleetSweep(fleet));
     describe('the console', () => describeConsoleReads(fleet));
     describe('accounts', () => describeAccounts(fleet));

@@ -52,6 +52,15 @@ export async function deviceOf(
   return expectValue(await ledger.readDevice(app, deviceId));
 }
 
+/** Sets the clock by which the fleet is recorded in a database; undefined lets it run again. */
+export async function setFleetTime(database: Database, ms: number | undefined): Promise<void> {
+  const time = ms === undefined ? 'clock_timestamp()' : `to_timestamp(${ms} / 1000.0)`;
+  await database.runScript(
+    `CREATE OR REPLACE FUNCTION fleet_time() RETURNS timestamptz LANGUAGE sql VOLATILE
+     AS $$ SELECT date_trunc('milliseconds', ${time}) $$`,
+  );
+}
+
 /** Returns the position of a device's row, which changes when the row is written again. */
 export async function placeOf(
   database: Database,

@@ -81,6 +81,7 @@ function setUp() {
           remembered.push(entries);
         },
       },
+      clock: { now: () => Date.now() },
       metrics,
       log: createLog('silent'),
     });

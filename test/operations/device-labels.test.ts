@@ -79,7 +79,7 @@ class FakeStore {
     return devices.map((device) => this.find(device));
   }
 
-  async recordCheckIns(checkIns: readonly CheckIn[]): Promise<readonly StoredLabels[]> {
+  async recordAwaited(checkIns: readonly CheckIn[]): Promise<readonly StoredLabels[]> {
     this.writes.push(checkIns);
     if (this.fault !== undefined) throw this.fault;
     return checkIns

@@ -156,6 +156,7 @@ export function servingNode(now?: () => number) {
     firstOffers,
     labels: new DeviceLabels({ ...stores, metrics, log: silent }),
     checkIns: new CheckIns(engine.port, live, metrics, silent),
+    clock: { now: () => Date.now() },
     metrics,
   });
   return {

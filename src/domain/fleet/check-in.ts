@@ -21,7 +21,10 @@ export type CheckIn = {
   /** Arch after alias folding; empty when the device did not tell. */
   readonly arch: string;
   readonly source: CheckInSource;
-  /** Time of the check-in in milliseconds since 1970. */
+  /**
+   * Time of the check-in in milliseconds since 1970, as the ledger's clock would show it as far as the node
+   * knows that clock.
+   */
   readonly at: number;
   /** Labels to merge over the stored ones, key by key; undefined or empty changes none. */
   readonly labels: Labels | undefined;

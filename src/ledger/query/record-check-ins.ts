@@ -11,20 +11,22 @@ type Row = { readonly place: number; readonly labels: string; readonly revision:
 /**
  * Calls one function of the database, which is a transaction by itself: it stores devices, their versions and
  * the counts, or none of them. All writers of the fleet take the same lock before they read, so the counts
- * follow from what is stored. Check-ins that are recorded again, even after newer ones of the device, change
- * nothing.
+ * follow from what is stored. Check-ins from a queue have times of their own: recorded again, even after
+ * newer ones of the device, they change nothing. Check-ins that somebody waits for are newer than everything
+ * that is stored, and their time is the database's.
  */
 export async function recordCheckIns(
   sql: Sql,
   checkIns: readonly CheckIn[],
+  kind: 'queued' | 'awaited',
 ): Promise<readonly StoredLabels[]> {
   const distinct = coalesceCheckIns(checkIns.map(storable));
   if (distinct.length === 0) return [];
   const rows = await sql.query<Row>(
     `SELECT check_in_place AS place, current_labels AS labels, current_revision AS revision
      FROM record_check_ins($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-       $7::text[], $8::bigint[], $9::text[], $10::text[])`,
-    columnsOf(distinct),
+       $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean)`,
+    [...columnsOf(distinct), kind === 'awaited'],
   );
   return rows.map(({ place, labels, revision }) => {
     const checkIn = distinct[place - 1];

@@ -176,7 +176,7 @@ export class DeviceLabels {
   private async writeMany(
     checkIns: readonly CheckIn[],
   ): Promise<readonly (StoredLabels | undefined)[]> {
-    const recorded = await this.dependencies.ledger.recordCheckIns(checkIns);
+    const recorded = await this.dependencies.ledger.recordAwaited(checkIns);
     await this.remember(recorded);
     const byDevice = new Map(recorded.map((entry) => [deviceKey(entry), entry]));
     return checkIns.map((checkIn) => byDevice.get(deviceKey(checkIn)));

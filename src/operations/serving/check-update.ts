@@ -10,6 +10,7 @@ import type { Metrics } from '../../observe/metrics.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { CheckIns } from '../fleet/check-ins.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
+import type { LedgerClock } from '../fleet/ledger-clock.ts';
 import {
   type CatalogSlot,
   checkInContext,
@@ -36,6 +37,7 @@ export type CheckUpdateDependencies = {
   readonly firstOffers: FirstOffers;
   readonly labels: DeviceLabels;
   readonly checkIns: CheckIns;
+  readonly clock: Pick<LedgerClock, 'now'>;
   readonly metrics: Metrics;
 };
 
@@ -88,6 +90,7 @@ export class CheckUpdate {
     const prepared = slot.planFor(query);
     if (prepared === undefined) return this.later(query, device);
     const labels = await this.labelsFor(query, prepared, device);
+    const unstored = this.unstoredOf(prepared, device);
     const known = { hash: device.hash, labels };
     const decision = await this.decide(query, slot, prepared.plan.labelKeys, known);
     if (decision === undefined) return this.later(query, device);
@@ -95,7 +98,7 @@ export class CheckUpdate {
       this.dependencies.metrics.checks.add('first-offer-unavailable');
       return decision;
     }
-    return this.conclude(query, device, decision, device.labels);
+    return this.conclude(query, device, decision, unstored);
   }
 
   /**
@@ -155,7 +158,12 @@ export class CheckUpdate {
     const { appId } = plan.catalog.snapshot;
     try {
       if (labels.size === 0) return await store.read({ appId, deviceId: id });
-      const who = { deviceId: id, at: Date.now(), labels, version: version?.canonical };
+      const who = {
+        deviceId: id,
+        at: this.dependencies.clock.now(),
+        labels,
+        version: version?.canonical,
+      };
       const checkIn = { ...checkInContext(plan, undefined), ...who };
       return mergeLabels(await store.store(checkIn), labels);
     } catch (error) {
@@ -163,6 +171,16 @@ export class CheckUpdate {
       if (error instanceof Unavailable && hasKeys(labels, plan.labelKeys)) return labels;
       throw error;
     }
+  }
+
+  /** Returns the request's labels unless they are on record: the check-in carries them to it. */
+  private unstoredOf(
+    { plan }: PreparedPlan,
+    { id, labels, labelsTag }: CheckDevice,
+  ): Labels | undefined {
+    if (id === undefined || labels.size === 0) return undefined;
+    const device = { appId: plan.catalog.snapshot.appId, deviceId: id };
+    return this.dependencies.labels.areStored(device, labelsTag) ? undefined : labels;
   }
 
   /** Records a first offer. When the catalog is stale, a newer one is loaded before this resolves. */
@@ -185,17 +203,20 @@ export class CheckUpdate {
     }
   }
 
-  /** Counts the check and queues its check-in, with the labels that may not be on record yet. */
+  /**
+   * Counts the check and queues its check-in, with the labels that are not on record yet. Labels that are
+   * would be written a second time, at a time that a report of other labels may have passed meanwhile.
+   */
   private conclude<Item extends Candidate>(
     { reported }: CheckQuery,
     { id }: CheckDevice,
     decision: PlanDecision<Item>,
-    labels: Labels | undefined,
+    unstored: Labels | undefined,
   ): PlanDecision<Item> {
     this.dependencies.metrics.checks.add(decision.reason);
     if (id !== undefined) {
-      const carried = labels?.size === 0 ? undefined : labels;
-      this.dependencies.checkIns.add(decision.context, reported, id, Date.now(), carried);
+      const at = this.dependencies.clock.now();
+      this.dependencies.checkIns.add(decision.context, reported, id, at, unstored);
     }
     return decision;
   }

@@ -1,0 +1,203 @@
+// Tests nodes whose clocks are wrong: what counts of two acknowledged writes is the later one, whichever node
+// took it, and no time in the record is in the future (docs/contract.md 17.6 and 17.7).
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeOnRealStores } from '../support/backend.ts';
+import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
+import { asks, label, OLD, withTargeted } from '../support/device-labels.ts';
+import { eventually } from '../support/eventually.ts';
+import { type NodeClock, nodeClock } from '../support/node-clock.ts';
+import { check, decisions, devicesOf, report, send, type Tenant } from '../support/tenant.ts';
+
+const HOUR_MS = 3_600_000;
+/** Time within which a process of a node has compared its clock with the database's. */
+const COMPARED_MS_MAX = 15_000;
+
+describeOnRealStores('nodes whose clocks are wrong', () => {
+  let cluster: Cluster;
+  let right: ClusterNode;
+  let ahead: ClusterNode;
+  let behind: ClusterNode;
+  let aheadClock: NodeClock;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    cluster = await startCluster();
+    aheadClock = nodeClock(HOUR_MS);
+    [right, ahead, behind] = await Promise.all([
+      cluster.addNode(),
+      cluster.addNode(aheadClock.settings),
+      cluster.addNode(nodeClock(-HOUR_MS).settings),
+    ]);
+    tenant = await withTargeted(right);
+    expect(await asks(right, tenant, { device: 'first', query: 'l.ring=inner' })).toBe(true);
+    for (const node of [ahead, behind]) {
+      await eventually('the node serves the release', async () =>
+        asks(node, tenant, { query: 'l.ring=inner' }),
+      );
+    }
+  });
+  afterAll(() => cluster?.dispose());
+
+  /** Returns the record of a device. */
+  async function recordOf(deviceId: string): Promise<Record<string, unknown> | undefined> {
+    const devices = await devicesOf(right, tenant);
+    return devices.find((device) => device.deviceId === deviceId);
+  }
+
+  async function reportVersion(node: ClusterNode, deviceId: string, version: string) {
+    const device = { deviceId, version, platform: 'linux', arch: 'x86_64' };
+    expect((await report(node, tenant, [device])).status).toBe(200);
+  }
+
+  /** Every pair of nodes, so that the clock of either write is right, ahead or behind. */
+  function pairs(): [first: ClusterNode, second: ClusterNode, name: string][] {
+    const nodes = [
+      { node: right, clock: 'right' },
+      { node: ahead, clock: '1 h ahead' },
+      { node: behind, clock: '1 h behind' },
+    ];
+    return nodes.flatMap((first) =>
+      nodes.map((second): [ClusterNode, ClusterNode, string] => [
+        first.node,
+        second.node,
+        `${first.clock}, then ${second.clock}`,
+      ]),
+    );
+  }
+
+  it('the labels of the later report count at once on every node (§17.6)', async () => {
+    for (const [first, second, name] of pairs()) {
+      await label(first, tenant, name, { ring: 'inner' });
+      expect(await asks(second, tenant, { device: name }), name).toBe(true);
+      await label(second, tenant, name, { ring: 'outer' });
+      for (const node of [right, ahead, behind]) {
+        expect(await asks(node, tenant, { device: name }), name).toBe(false);
+      }
+      expect(await recordOf(name), name).toMatchObject({ labels: { ring: 'outer' } });
+    }
+  });
+
+  it('the labels of the later check decide the next one on every node (§13.12)', async () => {
+    for (const [first, second, name] of pairs()) {
+      const device = `check ${name}`;
+      expect(await asks(first, tenant, { device, query: 'l.ring=inner' }), name).toBe(true);
+      expect(await asks(second, tenant, { device, query: 'l.ring=outer' }), name).toBe(false);
+      for (const node of [right, ahead, behind]) {
+        expect(await asks(node, tenant, { device }), name).toBe(false);
+      }
+    }
+  });
+
+  it('the version of the later report is on record, and no time is in the future (§17.6)', async () => {
+    for (const [first, second, name] of pairs()) {
+      const device = `version ${name}`;
+      await reportVersion(first, device, '1.0.1');
+      await reportVersion(second, device, '1.0.2');
+      await reportVersion(second, device, '1.0.3');
+      const wave = [{ deviceId: device, version: '1.0.4', platform: 'linux', arch: 'x86_64' }];
+      expect((await decisions(first, tenant, wave)).status).toBe(200);
+      const record = await recordOf(device);
+      expect(record, name).toMatchObject({ version: '1.0.4' });
+      expectPast(record, name);
+    }
+  });
+
+  it('a report is not undone by a check that another node took before it (§17.6)', async () => {
+    for (const node of [right, ahead, behind]) {
+      const ids = Array.from({ length: 30 }, (_, index) => `undone ${node.url} ${index}`);
+      for (const id of ids) await check(node, tenant, OLD, { device: id });
+      for (const id of ids) await reportVersion(right, id, '1.5.0');
+      await settled();
+      const devices = await devicesOf(right, tenant);
+      const versions = devices.filter(({ deviceId }) => ids.includes(String(deviceId)));
+      expect(versions).toHaveLength(ids.length);
+      expect(versions.map(({ version }) => version)).toEqual(ids.map(() => '1.5.0'));
+      for (const device of versions) expectPast(device, String(device.deviceId));
+    }
+  });
+
+  it('the check that came last is on record, whichever nodes took them', async () => {
+    for (const [first, , name] of pairs()) {
+      await check(first, tenant, '1.0.1', { device: `last ${name}` });
+    }
+    await settled();
+    for (const [, second, name] of pairs()) {
+      await check(second, tenant, '1.0.2', { device: `last ${name}` });
+    }
+    await settled();
+    for (const [, , name] of pairs()) {
+      const record = await recordOf(`last ${name}`);
+      expect(record, name).toMatchObject({ version: '1.0.2' });
+      expectPast(record, name);
+    }
+  });
+
+  it('times in the future, which an older version has stored, heal with the next report', async () => {
+    await label(right, tenant, 'stored', { ring: 'inner' });
+    await cluster.query(
+      `UPDATE devices SET last_seen = last_seen + interval '1 day',
+         label_times = '{"ring": ${Date.now() + 24 * HOUR_MS}}'
+       WHERE device_id = 'stored'`,
+    );
+    await label(right, tenant, 'stored', { ring: 'outer' });
+    expect(await asks(ahead, tenant, { device: 'stored' })).toBe(false);
+    const record = await recordOf('stored');
+    expect(record).toMatchObject({ labels: { ring: 'outer' } });
+    expectPast(record, 'stored');
+  });
+
+  it('a node says how much its clock differs, while it does, and in a figure', async () => {
+    for (const [node, seconds] of [
+      [ahead, 3600],
+      [behind, -3600],
+    ] as const) {
+      await eventually('the difference is a figure', async () => {
+        return Math.abs((await clockDifference(node)) - seconds) < 5;
+      });
+      const lines = warnings(node);
+      expect(lines.length).toBeGreaterThan(0);
+      expect(Number(lines[0]?.differenceSeconds)).toBeCloseTo(seconds, -1);
+    }
+    expect(Math.abs(await clockDifference(right))).toBeLessThan(5);
+    expect(warnings(right)).toEqual([]);
+    aheadClock.set(0);
+    await eventually(
+      'the figure says that the clock is right again',
+      async () => Math.abs(await clockDifference(ahead)) < 5,
+      COMPARED_MS_MAX,
+    );
+    await label(ahead, tenant, 'right again', { ring: 'inner' });
+    expect(await asks(right, tenant, { device: 'right again' })).toBe(true);
+  });
+
+  /** Waits until every check-in that was taken so far is recorded. */
+  async function settled(): Promise<void> {
+    const last = [right, ahead, behind].map((node) => ({ node, id: `last of ${Math.random()}` }));
+    for (const { node, id } of last) await check(node, tenant, OLD, { device: id });
+    await eventually('the check-ins are recorded', async () => {
+      const known = new Set((await devicesOf(right, tenant)).map(({ deviceId }) => deviceId));
+      return last.every(({ id }) => known.has(id));
+    });
+  }
+});
+
+function expectPast(record: Record<string, unknown> | undefined, name: string): void {
+  for (const field of ['firstSeen', 'lastSeen']) {
+    expect(Date.parse(String(record?.[field])), `${field} of ${name}`).toBeLessThan(Date.now() + 5);
+  }
+}
+
+/** Returns how many seconds the node's clock is ahead, by its metrics; NaN when it does not know yet. */
+async function clockDifference(node: ClusterNode): Promise<number> {
+  const { text } = await send(node, 'GET', '/metrics');
+  return Number(/^sluice_clock_difference_seconds (\S+)$/m.exec(text)?.[1] ?? Number.NaN);
+}
+
+/** Returns the node's warnings about its clock. */
+function warnings(node: ClusterNode): Record<string, unknown>[] {
+  const lines = node.output().split('\n');
+  return lines
+    .filter((line) => line.includes('"the clock of this node differs from'))
+    .map((line) => JSON.parse(line));
+}

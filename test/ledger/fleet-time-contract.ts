@@ -1,0 +1,265 @@
+// Rules of the ledger for time: its own clock orders what is recorded, whatever the clocks of the nodes say.
+
+import { afterEach, expect, test } from 'vitest';
+import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
+import {
+  checkIn,
+  deviceOf,
+  type FleetUnderTest,
+  HOUR_MS,
+  iso,
+  labelsOf,
+  MINUTE_MS,
+  placeOf,
+  randomFrom,
+  recount,
+  START,
+  setFleetTime,
+} from './fleet-fixture.ts';
+import { FleetModel } from './fleet-model.ts';
+import { createTenant, expectValue, publish, type TestTenant } from './ledger-fixture.ts';
+
+const NOON = START + 12 * HOUR_MS;
+
+export function describeFleetTime(fleet: FleetUnderTest): void {
+  const record = (...checkIns: CheckIn[]) => fleet.ledger.recordCheckIns(checkIns);
+  const recordAwaited = (...checkIns: CheckIn[]) => fleet.ledger.recordAwaited(checkIns);
+  const setTime = (ms: number | undefined) => setFleetTime(fleet.database, ms);
+  afterEach(() => setTime(undefined));
+
+  test('the clock that is read is that of the database', async () => {
+    const [before, read, after] = [Date.now(), await fleet.ledger.readTime(), Date.now()];
+    expect(read).toBeGreaterThan(before - 1000);
+    expect(read).toBeLessThan(after + 1000);
+  });
+
+  test('what somebody waits for is the newest, at the present, whatever its own time says', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    await setTime(NOON);
+    for (const [index, at] of [NOON + 9 * HOUR_MS, NOON - 9 * HOUR_MS, 0, NOON].entries()) {
+      const labels = labelsOf({ ring: `${index}` });
+      const [answered] = await recordAwaited(
+        checkIn(tenant, 'a', { at, version: `1.0.${index}`, labels }),
+      );
+      expect(answered).toMatchObject({ labels, revision: index + 1 });
+      expect(await deviceOf(fleet.ledger, tenant, 'a')).toMatchObject({
+        version: `1.0.${index}`,
+        firstSeen: iso(NOON),
+        lastSeen: iso(index === 0 ? NOON : NOON + 1),
+        labels: { ring: `${index}` },
+      });
+    }
+  });
+
+  test('it is the newest, too, when the clock of the database went back', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    for (const [index, present] of [NOON, NOON - 2000, NOON - 2 * HOUR_MS].entries()) {
+      await setTime(present);
+      const labels = labelsOf({ ring: `${index}` });
+      await recordAwaited(checkIn(tenant, 'a', { version: `1.0.${index}`, labels }));
+      expect(await deviceOf(fleet.ledger, tenant, 'a')).toMatchObject({
+        version: `1.0.${index}`,
+        labels: { ring: `${index}` },
+        lastSeen: iso(index === 0 ? present : present + 1),
+      });
+    }
+  });
+
+  test('a check-in from a queue whose time is in the future is one of the present', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    const { value: release } = await publish(fleet.ledger, tenant, '2.0.0');
+    await setTime(NOON);
+    const ahead = { at: NOON + HOUR_MS, labels: labelsOf({ ring: 'ahead' }) };
+    await record(checkIn(tenant, 'a', { ...ahead, offeredReleaseId: release.id }));
+    expect(await deviceOf(fleet.ledger, tenant, 'a')).toMatchObject({
+      firstSeen: iso(NOON),
+      lastSeen: iso(NOON),
+      lastOffered: { version: '2.0.0', at: iso(NOON) },
+      history: [{ at: iso(NOON), from: null, to: '1.0.0' }],
+    });
+    expect(await hoursOf(tenant)).toEqual([iso(NOON)]);
+    await setTime(NOON + MINUTE_MS);
+    await record(checkIn(tenant, 'a', { at: NOON + 2 * HOUR_MS, version: '1.1.0' }));
+    await setTime(NOON + 2 * MINUTE_MS);
+    await recordAwaited(
+      checkIn(tenant, 'a', { version: '1.2.0', labels: labelsOf({ ring: 'x' }) }),
+    );
+    expect(await deviceOf(fleet.ledger, tenant, 'a')).toMatchObject({
+      version: '1.2.0',
+      lastSeen: iso(NOON + 2 * MINUTE_MS),
+      labels: { ring: 'x' },
+      history: [
+        { at: iso(NOON + 2 * MINUTE_MS), from: '1.1.0', to: '1.2.0' },
+        { at: iso(NOON + MINUTE_MS), from: '1.0.0', to: '1.1.0' },
+        { at: iso(NOON), from: null, to: '1.0.0' },
+      ],
+    });
+  });
+
+  test('what is awaited is not undone by what was queued before it, once or again', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    const queued = [1, 2, 3].map((minute) =>
+      checkIn(tenant, 'a', {
+        at: NOON + minute * MINUTE_MS,
+        version: `0.0.${minute}`,
+        labels: labelsOf({ ring: `${minute}`, [`own ${minute}`]: 'x' }),
+      }),
+    );
+    await setTime(NOON + 4 * MINUTE_MS);
+    await recordAwaited(
+      checkIn(tenant, 'a', { version: '9.0.0', labels: labelsOf({ ring: '9' }) }),
+    );
+    for (const each of [...queued, ...queued.toReversed()]) {
+      await record(each);
+      expect(await deviceOf(fleet.ledger, tenant, 'a')).toMatchObject({
+        version: '9.0.0',
+        lastSeen: iso(NOON + 4 * MINUTE_MS),
+        labels: { ring: '9' },
+      });
+    }
+    const place = await placeOf(fleet.database, tenant, 'a');
+    for (const each of queued) await record(each);
+    expect(await placeOf(fleet.database, tenant, 'a')).toBe(place);
+  });
+
+  test('times in the future that are stored count as the present, and become it', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    const { value: release } = await publish(fleet.ledger, tenant, '2.0.0');
+    // As a node of an older version stored it, by a clock that was two hours ahead.
+    await setTime(NOON + 2 * HOUR_MS);
+    for (const id of ['queued', 'awaited', 'older']) {
+      await recordAwaited(
+        checkIn(tenant, id, {
+          offeredReleaseId: release.id,
+          labels: labelsOf({ ring: 'ahead', site: 'ahead' }),
+        }),
+      );
+    }
+    expect(await hoursOf(tenant)).toEqual([iso(NOON + 2 * HOUR_MS)]);
+    await setTime(NOON);
+    const labels = labelsOf({ ring: 'new' });
+    await record(checkIn(tenant, 'older', { at: NOON - 1, version: '1.1.0', labels }));
+    await recordAwaited(checkIn(tenant, 'awaited', { version: '1.1.0', labels }));
+    await record(checkIn(tenant, 'queued', { at: NOON - 1 }));
+    await setTime(NOON + MINUTE_MS);
+    await record(checkIn(tenant, 'queued', { at: NOON + 1, version: '1.1.0', labels }));
+    const known = { firstSeen: iso(NOON), lastOffered: { version: '2.0.0', at: iso(NOON) } };
+    expect(await deviceOf(fleet.ledger, tenant, 'older')).toMatchObject({
+      firstSeen: iso(NOON - 1),
+      version: '1.0.0',
+      labels: { ring: 'ahead', site: 'ahead' },
+      lastSeen: iso(NOON),
+      lastOffered: known.lastOffered,
+    });
+    for (const id of ['awaited', 'queued']) {
+      expect(await deviceOf(fleet.ledger, tenant, id)).toMatchObject({
+        version: '1.1.0',
+        labels: { ring: 'new', site: 'ahead' },
+        lastSeen: iso(NOON + 1),
+        lastOffered: known.lastOffered,
+      });
+    }
+    expect(await hoursOf(tenant)).toEqual([iso(NOON)]);
+    const [row] = await fleet.database.query<{ count: number }>(
+      `SELECT count(*)::integer AS count FROM devices WHERE app_id = $1 AND (
+         last_seen > $2::timestamptz OR first_seen > $2 OR last_offered_at > $2
+         OR EXISTS (SELECT FROM jsonb_each(label_times) WHERE value::bigint > $3))`,
+      [tenant.appId, iso(NOON + 1), NOON + 1],
+    );
+    expect(row?.count).toBe(0);
+  });
+
+  test('a time in the future heals within its hour, too, by a check-in that has no other news', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    for (const minute of [0, 8]) {
+      await setTime(NOON + minute * MINUTE_MS);
+      await recordAwaited(checkIn(tenant, 'a'));
+    }
+    await setTime(NOON + MINUTE_MS);
+    await record(checkIn(tenant, 'a', { at: NOON + MINUTE_MS }));
+    expect(await deviceOf(fleet.ledger, tenant, 'a')).toMatchObject({
+      firstSeen: iso(NOON),
+      lastSeen: iso(NOON + MINUTE_MS),
+    });
+    expect(await hoursOf(tenant)).toEqual([iso(NOON)]);
+  });
+
+  test('any check-ins at any times of any clocks are recorded as the model says', async () => {
+    const random = randomFrom(20_261_122);
+    for (const canGoBack of [false, true]) {
+      const tenant = await createTenant(fleet.ledger);
+      const model = new FleetModel();
+      const delivered: CheckIn[][] = [];
+      let present = NOON;
+      for (let batch = 0; batch < 120; batch++) {
+        present += Math.floor(random() ** 3 * 40 * MINUTE_MS);
+        if (canGoBack && random() < 0.2) present -= Math.floor(random() ** 4 * 3 * HOUR_MS);
+        await setTime(present);
+        const isAwaited = random() < 0.4;
+        const again =
+          random() < 0.2 ? delivered[Math.floor(random() * delivered.length)] : undefined;
+        const checkIns =
+          again ?? Array.from({ length: 30 }, () => anyCheckIn(tenant, present, random));
+        if (isAwaited && again === undefined) await fleet.ledger.recordAwaited(checkIns);
+        else await fleet.ledger.recordCheckIns(checkIns);
+        const recording = { present, isAwaited: isAwaited && again === undefined };
+        for (const each of coalesceCheckIns(checkIns)) model.add(each, recording);
+        if (!recording.isAwaited && checkIns.every(({ at }) => at <= present)) {
+          delivered.push(checkIns);
+        }
+        if (batch % 4 === 3) await expectModel(tenant, model);
+      }
+      if (canGoBack) continue;
+      // What a queue delivers once more changes nothing.
+      const before = await recordOf(tenant);
+      for (const checkIns of delivered) await fleet.ledger.recordCheckIns(checkIns);
+      expect(await recordOf(tenant)).toEqual(before);
+    }
+  });
+
+  /** Returns the hours in which devices of the app count. */
+  async function hoursOf(tenant: TestTenant): Promise<string[]> {
+    const series = expectValue(await fleet.ledger.readAdoption(tenant.app, iso(START)));
+    return [...new Set(series.map(({ hour }) => hour))];
+  }
+
+  async function recordOf(tenant: TestTenant): Promise<unknown> {
+    return [
+      expectValue(await fleet.ledger.listDevices(tenant.app, { limit: 1000 })),
+      expectValue(await fleet.ledger.readAdoption(tenant.app, iso(0))),
+    ];
+  }
+
+  async function expectModel(tenant: TestTenant, model: FleetModel): Promise<void> {
+    const counted = expectValue(await fleet.ledger.readFleet(tenant.app));
+    expect(counted).toEqual(await recount(fleet.database, tenant));
+    expect(counted).toEqual(model.fleet());
+    expect(await fleet.ledger.readAdoption(tenant.app, iso(0))).toEqual(model.adoption());
+    const { devices } = expectValue(await fleet.ledger.listDevices(tenant.app, { limit: 1000 }));
+    expect(devices).toHaveLength(model.devices.size);
+    for (const { deviceId, firstSeen, lastSeen, version, source } of devices) {
+      const expected = model.devices.get(deviceId);
+      expect({ deviceId, firstSeen, lastSeen, version: version ?? '', source }).toEqual({
+        deviceId,
+        firstSeen: iso(expected?.firstSeen ?? 0),
+        lastSeen: iso(expected?.at ?? 0),
+        version: expected?.version,
+        source: expected?.source,
+      });
+    }
+  }
+}
+
+/** Random check-in of one of 60 devices, by a clock that is right, or up to three hours wrong. */
+function anyCheckIn(tenant: TestTenant, present: number, random: () => number): CheckIn {
+  const pick = <Item>(items: readonly [Item, ...Item[]]): Item =>
+    items[Math.floor(random() * items.length)] ?? items[0];
+  const wrong = Math.floor((random() - 0.5) * 6 * HOUR_MS);
+  return checkIn(tenant, `device ${Math.floor(random() * 60)}`, {
+    channel: pick(['stable', 'stable', 'stable', 'beta']),
+    version: pick(['1.0.0', '1.0.0', '2.0.0', undefined]),
+    platform: pick(['linux', 'linux', 'linux', 'linux', 'mac']),
+    source: pick(['pull', 'pull', 'pull', 'push']),
+    at: present + (random() < 0.5 ? -Math.floor(random() * 5 * MINUTE_MS) : wrong),
+  });
+}
