@@ -60,6 +60,8 @@ export async function composeService(
   await clockWatch.start();
   // Before the first request: announcements that arrive while a channel loads must not be missed.
   serving.refresher.start(stores.engine);
+  serving.knownPoll.start(stores.engine);
+  serving.warmUp.start();
   const server = await fromSetting('HOST, PORT', () =>
     startServer({
       host: config.host,
@@ -84,8 +86,12 @@ export async function composeService(
       close();
       await serving.traffic.drain(IN_FLIGHT_WAIT_MS_MAX);
       server.close();
-      await serving.refresher.stop();
-      await clockWatch.stop();
+      await Promise.all([
+        serving.refresher.stop(),
+        serving.knownPoll.stop(),
+        serving.warmUp.stop(),
+        clockWatch.stop(),
+      ]);
       // Buffered check-ins go to the engine first, so that the drain finds them there.
       await fleet.stop();
       await background?.stop();

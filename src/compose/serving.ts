@@ -2,6 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { CatalogRefresher } from '../background/catalog-refresher.ts';
+import { KnownChannelsPoll } from '../background/known-channels-poll.ts';
 import type { Config } from '../config.ts';
 import { LastGoodFiles } from '../engine/disk/last-good-files.ts';
 import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
@@ -36,10 +37,12 @@ import { Catalogs } from '../operations/serving/catalogs.ts';
 import { CheckUpdate } from '../operations/serving/check-update.ts';
 import { ExplainDecision } from '../operations/serving/explain-decision.ts';
 import { FirstOffers } from '../operations/serving/first-offer.ts';
+import { KnownChannels } from '../operations/serving/known-channels.ts';
 import { NodeHealth } from '../operations/serving/node-health.ts';
 import { PlanWave } from '../operations/serving/plan-wave.ts';
 import { Readiness } from '../operations/serving/readiness.ts';
 import { SharedOffers } from '../operations/serving/shared-offers.ts';
+import { WarmUp } from '../operations/serving/warm-up.ts';
 import type { Engine } from '../ports/engine.ts';
 import { ELECTRON } from '../updater/electron.ts';
 import { MANIFEST } from '../updater/manifest.ts';
@@ -51,6 +54,8 @@ import type { WatchedStores } from './watch-stores.ts';
 export type Serving = {
   readonly handlers: Pick<ServerOptions, 'direct' | 'router'>;
   readonly refresher: CatalogRefresher;
+  readonly knownPoll: KnownChannelsPoll;
+  readonly warmUp: WarmUp;
   readonly lastGood: LastGoodFiles;
   readonly readiness: Readiness;
   readonly traffic: Traffic;
@@ -91,14 +96,18 @@ export function assembleServing(options: ServingOptions): Serving {
         : 'last known state could not be written to disk';
     rareLog.warn({ err: error, file: path }, message);
   });
-  const catalogs = new Catalogs({ ledger, engine, lastGood, log: rareLog, metrics });
+  const known = new KnownChannels({ ledger, engine, lastGood, log: rareLog, metrics });
+  metrics.gauge('sluice_known_channels', 'Channels whose names this node knows', () => known.size);
+  const catalogs = new Catalogs({ ledger, engine, lastGood, known, log: rareLog, metrics });
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
+  const warmUp = new WarmUp(catalogs, known, log);
   const readiness = new Readiness(
     ledger,
     engine,
     config.redisUrl !== undefined,
     catalogs,
     lastGood,
+    warmUp,
   );
   const health = new NodeHealth(readiness, stores.healths, config.readyUnconfirmedMsMax);
   metrics.gauge(
@@ -115,6 +124,8 @@ export function assembleServing(options: ServingOptions): Serving {
     keyUses,
     notes,
     refresher: new CatalogRefresher(catalogs, ledger, metrics, log),
+    knownPoll: new KnownChannelsPoll(known),
+    warmUp,
     lastGood,
     readiness,
     traffic,

@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Resolves after `ms`, or as soon as the signal is aborted. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Resolves after `ms`, or as soon as a signal, when there is one, is aborted. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   // The only rejection is the abort itself.
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
+  await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
 }

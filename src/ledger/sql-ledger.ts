@@ -17,6 +17,7 @@ import { findKey } from './query/find-key.ts';
 import { findLostRight } from './query/find-lost-right.ts';
 import { listApps } from './query/list-apps.ts';
 import { listAudit } from './query/list-audit.ts';
+import { listChannelNames } from './query/list-channel-names.ts';
 import { listDevices } from './query/list-devices.ts';
 import { listReleases } from './query/list-releases.ts';
 import { publishRelease } from './query/publish-release.ts';
@@ -61,6 +62,7 @@ export function createSqlLedger(database: Database): Ledger {
     recordFirstOffer: (channelId, releaseId, order) =>
       recordFirstOffer(database, channelId, releaseId, order),
     readSnapshot: (app, channel) => readSnapshot(database, app, channel),
+    listChannelNames: (heldTag, countMax) => listChannelNames(database, heldTag, countMax),
     readRevisions: (channelIds) => readRevisions(database, channelIds),
     readTime: () => readTime(database),
     recordCheckIns: (checkIns) => recordCheckIns(database, checkIns, 'queued'),

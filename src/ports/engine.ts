@@ -9,6 +9,7 @@
 import type { ServingOrder } from '../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { ActivityStream } from './activity-stream.ts';
+import type { ChannelNameStore } from './channel-names.ts';
 import type { CheckInQueue } from './check-in-queue.ts';
 import type { DeviceRates } from './device-rates.ts';
 import type { LabelCache } from './label-cache.ts';
@@ -26,7 +27,12 @@ export type Announcement = ServingOrder & {
   readonly offeredReleaseId?: string;
 };
 
-export interface Engine extends CheckInQueue, LabelCache, ActivityStream, DeviceRates {
+export interface Engine
+  extends CheckInQueue,
+    LabelCache,
+    ActivityStream,
+    DeviceRates,
+    ChannelNameStore {
   /**
    * Stores a snapshot for the other nodes, unless the stored one is as new or newer (`compareSnapshots`). The
    * check is atomic, so the stored snapshot only moves forward, whatever the order of writers. A snapshot that

@@ -2,6 +2,7 @@
 // the ledger nor the engine answers. They are never used while a store answers.
 
 import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import type { ChannelName } from './channel-names.ts';
 
 export interface LastGood {
   /**
@@ -12,6 +13,9 @@ export interface LastGood {
 
   /** Reads a channel's snapshot; undefined when there is none that can be read. */
   find(appRef: string, channel: string): Promise<ServingSnapshot | undefined>;
+
+  /** Lists at most `countMax` channels of which a snapshot can be read. Never rejects. */
+  list(countMax: number): Promise<readonly ChannelName[]>;
 
   /** Returns whether any snapshot is on disk. Never rejects. */
   hasAny(): Promise<boolean>;

@@ -32,6 +32,7 @@ import type { Serving } from '../domain/release/serving-change.ts';
 import type { AccountLedger } from './account-ledger.ts';
 import type { Actor } from './actor.ts';
 import type { Changed } from './changed.ts';
+import type { ChannelNameList } from './channel-names.ts';
 import type { AuditFilter, ConsoleLedger } from './console-ledger.ts';
 import type { FleetLedger } from './fleet-ledger.ts';
 import type { ReleaseName } from './release-name.ts';
@@ -183,6 +184,15 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
 
   /** Reads the serving state of a channel in one consistent read. `app` is a ref or an id. */
   readSnapshot(app: string, channel: string): Promise<SnapshotLookup>;
+
+  /**
+   * Lists at most `countMax` channels of all organizations; undefined when their tag is `heldTag`, which is
+   * cheap to find out. A channel that is created meanwhile may be missing; then the next call lists again.
+   */
+  listChannelNames(
+    heldTag: string | undefined,
+    countMax: number,
+  ): Promise<ChannelNameList | undefined>;
 
   /** Reads the ledger's epoch and the present revisions of these channels, in one consistent read. */
   readRevisions(channelIds: readonly string[]): Promise<PresentRevisions>;

@@ -11,6 +11,7 @@ import type { Announcement, Engine } from '../../src/ports/engine.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
+import { channelNameRules } from './channel-names-contract.ts';
 import { checkInRules } from './check-in-contract.ts';
 import { deviceRateRules } from './device-rate-contract.ts';
 import type { EnginesUnderTest } from './engines-under-test.ts';
@@ -33,6 +34,7 @@ export function engineContract(name: string, make: () => Promise<EnginesUnderTes
     describe('announcements', () => announcementRules(() => nodes));
     describe('rate windows', () => rateRules(() => nodes));
     describe('device windows', () => deviceRateRules(() => nodes));
+    describe('names of channels', () => channelNameRules(() => nodes));
     describe('check-ins', () => checkInRules(() => nodes));
     describe('labels', () => labelRules(() => nodes));
     describe('closing', () => closingRules(make));
@@ -408,6 +410,8 @@ function closingRules(make: () => Promise<EnginesUnderTest>): void {
       const calls = [
         engine.putSnapshot(snapshotOf(app, 'stable', 1)),
         engine.getSnapshot(app, 'stable'),
+        engine.putChannelNames({ tag: 'late', isComplete: true, channels: [] }),
+        engine.getChannelNames(undefined),
         engine.announce(announcementOf(app, 1)),
         engine.countRequest(app, 1, 1000),
         engine.appendCheckIns(packCheckIns([checkInOf('device')])),

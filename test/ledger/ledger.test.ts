@@ -1,6 +1,7 @@
 // Runs the ledger's rules on PGlite and on PostgreSQL.
 
 import { describe, inject } from 'vitest';
+import { describeChannelNames } from './channel-names-contract.ts';
 import { describeFleet } from './fleet-contract.ts';
 import { describeLedger } from './ledger-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
@@ -13,6 +14,7 @@ describeLedger('PGlite', openTestPglite);
 describeFleet('PGlite', openTestPglite);
 describeWebhooks('PGlite', openTestPglite);
 describeLostRights('PGlite', openTestPglite);
+describeChannelNames('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
   // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
@@ -22,4 +24,5 @@ if (postgresUrl === '') {
   describeFleet('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeWebhooks('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeLostRights('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeChannelNames('PostgreSQL', () => openTestPostgres(postgresUrl));
 }

@@ -15,10 +15,8 @@ afterEach(() => vi.useRealTimers());
 /** A node that holds three channels at revision 1, and its refresher. */
 async function polledNode() {
   const node = servingNode();
-  for (const channel of CHANNELS) {
-    node.ledger.commit(channelAt(1, channel));
-    await node.catalogs.find('acme', channel);
-  }
+  for (const channel of CHANNELS) node.ledger.commit(channelAt(1, channel));
+  for (const channel of CHANNELS) await node.catalogs.find('acme', channel);
   const { catalogs, ledger, metrics } = node;
   const refresher = new CatalogRefresher(catalogs, ledger.port, metrics, createLog('silent'));
   const served = () => CHANNELS.map((channel) => servedRevision(node, channel));

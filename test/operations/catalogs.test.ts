@@ -20,10 +20,16 @@ import {
   settle,
 } from './serving-node.ts';
 
-/** Bounds of `Catalogs`, written down again so that a changed bound fails a test. */
-const COLD_LOADS_RUNNING = 4;
-const COLD_LOADS_WAITING = 2000;
+/** Bounds of `Catalogs` and `KnownChannels`, written down again so that a changed bound fails a test. */
+const UNLISTED_RUNNING = 2;
 const CHANNELS = 10_000;
+const NAMES = 100_000;
+
+/** Snapshot of the channel `stable` of one of many apps. */
+function appAt(index: number): ServingSnapshot {
+  const name = `app${index}`;
+  return channelAt(1, 'stable', { appId: name, appRef: name, channelId: `chn_${name}` });
+}
 
 type Found = Awaited<ReturnType<Catalogs['find']>>;
 
@@ -119,7 +125,9 @@ describe('a cold load', () => {
   });
 
   it('that no store can give is unavailable for a second, and is not asked for again at once', async () => {
-    const { catalogs, ledger } = servingNode();
+    const { catalogs, known, ledger } = servingNode();
+    ledger.commit(channelAt(1));
+    await known.refresh();
     ledger.fault = ledgerAway();
     const refusal = { failure: 'unavailable', retryAfterSeconds: 1 };
     expect(await catalogs.find('acme', 'stable')).toMatchObject(refusal);
@@ -128,11 +136,12 @@ describe('a cold load', () => {
   });
 
   it('that fails for a bug is not taken for an outage, and is tried again', async () => {
-    const { catalogs, ledger } = servingNode();
+    const { catalogs, known, ledger } = servingNode();
+    ledger.commit(channelAt(1));
+    await known.refresh();
     ledger.fault = new TypeError('bug');
     await expect(catalogs.find('acme', 'stable')).rejects.toThrow(TypeError);
     ledger.fault = undefined;
-    ledger.commit(channelAt(1));
     expect(answerOf(await catalogs.find('acme', 'stable'))).toBe('found');
   });
 });
@@ -153,20 +162,21 @@ describe('never an older revision', () => {
     },
   );
 
-  it('of two cold loads, by ref and by id, the newer read stays, whichever ends last', async () => {
+  it('of a cold load and a read after a change, the newer one stays, whichever ends last', async () => {
     for (const endsFirst of [0, 1]) {
       const node = servingNode();
       node.ledger.hold();
       node.ledger.commit(channelAt(1));
-      const byRef = node.catalogs.find('acme', 'stable');
+      const cold = node.catalogs.find('app_1', 'stable');
       await settle();
       node.ledger.commit(channelAt(2));
-      const byId = node.catalogs.find('app_1', 'stable');
+      const reload = node.catalogs.reload('acme', 'stable');
       await settle();
       node.ledger.releaseOne(endsFirst);
       await settle();
       node.ledger.release();
-      expect(slotOf(await byRef)).toBe(slotOf(await byId));
+      await reload;
+      expect(slotOf(await cold)).toBe(node.catalogs.peek('acme', 'stable'));
       expect(servedRevision(node)).toBe(2);
     }
   });
@@ -331,14 +341,24 @@ describe('an announcement', () => {
 });
 
 describe('an unknown channel', () => {
-  it('is asked for once, and again after any announcement', async () => {
+  it('is refused without a read, and found once its creation was announced', async () => {
     const { catalogs, ledger } = servingNode();
     for (let time = 0; time < 5; time++) {
       expect(await catalogs.find('acme', 'stable')).toMatchObject({ failure: 'unknownApp' });
     }
-    expect(ledger.reads).toHaveLength(1);
+    expect([ledger.reads, ledger.listings]).toEqual([[], 1]);
     catalogs.hear(ledger.commit(channelAt(1)));
     expect(answerOf(await catalogs.find('acme', 'stable'))).toBe('found');
+  });
+
+  it('is refused at once, without a promise', async () => {
+    const { catalogs, known, ledger } = servingNode();
+    ledger.commit(channelAt(1));
+    await known.refresh();
+    await catalogs.find('other', 'stable');
+    expect(catalogs.refused('other', 'stable')).toMatchObject({ failure: 'unknownApp' });
+    expect(catalogs.refused('acme', 'beta')).toMatchObject({ failure: 'unknownChannel' });
+    expect(catalogs.refused('acme', 'stable')).toBeUndefined();
   });
 
   it('is told from an unknown app', async () => {
@@ -348,97 +368,71 @@ describe('an unknown channel', () => {
     expect(await catalogs.find('other', 'beta')).toMatchObject({ failure: 'unknownApp' });
   });
 
-  it('is asked for again once this node has loaded a channel that another one created', async () => {
+  it('is found by ref and by id once this node has loaded it', async () => {
     const { catalogs, ledger } = servingNode();
     expect(answerOf(await catalogs.find('app_1', 'stable'))).toBe('unknownApp');
     ledger.commit(channelAt(1));
     await catalogs.reload('acme', 'stable');
     expect(answerOf(await catalogs.find('app_1', 'stable'))).toBe('found');
+    expect(answerOf(await catalogs.find('acme', 'stable'))).toBe('found');
+  });
+
+  it('is asked of the ledger for a caller with rights, who may have heard of it earlier', async () => {
+    const { catalogs, known, ledger } = servingNode();
+    await known.refresh();
+    expect(answerOf(await catalogs.findForCaller('acme', 'stable'))).toBe('unknownApp');
+    ledger.commit(channelAt(1));
+    expect(answerOf(await catalogs.findForCaller('acme', 'beta'))).toBe('unknownChannel');
+    expect(answerOf(await catalogs.findForCaller('acme', 'stable'))).toBe('found');
+    expect(ledger.reads).toHaveLength(3);
   });
 
   it.each(['acme', 'app_1'])(
-    'is not remembered when its creation was announced meanwhile, asked for as %s',
+    'is found when its creation is announced while the list is read, asked for as %s',
     async (app) => {
-      const { catalogs, ledger } = servingNode();
-      ledger.hold();
+      const { catalogs, known, ledger } = servingNode();
+      let letGo = () => {};
+      ledger.listGate = new Promise((resolve) => {
+        letGo = resolve;
+      });
       const early = catalogs.find(app, 'stable');
       await settle();
+      // The list that is being read is from before the creation.
       catalogs.hear(ledger.commit(channelAt(1)));
-      ledger.release();
-      expect(answerOf(await early)).toBe('unknownApp');
-      expect(answerOf(await catalogs.find(app, 'stable'))).toBe('found');
+      letGo();
+      expect(answerOf(await early)).toBe('found');
+      expect(known.size).toBe(1);
     },
   );
-
-  it('is not remembered when this node installed it meanwhile', async () => {
-    const { catalogs, ledger } = servingNode();
-    ledger.hold();
-    const early = catalogs.find('app_1', 'stable');
-    await settle();
-    ledger.commit(channelAt(1));
-    const created = catalogs.reload('acme', 'stable');
-    await settle();
-    ledger.releaseOne(1);
-    await created;
-    ledger.release();
-    expect(answerOf(await early)).toBe('unknownApp');
-    expect(answerOf(await catalogs.find('app_1', 'stable'))).toBe('found');
-  });
 });
 
 describe('names that strangers invent', () => {
-  it('are read four at a time, the rest waits, and all are answered', async () => {
+  it('cost no read, and no listing but the first', async () => {
     const { catalogs, ledger } = servingNode();
-    ledger.hold();
-    const asked = Array.from({ length: 100 }, (_, index) => catalogs.find(`app${index}`, 'stable'));
-    await settle();
-    expect(ledger.reads).toHaveLength(COLD_LOADS_RUNNING);
-    ledger.releaseOne();
-    await settle();
-    expect(ledger.reads).toHaveLength(COLD_LOADS_RUNNING + 1);
-    ledger.release();
-    expect(new Set((await Promise.all(asked)).map(answerOf))).toEqual(new Set(['unknownApp']));
-    expect(ledger.runningMax).toBe(COLD_LOADS_RUNNING);
-    expect(ledger.reads).toHaveLength(100);
-  });
-
-  it('beyond the bound are unavailable at once, and hurt nobody before or after them', async () => {
-    const { catalogs, ledger } = servingNode();
-    ledger.commit(channelAt(1));
-    ledger.hold();
-    const places = COLD_LOADS_RUNNING + COLD_LOADS_WAITING;
-    const asked = Array.from({ length: places - 1 }, (_, index) =>
+    const asked = Array.from({ length: 5000 }, (_, index) =>
       catalogs.find(`app${index}`, 'stable'),
     );
-    const last = catalogs.find('acme', 'stable');
-    await expect(catalogs.find('one-more', 'stable')).rejects.toBeInstanceOf(Unavailable);
-    // A second caller of a load that already waits takes no place.
-    const joined = catalogs.find('acme', 'stable');
-    ledger.release();
-    expect(answerOf(await last)).toBe('found');
-    expect(await joined).toBe(await last);
-    await Promise.all(asked);
-    expect(answerOf(await catalogs.find('one-more', 'stable'))).toBe('unknownApp');
-    expect(ledger.runningMax).toBe(COLD_LOADS_RUNNING);
+    expect(new Set((await Promise.all(asked)).map(answerOf))).toEqual(new Set(['unknownApp']));
+    expect([ledger.reads, ledger.listings]).toEqual([[], 1]);
   });
 
-  it('do not keep loaded channels from being refreshed, or a change from being served', async () => {
-    const node = servingNode();
-    node.ledger.commit(channelAt(1));
-    await node.catalogs.find('acme', 'stable');
-    node.ledger.hold();
-    const asked = Array.from({ length: 20 }, (_, index) =>
-      node.catalogs.find(`app${index}`, 'stable'),
-    );
+  it('are asked of the ledger where not all names can be held: two at a time, and a second at most', async () => {
+    const { catalogs, known, ledger } = servingNode();
+    for (let index = 0; index <= NAMES; index++) ledger.commit(appAt(index));
+    await known.refresh();
+    expect([known.size, known.mayBeUnlisted]).toEqual([NAMES, true]);
+    expect(answerOf(await catalogs.find(`app${NAMES}`, 'stable'))).toBe('found');
+    ledger.hold();
+    const asked = Array.from({ length: 10 }, (_, index) => catalogs.find(`no${index}`, 'stable'));
     await settle();
-    node.ledger.commit(channelAt(2));
-    const reload = node.catalogs.reload('acme', 'stable');
+    expect(ledger.reads).toHaveLength(1 + UNLISTED_RUNNING);
+    // A channel that is listed does not wait for them.
+    const listed = catalogs.find('app0', 'stable');
     await settle();
-    node.ledger.releaseOne(COLD_LOADS_RUNNING);
-    expect((await reload)?.revision).toBe(2);
-    expect(servedRevision(node)).toBe(2);
-    node.ledger.release();
-    await Promise.all(asked);
+    ledger.releaseOne(UNLISTED_RUNNING);
+    expect(answerOf(await listed)).toBe('found');
+    ledger.release();
+    expect(new Set((await Promise.all(asked)).map(answerOf))).toEqual(new Set(['unknownApp']));
   });
 });
 
@@ -545,23 +539,15 @@ describe('an evicted channel', () => {
     const held = slotOf(await catalogs.find('acme', 'stable'));
     const query = queryOf('0.9.0');
     expect(held.planFor(query)).toBeDefined();
-    // Loads through snapshots that nodes share, which are installed like the ledger's and are quicker to
-    // read.
-    ledger.fault = ledgerAway();
-    for (let index = 0; index < CHANNELS; index++) {
-      const name = `app${index}`;
-      node.lastGood.keep(
-        channelAt(1, 'stable', { appId: name, appRef: name, channelId: `chn_${name}` }),
-      );
-      await catalogs.find(name, 'stable');
-    }
+    for (let index = 0; index < CHANNELS; index++) ledger.commit(appAt(index));
+    await node.known.refresh();
+    for (let index = 0; index < CHANNELS; index++) await catalogs.find(`app${index}`, 'stable');
     expect(catalogs.size).toBe(CHANNELS);
     expect(held.catalog).toBeUndefined();
     expect(held.planFor(query)).toBeUndefined();
     expect(catalogs.peek('acme', 'stable')).toBeUndefined();
     expect(catalogs.orders().has('chn_stable')).toBe(false);
 
-    ledger.fault = undefined;
     ledger.commit(channelAt(2));
     const again = slotOf(await catalogs.find('acme', 'stable'));
     expect(again).not.toBe(held);

@@ -19,8 +19,10 @@ import {
 } from '../../src/operations/serving/check-query.ts';
 import { CheckUpdate } from '../../src/operations/serving/check-update.ts';
 import { FirstOffers } from '../../src/operations/serving/first-offer.ts';
+import { KnownChannels } from '../../src/operations/serving/known-channels.ts';
 import { SharedOffers } from '../../src/operations/serving/shared-offers.ts';
 import type { ActivityStream } from '../../src/ports/activity-stream.ts';
+import type { ChannelName, ChannelNameList } from '../../src/ports/channel-names.ts';
 import type { CheckInQueue } from '../../src/ports/check-in-queue.ts';
 import type { DeviceRates } from '../../src/ports/device-rates.ts';
 import type { Announcement, Engine } from '../../src/ports/engine.ts';
@@ -92,6 +94,16 @@ export class WatchedEngine implements Served {
     return this.engine.forgetRequests(key);
   }
 
+  async putChannelNames(list: ChannelNameList): Promise<void> {
+    this.assertThere();
+    return this.engine.putChannelNames(list);
+  }
+
+  async getChannelNames(heldTag: string | undefined): Promise<ChannelNameList | undefined> {
+    this.assertThere();
+    return this.engine.getChannelNames(heldTag);
+  }
+
   async isReachable(): Promise<boolean> {
     return this.fault === undefined;
   }
@@ -117,6 +129,10 @@ class KeptInMemory implements LastGood {
     return this.kept.get(`${appRef}/${channel}`);
   }
 
+  async list(): Promise<readonly ChannelName[]> {
+    return [...this.kept.values()];
+  }
+
   async hasAny(): Promise<boolean> {
     return this.kept.size > 0;
   }
@@ -133,13 +149,9 @@ export function servingNode(now?: () => number) {
   const warnings: string[] = [];
   const log = new RareLog({ warn: (_details: unknown, message?: string) => keepText(message) });
   const keepText = (message = ''): void => void warnings.push(message);
-  const catalogs = new Catalogs({
-    ledger: ledger.port,
-    engine: engine.port,
-    lastGood,
-    log,
-    metrics,
-  });
+  const parts = { ledger: ledger.port, engine: engine.port, lastGood, log, metrics };
+  const known = new KnownChannels(parts);
+  const catalogs = new Catalogs({ ...parts, known });
   const sharedOffers = new SharedOffers({ engine: engine.port, catalogs, metrics, log, now });
   const firstOffers = new FirstOffers({
     ledger: ledger.port,
@@ -166,6 +178,7 @@ export function servingNode(now?: () => number) {
     metrics,
     log,
     warnings,
+    known,
     catalogs,
     sharedOffers,
     firstOffers,

@@ -10,7 +10,6 @@ import type { CheckQuery } from '../../src/operations/serving/check-query.ts';
 import { manifestOf } from '../../src/updater/manifest.ts';
 import { device, release } from '../domain/sample.ts';
 import { eventually } from '../support/eventually.ts';
-import { ledgerAway } from '../support/fake-ledger.ts';
 import {
   channelAt,
   queryOf,
@@ -98,7 +97,6 @@ it('a query whose channel was evicted keeps neither its catalog nor its plan', a
   await eventually('it is collected', async () => (await countAlive([catalog])) === 0);
 
   expect(query.scope.slot).toBeDefined();
-  node.ledger.fault = undefined;
   expect(node.check.now(query, DEVICE)).toBeUndefined();
   expect(await node.check.later(query, DEVICE)).toMatchObject({
     reason: 'offered',
@@ -107,12 +105,12 @@ it('a query whose channel was evicted keeps neither its catalog nor its plan', a
 });
 
 /** Loads as many other channels as a node can hold. */
-async function evict({ catalogs, ledger, lastGood }: ServingNode): Promise<void> {
-  ledger.fault = ledgerAway();
-  for (let index = 0; index < CHANNELS; index++) {
-    const name = `app${index}`;
+async function evict({ catalogs, known, ledger }: ServingNode): Promise<void> {
+  const names = Array.from({ length: CHANNELS }, (_, index) => `app${index}`);
+  for (const name of names) {
     const parts = { appId: name, appRef: name, channelId: `chn_${name}` };
-    lastGood.keep(channelAt(1, 'stable', parts));
-    await catalogs.find(name, 'stable');
+    ledger.commit(channelAt(1, 'stable', parts));
   }
+  await known.refresh();
+  for (const name of names) await catalogs.find(name, 'stable');
 }

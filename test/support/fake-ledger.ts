@@ -5,10 +5,14 @@
 import { compareServing, type ServingOrder } from '../../src/domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import type { ChannelRevision } from '../../src/ports/changed.ts';
+import type { ChannelNameList } from '../../src/ports/channel-names.ts';
 import type { Ledger, PresentRevisions, SnapshotLookup } from '../../src/ports/ledger.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 
-type Served = Pick<Ledger, 'readSnapshot' | 'readRevisions' | 'recordFirstOffer'>;
+type Served = Pick<
+  Ledger,
+  'readSnapshot' | 'readRevisions' | 'recordFirstOffer' | 'listChannelNames'
+>;
 
 /** The fault of a database that is away. */
 export function ledgerAway(): Unavailable {
@@ -20,6 +24,10 @@ export class FakeLedger implements Served {
   readonly reads: string[] = [];
   /** First offers asked for so far, as `release@revision`. */
   readonly offers: string[] = [];
+  /** Number of times that the names of channels were listed or compared. */
+  listings = 0;
+  /** Promise that listings of names wait for. */
+  listGate: Promise<void> | undefined;
   /** Number of polls of the revisions so far. */
   polls = 0;
   /** Largest number of snapshot reads that ran at the same time. */
@@ -34,6 +42,8 @@ export class FakeLedger implements Served {
   pollGate: Promise<void> | undefined;
 
   private readonly channels = new Map<string, ServingSnapshot>();
+  /** Ids of channels by name, by the ref and by the id of their apps. */
+  private readonly ids = new Map<string, Map<string, string>>();
   private isHolding = false;
   private readonly held: (() => void)[] = [];
   private running = 0;
@@ -46,8 +56,18 @@ export class FakeLedger implements Served {
   /** Sets the state of a channel; returns the change that a transaction would report. */
   commit(snapshot: ServingSnapshot): ChannelRevision {
     this.channels.set(snapshot.channelId, snapshot);
-    const { appRef, channel, channelId, epoch, revision } = snapshot;
+    const { appId, appRef, channel, channelId, epoch, revision } = snapshot;
+    const ofApp = this.ids.get(appRef) ?? new Map<string, string>();
+    ofApp.set(channel, channelId);
+    for (const app of [appRef, appId]) this.ids.set(app, ofApp);
     return { appRef, channel, channelId, epoch, revision };
+  }
+
+  /** Removes a channel, as a restored backup does. */
+  forget(channelId: string): void {
+    const gone = this.channels.get(channelId);
+    this.channels.delete(channelId);
+    if (gone !== undefined) this.ids.get(gone.appRef)?.delete(gone.channel);
   }
 
   /** Makes later snapshot reads wait; each answers with the state that was committed when it began. */
@@ -94,6 +114,19 @@ export class FakeLedger implements Served {
     return { epoch: present[0]?.epoch ?? 0, revisions };
   }
 
+  async listChannelNames(
+    heldTag: string | undefined,
+    countMax: number,
+  ): Promise<ChannelNameList | undefined> {
+    this.listings += 1;
+    if (this.fault !== undefined) throw this.fault;
+    const all = [...this.channels.values()];
+    const tag = all.map(({ channelId }) => channelId).join();
+    await this.listGate;
+    if (tag === heldTag) return undefined;
+    return { tag, channels: all.slice(0, countMax), isComplete: all.length <= countMax };
+  }
+
   /** Records a first offer only at the channel's present revision, as the real ledger does. */
   async recordFirstOffer(
     channelId: string,
@@ -114,10 +147,8 @@ export class FakeLedger implements Served {
   }
 
   private find(app: string, channel: string): SnapshotLookup {
-    const ofApp = [...this.channels.values()].filter(
-      ({ appId, appRef }) => appId === app || appRef === app,
-    );
-    if (ofApp.length === 0) return 'unknown-app';
-    return ofApp.find((each) => each.channel === channel) ?? 'unknown-channel';
+    const ofApp = this.ids.get(app);
+    if (ofApp === undefined) return 'unknown-app';
+    return this.channels.get(ofApp.get(channel) ?? '') ?? 'unknown-channel';
   }
 }

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { parseSnapshot } from '../../domain/decision/parse-snapshot.ts';
 import { compareSnapshots } from '../../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import type { ChannelName } from '../../ports/channel-names.ts';
 import type { LastGood } from '../../ports/last-good.ts';
 import { openSealedFile, sealFile } from './seal-file.ts';
 
@@ -48,6 +49,8 @@ export class LastGoodFiles implements LastGood {
   private retrying: NodeJS.Timeout | undefined;
   /** Times of writing of files that hold no usable snapshot, by path: each is read and reported once. */
   private readonly unusable = new Map<string, number>();
+  /** Channels by the names of their files, which are made from the names of the channels. */
+  private readonly listed = new Map<string, ChannelName>();
 
   /**
    * Writes to `snapshots/` below `dataDir`, or to a folder in it when `worker` numbers one of several serving
@@ -75,11 +78,29 @@ export class LastGoodFiles implements LastGood {
     return kept.reduce((newest, each) => newerOf(newest, each), undefined)?.snapshot;
   }
 
+  async list(countMax: number): Promise<readonly ChannelName[]> {
+    const directories = [this.root, ...(await this.workerFolders())];
+    const names = (await Promise.all(directories.map(namesIn))).flat();
+    const listed: ChannelName[] = [];
+    // One file after the other, because each may be large.
+    for (const name of new Set(names.filter((each) => each.endsWith('.json')))) {
+      if (listed.length >= countMax) break;
+      const channel =
+        this.listed.get(name) ??
+        (await this.channelIn(directories.map((directory) => join(directory, name))));
+      if (channel === undefined) continue;
+      listed.push(channel);
+      if (this.listed.size < countMax) this.listed.set(name, channel);
+    }
+    return listed;
+  }
+
   async hasAny(): Promise<boolean> {
     const directories = [this.root, ...(await this.workerFolders())];
     for (const directory of directories) {
       for (const name of await namesIn(directory)) {
-        if (name.endsWith('.json') && (await this.isUsable(join(directory, name)))) return true;
+        if (!name.endsWith('.json')) continue;
+        if ((await this.readUsable(join(directory, name))) !== undefined) return true;
       }
     }
     return false;
@@ -100,17 +121,29 @@ export class LastGoodFiles implements LastGood {
     return names.filter((name) => WORKER_FOLDER.test(name)).map((name) => join(this.root, name));
   }
 
-  /** Returns whether a file holds a snapshot that can be read. */
-  private async isUsable(path: string): Promise<boolean> {
+  /** Returns the channel of these files, all of one name; undefined when none holds a usable snapshot. */
+  private async channelIn(paths: readonly string[]): Promise<ChannelName | undefined> {
+    for (const path of paths) {
+      const kept = await this.readUsable(path);
+      if (kept === undefined) continue;
+      const { appId, appRef, channelId, channel } = kept.snapshot;
+      return { appId, appRef, channelId, channel };
+    }
+    return undefined;
+  }
+
+  /** Reads a file, unless it held no usable snapshot when it was read last. */
+  private async readUsable(path: string): Promise<Kept | undefined> {
     const writtenAtMs = await stat(path).then(
       ({ mtimeMs }) => mtimeMs,
       () => undefined,
     );
-    if (writtenAtMs === undefined || this.unusable.get(path) === writtenAtMs) return false;
-    if ((await this.read(path)) !== undefined) return true;
+    if (writtenAtMs === undefined || this.unusable.get(path) === writtenAtMs) return undefined;
+    const kept = await this.read(path);
+    if (kept !== undefined) return kept;
     if (this.unusable.size >= UNUSABLE_MAX) this.unusable.clear();
     this.unusable.set(path, writtenAtMs);
-    return false;
+    return undefined;
   }
 
   private async read(path: string): Promise<Kept | undefined> {

@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { compareSnapshots, orderOf } from '../../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Activity } from '../../ports/activity-stream.ts';
+import type { ChannelNameList } from '../../ports/channel-names.ts';
 import type { Announcement, Engine } from '../../ports/engine.ts';
 import type { LabelNews } from '../../ports/label-cache.ts';
 import type { RateDecision } from '../../ports/rate-decision.ts';
@@ -28,6 +29,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   const snapshots = new LRUCache<string, ServingSnapshot>({ max: SNAPSHOT_COUNT_MAX });
   const rates = createRateWindows(now, assertOpen);
   const news = createNews(assertOpen);
+  let channelNames: ChannelNameList | undefined;
   let isClosed = false;
 
   function assertOpen(): void {
@@ -57,6 +59,16 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       return snapshots.get(channelName(appRef, channel));
     },
 
+    async putChannelNames(list) {
+      assertOpen();
+      channelNames = list;
+    },
+
+    async getChannelNames(heldTag) {
+      assertOpen();
+      return channelNames?.tag === heldTag ? undefined : channelNames;
+    },
+
     async isReachable() {
       return !isClosed;
     },
@@ -65,6 +77,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       isClosed = true;
       news.close();
       snapshots.clear();
+      channelNames = undefined;
       rates.clear();
       checkIns.close();
     },

@@ -15,6 +15,9 @@ export const keys = {
     return `sluice:snapshot:${SNAPSHOT_FORMAT}:{${appRef}:${channel}}`;
   },
 
+  /** Hash {tag, body}: names of all channels. The number is the version of the body's format. */
+  channelNames: 'sluice:channel-names:1',
+
   /** List with the time in microseconds of each request allowed within the window, oldest first. */
   rate(key: string): string {
     return `sluice:rate:{${key}}`;

@@ -7,6 +7,7 @@ import { faultOf } from './fault.ts';
 import { keys } from './keys.ts';
 import { packLabelNews } from './label-payload.ts';
 import { parseKeptOrder, parseSnapshotPayload } from './payload.ts';
+import { createRedisChannelNames } from './redis-channel-names.ts';
 import { createRedisCheckIns } from './redis-check-ins.ts';
 import { createRedisDeviceRates } from './redis-device-rates.ts';
 import { createRedisLabels } from './redis-labels.ts';
@@ -31,6 +32,7 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
   const { announcements, activities, labelNews } = createSubscriptions(target, onFault);
 
   return {
+    ...createRedisChannelNames(connection, onFault),
     ...createRedisCheckIns(connection, onFault),
     ...createRedisLabels(connection, onFault),
     ...createRedisDeviceRates(connection),

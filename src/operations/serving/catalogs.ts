@@ -19,11 +19,14 @@ import type { LastGood } from '../../ports/last-good.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { CatalogSlot, PlanBudget } from './catalog-slot.ts';
+import { ColdLoads } from './cold-loads.ts';
+import type { KnownChannels, NoCatalog } from './known-channels.ts';
 
 export type CatalogDependencies = {
   readonly ledger: Ledger;
   readonly engine: Engine;
   readonly lastGood: LastGood;
+  readonly known: KnownChannels;
   readonly log: RareLog;
   readonly metrics: Metrics;
 };
@@ -31,19 +34,18 @@ export type CatalogDependencies = {
 const CHANNELS_MAX = 10_000;
 const NAMES_MAX = 20_000;
 const REFUSALS_MAX = 20_000;
-/** Milliseconds for which "unknown" or "unavailable" is remembered without asking again. */
+/** Milliseconds for which "unavailable" is remembered without asking again. */
 const REFUSAL_TTL_MS = 500;
-/**
- * Maximum number of concurrent loads. Far below the ledger's connections, because names come from clients and
- * publishers need connections too.
- */
-const COLD_LOADS_RUNNING_MAX = 4;
-const COLD_LOADS_WAITING_MAX = 2000;
 const HEARD_MAX = 10_000;
 const COLD_RETRY_MS = 1000;
-
-/** Kinds of refusal of a channel that does not exist, or of which no store can tell. */
-export type NoCatalog = 'unknownApp' | 'unknownChannel' | 'unavailable';
+/**
+ * Maximum number of names at a time that are asked of the ledger because the list of names is cut off, of
+ * names that wait, and the longest wait in milliseconds. Clients invent names, and publishers need the
+ * ledger's connections.
+ */
+const UNLISTED_RUNNING_MAX = 2;
+const UNLISTED_WAITING_MAX = 200;
+const UNLISTED_WAIT_MS_MAX = 1000;
 
 export class Catalogs {
   private readonly dependencies: CatalogDependencies;
@@ -60,19 +62,29 @@ export class Catalogs {
     max: REFUSALS_MAX,
     ttl: REFUSAL_TTL_MS,
   });
-  private readonly coldGate = new ConcurrencyLimit(COLD_LOADS_RUNNING_MAX, COLD_LOADS_WAITING_MAX);
-  private readonly coldLoads = new Map<string, Promise<Outcome<CatalogSlot, NoCatalog>>>();
+  private readonly cold: ColdLoads;
+  private readonly unlistedGate = new ConcurrencyLimit(
+    UNLISTED_RUNNING_MAX,
+    UNLISTED_WAITING_MAX,
+    UNLISTED_WAIT_MS_MAX,
+  );
   private readonly chases = new Map<string, { wanted: ServingOrder; done: Promise<void> }>();
   /** Reads of the ledger by channel name: the one in progress, and the one that waits for its end. */
   private readonly reading = new Map<string, Promise<void>>();
   private readonly nextReads = new Map<string, Promise<ServingSnapshot | undefined>>();
   /** Latest announced state of channels that were not loaded at that time. */
   private readonly heard = new LRUCache<string, ServingOrder>({ max: HEARD_MAX });
-  /** Number of events that may have made a remembered "unknown" wrong. */
-  private generation = 0;
 
   constructor(dependencies: CatalogDependencies) {
     this.dependencies = dependencies;
+    this.cold = new ColdLoads(
+      {
+        ledger: ({ appRef, channel }) => this.readLedger(appRef, channel),
+        elsewhere: ({ appRef, channel }) => this.readElsewhere(appRef, channel),
+      },
+      dependencies.metrics,
+      dependencies.log,
+    );
   }
 
   /** Returns the slot of a loaded channel without waiting; `app` is a ref or an id. */
@@ -81,25 +93,42 @@ export class Catalogs {
     return slot?.catalog === undefined ? undefined : slot;
   }
 
-  /** Returns the remembered refusal of a channel, while it is believed without asking again. */
+  /** Returns the refusal of a channel, where that is known without waiting. */
   refused(app: string, channel: string): Failure<NoCatalog> | undefined {
-    return this.refusals.get(channelNameOf(app, channel));
+    const refusal = this.refusals.get(channelNameOf(app, channel));
+    if (refusal !== undefined) return refusal;
+    const { known } = this.dependencies;
+    const found = known.find(app, channel);
+    return isFailure(found) && !known.mayBeUnlisted ? found : undefined;
   }
 
-  /** Returns the slot of a channel, loaded if need be. */
+  /** Returns the slot of a channel, loaded if need be; refuses a name that nobody created without a store. */
   async find(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
+    const loaded = this.peek(app, channel) ?? this.refusals.get(channelNameOf(app, channel));
+    if (loaded !== undefined) return loaded;
+    const { known } = this.dependencies;
+    let name = known.find(app, channel);
+    if (name === undefined) {
+      await known.settled();
+      name = known.find(app, channel) ?? failUntil('unavailable', COLD_RETRY_MS);
+    }
+    if (!isFailure(name)) return this.load(app, name);
+    if (name.failure === 'unavailable' || !known.mayBeUnlisted) return name;
+    return this.unlistedGate.pass(() => this.load(app, { appRef: app, channel }));
+  }
+
+  /**
+   * Returns the slot like `find`, for a caller with rights: the ledger is asked about a name that this node
+   * does not know, because the caller may have heard of the channel earlier than this node.
+   */
+  async findForCaller(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
     if (!isRef(app)) return fail('unknownApp');
     if (!isRef(channel)) return fail('unknownChannel');
-    const name = channelNameOf(app, channel);
-    const loaded = this.peek(app, channel) ?? this.refusals.get(name);
+    const loaded = this.peek(app, channel) ?? this.refusals.get(channelNameOf(app, channel));
     if (loaded !== undefined) return loaded;
-    const running = this.coldLoads.get(name);
-    if (running !== undefined) return running;
-    const load = this.coldGate
-      .pass(() => this.loadCold(app, channel))
-      .finally(() => this.coldLoads.delete(name));
-    this.coldLoads.set(name, load);
-    return load;
+    const name = this.dependencies.known.find(app, channel);
+    const isKnown = name !== undefined && !isFailure(name);
+    return this.load(app, isKnown ? name : { appRef: app, channel });
   }
 
   /**
@@ -119,11 +148,11 @@ export class Catalogs {
   }
 
   /**
-   * Updates an announced channel if it is loaded, takes note of a release that was offered, and clears the
-   * memory that the channel was unknown.
+   * Updates an announced channel if it is loaded, takes note of a release that was offered, and makes the
+   * channel's name known.
    */
   hear(announcement: Announcement): void {
-    this.forgetRefusals();
+    this.dependencies.known.hear(announcement);
     const { channelId, offeredReleaseId } = announcement;
     if (offeredReleaseId !== undefined) this.noteOffered(channelId, new Set([offeredReleaseId]));
     if (!this.slots.has(channelId)) {
@@ -196,6 +225,7 @@ export class Catalogs {
     if (typeof snapshot === 'string') return undefined;
     this.dependencies.metrics.refreshes.add('ledger');
     this.install(snapshot);
+    this.dependencies.known.add(snapshot);
     return snapshot;
   }
 
@@ -239,17 +269,15 @@ export class Catalogs {
     if (snapshot !== undefined) await this.share(snapshot);
   }
 
-  private async loadCold(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
-    const { generation } = this;
-    const slot = await this.readCold(app, channel);
-    if (isFailure(slot)) {
-      // Not remembered when something was created meanwhile, because that may be this channel.
-      if (generation === this.generation) this.refusals.set(channelNameOf(app, channel), slot);
-      return slot;
+  private async load(
+    app: string,
+    name: { readonly appRef: string; readonly channel: string },
+  ): Promise<Outcome<CatalogSlot, NoCatalog>> {
+    const slot = await this.cold.load(name);
+    if (!isFailure(slot)) this.names.set(channelNameOf(app, name.channel), slot);
+    else if (slot.failure === 'unavailable') {
+      this.refusals.set(channelNameOf(app, name.channel), slot);
     }
-    this.names.set(channelNameOf(app, channel), slot);
-    const channelId = slot.catalog?.snapshot.channelId;
-    if (channelId !== undefined) this.catchUp(channelId);
     return slot;
   }
 
@@ -279,28 +307,28 @@ export class Catalogs {
     }
   }
 
-  private forgetRefusals(): void {
-    this.generation += 1;
-    this.refusals.clear();
+  private async readLedger(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
+    const { ledger, metrics } = this.dependencies;
+    const snapshot = await ledger.readSnapshot(app, channel);
+    if (snapshot === 'unknown-app') return fail('unknownApp');
+    if (snapshot === 'unknown-channel') return fail('unknownChannel');
+    metrics.refreshes.add('ledger');
+    const slot = this.install(snapshot);
+    this.catchUp(snapshot.channelId);
+    return slot;
   }
 
-  private async readCold(app: string, channel: string): Promise<Outcome<CatalogSlot, NoCatalog>> {
-    const { ledger, lastGood, metrics, log } = this.dependencies;
-    try {
-      const snapshot = await ledger.readSnapshot(app, channel);
-      if (snapshot === 'unknown-app') return fail('unknownApp');
-      if (snapshot === 'unknown-channel') return fail('unknownChannel');
-      metrics.refreshes.add('ledger');
-      return this.install(snapshot);
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      metrics.faults.add('cold-load');
-      log.warn({ err: error }, 'ledger unavailable, looking for the last known state');
-    }
-    // Both are written, because either copy may be the older one; neither replaces a newer one.
-    const kept = this.adopt(await lastGood.find(app, channel), 'disk');
-    const shared = this.adopt(await this.askEngine(app, channel), 'engine');
-    return shared ?? kept ?? failUntil('unavailable', COLD_RETRY_MS);
+  private async readElsewhere(app: string, channel: string): Promise<CatalogSlot | undefined> {
+    const [kept, shared] = await Promise.all([
+      this.dependencies.lastGood.find(app, channel),
+      this.askEngine(app, channel),
+    ]);
+    // Both are installed, because either copy may be the older one; neither replaces a newer one.
+    const fromDisk = this.adopt(kept, 'disk');
+    const slot = this.adopt(shared, 'engine') ?? fromDisk;
+    const channelId = slot?.catalog?.snapshot.channelId;
+    if (channelId !== undefined) this.catchUp(channelId);
+    return slot;
   }
 
   private async askEngine(appRef: string, channel: string): Promise<ServingSnapshot | undefined> {
@@ -332,7 +360,6 @@ export class Catalogs {
     }
     this.slots.set(snapshot.channelId, slot);
     this.names.set(channelNameOf(snapshot.appRef, snapshot.channel), slot);
-    this.forgetRefusals();
     return slot;
   }
 }

@@ -17,9 +17,10 @@ import {
   type PlanDecision,
   type PreparedPlan,
 } from './catalog-slot.ts';
-import type { Catalogs, NoCatalog } from './catalogs.ts';
+import type { Catalogs } from './catalogs.ts';
 import type { CheckQuery } from './check-query.ts';
 import type { FirstOffers } from './first-offer.ts';
+import type { NoCatalog } from './known-channels.ts';
 
 /** Device that asks. Without an id it has no cohort and no stored labels, and no check-in is recorded. */
 export type CheckDevice = {

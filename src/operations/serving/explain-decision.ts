@@ -14,8 +14,9 @@ import { parseVersion } from '../../domain/decision/version.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { manifestOf } from '../../updater/manifest.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
-import type { Catalogs, NoCatalog } from './catalogs.ts';
+import type { Catalogs } from './catalogs.ts';
 import type { FirstOffers } from './first-offer.ts';
+import type { NoCatalog } from './known-channels.ts';
 
 export type ExplainDependencies = {
   readonly ledger: Ledger;
@@ -41,7 +42,7 @@ export class ExplainDecision {
     const found = await ledger.readDevice(app.id, deviceId);
     if (isFailure(found)) return found;
     const { history: _, ...device } = found;
-    const slot = await catalogs.find(app.ref, channel ?? device.channel);
+    const slot = await catalogs.findForCaller(app.ref, channel ?? device.channel);
     if (isFailure(slot)) return slot;
     const { catalog } = slot;
     if (catalog === undefined) return fail('unavailable');

@@ -15,9 +15,10 @@ import type { Caller } from '../access/authenticate-key.ts';
 import type { ActivityBroadcast } from '../fleet/activity-broadcast.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { CatalogSlot, PlanDecision } from './catalog-slot.ts';
-import type { Catalogs, NoCatalog } from './catalogs.ts';
+import type { Catalogs } from './catalogs.ts';
 import { type CheckQuery, checkQuery, checkScope } from './check-query.ts';
 import type { CheckUpdate } from './check-update.ts';
+import type { NoCatalog } from './known-channels.ts';
 
 type WaveDevice = {
   readonly deviceId: string;
@@ -81,7 +82,7 @@ export class PlanWave {
     if (lost !== undefined) return lost;
     const app = await ledger.findApp(caller.organizationId, request.app);
     if (isFailure(app)) return app;
-    const slot = await this.dependencies.catalogs.find(app.ref, request.channel);
+    const slot = await this.dependencies.catalogs.findForCaller(app.ref, request.channel);
     if (isFailure(slot)) return slot;
     const queries = queriesOf(app.ref, request);
     const answers = await this.decideUndisturbed(app, slot, request, queries);

@@ -1,10 +1,11 @@
-// Readiness of this node: it can decide when the ledger answers, and without any store for the channels that
-// it has loaded or keeps on disk.
+// Readiness of this node: it has loaded what it served last, and can decide when the ledger answers, and
+// without any store for the channels that it has loaded or keeps on disk.
 
 import type { Engine } from '../../ports/engine.ts';
 import type { LastGood } from '../../ports/last-good.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { Catalogs } from './catalogs.ts';
+import type { WarmUp } from './warm-up.ts';
 
 export class Readiness {
   private readonly ledger: Ledger;
@@ -12,6 +13,7 @@ export class Readiness {
   private readonly isEngineShared: boolean;
   private readonly catalogs: Catalogs;
   private readonly lastGood: LastGood;
+  private readonly warmUp: Pick<WarmUp, 'isOver'>;
   private isDraining = false;
 
   /** `isEngineShared` says that other nodes may have stored snapshots in the engine that this node needs. */
@@ -21,12 +23,14 @@ export class Readiness {
     isEngineShared: boolean,
     catalogs: Catalogs,
     lastGood: LastGood,
+    warmUp: Pick<WarmUp, 'isOver'>,
   ) {
     this.ledger = ledger;
     this.engine = engine;
     this.isEngineShared = isEngineShared;
     this.catalogs = catalogs;
     this.lastGood = lastGood;
+    this.warmUp = warmUp;
   }
 
   /** Makes the node permanently not ready, because it is about to stop. */
@@ -37,6 +41,8 @@ export class Readiness {
   /** Returns why the node cannot decide, or undefined when it can. */
   async obstacle(): Promise<string | undefined> {
     if (this.isDraining) return 'draining';
+    if (!this.warmUp.isOver)
+      return 'the channels that this node served last are still being loaded';
     const canDecide =
       this.catalogs.size > 0 ||
       (await this.ledger.isReachable()) ||
