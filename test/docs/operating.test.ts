@@ -79,7 +79,7 @@ describe('metrics', () => {
   it('have their label values in the table of values', () => {
     const counted = [
       ...source.matchAll(
-        /\b(?:faults|checkIns|deliveries|deviceLimit|processes|refreshes)\.add\('([\w-]+)'/g,
+        /\b(?:faults|checkIns|deliveries|deviceLimit|firstOffers|processes|refreshes)\.add\('([\w-]+)'/g,
       ),
     ].map(([, value = '']) => value);
     expect(counted.length).toBeGreaterThan(20);

@@ -2,6 +2,7 @@
 // The promise: 1 s normally, 5 s under any single fault. The figures are printed; only the promise is
 // asserted.
 
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
@@ -106,6 +107,16 @@ describeOnRealStores('propagation between nodes', () => {
     );
     report(`message lost: worst ${ms(worst)}`);
     expect(worst).toBeLessThan(FAULT_MS_MAX);
+  }, 60_000);
+
+  it('within 1 second when Redis is full', async () => {
+    const redis = new Redis(cluster.redis.url);
+    const limit = (bytes: number) => redis.config('SET', 'maxmemory', bytes);
+    const worst = await worstUnder(async () => void (await limit(1)));
+    await limit(0);
+    await redis.quit();
+    report(`Redis full: worst ${ms(worst)}`);
+    expect(worst).toBeLessThan(NORMAL_MS_MAX);
   }, 60_000);
 
   it('within 5 seconds when Redis restarts empty', async () => {

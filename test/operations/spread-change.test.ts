@@ -1,7 +1,7 @@
 // Tests the steps after a committed change: the node that answers serves it, the other nodes are told, and no
 // fault of a store makes it look as if nothing was committed, or as if it was served when it is not.
 
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createSpreadChange } from '../../src/operations/publishing/spread-change.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
@@ -73,6 +73,16 @@ it('an engine that is away is survived: this node serves the change', async () =
   await node.spread([node.ledger.commit(channelAt(1))]);
   expect(servedRevision(node)).toBe(1);
   expect(node.warnings).toEqual(['change committed, but could not be announced']);
+});
+
+it('an engine that takes no snapshot still announces', async () => {
+  const node = spreadingNode();
+  vi.spyOn(node.engine, 'putSnapshot').mockRejectedValue(engineAway());
+  const change = node.ledger.commit(channelAt(1));
+  await node.spread([change]);
+  expect(node.engine.announced).toEqual([change]);
+  expect(node.warnings).toEqual(['change committed, but its snapshot could not be shared']);
+  expect(node.metrics.faults.counts.get('spread')).toBe(1);
 });
 
 it('a ledger that is away after the commit makes it unavailable, after the others were told', async () => {

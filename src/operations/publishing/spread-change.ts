@@ -28,14 +28,16 @@ export function createSpreadChange(
     change: ChannelRevision,
     snapshot: ServingSnapshot | undefined,
   ): Promise<void> => {
-    try {
-      if (snapshot !== undefined) await engine.putSnapshot(snapshot);
-      await engine.announce({ ...change, ...orderOf(snapshot ?? change) });
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      metrics.faults.add('spread');
-      log.warn({ err: error, ...change }, 'change committed, but could not be announced');
-    }
+    // An engine that is full takes no snapshot, but announces: the other nodes then read the ledger.
+    const notStored = await outageOf(snapshot && engine.putSnapshot(snapshot));
+    const order = orderOf(snapshot ?? change);
+    const notTold = await outageOf(engine.announce({ ...change, ...order }));
+    const fault = notTold ?? notStored;
+    if (fault === undefined) return;
+    metrics.faults.add('spread');
+    const details = { err: fault, ...change };
+    if (fault === notTold) log.warn(details, 'change committed, but could not be announced');
+    else log.warn(details, 'change committed, but its snapshot could not be shared');
   };
   const spread = async (change: ChannelRevision): Promise<void> => {
     try {
@@ -49,4 +51,15 @@ export function createSpreadChange(
   return async (changed) => {
     await Promise.all(changed.map(spread));
   };
+}
+
+/** Returns the fault of a call that found the engine unavailable; undefined when there was none. */
+async function outageOf(call: Promise<unknown> | undefined): Promise<Unavailable | undefined> {
+  try {
+    await call;
+    return undefined;
+  } catch (error) {
+    if (error instanceof Unavailable) return error;
+    throw error;
+  }
 }
