@@ -1,0 +1,113 @@
+// Keeps the answers of a chaos run, and which faults there were when, and has each answer judged.
+
+import type { Moment, Span } from './fact.ts';
+import { type ModelChannel, oldestState, type Told } from './oracle.ts';
+
+/** What a fault keeps from working: a node by its name, or one of the stores. */
+export type Struck = 'ledger' | 'engine' | { readonly node: string };
+
+type FaultSpan = { readonly struck: Struck; readonly from: Moment; to: Moment };
+type Unjudged = Omit<Told, 'version'>;
+
+export type AnswerCounts = {
+  offered: number;
+  nothing: number;
+  unavailable: number;
+  unreachable: number;
+};
+
+const FINDINGS_MAX = 100;
+const OF_A_KIND_MAX = 2;
+
+export class Judge {
+  readonly counts: AnswerCounts = { offered: 0, nothing: 0, unavailable: 0, unreachable: 0 };
+  /** What was wrong, in words; only the first are kept. */
+  readonly findings: string[] = [];
+  wrongCount = 0;
+  private readonly kinds = new Map<string, number>();
+  private readonly faults: FaultSpan[] = [];
+
+  /** Notes that a fault begins; the function that is returned ends it. */
+  begin(struck: Struck): () => void {
+    const fault = { struck, from: performance.now(), to: Number.POSITIVE_INFINITY };
+    this.faults.push(fault);
+    return () => {
+      fault.to = performance.now();
+    };
+  }
+
+  /** Judges what a device was told. */
+  told(model: ModelChannel, told: Told): void {
+    if (told.version === undefined) this.counts.nothing += 1;
+    else this.counts.offered += 1;
+    const { asked, answered, node, version } = told;
+    const from = oldestState(asked, this.deafSpans(node));
+    const fault = model.fault(told, { from, to: answered }, this.isStruck('ledger', from));
+    if (fault !== undefined) this.wrong(told, fault);
+    const release = version === undefined ? undefined : model.releases.get(version);
+    if (release !== undefined) release.offeredAt = Math.min(release.offeredAt, answered);
+  }
+
+  /** Judges an answer that is neither an offer nor "nothing": only 503 is right, and only around a fault. */
+  refused(told: Unjudged, status: number, text: string): void {
+    this.counts.unavailable += 1;
+    if (status === 503 && this.isDisturbed(told)) return;
+    this.wrong(told, `${status} ${text}`);
+  }
+
+  /** Judges that there was no answer, which is right only around a fault. */
+  unanswered(told: Unjudged): void {
+    this.counts.unreachable += 1;
+    if (!this.isDisturbed(told)) this.wrong(told, 'no answer');
+  }
+
+  /** Notes what is wrong; `kind` is what it has in common with others, of which only the first few are kept. */
+  note(finding: string, kind = finding): void {
+    this.wrongCount += 1;
+    const known = this.kinds.get(kind) ?? 0;
+    this.kinds.set(kind, known + 1);
+    if (known < OF_A_KIND_MAX && this.findings.length < FINDINGS_MAX) this.findings.push(finding);
+  }
+
+  private wrong({ node, device, asked, answered }: Unjudged, why: string): void {
+    const took = Math.round(answered - asked);
+    const active = this.faults.filter(({ from, to }) => from <= answered && to >= asked - 10_000);
+    const around = active.map(({ struck, from, to }) => {
+      const name = typeof struck === 'string' ? struck : struck.node;
+      return `${name} ${secondsTo(from, asked)}..${secondsTo(to, asked)}`;
+    });
+    this.note(`${node} to ${device} after ${took} ms: ${why} [faults: ${around.join(', ')}]`, why);
+  }
+
+  private isDisturbed({ asked, answered }: Unjudged): boolean {
+    const from = oldestState(asked, []);
+    return this.faults.some((fault) => fault.from <= answered && fault.to >= from);
+  }
+
+  private isStruck(struck: Struck, since: Moment): boolean {
+    return this.faults.some((fault) => fault.struck === struck && fault.to >= since);
+  }
+
+  /**
+   * Lists the spans in which a node could not hear of changes: two stores were struck, or one and the node itself,
+   * or the node stood still.
+   */
+  private deafSpans(node: string): readonly Span[] {
+    const own = this.faults.filter(
+      ({ struck }) => typeof struck === 'object' && struck.node === node,
+    );
+    const stores = this.faults.filter(({ struck }) => typeof struck === 'string');
+    const pairs = stores.flatMap((one) =>
+      stores
+        .filter((other) => other !== one && other.struck !== one.struck)
+        .map((other) => ({ from: Math.max(one.from, other.from), to: Math.min(one.to, other.to) })),
+    );
+    return [...own, ...pairs.filter(({ from, to }) => from <= to)];
+  }
+}
+
+/** Seconds from the moment `since` to `moment`. */
+function secondsTo(moment: Moment, since: Moment): string {
+  if (moment === Number.POSITIVE_INFINITY) return 'now';
+  return `${((moment - since) / 1000).toFixed(1)} s`;
+}
