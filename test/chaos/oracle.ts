@@ -28,7 +28,7 @@ export type Told = {
 };
 
 /** Longest time that a node may be behind under one fault; the contract allows 5 s, the rest is the tester's own delay. */
-export const BEHIND_MS_MAX = 6000;
+const BEHIND_MS_MAX = 6000;
 
 /** Channel as its publishers and devices know it. */
 export class ModelChannel {

@@ -8,7 +8,7 @@ import type { Readiness } from './readiness.ts';
 type ObservedStore = { readonly outage: StoreOutage | undefined; readonly silentMs: number };
 
 /** Store that a node does without, since when (RFC 3339), and what that means. */
-export type Degradation = {
+type Degradation = {
   readonly store: StoreOutage['store'];
   readonly since: string;
   readonly message: string;
