@@ -18,6 +18,10 @@ export type Config = Readonly<{
   organizationsBy: (typeof ORGANIZATION_MAKERS)[number];
   /** Base URL of the service for its clients; undefined for the address that it listens on. */
   publicUrl: string | undefined;
+  /** Own address of console, API, metrics and health; undefined for the port of the service. */
+  adminListen: ListenAddress | undefined;
+  /** Base URL of the console; undefined for the address that a client asked, or `publicUrl`. */
+  adminUrl: string | undefined;
   /** Number of serving processes; above 1 only if both stores can be shared. */
   workers: number;
   deviceRetentionDays: number;
@@ -30,6 +34,8 @@ export type Config = Readonly<{
 }>;
 
 const ORGANIZATION_MAKERS = ['operator', 'anyone'] as const;
+export type ListenAddress = { readonly host: string; readonly port: number };
+
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -39,10 +45,12 @@ export class ConfigError extends Error {}
 const POSTGRES_SCHEMES = ['postgres:', 'postgresql:'];
 const REDIS_SCHEMES = ['redis:', 'rediss:'];
 const HTTP_SCHEMES = ['http:', 'https:'];
+const PORT_MAX = 65_535;
+const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 const ENVIRONMENT = z.object({
   HOST: text('127.0.0.1'),
-  PORT: whole(8080, 0, 65_535),
+  PORT: whole(8080, 0, PORT_MAX),
   DATABASE_URL: optionalText().refine(
     (value) => value === undefined || isUrl(value, POSTGRES_SCHEMES),
     'must be a postgres:// address',
@@ -59,11 +67,16 @@ const ENVIRONMENT = z.object({
     'must be visible ASCII characters, without spaces',
   ),
   SECRET_KEY: optionalText(),
-  PUBLIC_URL: optionalText().refine(
-    (value) => value === undefined || (isUrl(value, HTTP_SCHEMES) && !/[?#]/.test(value)),
-    'must be an http:// or https:// address, without query and fragment',
-  ),
   ORGANIZATIONS_BY: oneOf(ORGANIZATION_MAKERS, 'operator'),
+  PUBLIC_URL: baseUrl(),
+  ADMIN_LISTEN: optionalText().transform((value, { addIssue }) => {
+    const address = value === undefined ? undefined : parseListenAddress(value.trim());
+    if (value !== undefined && address === undefined) {
+      addIssue('must be host:port, such as 127.0.0.1:9090, or [::1]:9090');
+    }
+    return address;
+  }),
+  ADMIN_URL: baseUrl(),
   WORKERS: whole(1, 1, 64),
   DEVICE_RETENTION_DAYS: whole(180, 1, 36_500),
   ADOPTION_RETENTION_DAYS: whole(400, 1, 36_500),
@@ -89,16 +102,22 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       );
     }
   }
+  const { HOST: host, PORT: port, ADMIN_LISTEN: adminListen } = settings;
+  if (adminListen !== undefined && isSameAddress({ host, port }, adminListen)) {
+    throw new ConfigError('ADMIN_LISTEN: must be another address than that of HOST and PORT');
+  }
   return Object.freeze({
-    host: settings.HOST,
-    port: settings.PORT,
+    host,
+    port,
     databaseUrl: settings.DATABASE_URL,
     redisUrl: settings.REDIS_URL,
     dataDir: settings.DATA_DIR,
     adminToken: settings.ADMIN_TOKEN,
     secretKey: settings.SECRET_KEY,
     organizationsBy: settings.ORGANIZATIONS_BY,
-    publicUrl: settings.PUBLIC_URL?.replace(/\/+$/, ''),
+    publicUrl: settings.PUBLIC_URL,
+    adminListen,
+    adminUrl: settings.ADMIN_URL,
     workers: settings.WORKERS,
     deviceRetentionDays: settings.DEVICE_RETENTION_DAYS,
     adoptionRetentionDays: settings.ADOPTION_RETENTION_DAYS,
@@ -120,7 +139,8 @@ export type ClientConfig = Readonly<{
  */
 export function readClientConfig(environment: NodeJS.ProcessEnv = process.env): ClientConfig {
   const config = readConfig({ ...environment, WORKERS: undefined });
-  const url = environment.SLUICE_URL || `http://${reachableHost(config.host)}:${config.port}`;
+  const { host, port } = config.adminListen ?? config;
+  const url = environment.SLUICE_URL || `http://${reachableHost(host)}:${port}`;
   if (!isUrl(url, HTTP_SCHEMES)) {
     throw new ConfigError('SLUICE_URL: must be an http:// or https:// address');
   }
@@ -138,6 +158,11 @@ export function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return host.includes(':') ? `[${host}]` : host;
+}
+
+/** Returns the base URL of the console, if a setting names one: links and cookies depend on it. */
+export function consoleUrlOf({ adminUrl, adminListen, publicUrl }: Config): string | undefined {
+  return adminUrl ?? (adminListen === undefined ? publicUrl : undefined);
 }
 
 function text(fallback: string) {
@@ -174,6 +199,31 @@ function whole(fallback: number, min: number, max: number) {
     .refine((value) => /^\d{1,6}$/.test(value), reason)
     .transform(Number)
     .refine((value) => value >= min && value <= max, reason);
+}
+
+/** Base URL, without the slashes at its end. */
+function baseUrl() {
+  return optionalText()
+    .refine(
+      (value) => value === undefined || (isUrl(value, HTTP_SCHEMES) && !/[?#]/.test(value)),
+      'must be an http:// or https:// address, without query and fragment',
+    )
+    .transform((value) => value?.replace(/\/+$/, ''));
+}
+
+/** Parses `host:port`, with an IPv6 address in brackets; returns undefined for anything else. */
+function parseListenAddress(value: string): ListenAddress | undefined {
+  const [, inBrackets, name, digits] =
+    /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(value) ?? [];
+  const host = inBrackets ?? name;
+  const port = Number(digits);
+  return host === undefined || port > PORT_MAX ? undefined : Object.freeze({ host, port });
+}
+
+/** Whether two addresses are known to collide. Others that do are found when they are listened on. */
+function isSameAddress(one: ListenAddress, other: ListenAddress): boolean {
+  const isEveryInterface = [one, other].some(({ host }) => WILDCARDS.has(host));
+  return one.port === other.port && one.port !== 0 && (one.host === other.host || isEveryInterface);
 }
 
 /**

@@ -3,7 +3,7 @@
 
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Config, ConfigError, reachableHost, readConfig } from './config.ts';
+import { type Config, ConfigError, consoleUrlOf, reachableHost, readConfig } from './config.ts';
 import { exitOnBug } from './observe/exit-on-bug.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { type RunningService, startService } from './start-service.ts';
@@ -23,9 +23,14 @@ async function main(): Promise<void> {
   const running = stopOnSignal(log);
   const service = await start(config, log);
   running(service);
-  log.info({ address: service.address, port: service.port }, 'listening');
-  if (config.databaseUrl === undefined) process.stderr.write(welcome(config, service.address));
-  await tellFirstStep(service, config, log);
+  const { address, port, adminPort } = service;
+  const console = consoleOf(service, config);
+  const admin = adminPort === undefined ? {} : { adminAddress: console.address, adminPort };
+  log.info({ address, port, ...admin }, 'listening');
+  if (config.databaseUrl === undefined) {
+    process.stderr.write(welcome(config, address, console.address));
+  }
+  await tellFirstStep(console, config, log);
 }
 
 function readSettings(): Config {
@@ -82,15 +87,26 @@ function stopOnSignal(log: Log): (service: RunningService) => void {
   };
 }
 
+/** Base URL of the console for people, and the one under which this machine reaches it. */
+type ConsoleAddress = { readonly address: string; readonly reachable: string };
+
+function consoleOf(service: RunningService, config: Config): ConsoleAddress {
+  const { adminListen } = config;
+  const host = adminListen?.host ?? config.host;
+  const reachable = `http://${reachableHost(host)}:${service.adminPort ?? service.port}`;
+  const fallback = adminListen === undefined ? service.address : reachable;
+  return { address: consoleUrlOf(config) ?? fallback, reachable };
+}
+
 /** Logs where to create the owner, if the service has no account yet. */
-async function tellFirstStep(service: RunningService, config: Config, log: Log): Promise<void> {
-  // The console API is asked as a browser would ask it, because every serving process can answer.
-  const url = `http://${reachableHost(config.host)}:${service.port}/console/api/session`;
+async function tellFirstStep(console: ConsoleAddress, config: Config, log: Log): Promise<void> {
+  // The console API is asked as a browser would ask it, because every process that has it can answer.
+  const url = `${console.reachable}/console/api/session`;
   for (let check = 0; check < SET_UP_CHECKS_MAX; check++) {
     const response = await fetch(url).catch(() => undefined);
     const session = response?.ok ? ((await response.json()) as { state?: string }) : undefined;
     if (session?.state === 'setup') {
-      const address = `${service.address}/console`;
+      const address = `${console.address}/console`;
       if (hasAdminToken(config)) {
         log.info(
           { address },
@@ -113,7 +129,7 @@ function hasAdminToken({ adminToken, databaseUrl }: Config): boolean {
   return adminToken !== undefined || databaseUrl === undefined;
 }
 
-function welcome(config: Config, address: string): string {
+function welcome(config: Config, address: string, consoleAddress: string): string {
   const dataDir = resolve(config.dataDir);
   const token =
     config.adminToken === undefined
@@ -125,7 +141,7 @@ Sluice is serving at ${address}
   State         ${dataDir} (embedded PostgreSQL; keep this directory, back it up)
   Hot state     ${config.redisUrl === undefined ? 'in this process' : 'Redis'}
   Admin token   ${token}
-  Console       ${address}/console (the first visit creates the owner, with the admin token)
+  Console       ${consoleAddress}/console (the first visit creates the owner, with the admin token)
 
 Next, in another terminal:
 

@@ -2,13 +2,15 @@
 //
 //   embedded ledger, or in-process engine:      one process, which does everything
 //   DATABASE_URL and REDIS_URL:                 one serving process, and a background process
-//   DATABASE_URL, REDIS_URL, WORKERS above 1:   a supervisor, WORKERS serving processes, a background process
+//   the same, and WORKERS above 1:              a supervisor, WORKERS serving processes, a background process
+//   the same, and ADMIN_LISTEN:                 a supervisor as well, and an admin process
 
 import { composeService } from './compose/service.ts';
 import type { Config } from './config.ts';
 import type { Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
 import { startBackgroundProcess } from './processes/background-process.ts';
+import { NodeCalls } from './processes/node-calls.ts';
 import { NodeMetrics } from './processes/node-metrics.ts';
 import { Watchdog } from './processes/watchdog.ts';
 import { startSupervisor } from './supervisor.ts';
@@ -17,15 +19,18 @@ export type RunningService = {
   /** Base URL of the service, as printed at the start and written into feeds. */
   readonly address: string;
   readonly port: number;
+  /** Port of the admin address; undefined without ADMIN_LISTEN. */
+  readonly adminPort: number | undefined;
   /** Finishes the requests in flight and ends all processes that were started. */
   stop(): Promise<void>;
 };
 
 /** Starts the service; rejects, with one line that names the setting at fault, when it cannot run. */
 export function startService(config: Config, log: Log): Promise<RunningService> {
-  if (config.workers > 1) return startSupervisor(config, log);
   const isShared = config.databaseUrl !== undefined && config.redisUrl !== undefined;
-  return isShared ? serveBesideBackground(config, log) : serveAlone(config, log);
+  if (!isShared) return serveAlone(config, log);
+  const hasSupervisor = config.workers > 1 || config.adminListen !== undefined;
+  return hasSupervisor ? startSupervisor(config, log) : serveBesideBackground(config, log);
 }
 
 function serveAlone(config: Config, log: Log): Promise<RunningService> {
@@ -42,7 +47,7 @@ async function serveBesideBackground(config: Config, log: Log): Promise<RunningS
     readMetrics: () => nodeMetrics.text(),
     hasBackground: false,
   });
-  const background = startBackgroundProcess(log, metrics, nodeMetrics);
+  const background = startBackgroundProcess(log, metrics, nodeMetrics, new NodeCalls(nodeMetrics));
   const watchdog = new Watchdog([background]);
   return {
     ...service,

@@ -1,36 +1,34 @@
 // Entry point of the processes that the service starts for itself: `--worker NUMBER PORT` serves beside other
-// workers on one port, `--background` does the work that no request waits for. It is not meant to be started
-// by hand.
+// workers on one port, `--admin PORT SERVICE_PORT` serves people and monitoring, `--background` does the work
+// that no request waits for. It is not meant to be started by hand.
 
 import { constants, setPriority } from 'node:os';
 import { ParentLink } from './child-process/parent-link.ts';
+import type { Service } from './compose/service.ts';
 import { readConfig } from './config.ts';
-import { SharedCall } from './flow/shared-call.ts';
-import { SoleCall } from './flow/sole-call.ts';
 import { exitOnBug } from './observe/exit-on-bug.ts';
 import { createLog } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
 import type { CallsToProcess, CallsToSupervisor } from './processes/calls-to-process.ts';
+import { NodeLink } from './processes/node-link.ts';
 
-type Running = { close?(): void; stop(): Promise<void> };
-
-/**
- * Longest wait for the metrics of all processes: twice the time that the starting process gives each of them.
- */
-const SUM_MS_MAX = 1000;
+type Running = Pick<Service, 'stop'> & Partial<Pick<Service, 'close' | 'state' | 'follow'>>;
+type Changes = Parameters<Service['follow']>[0];
 
 const link = new ParentLink<CallsToProcess, CallsToSupervisor>({ start, stop, answer });
-const asking = new SoleCall(() => link.call('sum'));
-/** Reads the metrics of all processes of the node, as text; undefined when they do not come in time. */
-const summing = new SharedCall(() => asking.ask(SUM_MS_MAX));
-const [part, number = '', port = ''] = process.argv.slice(2);
-/** Number and port of a serving process; undefined for the background process. */
-const worker = part === '--worker' ? { number: Number(number), port: Number(port) } : undefined;
+const node = new NodeLink(link);
+const [part = '', ...numbers] = process.argv.slice(2);
+const [first = Number.NaN, second = Number.NaN] = numbers.map(Number);
+const starts: Readonly<Record<string, () => Promise<Running>>> = {
+  '--worker': () => startWorker({ number: first, port: second }),
+  '--admin': () => startAdmin({ port: first, servicePort: second }),
+};
 const config = readConfig();
 const log = createLog(
   config.logLevel,
-  worker === undefined ? { part: 'background' } : { worker: worker.number },
+  part === '--worker' ? { worker: first } : { part: part.replace(/^--/, '') },
 );
+const STARTING = { obstacle: 'starting', degraded: [] };
 const metrics = new Metrics();
 let running: Running | undefined;
 
@@ -39,7 +37,7 @@ await link.run();
 
 async function start(): Promise<void> {
   try {
-    running = await (worker === undefined ? startBackground() : startWorker(worker));
+    running = await (starts[part] ?? startBackground)();
   } catch (error) {
     log.debug({ err: error }, 'cannot start');
     throw error;
@@ -47,14 +45,25 @@ async function start(): Promise<void> {
   log.info('ready');
 }
 
-async function startWorker(options: { number: number; port: number }): Promise<Running> {
+async function startWorker(worker: { number: number; port: number }): Promise<Running> {
   const { composeService } = await import('./compose/service.ts');
-  const readMetrics = () => summing.ask();
   return composeService(config, log, {
     metrics,
-    readMetrics,
+    readMetrics: () => node.metrics(),
     hasBackground: false,
-    worker: options,
+    worker,
+    tellNode: (changes) => node.tell(changes),
+  });
+}
+
+async function startAdmin(ports: { port: number; servicePort: number }): Promise<Running> {
+  const { composeAdmin } = await import('./compose/admin.ts');
+  return composeAdmin(config, log, {
+    metrics,
+    readMetrics: () => node.metrics(),
+    readiness: () => node.readiness(),
+    tellNode: (changes) => node.tell(changes),
+    ...ports,
   });
 }
 
@@ -74,7 +83,10 @@ async function startBackground(): Promise<Running> {
 
 async function answer(call: CallsToProcess['call']): Promise<CallsToProcess['answer']> {
   if (call === 'metrics') return metrics.registry.getMetricsAsJSON();
+  if (call === 'readiness') return (await running?.state?.()) ?? STARTING;
   if (call === 'close') running?.close?.();
+  // All processes of a node run the same build, and only changes of channels are told.
+  if (typeof call === 'object') await running?.follow?.(call.news as Changes);
   return undefined;
 }
 

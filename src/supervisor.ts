@@ -1,13 +1,14 @@
-// Supervisor of a service of several processes: it starts the serving processes on one port and the
-// background process, restarts those that end or hang, and stops all of them together. It serves no requests
-// itself.
+// Supervisor of a service of several processes: it starts the serving processes on one port, the background
+// process and, with ADMIN_LISTEN, the admin process, restarts those that end or hang, and stops all of them
+// together. It serves no requests itself.
 
-import { type Config, ConfigError, reachableHost } from './config.ts';
+import { type Config, ConfigError, type ListenAddress, reachableHost } from './config.ts';
 import type { Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
 import { startBackgroundProcess } from './processes/background-process.ts';
 import { claimPort } from './processes/claim-port.ts';
 import { KeptProcess } from './processes/kept-process.ts';
+import { NodeCalls } from './processes/node-calls.ts';
 import { NodeMetrics } from './processes/node-metrics.ts';
 import { Watchdog } from './processes/watchdog.ts';
 
@@ -15,54 +16,67 @@ export type Supervisor = {
   /** Base URL of the service. */
   readonly address: string;
   readonly port: number;
+  /** Port of the admin address; undefined without ADMIN_LISTEN. */
+  readonly adminPort: number | undefined;
   /** Stops all processes; resolves when they have ended. */
   stop(): Promise<void>;
 };
 
 /** Longest wait for a worker to close its port; a worker that is busy for longer closes it later. */
 const CLOSE_MS_MAX = 500;
-/** Longest stop of a worker: above the worker's own bounds for its stop, below the bound of main.ts. */
-const WORKER_STOP_MS_MAX = 8000;
+/**
+ * Longest stop of a worker or of the admin process: above their own bounds for a stop, below that of main.ts.
+ */
+const STOP_MS_MAX = 8000;
 
 /**
- * Starts `config.workers` serving processes and the background process; resolves when all serving ones are
- * ready. Rejects when the port is taken, or when a serving process ends at its first start before it is
- * ready.
+ * Starts `config.workers` serving processes, the admin process and the background process; resolves when all
+ * but the last are ready. Rejects when a port is taken, or when one of them ends at its first start before it
+ * is ready.
  */
 export async function startSupervisor(config: Config, log: Log): Promise<Supervisor> {
-  const port = await claimPort(config.host, config.port).catch((error: Error) => {
-    throw new ConfigError(`HOST, PORT: ${error.message}`, { cause: error });
-  });
+  const port = await claim('HOST, PORT', config);
+  const { adminListen } = config;
+  const adminPort = adminListen && (await claim('ADMIN_LISTEN', adminListen));
   const metrics = new Metrics();
   const nodeMetrics = new NodeMetrics(metrics, log);
-  const workers = Array.from(
-    { length: config.workers },
-    (_, index) =>
-      new KeptProcess({
-        name: `worker ${index + 1}`,
-        args: ['--worker', String(index + 1), String(port)],
-        stopMsMax: WORKER_STOP_MS_MAX,
-        log,
-        metrics,
-        sum: () => nodeMetrics.text(),
-      }),
+  const calls = new NodeCalls(nodeMetrics);
+  const answer = calls.answer.bind(calls);
+  const keep = (name: string, args: readonly string[]) =>
+    new KeptProcess({ name, args, stopMsMax: STOP_MS_MAX, log, metrics, answer });
+  const workers = Array.from({ length: config.workers }, (_, index) =>
+    keep(`worker ${index + 1}`, ['--worker', String(index + 1), String(port)]),
   );
-  nodeMetrics.include(...workers);
-  await Promise.all(workers.map((worker) => worker.start()));
-  const background = startBackgroundProcess(log, metrics, nodeMetrics);
-  const watchdog = new Watchdog([...workers, background]);
+  const admins =
+    adminPort === undefined ? [] : [keep('admin', ['--admin', String(adminPort), String(port)])];
+  calls.include(...workers);
+  nodeMetrics.include(...workers, ...admins);
+  await Promise.all([...workers, ...admins].map((each) => each.start()));
+  const background = startBackgroundProcess(log, metrics, nodeMetrics, calls);
+  const watchdog = new Watchdog([...workers, ...admins, background]);
   return {
     address: config.publicUrl ?? `http://${reachableHost(config.host)}:${port}`,
     port,
+    adminPort,
     async stop() {
       watchdog.stop();
       // All workers close the port before any ends its connections: a client whose connection one worker ends
       // would connect to another, and lose its request if that one closes the port before it accepts the
       // connection.
       await Promise.all(workers.map((worker) => worker.close(CLOSE_MS_MAX)));
-      await Promise.all(workers.map((worker) => worker.stop()));
+      await Promise.all([...workers, ...admins].map((each) => each.stop()));
       // The background process stops last, so that it can still record what the workers handed on.
       await background.stop();
     },
   };
+}
+
+/** Returns a free port at an address; rejects with a `ConfigError` that names the variable. */
+async function claim(variable: string, { host, port }: ListenAddress): Promise<number> {
+  try {
+    return await claimPort(host, port);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`${variable}: ${reason}`, { cause: error });
+  }
 }

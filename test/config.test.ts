@@ -2,7 +2,13 @@
 // service.
 
 import { describe, expect, it } from 'vitest';
-import { ConfigError, reachableHost, readClientConfig, readConfig } from '../src/config.ts';
+import {
+  ConfigError,
+  consoleUrlOf,
+  reachableHost,
+  readClientConfig,
+  readConfig,
+} from '../src/config.ts';
 
 describe('readConfig', () => {
   it('has a default for every variable (Environment)', () => {
@@ -22,12 +28,14 @@ describe('readConfig', () => {
       trustProxy: 0,
       logLevel: 'info',
       readyUnconfirmedMsMax: undefined,
+      adminListen: undefined,
+      adminUrl: undefined,
     };
     expect(readConfig({})).toEqual(defaults);
     const names = ['HOST', 'PORT', 'DATABASE_URL', 'REDIS_URL', 'DATA_DIR', 'ADMIN_TOKEN'];
     const more = [
       ...['SECRET_KEY', 'ORGANIZATIONS_BY', 'PUBLIC_URL', 'WORKERS', 'TRUST_PROXY', 'LOG_LEVEL'],
-      'READY_MAX_UNCONFIRMED_SECONDS',
+      ...['READY_MAX_UNCONFIRMED_SECONDS', 'ADMIN_LISTEN', 'ADMIN_URL'],
     ];
     const retention = ['DEVICE_RETENTION_DAYS', 'ADOPTION_RETENTION_DAYS'];
     const empty = Object.fromEntries([...names, ...more, ...retention].map((name) => [name, '']));
@@ -70,6 +78,16 @@ describe('readConfig', () => {
     ['ADMIN_TOKEN', ['two words', 'schlüssel', 'line\n']],
     ['PUBLIC_URL', ['sluice.example.com', 'ftp://a.example.com', 'https://a.example.com/?a=b']],
     ['ORGANIZATIONS_BY', ['everyone', 'owner', 'ANYONE']],
+    [
+      'ADMIN_LISTEN',
+      [
+        ...['9090', ':9090', '127.0.0.1', '127.0.0.1:', '127.0.0.1:65536', '127.0.0.1:9a'],
+        ...['http://127.0.0.1:9090', '127.0.0.1:9090/', 'a b:9090', '[::1]', '[127.0.0.1:9090'],
+        // Without brackets, and the port of the service itself.
+        ...['::1:9090', '127.0.0.1:8080', '0.0.0.0:8080', '[::]:8080'],
+      ],
+    ],
+    ['ADMIN_URL', ['ops.example.com', 'ftp://a.example.com', 'https://a.example.com/#x']],
     ['WORKERS', ['0', '65', 'many']],
     ['TRUST_PROXY', ['yes', '-1', '17']],
     ['LOG_LEVEL', ['loud', 'INFO']],
@@ -118,6 +136,27 @@ describe('readConfig', () => {
     expect(readConfig({ WORKERS: '1' }).workers).toBe(1);
   });
 
+  it.each([
+    ['127.0.0.1:9090', '127.0.0.1', 9090],
+    [' [::1]:0 ', '::1', 0],
+    ['ops.internal:8080', 'ops.internal', 8080],
+    ['10.0.0.1:8080', '10.0.0.1', 8080],
+  ])('ADMIN_LISTEN=%j is host %s and port %d (Environment)', (text, host, port) => {
+    expect(readConfig({ ADMIN_LISTEN: text }).adminListen).toEqual({ host, port });
+  });
+
+  it('the console is at ADMIN_URL, else at PUBLIC_URL unless it has an address of its own (Environment)', () => {
+    const urlOf = (environment: NodeJS.ProcessEnv) => consoleUrlOf(readConfig(environment));
+    const PUBLIC_URL = 'https://updates.example.com/';
+    const ADMIN_URL = 'https://ops.example.com/';
+    const ADMIN_LISTEN = '127.0.0.1:9090';
+    expect(urlOf({})).toBeUndefined();
+    expect(urlOf({ PUBLIC_URL })).toBe('https://updates.example.com');
+    expect(urlOf({ PUBLIC_URL, ADMIN_URL })).toBe('https://ops.example.com');
+    expect(urlOf({ PUBLIC_URL, ADMIN_LISTEN })).toBeUndefined();
+    expect(urlOf({ PUBLIC_URL, ADMIN_LISTEN, ADMIN_URL })).toBe('https://ops.example.com');
+  });
+
   it('PUBLIC_URL loses the slashes at its end (Environment)', () => {
     expect(readConfig({ PUBLIC_URL: 'https://a.example/b//' }).publicUrl).toBe(
       'https://a.example/b',
@@ -130,6 +169,8 @@ describe('readClientConfig', () => {
     [{}, 'http://127.0.0.1:8080'],
     [{ HOST: '0.0.0.0', PORT: '9000' }, 'http://127.0.0.1:9000'],
     [{ HOST: '::', PORT: '9000' }, 'http://[::1]:9000'],
+    [{ ADMIN_LISTEN: '[::]:9090' }, 'http://[::1]:9090'],
+    [{ ADMIN_LISTEN: '127.0.0.1:9090', SLUICE_URL: 'http://a.example' }, 'http://a.example'],
     [{ HOST: 'fe80::1' }, 'http://[fe80::1]:8080'],
     [{ SLUICE_URL: 'https://sluice.example.com/base/' }, 'https://sluice.example.com/base'],
     [{ SLUICE_URL: '', PORT: '81' }, 'http://127.0.0.1:81'],

@@ -1,6 +1,6 @@
 // Assembly of the operations on accounts and on memberships of organizations.
 
-import type { Config } from '../config.ts';
+import { type Config, consoleUrlOf } from '../config.ts';
 import { Accounts } from '../operations/access/accounts.ts';
 import { LoginThrottle, type ThrottleDependencies } from '../operations/access/login-throttle.ts';
 import { Members } from '../operations/access/members.ts';
@@ -21,7 +21,7 @@ export function assembleAccounts(
   const adminToken = generatedSecret(config, config.adminToken, 'admin-token');
   const accounts = new Accounts({ ...shared, adminToken });
   const members = new Members({ ...shared, accounts });
-  const { publicUrl: consoleUrl, trustProxy } = config;
   const areOrganizationsOpen = config.organizationsBy === 'anyone';
-  return { accounts, members, consoleUrl, trustProxy, areOrganizationsOpen };
+  const consoleUrl = consoleUrlOf(config);
+  return { accounts, members, consoleUrl, trustProxy: config.trustProxy, areOrganizationsOpen };
 }

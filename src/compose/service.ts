@@ -4,9 +4,12 @@
 import { ClockWatch } from '../background/clock-watch.ts';
 import { type Config, reachableHost } from '../config.ts';
 import type { ReadMetrics } from '../http/health-routes.ts';
-import { startServer } from '../http/server.ts';
+import { type RequestHandler, type Server, startServer } from '../http/server.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { TellNode } from '../operations/publishing/spread-in-node.ts';
+import type { NodeState } from '../operations/serving/node-health.ts';
+import type { ChannelRevision } from '../ports/changed.ts';
 import { assembleBackground } from './background.ts';
 import { assembleFleet } from './fleet.ts';
 import { assembleServing } from './serving.ts';
@@ -17,6 +20,12 @@ export type Service = {
   /** Base URL of the service, as printed at the start and written into feeds. */
   readonly address: string;
   readonly port: number;
+  /** Port of the admin address, when this process serves it. */
+  readonly adminPort: number | undefined;
+  /** Says whether this process can decide, and what it does without. */
+  state(): Promise<NodeState>;
+  /** Serves changes that another process of the node has made. */
+  follow(changes: readonly ChannelRevision[]): Promise<void>;
   /** Stops accepting new connections; open ones are still served. */
   close(): void;
   /** Stops accepting, finishes the requests in flight and closes the stores. */
@@ -31,6 +40,8 @@ export type ServiceOptions = {
   readonly hasBackground: boolean;
   /** Number of this serving process and the port shared with the others; undefined for a single process. */
   readonly worker?: { readonly number: number; readonly port: number } | undefined;
+  /** Tells the other processes of the node of changes; undefined where there are none that serve. */
+  readonly tellNode?: TellNode | undefined;
 };
 
 const IN_FLIGHT_WAIT_MS_MAX = 6500;
@@ -41,7 +52,7 @@ const IN_FLIGHT_WAIT_MS_MAX = 6500;
 export async function composeService(
   config: Config,
   log: Log,
-  { metrics, readMetrics, hasBackground, worker }: ServiceOptions,
+  { metrics, readMetrics, hasBackground, worker, tellNode }: ServiceOptions,
 ): Promise<Service> {
   const stores = watchStores(config, await openStores(config, log), metrics, log);
   const fleet = assembleFleet(stores, metrics, log);
@@ -50,6 +61,7 @@ export async function composeService(
     ...{ config, log, metrics, stores, fleet, readMetrics },
     address: () => address,
     worker: worker?.number,
+    tellNode,
   });
   const background = hasBackground
     ? assembleBackground(config, log, metrics, stores, fleet)
@@ -70,6 +82,7 @@ export async function composeService(
       ...serving.handlers,
     }),
   );
+  const admin = await startAdminServer(config, serving.adminRouter);
   address = config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`;
   fleet.start();
   serving.keyUses.start();
@@ -77,15 +90,20 @@ export async function composeService(
   const close = (): void => {
     serving.readiness.drain();
     server.stopAccepting();
+    admin?.stopAccepting();
   };
   return {
     address,
     port: server.port,
+    adminPort: admin?.port,
+    state: serving.state,
+    follow: serving.follow,
     close,
     async stop() {
       close();
       await serving.traffic.drain(IN_FLIGHT_WAIT_MS_MAX);
       server.close();
+      admin?.close();
       await Promise.all([
         serving.refresher.stop(),
         serving.knownPoll.stop(),
@@ -103,4 +121,15 @@ export async function composeService(
       await stores.ledger.close();
     },
   };
+}
+
+/** Listens on the admin address for a process that serves it beside the port of the service. */
+async function startAdminServer(
+  { adminListen }: Config,
+  router: RequestHandler | undefined,
+): Promise<Server | undefined> {
+  if (adminListen === undefined || router === undefined) return undefined;
+  return fromSetting('ADMIN_LISTEN', () =>
+    startServer({ ...adminListen, isPortShared: false, direct: {}, router }),
+  );
 }

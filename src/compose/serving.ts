@@ -1,13 +1,9 @@
 // Assembly of everything that answers requests, from the routes down to the operations.
 
-import { fileURLToPath } from 'node:url';
-import { CatalogRefresher } from '../background/catalog-refresher.ts';
-import { KnownChannelsPoll } from '../background/known-channels-poll.ts';
+import type { CatalogRefresher } from '../background/catalog-refresher.ts';
+import type { KnownChannelsPoll } from '../background/known-channels-poll.ts';
 import type { Config } from '../config.ts';
-import { LastGoodFiles } from '../engine/disk/last-good-files.ts';
 import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
-import { consoleFiles } from '../http/console/console-files.ts';
-import { consoleRoutes } from '../http/console/console-routes.ts';
 import { DeviceGate } from '../http/device/device-gate.ts';
 import type { DeviceRouteDependencies } from '../http/device/device-route.ts';
 import { type UpdaterRoute, updaterRoute } from '../http/device/updater-route.ts';
@@ -18,7 +14,7 @@ import { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { releaseNotesRoutes } from '../http/notes/release-notes-routes.ts';
 import { RenderedReleaseNotes } from '../http/notes/rendered-release-notes.ts';
 import { createRouter } from '../http/router.ts';
-import type { ServerOptions } from '../http/server.ts';
+import type { RequestHandler, ServerOptions } from '../http/server.ts';
 import { Traffic } from '../http/traffic.ts';
 import { githubWebhookRoute } from '../http/webhook/github-webhook-route.ts';
 import type { Log } from '../observe/log.ts';
@@ -27,44 +23,49 @@ import { RareLog } from '../observe/rare-log.ts';
 import { AuthenticateKey } from '../operations/access/authenticate-key.ts';
 import { KeyUses } from '../operations/access/key-uses.ts';
 import { LimitDevices } from '../operations/fleet/limit-devices.ts';
-import { ViewFleet } from '../operations/fleet/view-fleet.ts';
-import { Administer } from '../operations/publishing/administer.ts';
-import { SecretBox } from '../operations/publishing/secret-box.ts';
 import { createSpreadChange } from '../operations/publishing/spread-change.ts';
-import { ViewConsole } from '../operations/publishing/view-console.ts';
-import { Webhooks } from '../operations/publishing/webhooks.ts';
-import { Catalogs } from '../operations/serving/catalogs.ts';
+import {
+  followChanges,
+  spreadInNode,
+  type TellNode,
+} from '../operations/publishing/spread-in-node.ts';
+import type { Catalogs } from '../operations/serving/catalogs.ts';
 import { CheckUpdate } from '../operations/serving/check-update.ts';
-import { ExplainDecision } from '../operations/serving/explain-decision.ts';
 import { FirstOffers } from '../operations/serving/first-offer.ts';
-import { KnownChannels } from '../operations/serving/known-channels.ts';
-import { NodeHealth } from '../operations/serving/node-health.ts';
+import { NodeHealth, type NodeState } from '../operations/serving/node-health.ts';
 import { PlanWave } from '../operations/serving/plan-wave.ts';
 import { Readiness } from '../operations/serving/readiness.ts';
 import { SharedOffers } from '../operations/serving/shared-offers.ts';
 import { WarmUp } from '../operations/serving/warm-up.ts';
+import type { ChannelRevision } from '../ports/changed.ts';
 import type { Engine } from '../ports/engine.ts';
+import type { LastGood } from '../ports/last-good.ts';
 import { ELECTRON } from '../updater/electron.ts';
 import { MANIFEST } from '../updater/manifest.ts';
-import { assembleAccounts } from './assemble-accounts.ts';
+import { assembleWebhooks } from './assemble-webhooks.ts';
+import { assembleCatalogs } from './catalogs.ts';
+import { assembleConsole } from './console.ts';
 import type { Fleet } from './fleet.ts';
-import { generatedSecret } from './generated-secret.ts';
 import type { WatchedStores } from './watch-stores.ts';
 
 export type Serving = {
+  /** Handlers of the service's port. */
   readonly handlers: Pick<ServerOptions, 'direct' | 'router'>;
+  /** Handler of the admin address, when this process serves one. */
+  readonly adminRouter: RequestHandler | undefined;
+  /** Serves changes that another process of the node has made. */
+  follow(changes: readonly ChannelRevision[]): Promise<void>;
+  /** Says whether this process can decide, and what it does without. */
+  state(): Promise<NodeState>;
   readonly refresher: CatalogRefresher;
   readonly knownPoll: KnownChannelsPoll;
   readonly warmUp: WarmUp;
-  readonly lastGood: LastGoodFiles;
+  readonly lastGood: LastGood;
   readonly readiness: Readiness;
   readonly traffic: Traffic;
   readonly keyUses: KeyUses;
   readonly notes: NotesRenderer;
 };
-
-/** Folder into which the build writes the console. */
-const CONSOLE_FOLDER = fileURLToPath(new URL('../console', import.meta.url));
 
 export type ServingOptions = {
   readonly config: Config;
@@ -81,6 +82,8 @@ export type ServingOptions = {
   readonly address: () => string;
   /** Number of this serving process; undefined for a single process. */
   readonly worker: number | undefined;
+  /** Tells the other processes of the node of changes; undefined where there are none that serve. */
+  readonly tellNode: TellNode | undefined;
 };
 
 /** Builds everything that answers requests; nothing runs yet. */
@@ -88,17 +91,11 @@ export function assembleServing(options: ServingOptions): Serving {
   const { config, log, metrics, stores } = options;
   const { ledger, engine } = stores;
   const rareLog = new RareLog(log);
-  const lastGood = new LastGoodFiles(config.dataDir, options.worker, ({ doing, path, error }) => {
-    metrics.faults.add('disk');
-    const message =
-      doing === 'read'
-        ? 'last known state on disk could not be read'
-        : 'last known state could not be written to disk';
-    rareLog.warn({ err: error, file: path }, message);
+  const { known, knownPoll, catalogs, lastGood, refresher } = assembleCatalogs({
+    ...{ config, log, metrics, stores },
+    holder: options.worker,
   });
-  const known = new KnownChannels({ ledger, engine, lastGood, log: rareLog, metrics });
   metrics.gauge('sluice_known_channels', 'Channels whose names this node knows', () => known.size);
-  const catalogs = new Catalogs({ ledger, engine, lastGood, known, log: rareLog, metrics });
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
   const warmUp = new WarmUp(catalogs, known, log);
   const readiness = new Readiness(
@@ -120,11 +117,13 @@ export function assembleServing(options: ServingOptions): Serving {
   const keyUses = new KeyUses(ledger, rareLog);
   const notes = new NotesRenderer();
   return {
-    handlers: assembleHandlers(options, { rareLog, catalogs, health, traffic, keyUses, notes }),
+    ...assembleHandlers(options, { rareLog, catalogs, health, traffic, keyUses, notes }),
+    follow: (changes) => followChanges(catalogs, changes),
+    state: () => health.state(),
     keyUses,
     notes,
-    refresher: new CatalogRefresher(catalogs, ledger, metrics, log),
-    knownPoll: new KnownChannelsPoll(known),
+    refresher,
+    knownPoll,
     warmUp,
     lastGood,
     readiness,
@@ -142,12 +141,12 @@ type Parts = {
 };
 
 function assembleHandlers(
-  { config, metrics, stores, fleet, readMetrics, address }: ServingOptions,
+  { config, metrics, stores, fleet, readMetrics, address, worker, tellNode }: ServingOptions,
   { rareLog, catalogs, health, traffic, keyUses, notes }: Parts,
-): Serving['handlers'] {
+): Pick<Serving, 'handlers' | 'adminRouter'> {
   const { ledger, engine } = stores;
   const { labels, checkIns, live, clock } = fleet;
-  const spread = createSpreadChange(catalogs, engine, metrics, rareLog);
+  const spread = spreadInNode(createSpreadChange(catalogs, engine, metrics, rareLog), tellNode);
   const firstOffers = new FirstOffers({
     ledger,
     shared: new SharedOffers({ engine, catalogs, metrics, log: rareLog }),
@@ -159,46 +158,38 @@ function assembleHandlers(
   const gate = assembleGate(config, metrics, engine);
   const keys = new AuthenticateKey(ledger, (keyId) => keyUses.note(keyId));
   const guards = { keys, engine, alone: createMemoryEngine(), metrics };
-  const webhooks = new Webhooks({ ledger, box: secretBox(config), address, log: rareLog });
+  const webhooks = assembleWebhooks(config, ledger, address, rareLog);
   const updaters = assembleUpdaters({ check, gate, traffic });
+  const healthOfNode = healthRoutes(() => health.state());
   const routes = [
     ...updaters.map(({ placeholder }) => placeholder),
     ...releaseNotesRoutes(catalogs, gate, new RenderedReleaseNotes(notes, address)),
-    ...healthRoutes(() => health.state(), readMetrics),
+    ...healthOfNode,
     ...manageRoutes({ ...guards, ledger, spread }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
-    ...consoleFiles(CONSOLE_FOLDER),
-    ...consoleRoutes({
-      ...assembleAccounts(config, { ...guards, ledger }),
-      administer: new Administer(ledger, spread, config.organizationsBy === 'anyone'),
-      view: new ViewConsole(ledger),
-      fleet: new ViewFleet(ledger, live),
-      explainer: new ExplainDecision({ ledger, catalogs, labels, firstOffers }),
-      webhooks,
-      ledger,
-      spread,
-      notes,
-    }),
     githubWebhookRoute({ webhooks, ledger, spread, metrics, log: rareLog }),
   ];
+  const isConsoleApart = config.adminListen !== undefined;
+  const isConsoleElsewhere = isConsoleApart && worker !== undefined;
+  const forPeople = isConsoleElsewhere
+    ? []
+    : assembleConsole({
+        ...{ config, limits: guards, ledger, catalogs, labels, live, webhooks, spread, notes },
+        ...{ firstOffers, readMetrics },
+      });
+  const isAdminHere = isConsoleApart && !isConsoleElsewhere;
   return {
-    direct: Object.fromEntries(updaters.map(({ prefix, handlers }) => [prefix, handlers])),
-    router: createRouter(routes, traffic),
+    handlers: {
+      direct: Object.fromEntries(updaters.map(({ prefix, handlers }) => [prefix, handlers])),
+      router: createRouter(isConsoleApart ? routes : [...routes, ...forPeople], traffic),
+    },
+    adminRouter: isAdminHere ? createRouter([...healthOfNode, ...forPeople], traffic) : undefined,
   };
 }
 
 /** Lists the updaters that are served. */
 function assembleUpdaters(dependencies: DeviceRouteDependencies): readonly UpdaterRoute[] {
   return [updaterRoute(MANIFEST, dependencies), updaterRoute(ELECTRON, dependencies)];
-}
-
-/**
- * Builds the box for webhook secrets; undefined without a secret key, in which case webhooks cannot be
- * enabled.
- */
-function secretBox(config: Config): SecretBox | undefined {
-  const secretKey = generatedSecret(config, config.secretKey, 'secret-key');
-  return secretKey === undefined ? undefined : new SecretBox(secretKey);
 }
 
 /**

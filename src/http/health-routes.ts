@@ -15,11 +15,8 @@ const RETRY_MS = 1000;
 /** Media type of the text format that Prometheus has read since 2014. */
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Builds the routes `/healthz`, `/readyz` and `/metrics`. */
-export function healthRoutes(
-  readiness: ReadinessProbe,
-  readMetrics: ReadMetrics,
-): readonly Route[] {
+/** Builds the routes `/healthz` and `/readyz`. */
+export function healthRoutes(readiness: ReadinessProbe): readonly Route[] {
   return [
     { method: 'GET', path: '/healthz', handler: () => jsonReply(200, { status: 'ok' }) },
     {
@@ -33,6 +30,12 @@ export function healthRoutes(
         return { ...reply, headers: [['Retry-After', '1']] };
       },
     },
+  ];
+}
+
+/** Builds the route `/metrics`. */
+export function metricsRoutes(readMetrics: ReadMetrics): readonly Route[] {
+  return [
     {
       method: 'GET',
       path: '/metrics',

@@ -3,6 +3,7 @@
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { KeptProcess } from './kept-process.ts';
+import type { NodeCalls } from './node-calls.ts';
 import type { NodeMetrics } from './node-metrics.ts';
 
 /**
@@ -19,6 +20,7 @@ export function startBackgroundProcess(
   log: Log,
   metrics: Metrics,
   nodeMetrics: NodeMetrics,
+  calls: NodeCalls,
 ): KeptProcess {
   const background = new KeptProcess({
     name: 'background',
@@ -26,7 +28,7 @@ export function startBackgroundProcess(
     stopMsMax: STOP_MS_MAX,
     log,
     metrics,
-    sum: () => nodeMetrics.text(),
+    answer: (call) => calls.answer(call),
   });
   nodeMetrics.include(background);
   background.start().catch((error: unknown) => {

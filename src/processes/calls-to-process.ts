@@ -1,19 +1,42 @@
 // Calls between a process of the service and the process that started it.
 
+import type { StoreName } from '../observe/store-health.ts';
 import type { ProcessMetrics } from '../observe/sum-metrics.ts';
 
 /**
- * Calls to a process: `metrics` is answered with its metrics; `close` makes it stop accepting connections,
- * and is answered without a value once it has stopped; `ping` is answered without a value at once, unless the
- * process hangs.
+ * Calls to a process: `metrics` is answered with its metrics, `readiness` with whether it can decide; `close`
+ * makes it stop accepting connections, and is answered without a value once it has stopped; `ping` is
+ * answered without a value at once, unless the process hangs; news are answered without a value once they
+ * count.
  */
 export type CallsToProcess = {
-  readonly call: 'metrics' | 'close' | 'ping';
-  readonly answer: ProcessMetrics | undefined;
+  readonly call: 'metrics' | 'readiness' | 'close' | 'ping' | News;
+  readonly answer: ProcessMetrics | ProcessReadiness | undefined;
 };
 
 /**
- * Calls to the process that started the others: `sum` reads the sum of the metrics of all processes, as text;
- * undefined when they could not be added up.
+ * Calls to the process that started the others: `sum` reads the sum of the metrics of all processes, as text,
+ * undefined when they could not be added up; `readiness` reads whether any serving process can decide; news
+ * are passed on to the serving processes, and are answered without a value once they count or a limit of time
+ * has passed.
  */
-export type CallsToSupervisor = { readonly call: 'sum'; readonly answer: string | undefined };
+export type CallsToSupervisor = {
+  readonly call: 'sum' | 'readiness' | News;
+  readonly answer: string | ProcessReadiness | undefined;
+};
+
+/**
+ * Readiness of serving processes: why they cannot decide, undefined when they can, and the stores that they
+ * do without, since when, and what that means.
+ */
+export type ProcessReadiness = {
+  readonly obstacle: string | undefined;
+  readonly degraded: readonly {
+    readonly store: StoreName;
+    readonly since: string;
+    readonly message: string;
+  }[];
+};
+
+/** News that one process of the node tells the serving ones; what they mean is known to those processes. */
+export type News = { readonly news: unknown };

@@ -8,7 +8,15 @@ import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { ProcessMetrics } from '../observe/sum-metrics.ts';
-import type { CallsToProcess, CallsToSupervisor } from './calls-to-process.ts';
+import type {
+  CallsToProcess,
+  CallsToSupervisor,
+  News,
+  ProcessReadiness,
+} from './calls-to-process.ts';
+
+/** Maximum number of news on their way to a process. */
+const UNTOLD_MAX = 100;
 
 export type KeptProcessOptions = {
   /** Name for the log, such as `worker 2`. */
@@ -19,8 +27,8 @@ export type KeptProcessOptions = {
   readonly stopMsMax: number;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'processes'>;
-  /** Adds up the metrics of all processes, so that this process can answer `/metrics` with them. */
-  readonly sum: () => Promise<string | undefined>;
+  /** Answers the process's calls. */
+  readonly answer: (call: CallsToSupervisor['call']) => Promise<CallsToSupervisor['answer']>;
 };
 
 export class KeptProcess {
@@ -28,10 +36,15 @@ export class KeptProcess {
   private readonly service: ChildService<CallsToProcess, CallsToSupervisor>;
   /** Whether the process that runs now is being killed because it did not answer. */
   private isHung = false;
-  private readonly asking = new SoleCall(async () => this.service.child?.call('metrics'));
+  private readonly askingMetrics = new SoleCall(async () => this.service.child?.call('metrics'));
+  private readonly askingReadiness = new SoleCall(async () =>
+    this.service.child?.call('readiness'),
+  );
+  /** Number of news that the process has not taken note of. */
+  private untold = 0;
 
   constructor(options: KeptProcessOptions) {
-    const { name, args, stopMsMax, log, metrics, sum } = options;
+    const { name, args, stopMsMax, log, metrics, answer } = options;
     this.options = options;
     this.service = new ChildService({
       name,
@@ -43,7 +56,7 @@ export class KeptProcess {
         options: { execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')) },
       },
       stopMsMax,
-      answer: sum,
+      answer,
       onEnd: ({ how, startError, restartInMs }) => {
         metrics.processes.add('restarted');
         const reason = this.isHung ? 'it hung' : startError?.message;
@@ -72,8 +85,31 @@ export class KeptProcess {
    * Reads the process's metrics; undefined when they do not come in time, or when an earlier call is still
    * unanswered.
    */
-  readMetrics(waitMsMax: number): Promise<ProcessMetrics | undefined> {
-    return this.asking.ask(waitMsMax);
+  async readMetrics(waitMsMax: number): Promise<ProcessMetrics | undefined> {
+    const answer = await this.askingMetrics.ask(waitMsMax);
+    return Array.isArray(answer) ? answer : undefined;
+  }
+
+  /**
+   * Reads whether the process can decide; undefined when it does not say so in time, or when an earlier call
+   * is still unanswered.
+   */
+  async readReadiness(waitMsMax: number): Promise<ProcessReadiness | undefined> {
+    const answer = await this.askingReadiness.ask(waitMsMax);
+    return Array.isArray(answer) ? undefined : answer;
+  }
+
+  /**
+   * Tells the process news; resolves when they count there, or after `waitMsMax`. A process that has many
+   * unanswered news hangs, and is told no more.
+   */
+  async tell(news: News, waitMsMax: number): Promise<void> {
+    if (this.untold >= UNTOLD_MAX) return;
+    this.untold += 1;
+    const told = Promise.resolve(this.service.child?.call(news)).finally(() => {
+      this.untold -= 1;
+    });
+    await withinTime(told, waitMsMax);
   }
 
   /** Kills the process because it did not answer for `silentMs`; it is started again. */

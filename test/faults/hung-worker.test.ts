@@ -1,7 +1,9 @@
 // Tests what the supervisor does about a process that hangs (docs/operating.md, Processes): silent for ten
-// seconds, it is replaced; silent for less, or together with the whole machine, it is not.
+// seconds, it is replaced; silent for less, or together with the whole machine, it is not. The admin address
+// answers meanwhile.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { send } from '../support/tenant.ts';
@@ -14,8 +16,10 @@ import {
 } from '../support/worker-node.ts';
 
 const TEST_TIMEOUT_MS = 90_000;
-/** Silence that the service allows, the second between two of its questions, and time to start again. */
-const REPLACED_MS_MAX = 15_000;
+/** Silence that the service allows, the second between two of its questions, and room for a busy machine. */
+const ANSWERED_MS_MAX = 15_000;
+/** Parts of a node with one worker and an admin address. */
+const PARTS = ['worker 1', 'admin', 'background'];
 const CONNECTIONS = 32;
 const ANSWER_MS_MAX = 1000;
 
@@ -28,8 +32,8 @@ describeOnRealStores('a worker that hangs', () => {
   beforeAll(async () => {
     stores = await freshStores();
     [node, suspended] = await Promise.all([
-      startWorkerNode(stores, { WORKERS: '2' }),
-      startWorkerNode(stores, { WORKERS: '2' }),
+      startWorkerNode(stores, { WORKERS: '2', ...ADMIN_APART }),
+      startWorkerNode(stores, ADMIN_APART),
     ]);
   }, TEST_TIMEOUT_MS);
   afterAll(async () => {
@@ -42,22 +46,27 @@ describeOnRealStores('a worker that hangs', () => {
     'is replaced after 10 s; one that is silent for 6 s is not, and no process of a machine that stood still',
     async () => {
       const [hung = 0, busy = 0] = ['worker 1', 'worker 2'].map((part) => lastOf(node, part));
-      const whole = ['worker 1', 'worker 2', 'background'].map((part) => lastOf(suspended, part));
+      const whole = PARTS.map((part) => lastOf(suspended, part));
       const suspending = suspend(suspended, whole, 12_000);
       const at = performance.now();
       for (const each of [hung, busy]) stop(each);
-      await sleep(6000);
+      await adminAnswers({ ready: 503 });
+      await sleep(6000 - (performance.now() - at));
       process.kill(busy, 'SIGCONT');
+      await eventually('the node is ready again', async () => {
+        return (await send(adminAddress(node.log()), 'GET', '/readyz')).status === 200;
+      });
+      await adminAnswers({ ready: 200 });
       expect(node.processIds('worker 1')).toEqual([hung]);
-      await eventually(
-        'every new connection is answered, and the worker is another process',
-        async () => node.processIds('worker 1').length === 2 && (await answered(node)),
-        60_000,
-      );
-      const replacedMs = performance.now() - at;
-      console.log(`hung worker: all connections are answered after ${Math.round(replacedMs)} ms`);
-      expect(replacedMs).toBeGreaterThan(10_000);
-      expect(replacedMs).toBeLessThan(REPLACED_MS_MAX);
+      const isKilled = () => linesOf(node, 'a process does not answer and is killed').length > 0;
+      await eventually('it is killed', isKilled, 60_000);
+      await eventually('every new connection is answered', () => answered(node), 60_000);
+      const answeredMs = performance.now() - at;
+      console.log(`hung worker: all connections are answered after ${Math.round(answeredMs)} ms`);
+      expect(answeredMs).toBeGreaterThan(10_000);
+      expect(answeredMs).toBeLessThan(ANSWERED_MS_MAX);
+      const isReplaced = () => node.processIds('worker 1').length === 2;
+      await eventually('the worker is another process', isReplaced, 60_000);
       expect(node.processIds('worker 2')).toEqual([busy]);
       expect(linesOf(node, 'a process does not answer and is killed')).toEqual([
         expect.objectContaining({ process: 'worker 1', silentMs: 10_000 }),
@@ -65,18 +74,38 @@ describeOnRealStores('a worker that hangs', () => {
       expect(linesOf(node, 'a process ended by itself')).toEqual([
         expect.objectContaining({ process: 'worker 1', how: 'SIGKILL', reason: 'it hung' }),
       ]);
-      const { text } = await send(node, 'GET', '/metrics');
+      const { text } = await send(adminAddress(node.log()), 'GET', '/metrics');
       expect(text).toContain('sluice_process_events_total{event="hung"} 1\n');
       expect(text).toContain('sluice_process_events_total{event="restarted"} 1\n');
 
       await suspending;
       expect(await answered(suspended)).toBe(true);
-      expect(
-        ['worker 1', 'worker 2', 'background'].flatMap((part) => suspended.processIds(part)),
-      ).toEqual(whole);
+      expect(PARTS.flatMap((part) => suspended.processIds(part))).toEqual(whole);
     },
     TEST_TIMEOUT_MS,
   );
+
+  /** Expects every address of operators to answer within seconds, whatever hangs. */
+  async function adminAnswers({ ready }: { ready: number }): Promise<void> {
+    const admin = adminAddress(node.log());
+    const at = performance.now();
+    const answers = ['/healthz', '/readyz', '/metrics', '/console', '/console/api/session'].map(
+      async (path) => {
+        const signal = AbortSignal.timeout(5000);
+        const response = await fetch(admin.url + path, { signal });
+        return [path, response.status, await response.text()] as const;
+      },
+    );
+    const [health, readiness, metrics, page, session] = await Promise.all(answers);
+    console.log(`admin address: all answered after ${Math.round(performance.now() - at)} ms`);
+    expect(health?.slice(0, 2)).toEqual(['/healthz', 200]);
+    expect(readiness?.slice(0, 2)).toEqual(['/readyz', ready]);
+    if (ready === 503) expect(readiness?.[2]).toBe('{"error":"no serving process answers"}');
+    expect(metrics?.[1]).toBe(200);
+    expect(metrics?.[2]).toContain('sluice_process_events_total{event="silent"}');
+    expect([page?.[1], page?.[2]]).toEqual([200, expect.stringContaining('<title>Sluice')]);
+    expect([session?.[1], session?.[2]]).toEqual([200, '{"state":"setup"}']);
+  }
 });
 
 /** Processes that a test has stopped: one that stays so would never end. */

@@ -1,0 +1,102 @@
+// Assembly of the admin process, which serves the console, its API, metrics and health on an address of their
+// own, so that they answer while a serving process hangs.
+
+import { type Config, reachableHost } from '../config.ts';
+import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
+import { healthRoutes, type ReadinessProbe, type ReadMetrics } from '../http/health-routes.ts';
+import { NotesRenderer } from '../http/notes/notes-renderer.ts';
+import { createRouter } from '../http/router.ts';
+import { startServer } from '../http/server.ts';
+import { Traffic } from '../http/traffic.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { RareLog } from '../observe/rare-log.ts';
+import { ActivityBroadcast } from '../operations/fleet/activity-broadcast.ts';
+import { DeviceLabels } from '../operations/fleet/device-labels.ts';
+import { createSpreadChange } from '../operations/publishing/spread-change.ts';
+import { spreadInNode, type TellNode } from '../operations/publishing/spread-in-node.ts';
+import { assembleWebhooks } from './assemble-webhooks.ts';
+import { assembleCatalogs } from './catalogs.ts';
+import { assembleConsole } from './console.ts';
+import { fromSetting, openStores, type Stores } from './stores.ts';
+import { watchStores } from './watch-stores.ts';
+
+export type AdminOptions = {
+  readonly metrics: Metrics;
+  /** Source of the text that `/metrics` answers. */
+  readonly readMetrics: ReadMetrics;
+  /** Source of the answer of `/readyz`: whether the serving processes of the node can decide. */
+  readonly readiness: ReadinessProbe;
+  /** Tells the serving processes of the node of changes. */
+  readonly tellNode: TellNode;
+  /** Port to listen on, at the host of ADMIN_LISTEN. */
+  readonly port: number;
+  /** Port of the serving processes. */
+  readonly servicePort: number;
+};
+
+/** Maximum time in milliseconds for which a stop waits for requests in flight. */
+const IN_FLIGHT_WAIT_MS_MAX = 3000;
+
+/** First offers of a process that offers nothing. */
+const NO_OFFERS = { barredIn: () => new Set<string>() };
+
+/** Starts the process; rejects when the address cannot be listened on, or a store refuses its setting. */
+export async function composeAdmin(
+  config: Config,
+  log: Log,
+  options: AdminOptions,
+): Promise<{ stop(): Promise<void> }> {
+  const stores = watchStores(config, await openStores(config, log), options.metrics, log);
+  const parts = assembleAdmin(config, log, options, stores);
+  const { refresher, knownPoll, live, notes, traffic, router } = parts;
+  refresher.start(stores.engine);
+  knownPoll.start(stores.engine);
+  const server = await fromSetting('ADMIN_LISTEN', () =>
+    startServer({
+      host: config.adminListen?.host ?? config.host,
+      port: options.port,
+      isPortShared: false,
+      direct: {},
+      router,
+    }),
+  );
+  live.start();
+  return {
+    async stop() {
+      server.stopAccepting();
+      await traffic.drain(IN_FLIGHT_WAIT_MS_MAX);
+      server.close();
+      live.stop();
+      await Promise.all([refresher.stop(), knownPoll.stop()]);
+      await notes.stop();
+      await stores.engine.close();
+      await stores.ledger.close();
+    },
+  };
+}
+
+function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: Stores) {
+  const { metrics, readMetrics, readiness, tellNode, servicePort } = options;
+  const { ledger, engine } = stores;
+  const rareLog = new RareLog(log);
+  const { catalogs, refresher, knownPoll } = assembleCatalogs({
+    ...{ config, log, metrics, stores },
+    holder: 'admin',
+  });
+  const live = new ActivityBroadcast(engine, metrics, log);
+  const labels = new DeviceLabels({ ledger, engine, metrics, log });
+  const address = config.publicUrl ?? `http://${reachableHost(config.host)}:${servicePort}`;
+  const notes = new NotesRenderer();
+  const traffic = new Traffic(log, metrics.requests);
+  const routes = [
+    ...healthRoutes(readiness),
+    ...assembleConsole({
+      ...{ config, ledger, catalogs, labels, live, notes, readMetrics, firstOffers: NO_OFFERS },
+      limits: { engine, alone: createMemoryEngine(), metrics },
+      webhooks: assembleWebhooks(config, ledger, () => address, rareLog),
+      spread: spreadInNode(createSpreadChange(catalogs, engine, metrics, rareLog), tellNode),
+    }),
+  ];
+  return { refresher, knownPoll, live, notes, traffic, router: createRouter(routes, traffic) };
+}

@@ -1,0 +1,73 @@
+// Assembly of the console: its pages, its API and the metrics. They are served on the port of the service, or
+// on an address of their own (ADMIN_LISTEN).
+
+import { fileURLToPath } from 'node:url';
+import type { Config } from '../config.ts';
+import { consoleFiles } from '../http/console/console-files.ts';
+import { consoleRoutes } from '../http/console/console-routes.ts';
+import { metricsRoutes, type ReadMetrics } from '../http/health-routes.ts';
+import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
+import type { Route } from '../http/router.ts';
+import type { ThrottleDependencies } from '../operations/access/login-throttle.ts';
+import type { ActivityBroadcast } from '../operations/fleet/activity-broadcast.ts';
+import type { DeviceLabels } from '../operations/fleet/device-labels.ts';
+import { ViewFleet } from '../operations/fleet/view-fleet.ts';
+import { Administer } from '../operations/publishing/administer.ts';
+import type { SpreadChange } from '../operations/publishing/spread-change.ts';
+import { ViewConsole } from '../operations/publishing/view-console.ts';
+import type { Webhooks } from '../operations/publishing/webhooks.ts';
+import type { Catalogs } from '../operations/serving/catalogs.ts';
+import { ExplainDecision } from '../operations/serving/explain-decision.ts';
+import type { FirstOffers } from '../operations/serving/first-offer.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import { assembleAccounts } from './assemble-accounts.ts';
+
+/** Folder into which the build writes the console. */
+const CONSOLE_FOLDER = fileURLToPath(new URL('../console', import.meta.url));
+
+export type ConsoleOptions = {
+  readonly config: Config;
+  readonly limits: ThrottleDependencies;
+  readonly ledger: Ledger;
+  readonly catalogs: Catalogs;
+  readonly labels: DeviceLabels;
+  readonly live: ActivityBroadcast;
+  readonly webhooks: Webhooks;
+  readonly spread: SpreadChange;
+  /** First offers of this process, which tell what it could not offer a moment ago. */
+  readonly firstOffers: Pick<FirstOffers, 'barredIn'>;
+  readonly notes: NotesRenderer;
+  /** Source of the text that `/metrics` answers. */
+  readonly readMetrics: ReadMetrics;
+};
+
+/** Builds the routes that people, operators and monitoring use. */
+export function assembleConsole({
+  config,
+  limits,
+  ledger,
+  catalogs,
+  labels,
+  live,
+  webhooks,
+  spread,
+  firstOffers,
+  notes,
+  readMetrics,
+}: ConsoleOptions): readonly Route[] {
+  return [
+    ...metricsRoutes(readMetrics),
+    ...consoleFiles(CONSOLE_FOLDER),
+    ...consoleRoutes({
+      ...assembleAccounts(config, { ...limits, ledger }),
+      administer: new Administer(ledger, spread, config.organizationsBy === 'anyone'),
+      view: new ViewConsole(ledger),
+      fleet: new ViewFleet(ledger, live),
+      explainer: new ExplainDecision({ ledger, catalogs, labels, firstOffers }),
+      webhooks,
+      ledger,
+      spread,
+      notes,
+    }),
+  ];
+}

@@ -1,0 +1,143 @@
+// Tests the process behind ADMIN_LISTEN under faults (docs/operating.md, Processes): its end touches no
+// device, other processes do not hold it up, and all workers serve what the console has changed.
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
+import { describeOnRealStores, realStores } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { migratedDatabase } from '../support/migrated-database.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { admin, control, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
+import { Connections, isAlive, startWorkerNode, type WorkerNode } from '../support/worker-node.ts';
+
+const TEST_TIMEOUT_MS = 90_000;
+
+describeOnRealStores('the admin process', () => {
+  let redis: RedisServer;
+  let node: WorkerNode;
+  let people: { readonly url: string };
+  let tenant: Tenant;
+  let connections: Connections;
+  let dropDatabase: (() => Promise<void>) | undefined;
+
+  beforeAll(async () => {
+    const database = await migratedDatabase(realStores()?.postgresUrl ?? '');
+    dropDatabase = database.drop;
+    redis = await startRedis();
+    const settings = { DATABASE_URL: database.url, REDIS_URL: redis.url };
+    node = await startWorkerNode(
+      { settings, drop: database.drop },
+      { WORKERS: '2', ...ADMIN_APART },
+    );
+    people = adminAddress(node.log());
+    tenant = await createTenant(people);
+    expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
+    connections = new Connections(32);
+  }, TEST_TIMEOUT_MS);
+  afterAll(async () => {
+    connections?.close();
+    await node?.dispose();
+    await redis?.stop();
+    await dropDatabase?.();
+  });
+
+  /** Returns the distinct statuses of a check over each of the connections, which reach every worker. */
+  async function statuses(): Promise<readonly number[]> {
+    const address = `${node.url}/u/${tenant.app}/stable/linux/x86_64/1.0.0`;
+    const answers = await Promise.all(
+      Array.from({ length: connections.count }, (_, connection) =>
+        connections.ask(connection, address, { 'x-service-device': randomUUID() }),
+      ),
+    );
+    return [...new Set(answers.map(({ status }) => status))];
+  }
+
+  it(
+    'and a worker change what every worker serves from their answer on, with Redis and without (§15.1)',
+    async () => {
+      for (const isRedisThere of [true, false]) {
+        if (!isRedisThere) await redis.kill();
+        for (let round = 0; round < 5; round++) {
+          const paused = { app: tenant.app, channel: 'stable', version: '1.1.0', status: 'paused' };
+          expect((await admin(people, 'PATCH', 'releases', paused)).status).toBe(200);
+          expect(await statuses()).toEqual([204]);
+          const resumed = await control(node, tenant, '1.1.0', { status: 'published' });
+          expect(resumed.status).toBe(200);
+          expect(await statuses()).toEqual([200]);
+        }
+      }
+      await redis.restart();
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'answers while the background process does not',
+    async () => {
+      const background = node.processIds('background').at(-1) ?? Number.NaN;
+      process.kill(background, 'SIGSTOP');
+      try {
+        for (const path of ['/healthz', '/readyz', '/metrics', '/console']) {
+          const signal = AbortSignal.timeout(3000);
+          expect([path, (await fetch(people.url + path, { signal })).status]).toEqual([path, 200]);
+        }
+      } finally {
+        process.kill(background, 'SIGCONT');
+      }
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'is started again on its address when it ends, and no check fails meanwhile',
+    async () => {
+      let isOver = false;
+      let answered = 0;
+      const checking = (async () => {
+        for (; !isOver; answered++) expect(await statuses()).toEqual([200]);
+      })();
+      // Its failure is looked at once the process is back.
+      checking.catch(() => undefined);
+      await node.killPart('admin');
+      await eventually('it is ready again', () => node.processIds('admin').length === 2, 30_000);
+      await eventually(
+        'it answers',
+        async () => (await send(people, 'GET', '/readyz')).status === 200,
+      );
+      isOver = true;
+      await checking;
+      expect(answered).toBeGreaterThan(0);
+      const { text } = await send(people, 'GET', '/metrics');
+      // The supervisor, two workers, the admin process and the background process.
+      expect(text).toContain('sluice_processes 5\n');
+      expect(text).toContain('sluice_process_events_total{event="restarted"} 1\n');
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'ends with the others, in time, and says that the node stops as long as it answers',
+    async () => {
+      const processes = ['worker 1', 'worker 2', 'admin', 'background'].flatMap((part) =>
+        node.processIds(part),
+      );
+      const at = performance.now();
+      node.main.kill('SIGTERM');
+      const seen = new Set<number>();
+      for (let isUp = true; isUp; ) {
+        await send(people, 'GET', '/readyz').then(
+          ({ status }) => seen.add(status),
+          () => {
+            isUp = false;
+          },
+        );
+      }
+      expect(await node.exitCode).toBe(0);
+      expect(performance.now() - at).toBeLessThan(10_000);
+      expect([...seen].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+      expect(processes.filter(isAlive)).toEqual([]);
+    },
+    TEST_TIMEOUT_MS,
+  );
+});
