@@ -14,7 +14,7 @@ export type Config = Readonly<{
   dataDir: string;
   adminToken: string | undefined;
   secretKey: string | undefined;
-  /** Who may create organizations: the operator alone, or every account. */
+  /** Accounts that may create organizations: the operator's alone, or every one. */
   organizationsBy: (typeof ORGANIZATION_MAKERS)[number];
   /** Base URL of the service for its clients; undefined for the address that it listens on. */
   publicUrl: string | undefined;
@@ -29,7 +29,9 @@ export type Config = Readonly<{
   /** Number of proxies in front of the service whose forwarded addresses are trusted. */
   trustProxy: number;
   logLevel: LogLevel;
-  /** Milliseconds without an answer of any store after which the node is not ready; undefined for no limit. */
+  /**
+   * Milliseconds without an answer of any store after which the node is not ready; undefined for no limit.
+   */
   readyUnconfirmedMsMax: number | undefined;
 }>;
 

@@ -1,4 +1,5 @@
-// Length of the queue of check-ins, read now and then, because the figures of a process are told without waiting.
+// Length of the queue of check-ins, read now and then, because the figures of a process are told without
+// waiting.
 
 import type { CheckInQueue } from '../ports/check-in-queue.ts';
 
@@ -13,7 +14,9 @@ export class QueueLength {
     this.queue = queue;
   }
 
-  /** Number of batches in the queue when it was last read; while the queue cannot be read, as it was before. */
+  /**
+   * Number of batches in the queue when it was last read; while the queue cannot be read, as it was before.
+   */
   get entries(): number {
     return this.count;
   }

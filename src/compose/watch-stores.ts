@@ -1,5 +1,5 @@
-// Watch over the stores: every call through its port tells whether the store is there, and while there are no calls a
-// probe asks it.
+// Watch over the stores: every call through its port tells whether the store is there, and while there are no
+// calls a probe asks it.
 
 import type { Config } from '../config.ts';
 import type { Log } from '../observe/log.ts';
@@ -17,7 +17,9 @@ type StorePort = { isReachable(): Promise<boolean>; close(): Promise<void> };
 /** Stores of a process, and what the log and the figures say of each that can be lost. */
 export type WatchedStores = Stores & { readonly healths: readonly StoreHealth[] };
 
-/** Watches the stores of a process. An engine inside the process cannot be lost, so only its gauge is there. */
+/**
+ * Watches the stores of a process. An engine inside the process cannot be lost, so only its gauge is there.
+ */
 export function watchStores(
   config: Config,
   { ledger, engine }: Stores,
@@ -38,8 +40,8 @@ export function watchStores(
 }
 
 /**
- * Returns a port that passes every call on and notes how it ended. It watches until it is closed; calls that fail
- * afterwards are no outage. The gauge `sluice_store_up` of the store is 1 while the store is there.
+ * Returns a port that passes every call on and notes how it ended. It watches until it is closed; calls that
+ * fail afterwards are no outage. The gauge `sluice_store_up` of the store is 1 while the store is there.
  */
 function watchStore<Port extends StorePort>(
   store: StoreName,

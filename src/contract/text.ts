@@ -17,8 +17,8 @@ export function isStorable(...texts: readonly string[]): boolean {
 }
 
 /**
- * Bidirectional control characters of Unicode (UAX #9, section 2): they are not seen, and make the text around
- * them look like another one.
+ * Bidirectional control characters of Unicode (UAX #9, section 2): they are not seen, and make the text
+ * around them look like another one.
  */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 

@@ -63,8 +63,8 @@ export class Metrics {
   }
 
   /**
-   * Registers a gauge whose value is read at scrape time. The value of a node is the sum of its processes, unless
-   * another aggregation is named.
+   * Registers a gauge whose value is read at scrape time. The value of a node is the sum of its processes,
+   * unless another aggregation is named.
    */
   gauge(name: string, help: string, read: () => number, aggregator: 'sum' | 'max' = 'sum'): void {
     new Gauge({

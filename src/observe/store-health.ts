@@ -1,6 +1,6 @@
-// Health of a store as its calls show it: the store is lost when calls fail and none has succeeded for a while,
-// and back with the next success. The log has one line for each of the two, so that an operator reads from it when
-// an outage began, when it ended and how many calls it cost.
+// Health of a store as its calls show it: the store is lost when calls fail and none has succeeded for a
+// while, and back with the next success. The log has one line for each of the two, so that an operator reads
+// from it when an outage began, when it ended and how many calls it cost.
 
 import type { Log } from './log.ts';
 

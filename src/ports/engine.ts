@@ -35,9 +35,9 @@ export interface Engine
     ChannelNameStore {
   /**
    * Stores a snapshot for the other nodes, unless the stored one is as new or newer (`compareSnapshots`). The
-   * check is atomic, so the stored snapshot only moves forward, whatever the order of writers. A snapshot that
-   * another database left under the same name (its channel id differs) is replaced. Returns undefined when it
-   * was stored, else the order of the snapshot that was kept.
+   * check is atomic, so the stored snapshot only moves forward, whatever the order of writers. A snapshot
+   * that another database left under the same name (its channel id differs) is replaced. Returns undefined
+   * when it was stored, else the order of the snapshot that was kept.
    */
   putSnapshot(snapshot: ServingSnapshot): Promise<ServingOrder | undefined>;
 

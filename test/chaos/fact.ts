@@ -1,4 +1,5 @@
-// Values that change while several nodes tell them: which of them could be told at a moment, and which had to be.
+// Values that change while several nodes tell them: which of them could be told at a moment, and which had to
+// be.
 
 /** Moment in milliseconds of the monotonic clock. */
 export type Moment = number;
@@ -6,7 +7,9 @@ export type Moment = number;
 /** Span of time, from the first moment to the last. */
 export type Span = { readonly from: Moment; readonly to: Moment };
 
-/** Value with the span in which it took effect: it was asked for at `from`, and is acknowledged since `sure`. */
+/**
+ * Value with the span in which it took effect: it was asked for at `from`, and is acknowledged since `sure`.
+ */
 type Change<Value> = {
   readonly value: Value;
   readonly from: Moment;

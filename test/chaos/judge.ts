@@ -61,7 +61,9 @@ export class Judge {
     if (!this.isDisturbed(told)) this.wrong(told, 'no answer');
   }
 
-  /** Notes what is wrong; `kind` is what it has in common with others, of which only the first few are kept. */
+  /**
+   * Notes what is wrong; `kind` is what it has in common with others, of which only the first few are kept.
+   */
   note(finding: string, kind = finding): void {
     this.wrongCount += 1;
     const known = this.kinds.get(kind) ?? 0;
@@ -89,8 +91,8 @@ export class Judge {
   }
 
   /**
-   * Lists the spans in which a node could not hear of changes: two stores were struck, or one and the node itself,
-   * or the node stood still.
+   * Lists the spans in which a node could not hear of changes: two stores were struck, or one and the node
+   * itself, or the node stood still.
    */
   private deafSpans(node: string): readonly Span[] {
     const own = this.faults.filter(

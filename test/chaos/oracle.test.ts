@@ -1,5 +1,5 @@
-// Tests that the judge of the chaos run calls wrong what is wrong, and nothing else: a judge that lets everything
-// pass would prove nothing.
+// Tests that the judge of the chaos run calls wrong what is wrong, and nothing else: a judge that lets
+// everything pass would prove nothing.
 
 import { describe, expect, it } from 'vitest';
 import { Fact } from './fact.ts';

@@ -1,6 +1,7 @@
 // Judge of the answers that devices get while stores and nodes fail. It knows what publishers were promised,
-// and nothing of how the service works: a release, its status, its rollout and the labels of devices are facts
-// with a span in which they took effect. An answer is right if some state that a node may still have gives it.
+// and nothing of how the service works: a release, its status, its rollout and the labels of devices are
+// facts with a span in which they took effect. An answer is right if some state that a node may still have
+// gives it.
 
 import { compareVersions, parseVersion } from '../../src/domain/decision/version.ts';
 import type { Fact, Moment, Span } from './fact.ts';
@@ -12,7 +13,10 @@ export type ModelRelease = {
   /** Value of the label `ring` that devices need; undefined for every device. */
   readonly ring: string | undefined;
   readonly status: Fact<ModelStatus>;
-  /** Whether the rollout is at 100 %; below that the release is for some devices, and the model does not say which. */
+  /**
+   * Whether the rollout is at 100 %; below that the release is for some devices, and the model does not say
+   * which.
+   */
   readonly isForAll: Fact<boolean>;
   /** Moment of the first answer that offered it; Infinity before. */
   offeredAt: Moment;
@@ -27,7 +31,10 @@ export type Told = {
   readonly version: string | undefined;
 };
 
-/** Longest time that a node may be behind under one fault; the contract allows 5 s, the rest is the tester's own delay. */
+/**
+ * Longest time that a node may be behind under one fault; the contract allows 5 s, the rest is the tester's
+ * own delay.
+ */
 const BEHIND_MS_MAX = 6000;
 
 /** Channel as its publishers and devices know it. */
@@ -81,8 +88,9 @@ export class ModelChannel {
 }
 
 /**
- * Returns the moment since which a node surely was told of every change, for a check that was asked at `asked`:
- * the allowed delay before it, and before each span in which several faults at once kept it from hearing.
+ * Returns the moment since which a node surely was told of every change, for a check that was asked at
+ * `asked`: the allowed delay before it, and before each span in which several faults at once kept it from
+ * hearing.
  */
 export function oldestState(asked: Moment, deafSpans: readonly Span[]): Moment {
   let oldest = asked - BEHIND_MS_MAX;

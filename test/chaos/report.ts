@@ -1,5 +1,5 @@
-// Table of a chaos run: for each fault and pair of faults, how often it struck, what was wrong, and how long it took
-// until every node was right.
+// Table of a chaos run: for each fault and pair of faults, how often it struck, what was wrong, and how long
+// it took until every node was right.
 
 import type { ChaosFault } from './faults.ts';
 import type { Judge } from './judge.ts';
@@ -56,9 +56,11 @@ export class ChaosReport {
       '|---|---|---|---|---|',
       ...lines,
       '',
-      `Seed ${this.seed}: ${answers} checks, of them ${counts.offered} offers, ${counts.nothing} without an update, ` +
-        `${counts.unavailable} unavailable, ${counts.unreachable} without an answer (node dead or frozen).`,
-      `${acknowledged} writes acknowledged, ${failed} failed, ${this.lostCount} taken by fail-overs and restores.`,
+      `Seed ${this.seed}: ${answers} checks, of them ${counts.offered} offers, ` +
+        `${counts.nothing} without an update, ${counts.unavailable} unavailable, ` +
+        `${counts.unreachable} without an answer (node dead or frozen).`,
+      `${acknowledged} writes acknowledged, ${failed} failed, ` +
+        `${this.lostCount} taken by fail-overs and restores.`,
       `Wrong: ${wrongCount}.`,
       ...findings.map((finding) => `- ${finding}`),
       '',

@@ -1,6 +1,6 @@
-// Chaos run: two nodes on real stores, faults that a seed chooses, one after another and in pairs, and a judge for
-// every answer. Fails when an answer was wrong, when an acknowledged write was lost that no fail-over took, or when
-// a node was not right in time after a fault.
+// Chaos run: two nodes on real stores, faults that a seed chooses, one after another and in pairs, and a
+// judge for every answer. Fails when an answer was wrong, when an acknowledged write was lost that no
+// fail-over took, or when a node was not right in time after a fault.
 //
 //     npm run chaos -- --seed 1 --minutes 10
 
@@ -111,8 +111,8 @@ function chooseFaults(faults: readonly ChaosFault[], random: Random): readonly C
 }
 
 /**
- * Holds the publisher, compares the ledger with what was acknowledged, and returns the milliseconds until every node
- * gives every device what the ledger's state gives it.
+ * Holds the publisher, compares the ledger with what was acknowledged, and returns the milliseconds until
+ * every node gives every device what the ledger's state gives it.
  */
 async function untilRight(
   world: World,

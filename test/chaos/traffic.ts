@@ -1,5 +1,5 @@
-// Devices and publishers of a chaos run. Devices ask all the time, and every answer is judged; publishers change
-// what is served, and what was acknowledged to them is noted.
+// Devices and publishers of a chaos run. Devices ask all the time, and every answer is judged; publishers
+// change what is served, and what was acknowledged to them is noted.
 
 import { sleep } from '../support/eventually.ts';
 import { check, control, publish, report, type Tenant } from '../support/tenant.ts';
@@ -177,8 +177,8 @@ async function reportRing(node: ChaosNode, app: ChaosApp, random: Random): Promi
 }
 
 /**
- * Returns one of the newest releases that are known to exist. One with a change in doubt is left alone: a node
- * that thaws may still make that change.
+ * Returns one of the newest releases that are known to exist. One with a change in doubt is left alone: a
+ * node that thaws may still make that change.
  */
 function someRelease(app: ChaosApp, random: Random): ModelRelease | undefined {
   const known = [...app.model.releases.values()].filter(({ status, isForAll }) => {
@@ -189,8 +189,8 @@ function someRelease(app: ChaosApp, random: Random): ModelRelease | undefined {
 }
 
 /**
- * Acknowledges the change when the answer has one of the statuses. Any other answer leaves it in doubt: the node
- * may have died after the commit.
+ * Acknowledges the change when the answer has one of the statuses. Any other answer leaves it in doubt: the
+ * node may have died after the commit.
  */
 async function isDone(
   answer: ReturnType<typeof check>,

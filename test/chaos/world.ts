@@ -1,5 +1,5 @@
-// Stores and nodes of a chaos run: a PostgreSQL with a standby behind one address, a Redis, and nodes that can be
-// killed, frozen and given a wrong clock.
+// Stores and nodes of a chaos run: a PostgreSQL with a standby behind one address, a Redis, and nodes that
+// can be killed, frozen and given a wrong clock.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -32,7 +32,9 @@ import { check, createTenant, publish, send, type Tenant } from '../support/tena
 const IS_LONG = process.env.SLUICE_LONG_TESTS === '1';
 const DEVICE_COUNT = IS_LONG ? 100_000 : 30_000;
 const OUTAGE_MS = IS_LONG ? 60_000 : 5000;
-/** Pause between two rounds of an outage: PostgreSQL takes far longer to record checks than nodes to answer. */
+/**
+ * Pause between two rounds of an outage: PostgreSQL takes far longer to record checks than nodes to answer.
+ */
 const ROUND_PAUSE_MS = IS_LONG ? 100 : 400;
 /** Maximum number of check-ins that a node holds. */
 const HELD_MAX = 200_000;

@@ -1,5 +1,5 @@
-// Tests what the log says of a store that is lost and comes back: one line for each, and none for a call that fails
-// while others succeed.
+// Tests what the log says of a store that is lost and comes back: one line for each, and none for a call that
+// fails while others succeed.
 
 import { expect, it, vi } from 'vitest';
 import { StoreHealth } from '../../src/observe/store-health.ts';

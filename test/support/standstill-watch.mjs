@@ -1,6 +1,6 @@
-// Module that is loaded into a node under test (`--import`) and measures for how long its serving thread works
-// without a pause: nobody is answered meanwhile. On SIGUSR2 it prints `longest turn: MILLISECONDS` and begins
-// anew. What counts is processor time where the system tells it (Linux): a busy machine adds none.
+// Module that is loaded into a node under test (`--import`) and measures for how long its serving thread
+// works without a pause: nobody is answered meanwhile. On SIGUSR2 it prints `longest turn: MILLISECONDS` and
+// begins anew. What counts is processor time where the system tells it (Linux): a busy machine adds none.
 
 import { readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';

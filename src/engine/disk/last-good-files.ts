@@ -203,8 +203,8 @@ export class LastGoodFiles implements LastGood {
 }
 
 /**
- * Returns the newer of two files: by their order for the same channel, by time of writing for two channels that
- * shared a name.
+ * Returns the newer of two files: by their order for the same channel, by time of writing for two channels
+ * that shared a name.
  */
 function newerOf(one: Kept | undefined, other: Kept | undefined): Kept | undefined {
   if (one === undefined || other === undefined) return one ?? other;

@@ -10,7 +10,9 @@ import type { DeviceName } from '../../ports/label-cache.ts';
 const SNAPSHOT_FORMAT = 2;
 
 export const keys = {
-  /** Hash {channel, epoch, revision, offered, body}: one channel's snapshot. Neither name can contain a colon. */
+  /**
+   * Hash {channel, epoch, revision, offered, body}: one channel's snapshot. Neither name can contain a colon.
+   */
   snapshot(appRef: string, channel: string): string {
     return `sluice:snapshot:${SNAPSHOT_FORMAT}:{${appRef}:${channel}}`;
   },

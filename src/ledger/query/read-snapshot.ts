@@ -22,7 +22,8 @@ type Row = {
 
 const SNAPSHOT = `
   SELECT app.id AS "appId", app.ref AS "appRef", channels.id AS "channelId",
-    channels.name AS channel, present_epoch() AS epoch, channels.revision, channels.update_mode AS "updateMode",
+    channels.name AS channel, present_epoch() AS epoch, channels.revision,
+    channels.update_mode AS "updateMode",
     channels.minimum_supported_version AS "minimumSupportedVersion",
     (
       SELECT coalesce(json_agg(json_build_object(

@@ -40,8 +40,6 @@ export type KnownChannelsDependencies = {
  * Maximum number of names held: 100,000 channels take about 40 MB. A name beyond it is asked of the ledger.
  */
 const KNOWN_CHANNELS_MAX = 100_000;
-/** Maximum number of channels that are listed from this node's disk: as many as it can have loaded. */
-export const ON_DISK_MAX = 10_000;
 /**
  * Milliseconds after the start of a successful poll for which a name that is not in the list counts as
  * unknown: as long as a change may take to reach every node when its announcement is lost.
@@ -55,6 +53,9 @@ const FIRST_RETRY_MS = 50;
 const RETRY_MS = 1000;
 
 export class KnownChannels {
+  /** Maximum number of channels that are listed from this node's disk: as many as it can have loaded. */
+  static readonly ON_DISK_MAX = 10_000;
+
   private readonly dependencies: KnownChannelsDependencies;
   private readonly now: () => number;
   private readonly reading = new SharedCall(() => this.read());
@@ -228,7 +229,7 @@ export class KnownChannels {
   }
 
   private async learnFromDisk(): Promise<readonly ChannelName[]> {
-    const names = await this.dependencies.lastGood.list(ON_DISK_MAX);
+    const names = await this.dependencies.lastGood.list(KnownChannels.ON_DISK_MAX);
     if (this.list === undefined) for (const name of names) this.table.add(name);
     return names;
   }

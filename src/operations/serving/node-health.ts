@@ -1,5 +1,5 @@
-// What a node tells balancers and operators of itself: whether it can decide, which of its stores are lost, and for
-// how long nothing has confirmed that what it serves is still what the record has.
+// What a node tells balancers and operators of itself: whether it can decide, which of its stores are lost,
+// and for how long nothing has confirmed that what it serves is still what the record has.
 
 import type { StoreOutage } from '../../observe/store-health.ts';
 import type { Readiness } from './readiness.ts';
@@ -30,7 +30,9 @@ export class NodeHealth {
   private readonly stores: readonly ObservedStore[];
   private readonly unconfirmedMsMax: number | undefined;
 
-  /** `unconfirmedMsMax` is the time without a store after which the node is not ready; undefined for no limit. */
+  /**
+   * `unconfirmedMsMax` is the time without a store after which the node is not ready; undefined for no limit.
+   */
   constructor(
     readiness: Pick<Readiness, 'obstacle'>,
     stores: readonly ObservedStore[],
@@ -42,8 +44,8 @@ export class NodeHealth {
   }
 
   /**
-   * Milliseconds since a store last answered. Any store confirms what is served: the ledger is polled for changes,
-   * and the engine announces them.
+   * Milliseconds since a store last answered. Any store confirms what is served: the ledger is polled for
+   * changes, and the engine announces them.
    */
   get unconfirmedMs(): number {
     return Math.min(...this.stores.map(({ silentMs }) => silentMs));

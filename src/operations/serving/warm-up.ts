@@ -7,7 +7,7 @@ import { pause } from '../../flow/pause.ts';
 import type { Log } from '../../observe/log.ts';
 import type { ChannelName } from '../../ports/channel-names.ts';
 import type { Catalogs } from './catalogs.ts';
-import { type KnownChannels, ON_DISK_MAX } from './known-channels.ts';
+import { KnownChannels } from './known-channels.ts';
 
 /** Longest time in milliseconds that loading keeps the node from being ready. */
 const WARM_UP_MS_MAX = 30_000;
@@ -21,7 +21,7 @@ export class WarmUp {
   private readonly known: Pick<KnownChannels, 'readDisk'>;
   private readonly log: Pick<Log, 'info' | 'warn'>;
   private readonly stopping = new AbortController();
-  private readonly gate = new ConcurrencyLimit(LOADS_RUNNING_MAX, ON_DISK_MAX);
+  private readonly gate = new ConcurrencyLimit(LOADS_RUNNING_MAX, KnownChannels.ON_DISK_MAX);
   private readonly startedAt = performance.now();
   private running: Promise<void> | undefined;
   private giveUpTimer: NodeJS.Timeout | undefined;
