@@ -15,7 +15,8 @@ export function createRedisChannelNames(
     async putChannelNames(list) {
       // Mostly another node has stored it already.
       if ((await connection.readField(keys.channelNames, 'tag')) === list.tag) return;
-      await connection.run(SCRIPTS.putChannelNames, keys.channelNames, list.tag, pack(list));
+      const body = await pack(list);
+      await connection.run(SCRIPTS.putChannelNames, keys.channelNames, list.tag, body);
     },
 
     async getChannelNames(heldTag) {
@@ -30,16 +31,27 @@ export function createRedisChannelNames(
   };
 }
 
-/** Body of a list: the tag, whether it is complete, and for each channel its four names. */
-type Packed = readonly [tag: string, isComplete: boolean, channels: readonly PackedName[]];
+/** Number of names that are packed at a time: a few milliseconds. */
+const NAMES_PER_TURN = 2000;
+
 type PackedName = readonly [appId: string, appRef: string, channelId: string, channel: string];
 
-function pack({ tag, isComplete, channels }: ChannelNameList): string {
-  const names = channels.map(
-    ({ appId, appRef, channelId, channel }): PackedName => [appId, appRef, channelId, channel],
-  );
-  const packed: Packed = [tag, isComplete, names];
-  return JSON.stringify(packed);
+/** Writes the body of a list: JSON of the tag, whether it is complete, and each channel's four names. */
+async function pack({ tag, isComplete, channels }: ChannelNameList): Promise<string> {
+  const parts: string[] = [];
+  for (let start = 0; start < channels.length; start += NAMES_PER_TURN) {
+    const names = channels
+      .slice(start, start + NAMES_PER_TURN)
+      .map(({ appId, appRef, channelId, channel }) => [appId, appRef, channelId, channel]);
+    parts.push(JSON.stringify(names).slice(1, -1));
+    // Other work of the process goes on between the parts of a long list.
+    await nextTurn();
+  }
+  return `[${JSON.stringify(tag)},${isComplete},[${parts.join()}]]`;
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Returns undefined for a body that another program may have written. */

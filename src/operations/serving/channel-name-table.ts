@@ -11,10 +11,6 @@ export class ChannelNameTable {
   private readonly apps = new Map<string, Map<string, ChannelName>>();
   private count = 0;
 
-  constructor(channels: readonly ChannelName[] = []) {
-    for (const channel of channels) this.add(channel);
-  }
-
   /** Number of channels. */
   get size(): number {
     return this.count;

@@ -50,6 +50,8 @@ const WAIT_MS_MAX = 1000;
 /** Milliseconds after which the engine is asked for the list that the ledger has not answered. */
 const PATIENCE_MS = 500;
 const FIRST_RETRY_MS = 50;
+/** Number of names that are put into the table at a time: a few milliseconds. */
+const NAMES_PER_TURN = 2000;
 const RETRY_MS = 1000;
 
 export class KnownChannels {
@@ -188,7 +190,7 @@ export class KnownChannels {
       const list = ledger.listChannelNames(this.list?.tag, KNOWN_CHANNELS_MAX);
       if (this.list === undefined) await this.learnMeanwhile(list);
       const changed = await list;
-      if (changed !== undefined) this.adopt(changed);
+      if (changed !== undefined) await this.adopt(changed);
       this.confirmedAt = startedAt;
       void this.share();
     } catch (error) {
@@ -212,8 +214,12 @@ export class KnownChannels {
     if ((await withinTime(answer, PATIENCE_MS)) === undefined) await this.learnFromEngine();
   }
 
-  private adopt(list: ChannelNameList): void {
-    const table = new ChannelNameTable(list.channels);
+  private async adopt(list: ChannelNameList): Promise<void> {
+    const table = new ChannelNameTable();
+    for (const [index, name] of list.channels.entries()) {
+      table.add(name);
+      if (index % NAMES_PER_TURN === NAMES_PER_TURN - 1) await nextTurn();
+    }
     for (const name of this.added) {
       if (!table.hasId(name.appRef, name.channel, name.channelId)) table.add(name);
     }
@@ -268,6 +274,11 @@ export class KnownChannels {
     if (error instanceof Unavailable) return;
     this.dependencies.log.warn({ err: error }, 'names of channels could not be shared');
   }
+}
+
+/** Lets the process answer requests before it goes on. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 const CANNOT_TELL = failUntil('unavailable', RETRY_MS);
