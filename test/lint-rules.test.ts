@@ -114,7 +114,7 @@ const refused: readonly (readonly [path: string, statement: string, complaint: s
   ['src/engine/memory/*.ts', "import 'ioredis';", `${IMPORT}engine/memory`],
   ['src/engine/redis/*.ts', "import '../memory/x.ts';", `${IMPORT}engine/redis`],
   ['src/engine/redis/*.ts', "import '../../ledger/x.ts';", `${IMPORT}engine/redis`],
-  ['src/engine/disk/*.ts', "import '../../flow/x.ts';", `${IMPORT}engine/disk`],
+  ['src/engine/disk/*.ts', "import '../../observe/x.ts';", `${IMPORT}engine/disk`],
   ['src/password/*.ts', "import '../contract/x.ts';", `${IMPORT}password`],
   ['src/ledger/*.ts', "import '../engine/redis/x.ts';", `${IMPORT}ledger`],
   ['src/ledger/query/*.ts', "import 'pg';", `${IMPORT}A query`],

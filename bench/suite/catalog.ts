@@ -127,6 +127,7 @@ function releaseOf(index: number, rolloutPct: number, expressions: number): Snap
   const version = `2.${Math.floor(index / 100)}.${index % 100}`;
   return {
     id: `rel_${index}`,
+    edition: `edition-${index}`,
     version,
     notes: 'Fixes a crash at start. '.repeat(10),
     status: 'published',

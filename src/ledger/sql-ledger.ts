@@ -61,8 +61,8 @@ export function createSqlLedger(database: Database): Ledger {
       controlServing(database, organizationId, name, transition, actor),
     recordFirstOffer: (channelId, releaseId, order) =>
       recordFirstOffer(database, channelId, releaseId, order),
-    readSnapshot: (app, channel) => readSnapshot(database, app, channel),
     listChannelNames: (heldTag, countMax) => listChannelNames(database, heldTag, countMax),
+    readSnapshot: (app, channel, known) => readSnapshot(database, app, channel, known),
     readRevisions: (channelIds) => readRevisions(database, channelIds),
     readTime: () => readTime(database),
     recordCheckIns: (checkIns) => recordCheckIns(database, checkIns, 'queued'),

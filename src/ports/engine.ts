@@ -41,8 +41,16 @@ export interface Engine
    */
   putSnapshot(snapshot: ServingSnapshot): Promise<ServingOrder | undefined>;
 
-  /** Reads the stored snapshot of a channel; undefined when the engine has none. */
-  getSnapshot(appRef: string, channel: string): Promise<ServingSnapshot | undefined>;
+  /**
+   * Reads the stored snapshot of a channel; undefined when the engine has none, or not all of it. `known` is
+   * a snapshot that the caller has, of the same channel as a rule: releases with the same edition need not be
+   * read again.
+   */
+  getSnapshot(
+    appRef: string,
+    channel: string,
+    known?: ServingSnapshot,
+  ): Promise<ServingSnapshot | undefined>;
 
   /**
    * Sends an announcement to every subscribed node, this one included, at most once; a disconnected node

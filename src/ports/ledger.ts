@@ -182,8 +182,12 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
    */
   recordFirstOffer(channelId: string, releaseId: string, order: ServingOrder): Promise<boolean>;
 
-  /** Reads the serving state of a channel in one consistent read. `app` is a ref or an id. */
-  readSnapshot(app: string, channel: string): Promise<SnapshotLookup>;
+  /**
+   * Reads the serving state of a channel at one revision. `app` is a ref or an id. `known` is a snapshot that
+   * the caller has, of the same channel as a rule: releases with the same edition are not read again, and
+   * those that are the same throughout are the same objects in the result.
+   */
+  readSnapshot(app: string, channel: string, known?: ServingSnapshot): Promise<SnapshotLookup>;
 
   /**
    * Lists at most `countMax` channels of all organizations; undefined when their tag is `heldTag`, which is

@@ -1,6 +1,7 @@
 // Builders and generators that the domain tests share: short ways to write a release, a catalog or a device,
 // so that a test shows only what its rule is about.
 
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { Artifact, Targeting } from '../../src/contract/resource.ts';
 import { foldArch, foldPlatform } from '../../src/domain/decision/artifact.ts';
@@ -29,10 +30,18 @@ import { parseVersion, type Version } from '../../src/domain/decision/version.ts
 /** An artifact that every device of every platform in these tests can take, unless told otherwise. */
 export const ANY_ARCH: Artifact = { platform: 'linux', url: 'https://dl.example.com/app' };
 
-/** A release at 100 %, published and for every device; its id follows from its version. */
+/**
+ * A release at 100 %, published and for every device; its id follows from its version, and its edition from
+ * all that an edition covers.
+ */
 export function release(version: string, parts: Partial<SnapshotRelease> = {}): SnapshotRelease {
+  const { offered: _, ...covered } = parts;
+  const digest = createHash('sha256')
+    .update(JSON.stringify([version, covered]))
+    .digest('hex');
   return {
     id: `rel-${version}`,
+    edition: digest.slice(0, 24),
     version,
     notes: '',
     status: 'published',

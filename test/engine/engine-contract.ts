@@ -6,7 +6,10 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
+import type {
+  ServingSnapshot,
+  SnapshotRelease,
+} from '../../src/domain/decision/serving-snapshot.ts';
 import type { Announcement, Engine } from '../../src/ports/engine.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { eventually, sleep } from '../support/eventually.ts';
@@ -59,6 +62,7 @@ export function snapshotOf(
     releases: [
       {
         id: `rel_${revision}`,
+        edition: `edition-${revision}`,
         version: `1.0.${revision}`,
         notes: `Größer, schneller 🚀 "quoted" \\ \u0000 ${revision}`,
         status: 'published',
@@ -69,6 +73,22 @@ export function snapshotOf(
         artifacts: [{ platform: 'linux', url: 'https://example.com/a', size: 1 }],
       },
     ],
+  };
+}
+
+/** A release of this edition, which was not offered. */
+export function editionOf(edition: string): SnapshotRelease {
+  return {
+    id: `rel_${edition}`,
+    edition,
+    version: '1.0.0',
+    notes: edition,
+    status: 'published',
+    rolloutPct: 100,
+    targets: null,
+    offered: false,
+    createdAt: '2026-01-02T03:04:05.678Z',
+    artifacts: [],
   };
 }
 
@@ -222,10 +242,57 @@ function snapshotRules(nodes: () => EnginesUnderTest): void {
     const small = snapshotOf(randomUUID(), 'stable', 1);
     const [release] = small.releases;
     if (release === undefined) throw new Error('the sample has a release');
-    const releases = Array.from({ length: 16 }, () => ({ ...release, notes: 'é'.repeat(128_000) }));
+    const releases = Array.from({ length: 16 }, (_, index) => ({
+      ...release,
+      edition: `long-${index}`,
+      notes: `${index} ${'é'.repeat(128_000)}`,
+    }));
     await engine.putSnapshot({ ...small, releases });
     const read = await second.getSnapshot(small.appRef, 'stable');
     expect(read?.releases).toEqual(releases);
+  });
+
+  it('a channel of 3,000 releases is stored and read whole, change after change', async () => {
+    const { engine, second } = nodes();
+    const small = snapshotOf(randomUUID(), 'stable', 1);
+    let releases = Array.from({ length: 3000 }, (_, index) => editionOf(`e${index}`));
+    let known: ServingSnapshot | undefined;
+    for (let revision = 1; revision <= 5; revision++) {
+      const snapshot = { ...small, revision, releases };
+      expect(await (revision % 2 === 0 ? second : engine).putSnapshot(snapshot)).toBeUndefined();
+      const read = await second.getSnapshot(small.appRef, 'stable', known);
+      expect(read).toEqual(snapshot);
+      known = read;
+      // One release changes, one is new, one was offered.
+      releases = releases.with(7, editionOf(`changed-${revision}`));
+      releases.push(editionOf(`new-${revision}`));
+      releases = releases.with(9, { ...editionOf('e9'), offered: revision % 2 === 0 });
+    }
+  });
+
+  it('what the caller knows already changes nothing of the result', async () => {
+    const { engine, second } = nodes();
+    const small = snapshotOf(randomUUID(), 'stable', 1);
+    const releases = [editionOf('a'), editionOf('b'), editionOf('c')];
+    await engine.putSnapshot({ ...small, releases });
+    const known = { ...small, releases: structuredClone(releases) };
+    await engine.putSnapshot({ ...small, revision: 2, releases: [...releases, editionOf('d')] });
+    const read = await second.getSnapshot(small.appRef, 'stable', known);
+    expect(read?.releases).toEqual([...releases, editionOf('d')]);
+  });
+
+  it('of writers at once, each with releases of its own, the newest snapshot is whole', async () => {
+    const { engine, second } = nodes();
+    const small = snapshotOf(randomUUID(), 'stable', 1);
+    const snapshots = Array.from({ length: 20 }, (_, index) => ({
+      ...small,
+      revision: index + 1,
+      releases: Array.from({ length: 30 }, (_each, at) => editionOf(`r${index}-${at}`)),
+    }));
+    await Promise.all(
+      snapshots.map((snapshot, index) => (index % 2 === 0 ? engine : second).putSnapshot(snapshot)),
+    );
+    expect(await second.getSnapshot(small.appRef, 'stable')).toEqual(snapshots.at(-1));
   });
 }
 

@@ -40,47 +40,63 @@ beforeAll(async () => {
   await node.stop();
 });
 afterAll(async () => {
-  await node.stop();
+  await node?.stop();
   removeFolder(dataDir);
 });
 
-/** Returns the path of the file of one of the app's channels. */
-function snapshotFile(channel: string): string {
+/** Returns the path of the index of one of the app's channels. */
+function indexFile(channel: string): string {
   const digest = createHash('sha256').update(`${tenant.app}/${channel}`).digest('hex');
   return join(dataDir, 'snapshots', `${digest.slice(0, 40)}.json`);
 }
 
+/** Returns the folder of the releases of one of the app's channels. */
+function releasesFolder(channel: string): string {
+  return indexFile(channel).replace('.json', '.releases');
+}
+
 function sealed(content: string): string {
   const sha256 = createHash('sha256').update(content).digest('hex');
-  return `${JSON.stringify({ format: 2, sha256 })}\n${content}`;
+  return `${JSON.stringify({ format: 3, sha256 })}\n${content}`;
 }
 
 it('a damaged snapshot is not served, makes nobody ready, and hangs no request', async () => {
-  const path = snapshotFile('stable');
-  const text = readFileSync(path, 'utf8');
-  // Another channel's file would make the node ready.
-  rmSync(snapshotFile('beta'));
-  const damaged = {
+  const index = indexFile('stable');
+  const whole = readFileSync(index, 'utf8');
+  const [name = ''] = readdirSync(releasesFolder('stable'));
+  const release = readFileSync(join(releasesFolder('stable'), name), 'utf8');
+  const damagedIndex = {
     'of an older format and the wrong shape': '{"format":1,"snapshot":{}}',
     'of the wrong shape, with a valid checksum': sealed('{}'),
-    'cut off': text.slice(0, text.length / 2),
+    'cut off': whole.slice(0, whole.length / 2),
     empty: '',
-    'changed by hand': text.replace('"published"', '"paused"'),
-    'changed by hand, in one address': text.replace('downloads.example.com', 'evil.example.com'),
+    'changed by hand': whole.replace('"revision":2', '"revision":9'),
   };
-  rmSync(path);
+  const damagedRelease = {
+    'whose release is changed by hand': release.replace('"published"', '"paused"'),
+    'whose release has another address': release.replace('downloads.example', 'evil.example'),
+    'whose release is cut off': release.slice(0, -5),
+  };
+  // Another channel's file would make the node ready.
+  for (const channel of ['stable', 'beta']) rmSync(indexFile(channel));
   node = await node.restart(AWAY);
-  for (const [how, content] of Object.entries(damaged)) {
-    expect(content, how).not.toBe(text);
+  const cases = [
+    ...Object.entries(damagedIndex).map(([how, text]) => [how, text, release] as const),
+    ...Object.entries(damagedRelease).map(([how, text]) => [how, whole, text] as const),
+  ];
+  for (const [how, indexText, releaseText] of cases) {
+    expect([indexText, releaseText], how).not.toEqual([whole, release]);
     // A channel of its own, because a refusal is remembered for a moment.
     const channel = how.replaceAll(/\W/g, '-');
-    writeFileSync(snapshotFile(channel), content);
+    writeFileSync(indexFile(channel), indexText);
+    mkdirSync(releasesFolder(channel));
+    writeFileSync(join(releasesFolder(channel), name), releaseText);
     const began = performance.now();
     const answer = await within(ANSWER_MS_MAX, check(node, tenant, '0.9.0', { channel }));
     expect([how, answer?.status]).toEqual([how, 503]);
     const ready = await send(node, 'GET', '/readyz');
     expect([how, ready.status]).toEqual([how, 503]);
-    console.info(`a file ${how}: 503 after ${Math.round(performance.now() - began)} ms`);
+    console.info(`a snapshot ${how}: 503 after ${Math.round(performance.now() - began)} ms`);
   }
   const faults = node
     .output()
@@ -88,9 +104,9 @@ it('a damaged snapshot is not served, makes nobody ready, and hangs no request',
     .filter((line) => line.includes('could not be read'));
   expect(faults.length).toBeGreaterThan(0);
   for (const line of faults) {
-    expect(JSON.parse(line)).toMatchObject({ file: expect.stringContaining(dirname(path)) });
+    expect(JSON.parse(line)).toMatchObject({ file: expect.stringContaining(dirname(index)) });
   }
-  writeFileSync(path, text);
+  writeFileSync(index, whole);
   expect((await send(node, 'GET', '/readyz')).status).toBe(200);
   await eventually('the whole file is served', async () => {
     return (await check(node, tenant, '0.9.0')).body?.version === '1.0.0';
@@ -109,7 +125,7 @@ it('DATA_DIR is for its owner only, also what an older version left open', async
   node = await node.restart({ DATABASE_URL: undefined, REDIS_URL: undefined });
   await publish(node, tenant, '1.1.0');
   await eventually('the snapshot is written', async () => {
-    return readFileSync(snapshotFile('stable'), 'utf8').includes('1.1.0');
+    return readdirSync(releasesFolder('stable')).length === 2;
   });
   const open = pathsIn(dataDir).filter((path) => (modeOf(path) & 0o077) !== 0);
   expect(open).toEqual([]);

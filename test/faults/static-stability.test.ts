@@ -1,7 +1,7 @@
 // Tests a node while a store is away: it decides from what it has, never claims what it cannot know, and
 // recovers by itself (docs/contract.md 14.3 and 15.3).
 
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
@@ -183,7 +183,7 @@ describeOnRealStores('when a store is away', () => {
   );
 
   it('both gone and the node restarted: it serves the last known state from its disk', async () => {
-    await eventually('the state is on disk', () => existsSync(join(node.dataDir, 'snapshots')));
+    await eventually('the offer is on disk', () => hasOfferOnDisk(node.dataDir));
     await cluster.postgres.kill();
     await cluster.redis.kill();
     await node.kill();
@@ -209,6 +209,15 @@ describeOnRealStores('when a store is away', () => {
     expectUnavailable(await check(late, { app: 'never-heard-of' }, '1.0.0'));
   });
 });
+
+/** Whether an index on disk has a release that was offered, which is marked with an asterisk. */
+function hasOfferOnDisk(dataDir: string): boolean {
+  const folder = join(dataDir, 'snapshots');
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names
+    .filter((name) => name.endsWith('.json'))
+    .some((name) => readFileSync(join(folder, name), 'utf8').includes('*'));
+}
 
 function bearer(tenant: Tenant) {
   return { headers: { authorization: `Bearer ${tenant.secret}` } };

@@ -322,6 +322,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
           releases: [
             {
               id,
+              edition: expect.stringMatching(/^[0-9a-f]{24}$/),
               version,
               notes,
               status: 'published',

@@ -2,6 +2,7 @@
 
 import { describe, inject } from 'vitest';
 import { describeChannelNames } from './channel-names-contract.ts';
+import { describeEditions } from './edition-contract.ts';
 import { describeFleet } from './fleet-contract.ts';
 import { describeLedger } from './ledger-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
@@ -15,6 +16,7 @@ describeFleet('PGlite', openTestPglite);
 describeWebhooks('PGlite', openTestPglite);
 describeLostRights('PGlite', openTestPglite);
 describeChannelNames('PGlite', openTestPglite);
+describeEditions('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
   // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
@@ -25,4 +27,5 @@ if (postgresUrl === '') {
   describeWebhooks('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeLostRights('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeChannelNames('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeEditions('PostgreSQL', () => openTestPostgres(postgresUrl));
 }

@@ -11,29 +11,37 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type DiskFault, LastGoodFiles } from '../../src/engine/disk/last-good-files.ts';
 import { sealFile } from '../../src/engine/disk/seal-file.ts';
+import { release } from '../domain/sample.ts';
 import { eventually } from '../support/eventually.ts';
 import { channelAt } from './serving-node.ts';
+
+/** Version of the file format, written down again so that a changed one fails a test. */
+const FORMAT = 3;
 
 const leftovers: string[] = [];
 afterEach(() => {
   for (const directory of leftovers.splice(0)) rmSync(directory, { recursive: true, force: true });
 });
 
-/** Creates a data directory with its snapshot files; `again` opens it as the next process would. */
+/**
+ * Creates a data directory with its snapshot files; `again` opens it as the next process would, and `names`
+ * lists the indexes.
+ */
 function dataDirectory() {
   const path = mkdtempSync(join(tmpdir(), 'sluice-last-good-'));
   leftovers.push(path);
   const snapshots = join(path, 'snapshots');
   const faults: DiskFault[] = [];
+  const names = () => readdirSync(snapshots).filter((name) => !name.endsWith('.releases'));
   const again = () => new LastGoodFiles(path, undefined, (fault) => faults.push(fault));
-  return { path, snapshots, faults, again, files: again(), names: () => readdirSync(snapshots) };
+  return { path, snapshots, faults, again, files: again(), names };
 }
 
-/** Writes one snapshot and returns the path of its file. */
+/** Writes one snapshot and returns the path of its index. */
 async function keptFile({ files, snapshots, names }: ReturnType<typeof dataDirectory>) {
   files.keep(channelAt(1));
   await files.flush();
@@ -120,35 +128,81 @@ it('the longest names, and those a file system would not take, are found again',
   expect(faults).toEqual([]);
 });
 
-it.each([
-  ['half-written', (text: string) => text.slice(0, text.length / 2)],
-  ['without its end', (text: string) => text.slice(0, -1)],
-  ['empty', () => ''],
-  ['of zeros, as after a power cut', (text: string) => '\0'.repeat(text.length)],
-  ['without a format', (text: string) => text.replace('"format":2,', '')],
-  ['without a checksum', (text: string) => text.replace(/,"sha256":"\w+"/, '')],
-  ['of a head alone', (text: string) => text.slice(0, text.indexOf('\n'))],
-  ['changed by hand', (text: string) => text.replace('"published"', '"paused"')],
-  ['of the wrong shape', () => sealFile(2, '{}')],
-  ['of no JSON', () => sealFile(2, 'snapshot')],
-  ['of another kind', () => 'null'],
-])(
-  'a file that is %s counts as none, is reported once by name, and is replaced by the next one kept',
-  async (_what, damage) => {
-    const directory = dataDirectory();
-    const path = await keptFile(directory);
-    writeFileSync(path, damage(readFileSync(path, 'utf8')));
-    const next = directory.again();
-    expect(await next.hasAny()).toBe(false);
-    expect(await next.hasAny()).toBe(false);
-    expect(directory.faults).toMatchObject([{ doing: 'read', path }]);
-    expect(await next.find('acme', 'stable')).toBeUndefined();
-    next.keep(channelAt(2));
-    await next.flush();
-    expect((await next.find('acme', 'stable'))?.revision).toBe(2);
-    expect(await next.hasAny()).toBe(true);
-  },
-);
+/** Returns the path of the only release of an index. */
+function releaseFile(index: string): string {
+  const folder = index.replace('.json', '.releases');
+  const [name = ''] = readdirSync(folder);
+  return join(folder, name);
+}
+
+describe.each([
+  ['index', (index: string) => index],
+  ['release', releaseFile],
+])('a file with an %s', (_file, fileAt) => {
+  it.each([
+    ['half-written', (text: string) => text.slice(0, text.length / 2)],
+    ['without its end', (text: string) => text.slice(0, -1)],
+    ['empty', () => ''],
+    ['of zeros, as after a power cut', (text: string) => '\0'.repeat(text.length)],
+    ['without a format', (text: string) => text.replace(/"format":\d+,/, '')],
+    ['without a checksum', (text: string) => text.replace(/,"sha256":"\w+"/, '')],
+    ['of a head alone', (text: string) => text.slice(0, text.indexOf('\n'))],
+    ['changed by hand', (text: string) => text.replace(/1/g, '2')],
+    ['of the wrong shape', () => sealFile(FORMAT, '{}\n')],
+    ['of no JSON', () => sealFile(FORMAT, 'snapshot')],
+    ['of another kind', () => 'null'],
+  ])(
+    'that is %s counts as none, is reported by name, and is replaced by what is kept next',
+    async (_what, damage) => {
+      const directory = dataDirectory();
+      const index = await keptFile(directory);
+      const path = fileAt(index);
+      writeFileSync(path, damage(readFileSync(path, 'utf8')));
+      const next = directory.again();
+      expect(await next.hasAny()).toBe(false);
+      expect(await next.hasAny()).toBe(false);
+      expect(directory.faults).toHaveLength(1);
+      expect(directory.faults).toMatchObject([
+        { doing: 'read', path: expect.stringContaining(index.replace('.json', '')) },
+      ]);
+      expect(await next.find('acme', 'stable')).toBeUndefined();
+      next.keep(channelAt(1));
+      await next.flush();
+      expect(await directory.again().find('acme', 'stable')).toEqual(channelAt(1));
+    },
+  );
+});
+
+it('an index whose release is missing counts as none, and is reported', async () => {
+  const directory = dataDirectory();
+  const index = await keptFile(directory);
+  rmSync(releaseFile(index));
+  expect(await directory.again().find('acme', 'stable')).toBeUndefined();
+  expect(directory.faults).toMatchObject([{ doing: 'read', path: index }]);
+});
+
+it('a release is written once, and removed when no index names it any more', async () => {
+  const { files, snapshots } = dataDirectory();
+  const releases = Array.from({ length: 50 }, (_, index) => release(`1.0.${index}`));
+  files.keep(channelAt(1, 'stable', { releases }));
+  await files.flush();
+  const [folder = ''] = readdirSync(snapshots).filter((name) => name.endsWith('.releases'));
+  const times = () =>
+    new Map(
+      readdirSync(join(snapshots, folder)).map((name) => [
+        name,
+        statSync(join(snapshots, folder, name)).ino,
+      ]),
+    );
+  const before = times();
+  const changed = release('1.0.7', { status: 'paused' });
+  files.keep(channelAt(2, 'stable', { releases: releases.with(7, changed) }));
+  await files.flush();
+  const after = times();
+  expect(after.size).toBe(50);
+  expect([...after].filter(([name, file]) => before.get(name) === file)).toHaveLength(49);
+  expect((await files.find('acme', 'stable'))?.releases[7]).toEqual(changed);
+});
 
 it.each([
   ['an older', '{"format":1,"snapshot":{}}'],
@@ -168,11 +222,16 @@ it('only the owner of the directory can read what is kept', async () => {
   worker.keep(channelAt(1));
   await worker.flush();
   const folder = join(path, 'snapshots', 'worker-3');
-  const [name = ''] = readdirSync(folder);
-  const modes = [join(path, 'snapshots'), folder, join(folder, name)].map(
-    (each) => statSync(each).mode & 0o777,
-  );
-  expect(modes).toEqual([0o700, 0o700, 0o600]);
+  const [index = ''] = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  const kept = join(folder, index);
+  const modes = [
+    join(path, 'snapshots'),
+    folder,
+    dirname(releaseFile(kept)),
+    kept,
+    releaseFile(kept),
+  ].map((each) => statSync(each).mode & 0o777);
+  expect(modes).toEqual([0o700, 0o700, 0o700, 0o600, 0o600]);
 });
 
 it('a draft that a crash left does not count, and is no obstacle', async () => {

@@ -241,6 +241,7 @@ serviceSuite('update check: cohorts', (node) => {
       snapshot(
         releases.map((each) => ({
           ...each,
+          edition: each.id,
           offered: true,
           targets: plan.releases.find((made) => made.version === each.version)?.targets ?? null,
         })),

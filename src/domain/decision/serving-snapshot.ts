@@ -25,6 +25,11 @@ export type ServingSnapshot = {
 
 export type SnapshotRelease = {
   readonly id: string;
+  /**
+   * Name of this state of the release: two releases with the same edition differ in `offered` at most. Every
+   * other change gives the release another edition, which never comes again.
+   */
+  readonly edition: string;
   readonly version: string;
   readonly notes: string;
   readonly status: ReleaseStatus;

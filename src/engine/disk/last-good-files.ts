@@ -1,30 +1,25 @@
-// Last known snapshots as files, one per channel, each replaced as a whole. Writes run one after another, and
-// a channel that changes while its write waits is written once, so a burst of changes costs little.
+// Last known snapshots as files: for each channel an index, and a file for each release. Writes run one after
+// another, and a channel that changes while its write waits is written once, so a burst of changes costs
+// little.
 //
 // Several serving processes on one data directory each write files of their own, so that none replaces a
 // newer snapshot by an older one. All of them read the files of all: the newest one counts.
 
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseSnapshot } from '../../domain/decision/parse-snapshot.ts';
-import { compareSnapshots } from '../../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { ChannelName } from '../../ports/channel-names.ts';
 import type { LastGood } from '../../ports/last-good.ts';
-import { openSealedFile, sealFile } from './seal-file.ts';
+import { compareIndexes } from '../../snapshot/snapshot-index.ts';
+import { ChannelFiles, FileFault, FOLDER_MODE, type StoredIndex } from './channel-files.ts';
 
-/**
- * Version of the file format. Raise it when the shape of a snapshot changes; files of another format are
- * ignored.
- */
-const FORMAT = 2;
 const WAITING_MAX = 10_000;
 const RETRY_MS = 2000;
 /** Maximum number of unusable files that are remembered. */
 const UNUSABLE_MAX = 20_000;
-const FOLDER_MODE = 0o700;
-const FILE_MODE = 0o600;
+/** Maximum number of attempts to read a snapshot that another process replaces meanwhile. */
+const READS_MAX = 3;
 
 /** Name of the folder of one of several serving processes, beside the files of a single process. */
 const WORKER_FOLDER = /^worker-\d{1,2}$/;
@@ -37,7 +32,8 @@ export type DiskFault = {
   readonly error: unknown;
 };
 
-type Kept = { readonly snapshot: ServingSnapshot; readonly writtenAtMs: number };
+/** Index of a channel with the files that it is from. */
+type Kept = StoredIndex & { readonly files: ChannelFiles; readonly path: string };
 
 export class LastGoodFiles implements LastGood {
   private readonly root: string;
@@ -47,10 +43,12 @@ export class LastGoodFiles implements LastGood {
   private readonly waiting = new Map<string, ServingSnapshot>();
   private writing: Promise<void> | undefined;
   private retrying: NodeJS.Timeout | undefined;
-  /** Times of writing of files that hold no usable snapshot, by path: each is read and reported once. */
+  /** Times of writing of indexes that lead to no usable snapshot, by path: each is read and reported once. */
   private readonly unusable = new Map<string, number>();
   /** Channels by the names of their files, which are made from the names of the channels. */
   private readonly listed = new Map<string, ChannelName>();
+  /** Paths of files that were found damaged, and are written again although they are there. */
+  private readonly damaged = new Set<string>();
 
   /**
    * Writes to `snapshots/` below `dataDir`, or to a folder in it when `worker` numbers one of several serving
@@ -74,8 +72,7 @@ export class LastGoodFiles implements LastGood {
     const waiting = this.waiting.get(name);
     if (waiting !== undefined) return waiting;
     const directories = [this.root, ...(await this.workerFolders())];
-    const kept = await Promise.all(directories.map((each) => this.read(join(each, name))));
-    return kept.reduce((newest, each) => newerOf(newest, each), undefined)?.snapshot;
+    return this.readNewest(directories.map((each) => join(each, name)));
   }
 
   async list(countMax: number): Promise<readonly ChannelName[]> {
@@ -100,7 +97,9 @@ export class LastGoodFiles implements LastGood {
     for (const directory of directories) {
       for (const name of await namesIn(directory)) {
         if (!name.endsWith('.json')) continue;
-        if ((await this.readUsable(join(directory, name))) !== undefined) return true;
+        const path = join(directory, name);
+        const snapshot = await this.unlessUnusable(path, () => this.readNewest([path]));
+        if (snapshot !== undefined) return true;
       }
     }
     return false;
@@ -121,45 +120,74 @@ export class LastGoodFiles implements LastGood {
     return names.filter((name) => WORKER_FOLDER.test(name)).map((name) => join(this.root, name));
   }
 
-  /** Returns the channel of these files, all of one name; undefined when none holds a usable snapshot. */
+  /** Returns the channel of these files, all of one name; undefined when none holds a usable index. */
   private async channelIn(paths: readonly string[]): Promise<ChannelName | undefined> {
     for (const path of paths) {
-      const kept = await this.readUsable(path);
+      const kept = await this.unlessUnusable(path, () => this.readIndex(path));
       if (kept === undefined) continue;
-      const { appId, appRef, channelId, channel } = kept.snapshot;
+      const { appId, appRef, channelId, channel } = kept.index.head;
       return { appId, appRef, channelId, channel };
     }
     return undefined;
   }
 
-  /** Reads a file, unless it held no usable snapshot when it was read last. */
-  private async readUsable(path: string): Promise<Kept | undefined> {
+  /** Returns what `read` makes of a file, unless it made nothing of it when it was read last. */
+  private async unlessUnusable<Value>(
+    path: string,
+    read: () => Promise<Value | undefined>,
+  ): Promise<Value | undefined> {
     const writtenAtMs = await stat(path).then(
       ({ mtimeMs }) => mtimeMs,
       () => undefined,
     );
     if (writtenAtMs === undefined || this.unusable.get(path) === writtenAtMs) return undefined;
-    const kept = await this.read(path);
-    if (kept !== undefined) return kept;
+    const value = await read();
+    if (value !== undefined) return value;
     if (this.unusable.size >= UNUSABLE_MAX) this.unusable.clear();
     this.unusable.set(path, writtenAtMs);
     return undefined;
   }
 
-  private async read(path: string): Promise<Kept | undefined> {
-    try {
-      const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
-      const content = openSealedFile(FORMAT, text);
-      if (content === undefined) return undefined;
-      const snapshot = parseSnapshot(JSON.parse(content));
-      if (snapshot === undefined) throw new Error('the content is not a snapshot');
-      return { snapshot, writtenAtMs: mtimeMs };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-        this.onFault({ doing: 'read', path, error });
+  /** Reads the newest whole snapshot of the indexes at these paths, which are of one channel as a rule. */
+  private async readNewest(paths: readonly string[]): Promise<ServingSnapshot | undefined> {
+    for (let reads = 1; ; reads++) {
+      const kept = await Promise.all(paths.map((path) => this.readIndex(path)));
+      const newestFirst = kept.filter((each) => each !== undefined).sort(newerFirst);
+      let isIncomplete = false;
+      for (const { files, index, path } of newestFirst) {
+        const snapshot = await this.withFaults(() => files.readSnapshot(index));
+        if (typeof snapshot === 'object') return snapshot;
+        // Releases that are not there were removed after a newer index was written.
+        if (snapshot === undefined) isIncomplete = true;
+        if (snapshot === undefined && reads === READS_MAX) {
+          this.report('read', path, new Error('releases of the index are not there'));
+        }
       }
-      return undefined;
+      if (!isIncomplete || reads === READS_MAX) return undefined;
     }
+  }
+
+  private async readIndex(path: string): Promise<Kept | undefined> {
+    const files = new ChannelFiles(path);
+    const stored = await this.withFaults(() => files.readIndex());
+    return typeof stored === 'object' ? { ...stored, files, path } : undefined;
+  }
+
+  /** Returns what `read` returns; 'damaged', after a report, when a file cannot be used. */
+  private async withFaults<Value>(read: () => Promise<Value>): Promise<Value | 'damaged'> {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof FileFault)) throw error;
+      if (this.damaged.size >= UNUSABLE_MAX) this.damaged.clear();
+      this.damaged.add(error.path);
+      this.report('read', error.path, error.cause);
+      return 'damaged';
+    }
+  }
+
+  private report(doing: DiskFault['doing'], path: string, error: unknown): void {
+    this.onFault({ doing, path, error });
   }
 
   private async writeAll(): Promise<void> {
@@ -172,7 +200,7 @@ export class LastGoodFiles implements LastGood {
     } catch (error) {
       if (next !== undefined && !this.waiting.has(next[0])) this.waiting.set(next[0], next[1]);
       const path = next === undefined ? this.directory : join(this.directory, next[0]);
-      this.onFault({ doing: 'write', path, error });
+      this.report('write', error instanceof FileFault ? error.path : path, error);
       this.retry();
     } finally {
       this.writing = undefined;
@@ -194,24 +222,18 @@ export class LastGoodFiles implements LastGood {
   }
 
   private async write(name: string, snapshot: ServingSnapshot): Promise<void> {
-    const path = join(this.directory, name);
-    // Only one process writes to a folder, so a draft that a crash left behind is overwritten.
-    const draft = `${path}.draft`;
-    await writeFile(draft, sealFile(FORMAT, JSON.stringify(snapshot)), { mode: FILE_MODE });
-    await rename(draft, path);
+    await new ChannelFiles(join(this.directory, name)).write(snapshot, this.damaged);
   }
 }
 
 /**
- * Returns the newer of two files: by their order for the same channel, by time of writing for two channels
- * that shared a name.
+ * Orders the newer of two indexes first: by their order for the same channel, by time of writing for two
+ * channels that shared a name.
  */
-function newerOf(one: Kept | undefined, other: Kept | undefined): Kept | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  const [a, b] = [one.snapshot, other.snapshot];
-  const ahead =
-    a.channelId === b.channelId ? compareSnapshots(b, a) : other.writtenAtMs - one.writtenAtMs;
-  return ahead > 0 ? other : one;
+function newerFirst(a: Kept, b: Kept): number {
+  return a.index.head.channelId === b.index.head.channelId
+    ? compareIndexes(b.index, a.index)
+    : b.writtenAtMs - a.writtenAtMs;
 }
 
 async function namesIn(directory: string): Promise<string[]> {

@@ -33,6 +33,10 @@ export type RedisConnection = {
    */
   runEach(script: Script, calls: readonly ScriptCall[]): Promise<readonly unknown[]>;
   readField(key: string, field: string): Promise<string | null>;
+  /** Reads fields of a hash, in their order; null for a field that does not exist. */
+  readFields(key: string, fields: readonly string[]): Promise<readonly (string | null)[]>;
+  /** Writes fields of a hash: name, value, name, value… */
+  writeFields(key: string, namesAndValues: readonly string[]): Promise<void>;
   /** Reads the values of keys, in their order; null for a key that does not exist. */
   readAll(keys: readonly string[]): Promise<readonly (string | null)[]>;
   /** Reads the length of a stream. */
@@ -105,6 +109,9 @@ export function openConnection(
     runAll: async (script, calls) => void (await ask(runForAll(client, script, calls))),
     runEach: async (script, calls) => (await ask(runForAll(client, script, calls))).flat(),
     readField: (key, field) => ask(client.hget(key, field)),
+    readFields: (key, fields) => ask(client.hmget(key, ...fields)),
+    writeFields: async (key, namesAndValues) =>
+      void (await ask(client.hset(key, ...namesAndValues))),
     readAll: (keys) => ask(readAll(client, keys)),
     readLength: (key) => ask(client.xlen(key)),
     isReachable: async () => {

@@ -7,11 +7,12 @@ import type { DeviceName } from '../../ports/label-cache.ts';
  * Version of the snapshot format. Raise it when the shape of a snapshot changes, so that nodes of two
  * versions do not read each other's snapshots during an upgrade.
  */
-const SNAPSHOT_FORMAT = 2;
+const SNAPSHOT_FORMAT = 3;
 
 export const keys = {
   /**
-   * Hash {channel, epoch, revision, offered, body}: one channel's snapshot. Neither name can contain a colon.
+   * Hash {channel, epoch, revision, offered, index, release:<edition>…}: one channel's snapshot. Neither name
+   * can contain a colon.
    */
   snapshot(appRef: string, channel: string): string {
     return `sluice:snapshot:${SNAPSHOT_FORMAT}:{${appRef}:${channel}}`;

@@ -1,16 +1,8 @@
 // Parsers of the JSON that Redis holds or delivers. Another version of the service, or another program, may
 // have written it, so malformed data is recognised here and does not get any further.
 
-import { parseSnapshot } from '../../domain/decision/parse-snapshot.ts';
-import type { ServingOrder } from '../../domain/decision/serving-order.ts';
-import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Activity } from '../../ports/activity-stream.ts';
 import type { Announcement } from '../../ports/engine.ts';
-
-/** Parses a stored snapshot; returns undefined when it is malformed. */
-export function parseSnapshotPayload(body: string): ServingSnapshot | undefined {
-  return parseSnapshot(parseJson(body));
-}
 
 /**
  * Parses an announcement; returns undefined when it is malformed. Nodes of versions that know no epochs leave
@@ -26,16 +18,6 @@ export function parseAnnouncementPayload(message: string): Announcement | undefi
     Number.isSafeInteger(value.revision) &&
     ['string', 'undefined'].includes(typeof value.offeredReleaseId);
   return isAnnouncement ? (value as Announcement) : undefined;
-}
-
-/**
- * Parses the reply of `put-snapshot.lua`: the order of the snapshot that was kept, or undefined when the new
- * one was stored.
- */
-export function parseKeptOrder(reply: unknown): ServingOrder | undefined {
-  if (!Array.isArray(reply)) return undefined;
-  const [epoch, revision] = reply.map(Number);
-  return { epoch: epoch ?? 0, revision: revision ?? 0 };
 }
 
 /** Parses a JSON object whose fields the caller still checks; returns an empty object for anything else. */

@@ -1,16 +1,15 @@
 // The engine on Redis, shared by several nodes. `Engine` states the obligations.
 
-import { countOffered, type ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Engine } from '../../ports/engine.ts';
 import { openConnection } from './connection.ts';
 import { faultOf } from './fault.ts';
 import { keys } from './keys.ts';
 import { packLabelNews } from './label-payload.ts';
-import { parseKeptOrder, parseSnapshotPayload } from './payload.ts';
 import { createRedisChannelNames } from './redis-channel-names.ts';
 import { createRedisCheckIns } from './redis-check-ins.ts';
 import { createRedisDeviceRates } from './redis-device-rates.ts';
 import { createRedisLabels } from './redis-labels.ts';
+import { createRedisSnapshots } from './redis-snapshots.ts';
 import { SCRIPTS } from './script.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import { parseTarget } from './target.ts';
@@ -36,23 +35,7 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
     ...createRedisCheckIns(connection, onFault),
     ...createRedisLabels(connection, onFault),
     ...createRedisDeviceRates(connection),
-
-    async putSnapshot(snapshot) {
-      const key = keys.snapshot(snapshot.appRef, snapshot.channel);
-      const { channelId, epoch, revision } = snapshot;
-      const numbers = [epoch, revision, countOffered(snapshot)].map(String);
-      const args = [channelId, ...numbers, JSON.stringify(snapshot)];
-      const kept = await connection.run(SCRIPTS.putSnapshot, key, ...args);
-      return parseKeptOrder(kept);
-    },
-
-    async getSnapshot(appRef, channel): Promise<ServingSnapshot | undefined> {
-      const body = await connection.readField(keys.snapshot(appRef, channel), 'body');
-      if (body === null) return undefined;
-      const snapshot = parseSnapshotPayload(body);
-      if (snapshot === undefined) onFault(new Error('ignored a malformed snapshot'));
-      return snapshot;
-    },
+    ...createRedisSnapshots(connection, onFault),
 
     async announce(announcement) {
       const route = keys.snapshot(announcement.appRef, announcement.channel);

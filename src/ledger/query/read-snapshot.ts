@@ -1,11 +1,14 @@
-// Statement that reads the snapshot of what a channel serves.
+// Statements that read the snapshot of what a channel serves.
 
 import type { ChannelUpdateMode } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
-import type { SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
+import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { SnapshotLookup } from '../../ports/ledger.ts';
-import type { Database } from '../database.ts';
-import { isoText, SNAPSHOT_ARTIFACTS_JSON } from './column.ts';
+import { assembleSnapshot } from '../../snapshot/assemble-snapshot.ts';
+import type { ReleaseEdition } from '../../snapshot/release-text.ts';
+import { parseEntries } from '../../snapshot/snapshot-index.ts';
+import type { Database, Sql } from '../database.ts';
+import { isoText, jsonObject, SNAPSHOT_ARTIFACTS_JSON } from './column.ts';
 
 type Row = {
   readonly appId: string;
@@ -17,61 +20,91 @@ type Row = {
   readonly revision: number;
   readonly updateMode: ChannelUpdateMode;
   readonly minimumSupportedVersion: string | null;
-  readonly releases: string;
+  readonly editions: string;
 };
 
-const SNAPSHOT = `
+/** The channel, and the edition of each of its releases in the form that `parseEntries` reads. */
+const INDEX = `
   SELECT app.id AS "appId", app.ref AS "appRef", channels.id AS "channelId",
     channels.name AS channel, present_epoch() AS epoch, channels.revision,
     channels.update_mode AS "updateMode",
     channels.minimum_supported_version AS "minimumSupportedVersion",
     (
-      SELECT coalesce(json_agg(json_build_object(
-        'id', releases.id,
-        'version', releases.version,
-        'notes', CASE WHEN releases.status = 'published' THEN releases.notes ELSE '' END,
-        'status', releases.status,
-        'rolloutPct', releases.rollout_pct,
-        'targets', releases.targets,
-        'offered', releases.offered_at IS NOT NULL,
-        'createdAt', ${isoText('releases.created_at')},
-        'artifacts', CASE WHEN releases.status = 'published' THEN ${SNAPSHOT_ARTIFACTS_JSON}
-          ELSE '[]'::json END
-      ) ORDER BY releases.created_at, releases.id), '[]'::json)::text
+      SELECT coalesce(string_agg(
+        CASE WHEN releases.offered_at IS NULL THEN releases.edition ELSE releases.edition || '*' END,
+        ' ' ORDER BY releases.created_at, releases.id
+      ), '')
       FROM releases WHERE releases.channel_id = channels.id
-    ) AS releases
+    ) AS editions
   FROM (
     SELECT id, ref FROM apps WHERE ref = $1 OR id = $1 ORDER BY (ref = $1) DESC LIMIT 1
   ) AS app
   LEFT JOIN channels ON channels.app_id = app.id AND channels.name = $2`;
 
-/**
- * Time limit of the read, longer than the usual one: a channel with a long history and long notes takes
- * seconds.
- */
-const READ_TIMEOUT_MS = 30_000;
+/** Releases by edition, each as one text: that crosses to the embedded database's client quickest. */
+const RELEASES = `
+  SELECT edition, ${jsonObject<ReleaseEdition>({
+    id: 'releases.id',
+    edition: 'releases.edition',
+    version: 'releases.version',
+    notes: `CASE WHEN releases.status = 'published' THEN releases.notes ELSE '' END`,
+    status: 'releases.status',
+    rolloutPct: 'releases.rollout_pct',
+    targets: 'releases.targets',
+    createdAt: isoText('releases.created_at'),
+    artifacts: `CASE WHEN releases.status = 'published' THEN ${SNAPSHOT_ARTIFACTS_JSON}
+      ELSE '[]'::json END`,
+  })}::text AS release
+  FROM releases WHERE edition = ANY ($1::text[])`;
 
 /**
- * Reads the snapshot in one statement and so in one consistent state: the releases are exactly those of the
- * revision. Releases that are not published come without notes and artifacts, because they are offered to no
- * device. The app may be of any organization, because requests of devices name none. The releases travel as
- * text: one string crosses to the embedded database's client far quicker than tens of thousands of objects.
+ * Reads the snapshot: first its index, in one statement and so in one consistent state, then the releases
+ * that `known` does not have. An edition never changes, so the releases are exactly those of the revision. If
+ * a release has another edition by the time it is read, everything is read again, in a transaction that sees
+ * no changes. Releases that are not published come without notes and artifacts, because they are offered to
+ * no device. The app may be of any organization, because requests of devices name none.
  */
 export async function readSnapshot(
   database: Database,
   app: string,
   channel: string,
+  known?: ServingSnapshot,
 ): Promise<SnapshotLookup> {
+  const snapshot =
+    (await readOn(database, app, channel, known)) ??
+    (await database.transaction(async (sql) => {
+      await sql.runScript('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
+      return readOn(sql, app, channel, known);
+    }));
+  if (snapshot === undefined) throw new Error(`The editions of ${app}/${channel} have no releases`);
+  return snapshot;
+}
+
+/** Returns undefined when a release of the index could not be read under its edition. */
+async function readOn(
+  sql: Sql,
+  app: string,
+  channel: string,
+  known: ServingSnapshot | undefined,
+): Promise<SnapshotLookup | undefined> {
   if (!isStorable(app)) return 'unknown-app';
   // No channel has an empty name, so the statement still tells an unknown app from an unknown channel.
-  const values = [app, isStorable(channel) ? channel : ''];
-  const row = await database.transaction(async (sql) => {
-    await sql.query(`SET LOCAL statement_timeout = ${READ_TIMEOUT_MS}`);
-    const rows = await sql.query<Row>(SNAPSHOT, values, READ_TIMEOUT_MS);
-    return rows[0];
-  });
+  const rows = await sql.query<Row>(INDEX, [app, isStorable(channel) ? channel : '']);
+  const row = rows[0];
   if (row === undefined) return 'unknown-app';
   if (row.channelId === null) return 'unknown-channel';
-  const releases = JSON.parse(row.releases) as readonly SnapshotRelease[];
-  return { ...row, channelId: row.channelId, releases };
+  const { editions, channelId, ...head } = row;
+  const entries = parseEntries(editions);
+  if (entries === undefined) throw new Error(`Channel ${channelId} has a malformed edition`);
+  const index = { head: { ...head, channelId }, entries };
+  return assembleSnapshot(index, known, (wanted) => readReleases(sql, wanted));
+}
+
+async function readReleases(
+  sql: Sql,
+  editions: readonly string[],
+): Promise<readonly (string | undefined)[]> {
+  const rows = await sql.query<{ edition: string; release: string }>(RELEASES, [editions]);
+  const texts = new Map(rows.map(({ edition, release }) => [edition, release]));
+  return editions.map((edition) => texts.get(edition));
 }

@@ -8,7 +8,7 @@
 import { LRUCache } from 'lru-cache';
 import { type Failure, fail, failUntil, isFailure, type Outcome } from '../../contract/failure.ts';
 import { isRef } from '../../contract/ref.ts';
-import { type Catalog, compileCatalog } from '../../domain/decision/catalog.ts';
+import type { Catalog } from '../../domain/decision/catalog.ts';
 import { compareServing, orderOf, type ServingOrder } from '../../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
@@ -20,6 +20,7 @@ import type { Ledger } from '../../ports/ledger.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { CatalogSlot, PlanBudget } from './catalog-slot.ts';
 import { ColdLoads } from './cold-loads.ts';
+import { compileInSlices } from './compile-in-slices.ts';
 import type { KnownChannels, NoCatalog } from './known-channels.ts';
 
 export type CatalogDependencies = {
@@ -221,10 +222,11 @@ export class Catalogs {
   }
 
   private async read(app: string, channel: string): Promise<ServingSnapshot | undefined> {
-    const snapshot = await this.dependencies.ledger.readSnapshot(app, channel);
+    const known = this.peek(app, channel)?.catalog?.snapshot;
+    const snapshot = await this.dependencies.ledger.readSnapshot(app, channel, known);
     if (typeof snapshot === 'string') return undefined;
     this.dependencies.metrics.refreshes.add('ledger');
-    this.install(snapshot);
+    await this.install(snapshot);
     this.dependencies.known.add(snapshot);
     return snapshot;
   }
@@ -248,8 +250,8 @@ export class Catalogs {
   }
 
   /** Serves a state of a loaded channel that another node shared, if it is a newer one. */
-  adoptShared(shared: ServingSnapshot): void {
-    if (!this.isAt(shared.channelId, shared)) this.adopt(shared, 'engine');
+  async adoptShared(shared: ServingSnapshot): Promise<void> {
+    if (!this.isAt(shared.channelId, shared)) await this.adopt(shared, 'engine');
   }
 
   private isAt(channelId: string, order: ServingOrder): boolean {
@@ -263,7 +265,7 @@ export class Catalogs {
     const { appRef, channel } = catalog.snapshot;
     const shared = await this.askEngine(appRef, channel);
     const isNew = shared?.channelId === channelId && compareServing(shared, order) >= 0;
-    if (isNew && this.adopt(shared, 'engine') !== undefined) return;
+    if (isNew && (await this.adopt(shared, 'engine')) !== undefined) return;
     const snapshot = await this.reload(appRef, channel);
     // The engine was behind: the node that should have updated it did not.
     if (snapshot !== undefined) await this.share(snapshot);
@@ -295,10 +297,13 @@ export class Catalogs {
    * Serves a snapshot that did not come from the ledger. Returns undefined when it cannot be compiled, for
    * any reason: another version of the service may have written it.
    */
-  private adopt(snapshot: ServingSnapshot | undefined, source: string): CatalogSlot | undefined {
+  private async adopt(
+    snapshot: ServingSnapshot | undefined,
+    source: string,
+  ): Promise<CatalogSlot | undefined> {
     if (snapshot === undefined) return undefined;
     try {
-      const slot = this.install(snapshot);
+      const slot = await this.install(snapshot);
       this.dependencies.metrics.refreshes.add(source);
       return slot;
     } catch (error) {
@@ -313,7 +318,7 @@ export class Catalogs {
     if (snapshot === 'unknown-app') return fail('unknownApp');
     if (snapshot === 'unknown-channel') return fail('unknownChannel');
     metrics.refreshes.add('ledger');
-    const slot = this.install(snapshot);
+    const slot = await this.install(snapshot);
     this.catchUp(snapshot.channelId);
     return slot;
   }
@@ -324,16 +329,17 @@ export class Catalogs {
       this.askEngine(app, channel),
     ]);
     // Both are installed, because either copy may be the older one; neither replaces a newer one.
-    const fromDisk = this.adopt(kept, 'disk');
-    const slot = this.adopt(shared, 'engine') ?? fromDisk;
+    const fromDisk = await this.adopt(kept, 'disk');
+    const slot = (await this.adopt(shared, 'engine')) ?? fromDisk;
     const channelId = slot?.catalog?.snapshot.channelId;
     if (channelId !== undefined) this.catchUp(channelId);
     return slot;
   }
 
   private async askEngine(appRef: string, channel: string): Promise<ServingSnapshot | undefined> {
+    const known = this.peek(appRef, channel)?.catalog?.snapshot;
     try {
-      return await this.dependencies.engine.getSnapshot(appRef, channel);
+      return await this.dependencies.engine.getSnapshot(appRef, channel, known);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       this.dependencies.metrics.faults.add('engine-read');
@@ -350,12 +356,16 @@ export class Catalogs {
     }
   }
 
-  /** Serves a snapshot from now on, unless a newer one already is. */
-  private install(snapshot: ServingSnapshot): CatalogSlot {
+  /** Serves a snapshot from now on, unless one that is as new already is. */
+  private async install(snapshot: ServingSnapshot): Promise<CatalogSlot> {
+    const present = this.slots.peek(snapshot.channelId)?.catalog;
+    const catalog = isNewer(snapshot, present)
+      ? await compileInSlices(snapshot, present)
+      : undefined;
     const slot = this.slots.get(snapshot.channelId) ?? new CatalogSlot(this.plans);
-    const held = slot.catalog?.snapshot;
-    if (held === undefined || compareServing(held, snapshot) < 0) {
-      slot.replace(compileCatalog(snapshot));
+    // A newer one may have been installed, or the channel evicted, while this one was compiled.
+    if (catalog !== undefined && isNewer(snapshot, slot.catalog)) {
+      slot.replace(catalog);
       this.dependencies.lastGood.keep(snapshot);
     }
     this.slots.set(snapshot.channelId, slot);
@@ -364,16 +374,19 @@ export class Catalogs {
   }
 }
 
+function isNewer(snapshot: ServingSnapshot, held: Catalog | undefined): boolean {
+  return held === undefined || compareServing(held.snapshot, snapshot) < 0;
+}
+
 /** Returns the catalog's snapshot with the offered flags that were set since it was read. */
 function snapshotWithOffers({ snapshot, byCanonical }: Catalog): ServingSnapshot {
   const offered = new Set<string>();
   for (const release of byCanonical.values()) {
     if (release.offered) offered.add(release.source.id);
   }
-  const releases = snapshot.releases.map((release) => ({
-    ...release,
-    offered: release.offered || offered.has(release.id),
-  }));
+  const releases = snapshot.releases.map((release) =>
+    release.offered || !offered.has(release.id) ? release : { ...release, offered: true },
+  );
   return { ...snapshot, releases };
 }
 

@@ -83,14 +83,12 @@ export class SharedOffers {
   }
 
   /** Reads the engine's copy; `mayRepeatAfter` is told for how long it need not be read again. */
-  private async read(
-    { channelId, appRef, channel }: ServingSnapshot,
-    mayRepeatAfter: (ms: number) => void,
-  ): Promise<void> {
+  private async read(known: ServingSnapshot, mayRepeatAfter: (ms: number) => void): Promise<void> {
+    const { channelId, appRef, channel } = known;
     try {
-      const shared = await this.dependencies.engine.getSnapshot(appRef, channel);
+      const shared = await this.dependencies.engine.getSnapshot(appRef, channel, known);
       mayRepeatAfter(REREAD_AFTER_MS);
-      if (shared?.channelId === channelId) this.learn(shared);
+      if (shared?.channelId === channelId) await this.learn(shared);
     } catch (error) {
       mayRepeatAfter(RETRY_AFTER_FAULT_MS);
       if (!(error instanceof Unavailable)) throw error;
@@ -98,9 +96,9 @@ export class SharedOffers {
     }
   }
 
-  private learn(shared: ServingSnapshot): void {
+  private async learn(shared: ServingSnapshot): Promise<void> {
     const { catalogs } = this.dependencies;
-    catalogs.adoptShared(shared);
+    await catalogs.adoptShared(shared);
     const offered = shared.releases.filter((release) => release.offered);
     catalogs.noteOffered(shared.channelId, new Set(offered.map(({ id }) => id)));
   }

@@ -1,0 +1,162 @@
+// Files of one channel in one folder: the index of its snapshot, and beside it a folder with a file for each
+// release. A release is written once; those that no index names any more are removed. Every file is sealed,
+// so that damage shows.
+
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import { TimeSlice } from '../../flow/time-slice.ts';
+import { assembleSnapshot, MalformedRelease } from '../../snapshot/assemble-snapshot.ts';
+import { releaseText } from '../../snapshot/release-text.ts';
+import { parseIndex, type SnapshotIndex, writeIndex } from '../../snapshot/snapshot-index.ts';
+import { openSealedFile, sealFile } from './seal-file.ts';
+
+/** Index as it was read from the disk. */
+export type StoredIndex = { readonly index: SnapshotIndex; readonly writtenAtMs: number };
+
+/**
+ * Version of the file format. Raise it when the shape of an index or a release changes; files of another
+ * format are ignored.
+ */
+const FORMAT = 3;
+const FILE_MODE = 0o600;
+/** Maximum number of files that are open at a time. */
+const OPEN_MAX = 32;
+
+export class ChannelFiles {
+  private readonly indexPath: string;
+  private readonly folder: string;
+
+  /** `indexPath` ends on `.json`. Nothing is read or written yet. */
+  constructor(indexPath: string) {
+    this.indexPath = indexPath;
+    this.folder = `${indexPath.slice(0, -'.json'.length)}.releases`;
+  }
+
+  /**
+   * Reads the index; undefined when there is none in this format. Rejects with a `FileFault` when it is
+   * damaged or cannot be read.
+   */
+  async readIndex(): Promise<StoredIndex | undefined> {
+    const text = await readText(this.indexPath);
+    const content = text === undefined ? undefined : unseal(this.indexPath, text);
+    if (content === undefined) return undefined;
+    const index = parseIndex(content);
+    if (index === undefined) throw new FileFault(this.indexPath, 'the content is not an index');
+    return { index, writtenAtMs: await timeOfWriting(this.indexPath) };
+  }
+
+  /**
+   * Reads the snapshot of an index; undefined when a release is not there. Rejects with a `FileFault` when
+   * one is damaged or cannot be read.
+   */
+  async readSnapshot(index: SnapshotIndex): Promise<ServingSnapshot | undefined> {
+    try {
+      return await assembleSnapshot(index, undefined, (editions) => this.readReleases(editions));
+    } catch (error) {
+      if (!(error instanceof MalformedRelease)) throw error;
+      throw new FileFault(this.pathOf(error.edition), error);
+    }
+  }
+
+  /**
+   * Writes a snapshot: the releases that are not there yet or are among the `damaged` paths, then the index.
+   * Only one process may write to a folder.
+   */
+  async write(snapshot: ServingSnapshot, damaged: Set<string>): Promise<void> {
+    await mkdir(this.folder, { recursive: true, mode: FOLDER_MODE });
+    const present = new Set(await readdir(this.folder));
+    const slice = new TimeSlice();
+    for (const release of snapshot.releases) {
+      const name = fileOf(release.edition);
+      const path = this.pathOf(release.edition);
+      const isThere = present.delete(name) && !damaged.delete(path);
+      if (!isThere) await writeSealed(path, releaseText(release));
+      if (slice.isOver) await slice.pause();
+    }
+    await writeSealed(this.indexPath, writeIndex(snapshot));
+    for (const name of present) await rm(join(this.folder, name), { force: true });
+  }
+
+  private async readReleases(
+    editions: readonly string[],
+  ): Promise<readonly (string | undefined)[]> {
+    const texts: (string | undefined)[] = [];
+    for (let from = 0; from < editions.length; from += OPEN_MAX) {
+      const some = editions.slice(from, from + OPEN_MAX);
+      texts.push(...(await Promise.all(some.map((each) => this.readRelease(each)))));
+    }
+    return texts;
+  }
+
+  private async readRelease(edition: string): Promise<string | undefined> {
+    const path = this.pathOf(edition);
+    const text = await readText(path);
+    if (text === undefined) return undefined;
+    const content = unseal(path, text);
+    if (content === undefined)
+      throw new FileFault(path, 'the file has another format than its name');
+    return content;
+  }
+
+  private pathOf(edition: string): string {
+    return join(this.folder, fileOf(edition));
+  }
+}
+
+/** Mode of every folder: its owner may use it, and nobody else. */
+export const FOLDER_MODE = 0o700;
+
+/** Error with the path of the file that cannot be used. */
+export class FileFault extends Error {
+  readonly path: string;
+
+  constructor(path: string, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = 'FileFault';
+    this.path = path;
+  }
+}
+
+/** Returns a file's name with its format: what an older version wrote is not there, and is removed. */
+function fileOf(edition: string): string {
+  return `${edition}.${FORMAT}.json`;
+}
+
+/** Reads a file; undefined when there is none. */
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new FileFault(path, error);
+  }
+}
+
+/** Returns the content of a file; undefined when it has another format. */
+function unseal(path: string, text: string): string | undefined {
+  try {
+    return openSealedFile(FORMAT, text);
+  } catch (error) {
+    throw new FileFault(path, error);
+  }
+}
+
+/** Returns milliseconds since the epoch; 0 when the file is gone. */
+async function timeOfWriting(path: string): Promise<number> {
+  return stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  );
+}
+
+async function writeSealed(path: string, content: string): Promise<void> {
+  // Only one process writes to a folder, so a draft that a crash left behind is overwritten.
+  const draft = `${path}.draft`;
+  try {
+    await writeFile(draft, sealFile(FORMAT, content), { mode: FILE_MODE });
+    await rename(draft, path);
+  } catch (error) {
+    throw new FileFault(path, error);
+  }
+}

@@ -1,0 +1,90 @@
+// Puts a snapshot together from its index: releases that are at hand are taken as they are, the others are
+// read in batches. Nothing of it stops the process for long, however large the channel is.
+
+import type { ServingSnapshot, SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
+import { TimeSlice } from '../flow/time-slice.ts';
+import { parseReleaseText } from './release-text.ts';
+import type { IndexEntry, SnapshotIndex } from './snapshot-index.ts';
+
+/**
+ * Reads the texts of releases by their editions. Returns them in the same order; null or undefined stands for
+ * one that the store does not have.
+ */
+export type ReadReleases = (
+  editions: readonly string[],
+) => Promise<readonly (string | null | undefined)[]>;
+
+/** Number of releases in the first batch, in the smallest, and in the largest. */
+const BATCH = { first: 64, min: 8, max: 1024 } as const;
+/** Length of the texts of a batch that is aimed at: each batch follows from the one before it. */
+const BATCH_LENGTH = 1024 * 1024;
+
+/**
+ * Returns the snapshot of an index. A release that is the same in `known` is the same object, so that what
+ * was made of it can be used again. Undefined when the store lacks a release. Rejects with a
+ * `MalformedRelease` when a text is not the release that it should be.
+ */
+export async function assembleSnapshot(
+  { head, entries }: SnapshotIndex,
+  known: ServingSnapshot | undefined,
+  read: ReadReleases,
+): Promise<ServingSnapshot | undefined> {
+  const releases = new Map(known?.releases.map((release) => [release.edition, release]));
+  const missing = entries.filter(({ edition }) => !releases.has(edition));
+  if (!(await readInto(releases, missing, read))) return undefined;
+  return {
+    ...head,
+    releases: entries.map(({ edition, isOffered }) => {
+      // The map has every entry by now.
+      const release = releases.get(edition) as SnapshotRelease;
+      return release.offered === isOffered ? release : { ...release, offered: isOffered };
+    }),
+  };
+}
+
+/** Error of a text that is not the release of its edition. */
+export class MalformedRelease extends Error {
+  readonly edition: string;
+
+  constructor(edition: string) {
+    super(`The text of release edition ${edition} is malformed`);
+    this.name = 'MalformedRelease';
+    this.edition = edition;
+  }
+}
+
+/** Adds the missing releases to the map; returns false when the store lacks one. */
+async function readInto(
+  releases: Map<string, SnapshotRelease>,
+  missing: readonly IndexEntry[],
+  read: ReadReleases,
+): Promise<boolean> {
+  const slice = new TimeSlice();
+  let size: number = BATCH.first;
+  for (let from = 0; from < missing.length; ) {
+    const batch = missing.slice(from, from + size);
+    const texts = await read(batch.map(({ edition }) => edition));
+    let length = 0;
+    for (const [index, entry] of batch.entries()) {
+      const text = texts[index];
+      if (text === null || text === undefined) return false;
+      releases.set(entry.edition, releaseOf(text, entry));
+      length += text.length;
+      if (slice.isOver) await slice.pause();
+    }
+    from += batch.length;
+    size = nextSize(batch.length, length);
+  }
+  return true;
+}
+
+function releaseOf(text: string, { edition, isOffered }: IndexEntry): SnapshotRelease {
+  const release = parseReleaseText(text, edition);
+  if (release === undefined) throw new MalformedRelease(edition);
+  return { ...release, offered: isOffered };
+}
+
+function nextSize(count: number, length: number): number {
+  const fitting = Math.floor((BATCH_LENGTH * count) / Math.max(1, length));
+  return Math.min(BATCH.max, Math.max(BATCH.min, fitting));
+}

@@ -1,0 +1,81 @@
+// Tests the index of a snapshot: read as it was written, and nothing else is taken for one.
+
+import { expect, it } from 'vitest';
+import {
+  compareIndexes,
+  parseEntries,
+  parseIndex,
+  type SnapshotIndex,
+  writeIndex,
+} from '../../src/snapshot/snapshot-index.ts';
+import { release, snapshot } from '../domain/sample.ts';
+
+const OFFERED = release('1.0.0', { edition: 'first', offered: true });
+const NEW = release('1.1.0', { edition: 'second', offered: false });
+const WHOLE = snapshot([OFFERED, NEW], {
+  epoch: 3,
+  revision: 12,
+  minimumSupportedVersion: '1.0.0',
+});
+
+function indexOf(text: string): SnapshotIndex {
+  const index = parseIndex(text);
+  if (index === undefined) throw new Error('malformed');
+  return index;
+}
+
+it('an index is read as it was written', () => {
+  const { releases: _, ...head } = WHOLE;
+  expect(parseIndex(writeIndex(WHOLE))).toEqual({
+    head,
+    entries: [
+      { edition: 'first', isOffered: true },
+      { edition: 'second', isOffered: false },
+    ],
+  });
+});
+
+it('a channel without releases has an index', () => {
+  expect(parseIndex(writeIndex({ ...WHOLE, releases: [] }))?.entries).toEqual([]);
+});
+
+it.each(Object.keys(WHOLE).filter((key) => key !== 'releases'))(
+  'without %s, or with one of another type, it is refused',
+  (key) => {
+    for (const wrong of [undefined, {}, [1]]) {
+      expect(parseIndex(writeIndex({ ...WHOLE, [key]: wrong }))).toBeUndefined();
+    }
+  },
+);
+
+it.each([
+  ['revision', 1.5],
+  ['revision', -1],
+  ['epoch', '7'],
+  ['updateMode', 'required'],
+])('a %s of %j is refused', (key, wrong) => {
+  expect(parseIndex(writeIndex({ ...WHOLE, [key]: wrong } as typeof WHOLE))).toBeUndefined();
+});
+
+it.each(['', 'null', '{}', '{}\n', 'null\n', JSON.stringify(WHOLE)])('%j is no index', (text) => {
+  expect(parseIndex(text)).toBeUndefined();
+});
+
+it.each([' ', 'a  b', '../up', '..', '.hidden', 'a/b', 'ä', '*', 'a**', 'x'.repeat(65)])(
+  'entries of %j are refused: an edition is a name that any store can have',
+  (text) => {
+    expect(parseEntries(text)).toBeUndefined();
+  },
+);
+
+it('indexes are ordered by epoch, revision, and the number of offered releases', () => {
+  const texts = [
+    writeIndex({ ...WHOLE, epoch: 2, revision: 99 }),
+    writeIndex({ ...WHOLE, revision: 11 }),
+    writeIndex({ ...WHOLE, releases: [{ ...OFFERED, offered: false }, NEW] }),
+    writeIndex(WHOLE),
+    writeIndex({ ...WHOLE, revision: 13, releases: [] }),
+  ];
+  const shuffled = [3, 0, 4, 2, 1].map((index) => indexOf(texts[index] ?? ''));
+  expect(shuffled.sort(compareIndexes)).toEqual(texts.map(indexOf));
+});
