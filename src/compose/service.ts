@@ -3,14 +3,17 @@
 
 import { ClockWatch } from '../background/clock-watch.ts';
 import { type Config, reachableHost } from '../config.ts';
+import { ConnectionLimit } from '../http/connection-limit.ts';
 import type { ReadMetrics } from '../http/health-routes.ts';
 import { type RequestHandler, type Server, startServer } from '../http/server.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { RareLog } from '../observe/rare-log.ts';
 import type { TellNode } from '../operations/publishing/spread-in-node.ts';
 import type { NodeState } from '../operations/serving/node-health.ts';
 import type { ChannelRevision } from '../ports/changed.ts';
 import { assembleBackground } from './background.ts';
+import { clientConnectionsMax } from './client-connections-max.ts';
 import { assembleFleet } from './fleet.ts';
 import { assembleServing } from './serving.ts';
 import { fromSetting, openStores } from './stores.ts';
@@ -79,6 +82,7 @@ export async function composeService(
       host: config.host,
       port: worker?.port ?? config.port,
       isPortShared: worker !== undefined,
+      connectionLimit: connectionLimit(metrics, log),
       ...serving.handlers,
     }),
   );
@@ -121,6 +125,15 @@ export async function composeService(
       await stores.ledger.close();
     },
   };
+}
+
+/** Bounds the connections of clients, so that file descriptors are left for the stores. */
+function connectionLimit(metrics: Metrics, log: Log): ConnectionLimit {
+  const { connections } = metrics;
+  const connectionsMax = clientConnectionsMax();
+  const limit = new ConnectionLimit({ connectionsMax, connections, log: new RareLog(log) });
+  metrics.gauge('sluice_connections_open', 'Open connections of clients', () => limit.open);
+  return limit;
 }
 
 /** Listens on the admin address for a process that serves it beside the port of the service. */

@@ -2,6 +2,7 @@
 // router.
 
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import type { ConnectionLimit } from './connection-limit.ts';
 
 export type RequestHandler = (res: HttpResponse, req: HttpRequest) => void;
 
@@ -10,6 +11,8 @@ export type ServerOptions = {
   readonly port: number;
   /** Whether other processes of this service listen on the port as well. */
   readonly isPortShared: boolean;
+  /** Bound on the open connections; undefined for none. */
+  readonly connectionLimit?: ConnectionLimit;
   /** Handlers that serve GET and HEAD below a first path segment, such as `/u`, without the router. */
   readonly direct: Readonly<Record<string, { get: RequestHandler; head: RequestHandler }>>;
   /** Serves all other requests. */
@@ -38,6 +41,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = HEADER_BYTES_MAX;
   const uws = await import('uWebSockets.js');
   const app = uws.App();
+  options.connectionLimit?.applyTo(app);
   for (const [prefix, { get, head }] of Object.entries(options.direct)) {
     app.get(`${prefix}/*`, get).head(`${prefix}/*`, head);
   }

@@ -27,6 +27,12 @@ export class Metrics {
   );
   /** Check-ins by outcome: accepted by the engine, stored in the ledger, dropped at a bound. */
   readonly checkIns = this.tally('sluice_check_ins_total', 'Check-ins by outcome', 'outcome');
+  /** Connections of clients by whether they were accepted. */
+  readonly connections = this.tally<'accepted' | 'refused'>(
+    'sluice_connections_total',
+    'Connections of clients by outcome',
+    'outcome',
+  );
   /** Webhook deliveries by outcome. */
   readonly deliveries = this.tally(
     'sluice_webhook_deliveries_total',

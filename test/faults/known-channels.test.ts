@@ -42,18 +42,11 @@ describeOnRealStores('names of channels', () => {
   /** Starts a node that has loaded `stable` alone, and whose way to PostgreSQL is a proxy. */
   async function startLate(): Promise<{ node: ClusterNode; toPostgres: NetworkProxy }> {
     const toPostgres = await startProxy(cluster.postgres.port);
-    const url = new URL(await databaseUrl());
+    const url = new URL(cluster.databaseUrl);
     url.port = String(toPostgres.port);
     const node = await cluster.addNode({ DATABASE_URL: url.href });
     await check(node, tenant, '0.9.0');
     return { node, toPostgres };
-  }
-
-  async function databaseUrl(): Promise<string> {
-    const { rows } = await cluster.query<{ name: string }>('SELECT current_database() AS name');
-    const url = new URL(cluster.postgres.url);
-    url.pathname = `/${rows[0]?.name}`;
-    return url.href;
   }
 
   describe('while PostgreSQL hangs and strangers ask for names that nobody created', () => {
@@ -113,7 +106,7 @@ describeOnRealStores('names of channels', () => {
     }
 
     async function lockChannels() {
-      const client = new pg.Client({ connectionString: await databaseUrl() });
+      const client = new pg.Client({ connectionString: cluster.databaseUrl });
       await client.connect();
       await client.query('BEGIN; LOCK TABLE channels IN ACCESS EXCLUSIVE MODE');
       return () => client.end();
@@ -194,7 +187,7 @@ describeOnRealStores('names of channels', () => {
   it('a node that starts while PostgreSQL is silent serves what Redis knows, and lets no stranger wait', async () => {
     const toPostgres = await startProxy(cluster.postgres.port);
     toPostgres.blackhole();
-    const url = new URL(await databaseUrl());
+    const url = new URL(cluster.databaseUrl);
     url.port = String(toPostgres.port);
     const node = await cluster.addNode({ DATABASE_URL: url.href });
     const strangers = startStrangers(node, 40);

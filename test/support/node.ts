@@ -38,22 +38,30 @@ const ARGUMENTS = ['--max-semi-space-size=32', '--no-memory-reducer', MAIN];
 /**
  * Starts a node and waits until it listens. Settings are environment variables; PORT is always a free one.
  * The node trusts one proxy, so that requests may come from as many addresses as a test likes. `args` are the
- * arguments of Node.js: they run the build of this tree, unless they name another.
+ * arguments of Node.js: they run the build of this tree, unless they name another. `descriptorsMax` is the
+ * number of file descriptors that the node may have open; undefined for that of the tests.
  */
 export async function startNode(
   settings: NodeSettings = {},
   args: readonly string[] = ARGUMENTS,
+  descriptorsMax?: number,
 ): Promise<ServingNode> {
   const dataDir = settings.DATA_DIR ?? temporaryFolder('sluice-node-');
-  return launch({ ADMIN_TOKEN, TRUST_PROXY: '1', ...settings, DATA_DIR: dataDir }, dataDir, args);
+  const command =
+    descriptorsMax === undefined
+      ? [process.execPath, ...args]
+      : ['sh', '-c', `ulimit -n ${descriptorsMax} && exec "$0" "$@"`, process.execPath, ...args];
+  const all = { ADMIN_TOKEN, TRUST_PROXY: '1', ...settings, DATA_DIR: dataDir };
+  return launch(all, dataDir, command);
 }
 
 async function launch(
   settings: NodeSettings,
   dataDir: string,
-  args: readonly string[],
+  command: readonly string[],
 ): Promise<ServingNode> {
-  const server = await startProcess(process.execPath, args, {
+  const [program = process.execPath, ...args] = command;
+  const server = await startProcess(program, args, {
     env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', ...settings },
   });
   await waitUntilUp(server, async () => portIn(server.output()) !== undefined, START_TIMEOUT_MS);
@@ -64,7 +72,7 @@ async function launch(
     output: () => server.output(),
     stop: () => server.end('SIGTERM'),
     kill: () => server.end('SIGKILL'),
-    restart: (changed = {}) => launch({ ...settings, ...changed }, dataDir, args),
+    restart: (changed = {}) => launch({ ...settings, ...changed }, dataDir, command),
     async dispose() {
       await server.end('SIGTERM');
       removeFolder(dataDir);

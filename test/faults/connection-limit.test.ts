@@ -1,0 +1,135 @@
+// Tests that clients cannot use up the file descriptors that a node needs for its stores (docs/operating.md,
+// Known limits).
+
+import { Agent, get } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { expect, it } from 'vitest';
+import { describeOnRealStores } from '../support/backend.ts';
+import { startCluster } from '../support/cluster.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+import { startNode } from '../support/node.ts';
+import { check, createTenant, publish } from '../support/tenant.ts';
+
+/** File descriptors that the node may have open, and connections that clients try to open. */
+const DESCRIPTORS = 256;
+const CONNECTIONS = 400;
+/** Milliseconds between requests on a connection: a quiet one would be closed after 10 s. */
+const REQUEST_INTERVAL_MS = 2000;
+const QUIET_MS = 500;
+const REQUEST = 'GET /healthz HTTP/1.1\r\nHost: sluice\r\n\r\n';
+
+describeOnRealStores('file descriptors', () => {
+  it('that clients hold are never those of the stores: under a crowd, a node finds Redis and PostgreSQL again', async () => {
+    const cluster = await startCluster();
+    const crowd = new Crowd();
+    const own = new Agent({ keepAlive: true, maxSockets: 1 });
+    try {
+      const stores = { DATABASE_URL: cluster.databaseUrl, REDIS_URL: cluster.redis.url };
+      const node = await startNode(stores, undefined, DESCRIPTORS);
+      try {
+        const tenant = await createTenant(node);
+        await publish(node, tenant, '1.0.0');
+        await check(node, tenant, '0.9.0');
+        const are = async (state: 0 | 1) => {
+          const text = await textOf(`${node.url}/metrics`, own);
+          return ['engine', 'ledger'].every((store) =>
+            text.includes(`{store="${store}"} ${state}`),
+          );
+        };
+        await eventually('both stores are there', () => are(1));
+        await crowd.open(Number(new URL(node.url).port), CONNECTIONS);
+        await crowd.settled();
+        const { held } = crowd;
+        await Promise.all([cluster.redis.kill(), cluster.postgres.kill()]);
+        await eventually('both stores are lost', () => are(0));
+        await Promise.all([cluster.redis.restart(), cluster.postgres.restart()]);
+        const began = performance.now();
+        await eventually('both stores are there again', () => are(1));
+        const time = performance.now() - began;
+        const refused = numberIn(await textOf(`${node.url}/metrics`, own));
+        console.log(
+          `connection limit: ${DESCRIPTORS} descriptors, ${CONNECTIONS} clients: ${held} served,` +
+            ` ${refused} refused; Redis and PostgreSQL found again after ${Math.round(time)} ms`,
+        );
+        expect(held).toBeGreaterThan(DESCRIPTORS / 4);
+        expect(refused).toBeGreaterThan(0);
+        crowd.close();
+        await eventually('others are served again', async () => {
+          const answer = await check(node, tenant, '0.9.0').catch(() => undefined);
+          return answer?.status === 200;
+        });
+      } finally {
+        await node.dispose();
+      }
+    } finally {
+      crowd.close();
+      own.destroy();
+      await cluster.dispose();
+    }
+  }, 60_000);
+});
+
+/** Returns the number of refused connections in the text of the metrics. */
+function numberIn(metrics: string): number {
+  return Number(/^sluice_connections_total\{outcome="refused"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
+}
+
+/** Reads a text over the agent's connection. */
+function textOf(url: string, agent: Agent): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { agent }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => {
+        text += part;
+      });
+      response.once('end', () => resolve(text));
+      response.once('error', reject);
+    });
+    request.once('error', reject);
+  });
+}
+
+/** Clients that each hold a connection, and ask over it now and then. */
+class Crowd {
+  private readonly sockets = new Set<Socket>();
+  private readonly answered = new Set<Socket>();
+  private refused = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  /** Resolves once no client gets an answer or is refused any more; some may still wait for either. */
+  async settled(): Promise<void> {
+    for (let before = -1; before !== this.answered.size + this.refused; ) {
+      before = this.answered.size + this.refused;
+      await sleep(QUIET_MS);
+    }
+  }
+
+  /** Number of clients that had an answer and still hold their connection. */
+  get held(): number {
+    return this.answered.size;
+  }
+
+  async open(port: number, count: number): Promise<void> {
+    for (let index = 0; index < count; index++) {
+      const socket = connect(port, '127.0.0.1');
+      this.sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.once('data', () => this.answered.add(socket));
+      socket.once('close', () => {
+        if (!this.answered.delete(socket)) this.refused += 1;
+        this.sockets.delete(socket);
+      });
+      socket.write(REQUEST);
+      socket.resume();
+    }
+    this.timer = setInterval(() => {
+      for (const socket of this.sockets) socket.write(REQUEST);
+    }, REQUEST_INTERVAL_MS);
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    for (const socket of this.sockets) socket.destroy();
+  }
+}
