@@ -74,8 +74,8 @@ export type ConsoleAnswer<Endpoint extends string> = Endpoint extends keyof Cons
   ? ConsoleAnswers[Endpoint]
   : never;
 
-/** Data of the events that an endpoint below `/console/api/` sends, by its path. */
-export type ConsoleEvents = { readonly live: LiveActivity };
+/** Events that an endpoint below `/console/api/` sends, by its path: their data by their names. */
+export type ConsoleEvents = { readonly live: LiveEvents };
 
 /** An empty object. */
 export type NoContent = Readonly<Record<string, never>>;
@@ -329,6 +329,18 @@ export type AdoptionStepPoint = {
   readonly version: string | null;
   readonly devices: number;
 };
+
+/** Events of the live feed. `end` is the last one. */
+export type LiveEvents = {
+  readonly 'check-ins': LiveActivity;
+  readonly end: { readonly reason: LiveEndReason };
+};
+
+/**
+ * Reason why the service ends a live feed: the session has ended, the right to see the app was taken away, or
+ * too many feeds are open.
+ */
+export type LiveEndReason = 'signed-out' | 'no-access' | 'too-many';
 
 /** One second of an app's check-ins: their number, and a bounded sample of them. */
 export type LiveActivity = {

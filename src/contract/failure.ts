@@ -35,6 +35,7 @@ export const FAILURES = {
   bodyTooSlow: 'Request body took too long',
   narrowing: 'Serving can only widen once a release was offered',
   rateLimited: 'Rate limit exceeded',
+  tooManyFeeds: 'Too many open live feeds: close some',
   internal: 'Internal error',
   webhookUnreadable: 'The webhook cannot be verified with the present SECRET_KEY: enable it again',
   unavailable: 'Temporarily unavailable, try again shortly',
@@ -77,7 +78,7 @@ export function invalidField(path: string, reason: string): Failure<'invalid'> {
 }
 
 /** Builds the refusal that tells the caller when to come back; whole seconds, at least 1. */
-export function failUntil<Kind extends 'rateLimited' | 'unavailable'>(
+export function failUntil<Kind extends 'rateLimited' | 'tooManyFeeds' | 'unavailable'>(
   failure: Kind,
   waitMs: number,
 ): Failure<Kind> {

@@ -61,6 +61,9 @@ export const LIMIT = {
   invitationLifetimeMs: 7 * 86_400_000,
   /** Maximum number of open invitations per organization. */
   invitationsMax: 500,
+  /** Maximum numbers of live feeds that one process keeps open. */
+  liveFeedsOfAccountMax: 10,
+  liveFeedsOfOrganizationMax: 100,
   membersShownMax: 1000,
   organizationsShownMax: 1000,
   appsShownMax: 1000,

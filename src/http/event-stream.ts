@@ -3,17 +3,23 @@
 
 import type { HttpResponse } from 'uWebSockets.js';
 
-/** Sends one event; `data` becomes JSON. */
-type EventSink<Data = unknown> = (event: string, data: Data) => void;
+/** Takes the events of a stream: their data, by their names, which become JSON. */
+type EventSink<Events = Readonly<Record<string, unknown>>> = {
+  send<Name extends keyof Events & string>(event: Name, data: Events[Name]): void;
+  /** Sends a last event and ends the reply; the source is told to stop, and later events are dropped. */
+  end<Name extends keyof Events & string>(event: Name, data: Events[Name]): void;
+};
 
 /** Begins to send events into the sink. Returns a function that ends this, to be called once. */
-export type EventSource<Data = unknown> = (sink: EventSink<Data>) => () => void;
+export type EventSource<Events = Readonly<Record<string, unknown>>> = (
+  sink: EventSink<Events>,
+) => () => void;
 
 const KEEP_ALIVE_MS = 10_000;
 
 /**
- * Writes the head of the reply, then the events of the source as they come. Must run corked. Returns a
- * function that ends the stream, to be called when the client has left.
+ * Writes the head of the reply, then the events of the source as they come, until the source ends the stream.
+ * Must run corked. Returns a function that ends the stream, to be called when the client has left.
  */
 export function writeEventStream(res: HttpResponse, source: EventSource): () => void {
   let isOpen = true;
@@ -32,13 +38,29 @@ export function writeEventStream(res: HttpResponse, source: EventSource): () => 
   res.writeHeader('Content-Type', 'text/event-stream');
   res.writeHeader('Cache-Control', 'no-store');
   res.write(': open\n\n');
-  const stop = source((event, data) => {
-    write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-  });
+  // Known once the source has begun, which may end the stream at once.
+  let stop: (() => void) | undefined;
   const timer = setInterval(() => write(': alive\n\n'), KEEP_ALIVE_MS);
-  return () => {
+  const close = (): void => {
+    if (!isOpen) return;
     isOpen = false;
     clearInterval(timer);
-    stop();
+    stop?.();
   };
+  const begun = source({
+    send: (event, data) => write(textOf(event, data)),
+    end(event, data) {
+      if (!isOpen) return;
+      close();
+      // Not as the connection's last reply: uWebSockets.js would write that header into the body.
+      res.cork(() => res.end(textOf(event, data)));
+    },
+  });
+  if (isOpen) stop = begun;
+  else begun();
+  return close;
+}
+
+function textOf(event: string, data: unknown): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -36,6 +36,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   bodyTooLarge: 413,
   narrowing: 422,
   rateLimited: 429,
+  tooManyFeeds: 429,
   internal: 500,
   webhookUnreadable: 503,
   unavailable: 503,

@@ -1,7 +1,10 @@
-// Tests that a stream ends when its viewer loses access, and only then.
+// Tests that a stream ends when its viewer loses access, and only then, with an event that says why.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { recheckAccess } from '../../src/http/console/recheck-access.ts';
+import { RecheckAccess } from '../../src/http/console/recheck-access.ts';
+
+type Reason = 'signed-out' | 'no-access';
+type Events = { readonly end: { readonly reason: Reason } };
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -10,48 +13,103 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A watched stream: `end` ends it, `stops` counts how often its source was told to stop. */
-function watched(mayWatch: () => Promise<boolean>) {
+/** Opens a stream, which is told to stop when it ends, as the writer of a response does it. */
+function open(
+  recheck: RecheckAccess<Reason>,
+  findObstacle: () => Promise<Reason | undefined>,
+  name = 'a',
+) {
+  const ends: Reason[] = [];
   let stops = 0;
-  const end = recheckAccess(
-    () => () => {
-      stops += 1;
+  const source = () => () => {
+    stops += 1;
+  };
+  const sink = {
+    send: () => undefined,
+    end(_: string, { reason }: Events['end']) {
+      ends.push(reason);
+      close();
     },
-    mayWatch,
-  )(() => undefined);
-  return { end, stops: () => stops };
+  };
+  const close = recheck.watching<Events>(source, { name, findObstacle })(sink);
+  return { close, ends, stops: () => stops };
 }
 
 it('goes on while it is allowed, and while nobody can say', async () => {
   let calls = 0;
-  const stream = watched(async () => {
+  const stream = open(new RecheckAccess<Reason>(), async () => {
     calls += 1;
     if (calls % 2 === 0) throw new Error('away');
-    return true;
+    return undefined;
   });
   await vi.advanceTimersByTimeAsync(60_000);
-  expect([calls, stream.stops()]).toEqual([6, 0]);
-  stream.end();
+  expect([calls, stream.ends, stream.stops()]).toEqual([6, [], 0]);
+  stream.close();
 });
 
-it('ends within ten seconds when it is not, once, and asks no more', async () => {
+it('ends within ten seconds when it is not, once, says why, and asks no more', async () => {
   let calls = 0;
-  const stream = watched(async () => {
+  const stream = open(new RecheckAccess<Reason>(), async () => {
     calls += 1;
-    return false;
+    return 'no-access';
   });
   await vi.advanceTimersByTimeAsync(60_000);
-  stream.end();
-  expect([calls, stream.stops()]).toEqual([1, 1]);
+  expect([calls, stream.ends, stream.stops()]).toEqual([1, ['no-access'], 1]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it('ends at once when a check is asked for; while one runs, after the next', async () => {
+  const recheck = new RecheckAccess<Reason>();
+  let reason: Reason | undefined;
+  let answer = (): void => undefined;
+  let calls = 0;
+  const stream = open(recheck, () => {
+    calls += 1;
+    const seen = reason;
+    return new Promise((resolve) => {
+      answer = () => resolve(seen);
+    });
+  });
+  recheck.now();
+  await vi.advanceTimersByTimeAsync(0);
+  reason = 'signed-out';
+  for (let round = 0; round < 5; round++) recheck.now();
+  answer();
+  await vi.advanceTimersByTimeAsync(0);
+  answer();
+  await vi.advanceTimersByTimeAsync(0);
+  expect([calls, stream.ends]).toEqual([2, ['signed-out']]);
+});
+
+it('asks once for all streams of a viewer on an app, and no more once the store is away', async () => {
+  const recheck = new RecheckAccess<Reason>();
+  const asked: string[] = [];
+  const streams = ['a', 'b', 'a', 'c', 'd', 'e'].map((name) =>
+    open(
+      recheck,
+      async () => {
+        asked.push(name);
+        if (name === 'b') throw new Error('away');
+        return name === 'a' ? 'signed-out' : undefined;
+      },
+      name,
+    ),
+  );
+  recheck.now();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(asked.filter((name) => name === 'a')).toHaveLength(1);
+  expect(asked.length).toBeLessThan(5);
+  expect(streams.map(({ ends }) => ends.length)).toEqual([1, 0, 1, 0, 0, 0]);
+  for (const { close, stops } of streams) if (stops() === 0) close();
 });
 
 it('asks no more once the reader has left', async () => {
   let calls = 0;
-  const stream = watched(async () => {
+  const stream = open(new RecheckAccess<Reason>(), async () => {
     calls += 1;
-    return true;
+    return undefined;
   });
-  stream.end();
+  stream.close();
   await vi.advanceTimersByTimeAsync(60_000);
   expect([calls, stream.stops()]).toEqual([0, 1]);
 });

@@ -50,6 +50,21 @@ export async function callForText(method: Method, path: string, body?: unknown):
   throw new ApiError(response.status, readError(text) ?? `The service answered ${response.status}`);
 }
 
+/** Returns the status of a read, without its answer; 0 when the service cannot be reached. */
+export async function statusOf(path: string): Promise<number> {
+  try {
+    const { status } = await fetch(BASE + path, { method: 'HEAD', credentials: 'same-origin' });
+    return status;
+  } catch {
+    return 0;
+  }
+}
+
+/** Says that the session is over, as a refusal with 401 does. */
+export function noteSignedOut(): void {
+  onRefused(true);
+}
+
 /** Sets the listener that is called when the session is over or its role no longer suffices. */
 export function whenRefused(listener: (isSignedOut: boolean) => void): void {
   onRefused = listener;

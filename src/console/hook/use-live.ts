@@ -2,12 +2,19 @@
 // a second at most.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { ActivitySample, LiveActivity } from '../../contract/console.ts';
+import type {
+  ActivitySample,
+  LiveActivity,
+  LiveEndReason,
+  LiveEvents,
+} from '../../contract/console.ts';
+import { noteSignedOut, statusOf } from '../api/call.ts';
 import { queryText } from '../format/query-text.ts';
 
 export type LiveRow = ActivitySample & { readonly id: number };
 export type Live = {
-  readonly state: 'connecting' | 'open' | 'lost';
+  /** `too-many` and `no-access`: the service has refused or ended the feed. */
+  readonly state: 'connecting' | 'open' | 'lost' | 'too-many' | 'no-access';
   /** Check-ins per second, averaged over the last few seconds. */
   readonly rate: number;
   /** Samples of check-ins, newest first. */
@@ -45,18 +52,27 @@ function merged(before: Live, news: Live): Live {
   return { ...news, rows: [...news.rows, ...before.rows].slice(0, ROWS_MAX) };
 }
 
+/** Reasons for which the service refuses a feed, by the status. */
+const REFUSALS: Readonly<Record<number, LiveEndReason>> = {
+  401: 'signed-out',
+  403: 'no-access',
+  404: 'no-access',
+  429: 'too-many',
+};
+
 /** Event stream, and the events received since they were last read. */
 class Feed {
-  private readonly address: string;
+  private readonly path: string;
   private source: EventSource | undefined;
   private retry: ReturnType<typeof setTimeout> | undefined;
   private state: Live['state'] = 'connecting';
   private rows: LiveRow[] = [];
   private counts: { readonly at: number; readonly count: number }[] = [];
   private lastId = 0;
+  private isClosed = false;
 
   constructor(app: string) {
-    this.address = `/console/api/live${queryText({ app })}`;
+    this.path = `live${queryText({ app })}`;
     this.open();
   }
 
@@ -70,12 +86,13 @@ class Feed {
   }
 
   close(): void {
+    this.isClosed = true;
     clearTimeout(this.retry);
     this.source?.close();
   }
 
   private open(): void {
-    const source = new EventSource(this.address);
+    const source = new EventSource(`/console/api/${this.path}`);
     this.source = source;
     source.addEventListener('open', () => {
       this.state = 'open';
@@ -83,12 +100,34 @@ class Feed {
     source.addEventListener('error', () => {
       this.state = 'lost';
       // The browser reconnects by itself, unless the service refused the stream.
-      if (source.readyState !== EventSource.CLOSED) return;
-      this.retry = setTimeout(() => this.open(), RETRY_MS);
+      if (source.readyState === EventSource.CLOSED) void this.explain();
+    });
+    source.addEventListener('end', ({ data }: MessageEvent<string>) => {
+      // The browser would connect again by itself.
+      source.close();
+      this.end((JSON.parse(data) as LiveEvents['end']).reason);
     });
     source.addEventListener('check-ins', ({ data }: MessageEvent<string>) => {
       this.hear(JSON.parse(data) as LiveActivity);
     });
+  }
+
+  /** Finds out why the service refused the feed, which the browser does not tell. */
+  private async explain(): Promise<void> {
+    const status = await statusOf(this.path);
+    this.end(REFUSALS[status]);
+  }
+
+  /** Ends the present stream; another one is opened later, unless that is in vain. */
+  private end(reason: LiveEndReason | undefined): void {
+    if (this.isClosed) return;
+    if (reason === 'signed-out') {
+      noteSignedOut();
+      return;
+    }
+    this.state = reason ?? 'lost';
+    if (reason === 'no-access') return;
+    this.retry = setTimeout(() => this.open(), RETRY_MS);
   }
 
   private hear({ count, samples }: LiveActivity): void {

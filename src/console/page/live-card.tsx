@@ -10,6 +10,13 @@ import { Name } from '../part/name.tsx';
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 
+/** Explanations of feeds that the service has refused or ended. */
+const ENDINGS: Readonly<Partial<Record<Live['state'], string>>> = {
+  'too-many':
+    'Too many live feeds are open. Close other pages of the console; this one then goes on.',
+  'no-access': 'You may no longer see this app.',
+};
+
 /** Card with the live activity; it can be paused to read a row. */
 export function LiveCard({ app }: { app: string }) {
   const [isPaused, setPaused] = useState(false);
@@ -33,8 +40,11 @@ export function LiveCard({ app }: { app: string }) {
       }
     >
       <div class="live-rows">
+        {ENDINGS[live.state] !== undefined && <p class="hint padded">{ENDINGS[live.state]}</p>}
         {live.rows.length === 0 ? (
-          <p class="hint padded">Waiting for a device to check in …</p>
+          ENDINGS[live.state] === undefined && (
+            <p class="hint padded">Waiting for a device to check in …</p>
+          )
         ) : (
           <ul class="live" aria-label="Latest check-ins">
             {live.rows.map((row) => (
@@ -49,6 +59,7 @@ export function LiveCard({ app }: { app: string }) {
 
 function LiveState({ live, isPaused }: { live: Live; isPaused: boolean }) {
   if (isPaused) return <Badge tone="warn">Held</Badge>;
+  if (ENDINGS[live.state] !== undefined) return <Badge tone="bad">Ended</Badge>;
   if (live.state === 'lost') return <Badge tone="bad">Reconnecting</Badge>;
   if (live.state === 'connecting') return <Badge>Connecting</Badge>;
   return <Badge tone="live">{numberText(live.rate)} a second</Badge>;

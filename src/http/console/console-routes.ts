@@ -1,6 +1,7 @@
 // Routes of the console API, which people call with a session, and operators with the admin token; the
 // `sluice` command calls it with the admin token, too.
 
+import type { LiveEndReason } from '../../contract/console.ts';
 import { Access } from '../../operations/access/access.ts';
 import type { ViewFleet } from '../../operations/fleet/view-fleet.ts';
 import type { Webhooks } from '../../operations/publishing/webhooks.ts';
@@ -12,6 +13,7 @@ import { createAuthorize } from './authorize.ts';
 import { ConsoleRoutes } from './console-route.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
 import { type OrganizationDependencies, organizationRoutes } from './organization-routes.ts';
+import { RecheckAccess } from './recheck-access.ts';
 import { type SessionDependencies, sessionRoutes } from './session-routes.ts';
 import { webhookConsoleRoutes } from './webhook-console-routes.ts';
 
@@ -24,17 +26,43 @@ export type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
     readonly webhooks: Webhooks;
   };
 
+/** Routes that end sessions or rights: open event streams are checked after them. */
+const ENDING_ACCESS: ReadonlySet<string> = new Set([
+  'POST /console/api/session',
+  'DELETE /console/api/session',
+  'DELETE /console/api/sessions',
+  'POST /console/api/password',
+  'PATCH /console/api/members',
+  'DELETE /console/api/members',
+]);
+
 /** Builds the routes below `/console/api`. */
 export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route[] {
   const { accounts, consoleUrl, ledger, fleet, explainer, webhooks } = dependencies;
   const admit = createAuthorize(accounts, consoleUrl);
   const access = new Access(ledger);
   const routes = new ConsoleRoutes(admit, access);
-  return [
+  const recheck = new RecheckAccess<LiveEndReason>();
+  const all = [
     ...sessionRoutes({ ...dependencies, admit }),
     ...organizationRoutes(routes, dependencies),
     ...appRoutes(routes, dependencies),
-    ...fleetConsoleRoutes(routes, { fleet, explainer, access, accounts }),
+    ...fleetConsoleRoutes(routes, { fleet, explainer, access, accounts, recheck }),
     ...webhookConsoleRoutes(routes, webhooks),
   ];
+  return all.map((route) =>
+    ENDING_ACCESS.has(`${route.method} ${route.path}`) ? checkedAfter(route, recheck) : route,
+  );
+}
+
+/** Returns the route with a check of the open event streams after each call that succeeded. */
+function checkedAfter(route: Route, recheck: Pick<RecheckAccess<LiveEndReason>, 'now'>): Route {
+  return {
+    ...route,
+    async handler(exchange) {
+      const reply = await route.handler(exchange);
+      if (reply.status < 300) recheck.now();
+      return reply;
+    },
+  };
 }

@@ -2,6 +2,7 @@
 // over time, a device's decision explained, and live activity.
 
 import { z } from 'zod';
+import type { LiveEndReason } from '../../contract/console.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { ADOPTION_STEPS } from '../../contract/resource.ts';
@@ -14,7 +15,7 @@ import type { ExplainDecision } from '../../operations/serving/explain-decision.
 import type { Route } from '../router.ts';
 import { nameField, textField } from '../shape/field.ts';
 import type { ConsoleRoutes } from './console-route.ts';
-import { recheckAccess } from './recheck-access.ts';
+import type { RecheckAccess } from './recheck-access.ts';
 
 const NOT_A_TIME = 'Must be an RFC 3339 time';
 /**
@@ -61,12 +62,13 @@ export type FleetConsoleDependencies = {
   readonly explainer: ExplainDecision;
   readonly access: Access;
   readonly accounts: Accounts;
+  readonly recheck: RecheckAccess<LiveEndReason>;
 };
 
 /** Builds the routes for the fleet below `/console/api`. */
 export function fleetConsoleRoutes(
   routes: ConsoleRoutes,
-  { fleet, explainer, access, accounts }: FleetConsoleDependencies,
+  { fleet, explainer, access, accounts, recheck }: FleetConsoleDependencies,
 ): readonly Route[] {
   const read = { method: 'GET', role: 'viewer' } as const;
   return [
@@ -93,13 +95,19 @@ export function fleetConsoleRoutes(
     ),
     routes.onAppEvents(
       { path: 'live', role: 'viewer', shape: appQuery },
-      async ({ app, visitor }) => {
-        const source = await fleet.watch(app.id);
+      async ({ app, organizationId, visitor }) => {
+        const { session } = visitor;
+        const source = fleet.watch(app.id, { accountId: session?.account.id, organizationId });
         if (isFailure(source)) return source;
-        const mayWatch = async () =>
-          (visitor.session === undefined || (await accounts.isOpen(visitor.session))) &&
-          !isFailure(await access.toApp(visitor, app.id, 'viewer'));
-        return recheckAccess(source, mayWatch);
+        const findObstacle = async () => {
+          if (session !== undefined && !(await accounts.isOpen(session))) return 'signed-out';
+          const right = await access.toApp(visitor, app.id, 'viewer');
+          return isFailure(right) ? 'no-access' : undefined;
+        };
+        return recheck.watching(source, {
+          name: `${session?.tokenHash ?? ''}/${app.id}`,
+          findObstacle,
+        });
       },
     ),
   ];

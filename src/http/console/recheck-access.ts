@@ -1,34 +1,93 @@
-// Repeated access check of an open event stream, which outlives the request that began it and may therefore
-// outlive the visitor's right to see its events.
+// Repeated access check of open event streams, which outlive the requests that began them and may therefore
+// outlive a session, or the right to see the events. All streams are checked together, every ten seconds and
+// when this process has ended a session or a right; streams of one viewer on one app share a check.
 
+import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
+import { SharedCall } from '../../flow/shared-call.ts';
 import type { EventSource } from '../event-stream.ts';
 
-const RECHECK_MS = 10_000;
+/** Events of a stream that can be ended: the last one says why. */
+type Ending<Reason> = { readonly end: { readonly reason: Reason } };
 
-/**
- * Wraps a source: `mayWatch` is asked every `RECHECK_MS`, and the events end when it answers false, because
- * the visitor signed out or lost the membership.
- */
-export function recheckAccess<Data>(
-  source: EventSource<Data>,
-  mayWatch: () => Promise<boolean>,
-): EventSource<Data> {
-  return (sink) => {
-    let stop: (() => void) | undefined = source(sink);
-    const end = (): void => {
-      clearInterval(timer);
-      stop?.();
-      stop = undefined;
-    };
-    const timer = setInterval(() => {
-      mayWatch().then(
-        (isAllowed) => {
-          if (!isAllowed) end();
+type Watch<Reason> = {
+  /** Names the viewer and what is watched: streams with the same name are checked once. */
+  readonly name: string;
+  /** Says why the viewer may watch no longer; undefined while it may. Rejects when that cannot be told. */
+  readonly findObstacle: () => Promise<Reason | undefined>;
+};
+
+type OpenStream<Reason> = Watch<Reason> & { readonly end: (reason: Reason) => void };
+
+const RECHECK_MS = 10_000;
+/** Maximum number of checks at a time: far below the ledger's connections, which requests need. */
+const CHECKS_RUNNING_MAX = 2;
+
+/** Ends event streams whose viewers have lost their access. `Reason` is what their last event says. */
+export class RecheckAccess<Reason extends string> {
+  private readonly streams = new Set<OpenStream<Reason>>();
+  private readonly checking = new SharedCall(() => this.checkAll());
+  private timer: NodeJS.Timeout | undefined;
+
+  /** Wraps a source so that its events end, with an event `end`, once there is an obstacle. */
+  watching<Events extends Ending<Reason>>(
+    source: EventSource<Events>,
+    watch: Watch<Reason>,
+  ): EventSource<Events> {
+    return (sink) => {
+      let isOver = false;
+      const stream = {
+        ...watch,
+        end: (reason: Reason) => sink.end('end', { reason } as Events['end']),
+      };
+      const stop = source({
+        send: (event, data) => sink.send(event, data),
+        end: (event, data) => {
+          isOver = true;
+          sink.end(event, data);
         },
-        // The ledger is unavailable. Without an answer the stream goes on until a later check.
-        () => undefined,
-      );
-    }, RECHECK_MS);
-    return end;
-  };
+      });
+      if (!isOver) this.add(stream);
+      return () => {
+        this.remove(stream);
+        stop();
+      };
+    };
+  }
+
+  /** Checks all streams at once, or again after the check that is running. */
+  now(): void {
+    if (this.streams.size > 0) void this.checking.ask();
+  }
+
+  private add(stream: OpenStream<Reason>): void {
+    this.streams.add(stream);
+    this.timer ??= setInterval(() => this.now(), RECHECK_MS);
+  }
+
+  private remove(stream: OpenStream<Reason>): void {
+    this.streams.delete(stream);
+    if (this.streams.size > 0) return;
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+
+  private async checkAll(): Promise<void> {
+    const byName = new Map<string, OpenStream<Reason>[]>();
+    for (const stream of this.streams) {
+      byName.set(stream.name, [...(byName.get(stream.name) ?? []), stream]);
+    }
+    const gate = new ConcurrencyLimit(CHECKS_RUNNING_MAX, byName.size);
+    let isAway = false;
+    const check = async (streams: readonly OpenStream<Reason>[]): Promise<void> => {
+      if (isAway) return;
+      try {
+        const reason = await streams[0]?.findObstacle();
+        if (reason !== undefined) for (const each of streams) each.end(reason);
+      } catch {
+        // The ledger is away and would be asked in vain for the others: all go on until a later check.
+        isAway = true;
+      }
+    };
+    await Promise.all([...byName.values()].map((each) => gate.pass(() => check(each))));
+  }
 }

@@ -17,14 +17,12 @@ type Interval = { count: number; samples: ActivitySample[] };
 const INTERVAL_MS = 1000;
 const SAMPLES_PER_APP_MAX = 20;
 const APPS_MAX = 1000;
-const WATCHERS_MAX = 1000;
 
 export class ActivityBroadcast {
   private readonly feed: ActivityStream;
   private readonly metrics: Metrics;
   private readonly log: Log;
   private readonly watchers = new Map<string, Set<LiveWatcher>>();
-  private watcherCount = 0;
   private current = new Map<string, Interval>();
   private timer: NodeJS.Timeout | undefined;
 
@@ -65,19 +63,15 @@ export class ActivityBroadcast {
     if (!isSampled) this.sample(batch);
   }
 
-  /** Whether the number of watchers is below its bound. */
-  hasRoom(): boolean {
-    return this.watcherCount < WATCHERS_MAX;
-  }
-
-  /** Delivers an app's events to a listener until the returned function is called. */
+  /**
+   * Delivers an app's events to a listener until the returned function is called. The caller bounds the
+   * number of listeners (`LivePlaces`).
+   */
   watch(appId: string, watcher: LiveWatcher): () => void {
     const watchers = this.watchers.get(appId) ?? new Set();
     this.watchers.set(appId, watchers.add(watcher));
-    this.watcherCount += 1;
     return () => {
       if (!watchers.delete(watcher)) return;
-      this.watcherCount -= 1;
       if (watchers.size === 0) this.watchers.delete(appId);
     };
   }

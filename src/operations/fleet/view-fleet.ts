@@ -7,14 +7,15 @@ import type {
   DeviceDetail,
   DevicePage,
   FleetNow,
-  LiveActivity,
+  LiveEvents,
 } from '../../contract/console.ts';
-import { failUntil, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
+import { invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
 import { isoTime } from '../../contract/iso-time.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
 import type { DeviceFilter } from '../../ports/fleet-ledger.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { ActivityBroadcast } from './activity-broadcast.ts';
+import { LivePlaces, type LiveViewer } from './live-places.ts';
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
@@ -24,14 +25,20 @@ const WEEK_MS = 7 * DAY_MS;
 const NOW_MS = 15 * 60_000;
 const ADOPTION_DEFAULT_MS = WEEK_MS;
 const HOURLY_MAX_MS = 31 * DAY_MS;
-const WATCH_RETRY_MS = 5000;
+
+/** Takes live events; `end` is the last one. */
+type LiveSink = {
+  send(event: 'check-ins', data: LiveEvents['check-ins']): void;
+  end(event: 'end', data: LiveEvents['end']): void;
+};
 
 /** Starts sending live events and returns the function that ends it. */
-export type LiveSource = (sink: (event: string, data: LiveActivity) => void) => () => void;
+export type LiveSource = (sink: LiveSink) => () => void;
 
 export class ViewFleet {
   private readonly ledger: Ledger;
   private readonly live: ActivityBroadcast;
+  private readonly places = new LivePlaces();
 
   constructor(ledger: Ledger, live: ActivityBroadcast) {
     this.ledger = ledger;
@@ -92,11 +99,23 @@ export class ViewFleet {
     return isFailure(points) ? points : { points };
   }
 
-  /** Returns the live events of an app's check-ins; `unavailable` when too many watch. */
-  async watch(app: string): Promise<Outcome<LiveSource, 'unknownApp' | 'unavailable'>> {
-    const found = await this.ledger.findAnyApp(app);
-    if (isFailure(found)) return found;
-    if (!this.live.hasRoom()) return failUntil('unavailable', WATCH_RETRY_MS);
-    return (sink) => this.live.watch(found.id, (event) => sink('check-ins', event));
+  /** Returns the live events of an app's check-ins; a refusal when too many watch. */
+  watch(appId: string, viewer: LiveViewer): Outcome<LiveSource, 'tooManyFeeds' | 'unavailable'> {
+    const refusal = this.places.refusal(viewer);
+    if (refusal !== undefined) return refusal;
+    return (sink) => {
+      // Taken only now, because a client that left meanwhile would never give its place back. Of several
+      // that asked at once, some may come too late.
+      const leave = this.places.take(viewer);
+      if (leave === undefined) {
+        sink.end('end', { reason: 'too-many' });
+        return () => undefined;
+      }
+      const stop = this.live.watch(appId, (activity) => sink.send('check-ins', activity));
+      return () => {
+        stop();
+        leave();
+      };
+    };
   }
 }
