@@ -76,7 +76,7 @@ export async function composeService(
   // Before the first request: announcements that arrive while a channel loads must not be missed.
   serving.refresher.start(stores.engine);
   serving.knownPoll.start(stores.engine);
-  serving.warmUp.start();
+  await serving.warmUp.start();
   const server = await fromSetting('HOST, PORT', () =>
     startServer({
       host: config.host,

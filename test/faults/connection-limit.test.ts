@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { startCluster } from '../support/cluster.ts';
-import { eventually, sleep } from '../support/eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import { startNode } from '../support/node.ts';
 import { check, createTenant, publish } from '../support/tenant.ts';
 
@@ -15,7 +15,6 @@ const DESCRIPTORS = 256;
 const CONNECTIONS = 400;
 /** Milliseconds between requests on a connection: a quiet one would be closed after 10 s. */
 const REQUEST_INTERVAL_MS = 2000;
-const QUIET_MS = 500;
 const REQUEST = 'GET /healthz HTTP/1.1\r\nHost: sluice\r\n\r\n';
 
 describeOnRealStores('file descriptors', () => {
@@ -38,7 +37,7 @@ describeOnRealStores('file descriptors', () => {
         };
         await eventually('both stores are there', () => are(1));
         await crowd.open(Number(new URL(node.url).port), CONNECTIONS);
-        await crowd.settled();
+        await eventually('all are answered or refused', () => crowd.settled === CONNECTIONS);
         const { held } = crowd;
         await Promise.all([cluster.redis.kill(), cluster.postgres.kill()]);
         await eventually('both stores are lost', () => are(0));
@@ -97,12 +96,9 @@ class Crowd {
   private refused = 0;
   private timer: NodeJS.Timeout | undefined;
 
-  /** Resolves once no client gets an answer or is refused any more; some may still wait for either. */
-  async settled(): Promise<void> {
-    for (let before = -1; before !== this.answered.size + this.refused; ) {
-      before = this.answered.size + this.refused;
-      await sleep(QUIET_MS);
-    }
+  /** Number of clients that have an answer or were refused. */
+  get settled(): number {
+    return this.answered.size + this.refused;
   }
 
   /** Number of clients that had an answer and still hold their connection. */

@@ -32,7 +32,7 @@ const NAMES = Array.from({ length: 10 }, (_, index) => channelAt(1, `c${index}`)
 it('a node without files is ready at once', async () => {
   const { warmUp, lines } = warmUpOf([], async () => SLOT);
   expect(warmUp.isOver).toBe(false);
-  warmUp.start();
+  void warmUp.start();
   await settle();
   expect(warmUp.isOver).toBe(true);
   expect(lines).toEqual(['last known channels loaded {"channels":0}']);
@@ -44,7 +44,7 @@ it('every channel of the files is loaded first, four at a time; one that is gone
     await new Promise<void>((resolve) => waiting.push(resolve));
     return channel === 'c3' ? fail('unknownChannel') : SLOT;
   });
-  warmUp.start();
+  void warmUp.start();
   await settle();
   expect(waiting).toHaveLength(LOADS_RUNNING);
   for (let index = 0; index < NAMES.length; index++) {
@@ -73,7 +73,7 @@ it.each([
       attempts += 1;
       return find();
     });
-    warmUp.start();
+    void warmUp.start();
     await vi.waitFor(() => expect(attempts).toBeGreaterThan(1), { timeout: 10_000 });
     expect(warmUp.isOver).toBe(false);
     await vi.advanceTimersByTimeAsync(WARM_UP_MS);
@@ -90,7 +90,7 @@ it('a stop ends it, and nothing is loaded afterwards', async () => {
     asked.push(channel);
     return failUntil('unavailable', 1000);
   });
-  warmUp.start();
+  void warmUp.start();
   await settle();
   const stopped = warmUp.stop();
   await vi.advanceTimersByTimeAsync(1000);

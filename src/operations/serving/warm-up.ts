@@ -4,6 +4,7 @@
 import { isFailure } from '../../contract/failure.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import { pause } from '../../flow/pause.ts';
+import { withinTime } from '../../flow/within-time.ts';
 import type { Log } from '../../observe/log.ts';
 import type { ChannelName } from '../../ports/channel-names.ts';
 import type { Catalogs } from './catalogs.ts';
@@ -11,6 +12,8 @@ import { KnownChannels } from './known-channels.ts';
 
 /** Longest time in milliseconds that loading keeps the node from being ready. */
 const WARM_UP_MS_MAX = 30_000;
+/** Longest time in milliseconds for which a node that starts does not listen yet because it loads. */
+const START_WAIT_MS_MAX = 500;
 /** Number of channels loaded at a time, as many as the ledger is read for. */
 const LOADS_RUNNING_MAX = 4;
 /** Milliseconds before channels are tried again that no store could give. */
@@ -43,10 +46,14 @@ export class WarmUp {
     return this.isEnded;
   }
 
-  /** Loads the channels that lie on this node's disk, until all are loaded, it takes too long, or `stop`. */
-  start(): void {
+  /**
+   * Loads the channels that lie on this node's disk, until all are loaded, it takes too long, or `stop`.
+   * Resolves when that is over, or after a moment: a node that has little to load is ready when it listens.
+   */
+  async start(): Promise<void> {
     this.giveUpTimer = setTimeout(() => this.giveUp(), WARM_UP_MS_MAX);
     this.running ??= this.run();
+    await withinTime(this.running, START_WAIT_MS_MAX);
   }
 
   /** Stops soon, and waits for loads in progress. */
