@@ -17,6 +17,7 @@ export function addCommands(program: Command, connect: Connect): void {
   addChannelCommands(program, connect);
   addKeyCommands(program, connect);
   addWebhookCommands(program, connect);
+  addAccountCommands(program, connect);
   asking(
     program
       .command('devices')
@@ -147,6 +148,21 @@ function addWebhookCommands(program: Command, connect: Connect): void {
       .requiredOption('--app <ref>', 'app'),
     connect,
     ({ app }) => ({ method: 'GET', path: `webhooks?${query({ app })}` }),
+  );
+}
+
+function addAccountCommands(program: Command, connect: Connect): void {
+  const account = program.command('account').description('accounts of people');
+  asking(
+    account
+      .command('reset-password <email>')
+      .description('make a link that sets a new password; it works once, for an hour'),
+    connect,
+    (_options, [email = '']) => ({
+      method: 'POST',
+      path: 'accounts/reset-password',
+      body: { email },
+    }),
   );
 }
 

@@ -94,6 +94,7 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
     ...assembleConsole({
       ...{ config, ledger, catalogs, labels, live, notes, readMetrics, firstOffers: NO_OFFERS },
       limits: { engine, alone: createMemoryEngine(), metrics },
+      log: rareLog,
       webhooks: assembleWebhooks(config, ledger, () => address, rareLog),
       spread: spreadInNode(createSpreadChange(catalogs, engine, metrics, rareLog), tellNode),
     }),

@@ -1,10 +1,15 @@
 // Assembly of the operations on accounts and on memberships of organizations.
 
 import { type Config, consoleUrlOf } from '../config.ts';
+import type { RareLog } from '../observe/rare-log.ts';
 import { Accounts } from '../operations/access/accounts.ts';
+import { FailedSignIns } from '../operations/access/failed-sign-ins.ts';
+import { KnownBrowsers } from '../operations/access/known-browsers.ts';
 import { LoginThrottle, type ThrottleDependencies } from '../operations/access/login-throttle.ts';
 import { Members } from '../operations/access/members.ts';
+import { PasswordResets } from '../operations/access/password-resets.ts';
 import { Passwords } from '../operations/access/passwords.ts';
+import { SignInGate } from '../operations/access/sign-in-gate.ts';
 import { argon2Hasher } from '../password/argon2-hasher.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { generatedSecret } from './generated-secret.ts';
@@ -12,16 +17,21 @@ import { generatedSecret } from './generated-secret.ts';
 /** Builds the account and member operations that the console's routes call. */
 export function assembleAccounts(
   config: Config,
-  stores: ThrottleDependencies & { readonly ledger: Ledger },
+  stores: ThrottleDependencies & { readonly ledger: Ledger; readonly log: RareLog },
 ) {
-  const { ledger } = stores;
+  const { ledger, metrics, log } = stores;
   const passwords = new Passwords(argon2Hasher);
   const throttle = new LoginThrottle(stores);
-  const shared = { ledger, passwords, throttle, now: Date.now };
+  const browsers = new KnownBrowsers(ledger);
+  const failed = new FailedSignIns(ledger, log);
+  const gate = new SignInGate({ ledger, passwords, throttle, browsers, failed, metrics });
+  const shared = { ledger, passwords, throttle, browsers, gate, now: Date.now };
   const adminToken = generatedSecret(config, config.adminToken, 'admin-token');
   const accounts = new Accounts({ ...shared, adminToken });
   const members = new Members({ ...shared, accounts });
+  const resets = new PasswordResets({ ...shared, accounts });
   const areOrganizationsOpen = config.organizationsBy === 'anyone';
   const consoleUrl = consoleUrlOf(config);
-  return { accounts, members, consoleUrl, trustProxy: config.trustProxy, areOrganizationsOpen };
+  const { trustProxy } = config;
+  return { accounts, members, resets, consoleUrl, trustProxy, areOrganizationsOpen };
 }

@@ -8,6 +8,7 @@ import { consoleRoutes } from '../http/console/console-routes.ts';
 import { metricsRoutes, type ReadMetrics } from '../http/health-routes.ts';
 import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import type { Route } from '../http/router.ts';
+import type { RareLog } from '../observe/rare-log.ts';
 import type { ThrottleDependencies } from '../operations/access/login-throttle.ts';
 import type { ActivityBroadcast } from '../operations/fleet/activity-broadcast.ts';
 import type { DeviceLabels } from '../operations/fleet/device-labels.ts';
@@ -29,6 +30,7 @@ export type ConsoleOptions = {
   readonly config: Config;
   readonly limits: ThrottleDependencies;
   readonly ledger: Ledger;
+  readonly log: RareLog;
   readonly catalogs: Catalogs;
   readonly labels: DeviceLabels;
   readonly live: ActivityBroadcast;
@@ -46,6 +48,7 @@ export function assembleConsole({
   config,
   limits,
   ledger,
+  log,
   catalogs,
   labels,
   live,
@@ -59,7 +62,7 @@ export function assembleConsole({
     ...metricsRoutes(readMetrics),
     ...consoleFiles(CONSOLE_FOLDER),
     ...consoleRoutes({
-      ...assembleAccounts(config, { ...limits, ledger }),
+      ...assembleAccounts(config, { ...limits, ledger, log }),
       administer: new Administer(ledger, spread, config.organizationsBy === 'anyone'),
       view: new ViewConsole(ledger),
       fleet: new ViewFleet(ledger, live),

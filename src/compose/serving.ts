@@ -175,7 +175,7 @@ function assembleHandlers(
     ? []
     : assembleConsole({
         ...{ config, limits: guards, ledger, catalogs, labels, live, webhooks, spread, notes },
-        ...{ firstOffers, readMetrics },
+        ...{ firstOffers, readMetrics, log: rareLog },
       });
   const isAdminHere = isConsoleApart && !isConsoleElsewhere;
   return {

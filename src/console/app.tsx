@@ -17,10 +17,12 @@ import { ReleasePage } from './page/release-page.tsx';
 import { SettingsPage } from './page/settings-page.tsx';
 import { Shell } from './page/shell.tsx';
 import { InvitationPage } from './session/invitation-page.tsx';
+import { PasswordResetPage } from './session/password-reset-page.tsx';
 import { SessionGate } from './session/session-gate.tsx';
 import { useSession } from './session/use-session.ts';
 
-const INVITATION = /^\/console\/invitation\/([^/]+)$/;
+/** Pages that a token opens, with or without a session. */
+const BY_TOKEN = /^\/console\/(invitation|password-reset)\/([^/]+)$/;
 
 /** Root component of the console. */
 export function App() {
@@ -33,11 +35,14 @@ export function App() {
   );
 }
 
-/** Routes of the console. Invitations open without a session; every other page requires signing in. */
+/** Routes of the console. Links that work once open without a session; every other page requires one. */
 function Entrance() {
   const { path } = useLocation();
-  const token = INVITATION.exec(path)?.[1];
-  if (token !== undefined) return <InvitationPage key={token} token={token} />;
+  const [, page, token] = BY_TOKEN.exec(path) ?? [];
+  if (token !== undefined) {
+    const Page = page === 'invitation' ? InvitationPage : PasswordResetPage;
+    return <Page key={token} token={token} />;
+  }
   return (
     <SessionGate>
       <Shell>

@@ -34,6 +34,9 @@ export type ConsoleAnswers = {
   'POST password': NoContent;
   'GET invitation': OpenInvitation;
   'POST invitation': SessionState;
+  'GET password-reset': OpenReset;
+  'POST password-reset': SessionState;
+  'POST accounts/reset-password': IssuedReset;
 
   'POST organizations': Organization;
   'PATCH organizations': Organization;
@@ -100,6 +103,12 @@ export type OpenInvitation = {
   readonly role: Role;
   readonly email: string;
 };
+
+/** A link that sets a new password, as the holder of its token sees it. */
+export type OpenReset = { readonly email: string };
+
+/** A new link that sets a password; it is shown this once. */
+type IssuedReset = { readonly url: string; readonly expiresAt: string };
 
 export type MemberList = {
   readonly members: readonly Member[];

@@ -18,6 +18,8 @@ export const FAILURES = {
   unknownKey: 'Unknown API key',
   unknownMember: 'Unknown member',
   unknownInvitation: 'Unknown or expired invitation',
+  unknownAccount: 'Unknown account',
+  unknownReset: 'Unknown or expired link',
   unknownFile: 'Unknown file',
   noReleaseOffered: 'No release offered',
   notFound: 'Not found',

@@ -76,6 +76,11 @@ export const LIMIT = {
   /** Maximum number of sign-in attempts for one account from one address in a window. */
   loginsPerPairMax: 10,
   loginsPerAddressMax: 50,
+  /** Maximum number of attempts in a window of a browser that signed in to the account before. */
+  loginsPerBrowserMax: 10,
+  /** Lifetime of the cookie of such a browser: the longest that browsers keep one. */
+  knownBrowserLifetimeMs: 400 * 86_400_000,
+  passwordResetLifetimeMs: 3_600_000,
   /**
    * Attempts for one account from all addresses, beyond which new addresses are slowed down: see
    * `LoginThrottle`.

@@ -19,6 +19,8 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   unknownKey: 404,
   unknownMember: 404,
   unknownInvitation: 404,
+  unknownAccount: 404,
+  unknownReset: 404,
   unknownFile: 404,
   noReleaseOffered: 404,
   notFound: 404,

@@ -2,11 +2,13 @@
 
 import type { Actor } from '../ports/actor.ts';
 
-/** Returns `admin-token`, or the actor's kind and name: `key:…`, `account:…`, `integration:…`. */
+/** Returns `admin-token`, `unknown`, or the actor's kind and name: `key:…`, `account:…`, `integration:…`. */
 export function actorText(actor: Actor): string {
   switch (actor.kind) {
     case 'admin-token':
       return 'admin-token';
+    case 'stranger':
+      return 'unknown';
     case 'key':
       return `key:${actor.id} (${actor.name})`;
     case 'account':

@@ -25,8 +25,8 @@ export interface ActorSql extends Sql {
   confirmRight(): Promise<void>;
 }
 
-/** Kinds of refusal of an actor that lost its right: none for a token, which the work itself uses up. */
-type LostRightOf<Author extends Actor> = Author extends { readonly kind: 'token' }
+/** Kinds of refusal of an actor that lost its right: none where only the work itself can find that. */
+type LostRightOf<Author extends Actor> = Author extends { readonly kind: 'token' | 'stranger' }
   ? never
   : LostRight;
 
@@ -37,7 +37,11 @@ type LostRightOf<Author extends Actor> = Author extends { readonly kind: 'token'
  * held for no longer than the commit takes, so that calls of a key cannot delay its revocation, and after all
  * other locks, so that no two transactions wait for each other.
  */
-export async function atomically<Value, Kind extends FailureKind, Author extends Actor = Actor>(
+export async function atomically<
+  Value,
+  Kind extends FailureKind = never,
+  Author extends Actor = Actor,
+>(
   database: Database,
   actor: Author,
   work: (sql: ActorSql) => Promise<Outcome<Value, Kind>>,

@@ -33,6 +33,8 @@ export class Metrics {
     'Connections of clients by outcome',
     'outcome',
   );
+  /** Tries of accounts' passwords by outcome. */
+  readonly signIns = this.tally('sluice_sign_ins_total', 'Sign-ins by outcome', 'outcome');
   /** Webhook deliveries by outcome. */
   readonly deliveries = this.tally(
     'sluice_webhook_deliveries_total',

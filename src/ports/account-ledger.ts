@@ -21,12 +21,39 @@ export type NewAccount = {
   readonly passwordHash: string;
 };
 
-export type StoredAccount = Account & { readonly passwordHash: string };
+export type StoredAccount = Account & {
+  readonly passwordHash: string;
+  /** Number of the present password, from 1; every new password has the next one. */
+  readonly passwordNumber: number;
+};
+
+/**
+ * Account that accepts an invitation: a new one, one whose password was right, or one that gets this name and
+ * password. The last is only for accounts that are a member nowhere, which have nothing to take: whoever made
+ * such an account does not keep its address from the person who is invited.
+ */
+export type Joining = NewAccount & { readonly as: 'new' | 'known' | 'claimed' };
+
+export type NewPasswordReset = {
+  readonly email: string;
+  readonly tokenHash: string;
+  readonly at: string;
+  readonly expiresAt: string;
+};
+
+/** Failed sign-ins of an account, and the address of the last one. */
+export type FailedSignIn = {
+  readonly account: { readonly id: string; readonly email: string };
+  readonly failures: number;
+  readonly address: string;
+};
 
 export type NewSession = {
   readonly tokenHash: string;
   readonly at: string;
   readonly expiresAt: string;
+  /** Address of the client, for the audit. */
+  readonly address: string;
 };
 
 /** Role of an account in the organization that a target belongs to. */
@@ -71,9 +98,19 @@ export interface AccountLedger {
 
   /**
    * Opens a session if the account's password hash is still this one, and ends the account's oldest sessions
-   * beyond the bound. Returns false when the hash has changed.
+   * beyond the bound. Tells the audit, with the failures that it was not told of. Returns the number of the
+   * password; `wrongLogin` when the hash has changed.
    */
-  openSession(accountId: string, passwordHash: string, session: NewSession): Promise<boolean>;
+  openSession(
+    account: { readonly id: string; readonly email: string; readonly passwordHash: string },
+    session: NewSession,
+  ): Promise<Outcome<number, 'wrongLogin'>>;
+
+  /** Counts failed sign-ins; tells the audit of them at once, but not twice within an hour. */
+  recordFailedSignIns(failed: FailedSignIn): Promise<void>;
+
+  /** Returns the signing key of this name that all nodes share; stores `draft` when there is none yet. */
+  readSigningKey(name: string, draft: string): Promise<string>;
 
   /**
    * Finds the account of a session that is not expired at `now` and was used since `idleSince`. Records the
@@ -92,14 +129,34 @@ export interface AccountLedger {
   endSessions(accountId: string): Promise<void>;
 
   /**
-   * Replaces the actor's password hash if it is still `before`, and ends all sessions except the actor's.
-   * False when the hash has changed.
+   * Replaces the actor's password hash if it is still `before`, and ends all sessions except the actor's and
+   * a link that was made for the account. Returns the number of the password, undefined when the hash has
+   * changed.
    */
   changePassword(
     before: string,
     after: string,
     actor: Extract<Actor, { kind: 'account' }>,
-  ): Promise<Outcome<boolean, LostRight>>;
+  ): Promise<Outcome<number | undefined, LostRight>>;
+
+  /** Makes a link by which an account gets a new password; an earlier one of the account ends. */
+  createPasswordReset(
+    reset: NewPasswordReset,
+    actor: Actor,
+  ): Promise<Outcome<{ readonly email: string }, 'unknownAccount' | LostRight>>;
+
+  /** Finds the account that a link is for; undefined when it cannot be used at `now`. */
+  findPasswordReset(
+    tokenHash: string,
+    now: string,
+  ): Promise<{ readonly email: string } | undefined>;
+
+  /** Uses a link: the account has this password, and no session. Of several concurrent calls one succeeds. */
+  usePasswordReset(
+    tokenHash: string,
+    passwordHash: string,
+    now: string,
+  ): Promise<Outcome<StoredAccount, 'unknownReset'>>;
 
   /**
    * Lists an account's memberships by organization name; undefined is the operator, who owns every
@@ -157,14 +214,14 @@ export interface AccountLedger {
   findInvitation(tokenHash: string, now: string): Promise<OpenInvitation | undefined>;
 
   /**
-   * Uses the invitation for the account of its e-mail address: the existing one, if its password hash is
-   * `account.passwordHash`, else a new one. A member keeps the higher role. Of several concurrent calls one
-   * succeeds. The refusal is `unknownInvitation` also when it can no longer be used, or when the account has
-   * changed meanwhile.
+   * Uses the invitation for the account of its e-mail address: a new one, the existing one if its password
+   * hash is `account.passwordHash`, or a claimed one. A member keeps the higher role. Of several
+   * concurrent calls one succeeds. The refusal is `unknownInvitation` also when it can no longer be used, or
+   * when the account has changed meanwhile.
    */
   acceptInvitation(
     tokenHash: string,
-    account: NewAccount & { readonly isNew: boolean },
+    account: Joining,
     now: string,
   ): Promise<Outcome<Account, 'unknownInvitation'>>;
 

@@ -6,10 +6,16 @@ import type { Role } from '../contract/resource.ts';
 /**
  * Author of a change, with the credential that admitted the call. A transaction that writes for an actor
  * reads that credential again and holds it until the commit: what was revoked meanwhile writes nothing. The
- * audit keeps `admin-token`, `key:` with the key's id and name, `account:` and the email, or
- * `integration:github`.
+ * audit keeps `admin-token`, `key:` with the key's id and name, `account:` and the email,
+ * `integration:github`, or `unknown`.
  */
-export type Actor = OperatorActor | KeyActor | AccountActor | TokenActor | IntegrationActor;
+export type Actor =
+  | OperatorActor
+  | KeyActor
+  | AccountActor
+  | TokenActor
+  | IntegrationActor
+  | StrangerActor;
 
 /** The operator, whose admin token is a setting and does not change while the process runs. */
 type OperatorActor = { readonly kind: 'admin-token' };
@@ -40,7 +46,10 @@ export type NeededRole = {
   readonly unknown: UnknownPlace;
 };
 
-/** A person who holds a token that works once; the change itself uses it up, or finds that it is used. */
+/**
+ * A person without a session whose token or password was right; the change itself uses the token up or
+ * compares the password, and finds it when either has changed.
+ */
 type TokenActor = { readonly kind: 'token'; readonly email: string };
 
 /**
@@ -54,3 +63,6 @@ type IntegrationActor = {
   /** Time at which the webhook got its present secret, as `findEnabledWebhook` returned it. */
   readonly enabledAt: string;
 };
+
+/** Somebody unknown, of whom only failures are recorded. */
+type StrangerActor = { readonly kind: 'stranger' };

@@ -136,11 +136,15 @@ describeInBrowser('accessibility of the console', (browser) => {
     const invited = await admin(node, 'POST', 'invitations', {
       ...{ org, email: 'guest@example.com', role: 'viewer' },
     });
+    const { email } = furnished.owner;
+    const reset = await admin(node, 'POST', 'accounts/reset-password', { email });
     const guest = await openTab(browser(), node);
     for (const path of [
       '/console/sign-in',
       String(invited.body?.url),
       '/console/invitation/used',
+      String(reset.body?.url),
+      '/console/password-reset/used',
     ]) {
       await guest.page.goto(path);
       await whenShown(guest.page);

@@ -5,8 +5,9 @@ import { afterEach, beforeAll, expect, it } from 'vitest';
 import { openTab, type Tab, visit, whenShown } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { type Furnished, furnish } from '../support/furnish.ts';
-import { PASSWORD } from '../support/person.ts';
+import { member, PASSWORD } from '../support/person.ts';
 import { sharedNode } from '../support/service-suite.ts';
+import { admin } from '../support/tenant.ts';
 
 describeInBrowser('addresses of the console', (browser) => {
   const node = sharedNode();
@@ -44,6 +45,24 @@ describeInBrowser('addresses of the console', (browser) => {
       expect(page.url()).toBe(node.url + path);
     }
   }, 60_000);
+
+  it('by a link of the operator set a new password, once, and lead into the console', async () => {
+    const person = await member(node, furnished.tenant.org, 'viewer');
+    const made = await admin(node, 'POST', 'accounts/reset-password', { email: person.email });
+    const link = String(made.body?.url);
+    const { page } = await open();
+    await page.goto(link);
+    await page.getByText(person.email).waitFor();
+    await page.getByLabel('New password').fill('a new and long password');
+    await page.getByRole('button', { name: 'Set password' }).click();
+    await page.waitForURL('**/console/apps');
+    await page.getByRole('heading', { name: 'Apps' }).waitFor();
+    expect((await person.elsewhere().signIn('a new and long password')).status).toBe(200);
+    expect((await person.call('GET', 'session')).body?.state).toBe('signedOut');
+    const { page: second } = await open();
+    await second.goto(link);
+    await second.getByText('It was used or has expired').waitFor();
+  });
 
   it('are left and come back to with the buttons of the browser', async () => {
     const { page } = await open(furnished.owner.token);

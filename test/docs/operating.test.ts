@@ -16,8 +16,13 @@ import {
   tableRows,
 } from './document.ts';
 
-/** Names that begin like those of metrics: the session's cookie, the table of migrations, API keys. */
-const NO_METRICS: ReadonlySet<string> = new Set(['sluice_session', 'sluice_migrations', 'sluice_']);
+/** Names that begin like those of metrics: the cookies, the table of migrations, API keys. */
+const NO_METRICS: ReadonlySet<string> = new Set([
+  'sluice_session',
+  'sluice_browser',
+  'sluice_migrations',
+  'sluice_',
+]);
 
 /** Reasons by which checks are counted. The compiler demands every reason here. */
 const CHECK_REASONS: Readonly<Record<Reason, true>> = {

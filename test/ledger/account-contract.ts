@@ -35,14 +35,16 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
     const invitation = { organizationId, tokenHash, email, role, at: NOW, expiresAt: LATER };
     expectValue(await ledger.createInvitation(invitation, OPERATOR));
     const isNew = (await ledger.findAccount(email)) === undefined;
-    const joined = await ledger.acceptInvitation(tokenHash, { ...account, isNew }, NOW);
-    return { ...expectValue(joined), passwordHash: account.passwordHash };
+    const as = isNew ? 'new' : 'known';
+    const joined = await ledger.acceptInvitation(tokenHash, { ...account, as }, NOW);
+    const { passwordHash } = account;
+    return { ...expectValue(joined), passwordHash, passwordNumber: 1 };
   }
 
   async function open(account: StoredAccount, at = NOW, expiresAt = LATER): Promise<string> {
     const tokenHash = unique('session');
-    const session = { tokenHash, at, expiresAt };
-    expect(await subject.ledger.openSession(account.id, account.passwordHash, session)).toBe(true);
+    const session = { tokenHash, at, expiresAt, address: '192.0.2.1' };
+    expect(await subject.ledger.openSession(account, session)).toBe(account.passwordNumber);
     return tokenHash;
   }
 
@@ -75,7 +77,8 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
   test('a session is found until it expires, idles too long, or ends; using it keeps it', async () => {
     const { ledger } = subject;
     const account = await join(await createTenant(ledger), 'viewer');
-    const { passwordHash: _, ...shown } = account;
+    const { id, email, name } = account;
+    const shown = { id, email, name };
     const token = await open(account);
     expect(await ledger.findSession(token, NOW, EARLIER)).toMatchObject(shown);
     expect(await ledger.findSession(token, LATER, EARLIER)).toBeUndefined();
@@ -95,13 +98,14 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
     const { ledger } = subject;
     const account = await join(await createTenant(ledger), 'viewer');
     const [kept, other] = [await open(account), await open(account)];
-    const session = { tokenHash: unique('session'), at: NOW, expiresAt: LATER };
+    const times = { at: NOW, expiresAt: LATER };
+    const session = { tokenHash: unique('session'), ...times, address: '192.0.2.1' };
     const actor = actorOf(account, kept);
-    expect(await ledger.changePassword('wrong', 'new', actor)).toBe(false);
-    expect(await ledger.changePassword(account.passwordHash, 'new', actor)).toBe(true);
+    expect(await ledger.changePassword('wrong', 'new', actor)).toBeUndefined();
+    expect(await ledger.changePassword(account.passwordHash, 'new', actor)).toBe(2);
     expect(await ledger.findSession(kept, NOW, EARLIER)).toBeDefined();
     expect(await ledger.findSession(other, NOW, EARLIER)).toBeUndefined();
-    expect(await ledger.openSession(account.id, account.passwordHash, session)).toBe(false);
+    expect(await ledger.openSession(account, session)).toEqual(fail('wrongLogin'));
     await ledger.endSessions(account.id);
     expect(await ledger.findSession(kept, NOW, EARLIER)).toBeUndefined();
     expect(await ledger.changePassword('new', 'newer', actor)).toEqual(fail('signedOut'));
@@ -220,7 +224,7 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
       return { id, tokenHash };
     };
     const accept = (tokenHash: string, now = NOW, who = account, isNew = true) =>
-      ledger.acceptInvitation(tokenHash, { ...who, isNew }, now);
+      ledger.acceptInvitation(tokenHash, { ...who, as: isNew ? 'new' : 'known' }, now);
     const { tokenHash } = await invite('publisher');
     expect(await ledger.findInvitation(tokenHash, NOW)).toMatchObject({
       organization: { id: organizationId },

@@ -4,11 +4,16 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { migrate } from '../../src/ledger/migrate.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
+import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
+import { RareLog } from '../../src/observe/rare-log.ts';
 import { Accounts, type SignedIn } from '../../src/operations/access/accounts.ts';
+import { FailedSignIns } from '../../src/operations/access/failed-sign-ins.ts';
+import { KnownBrowsers } from '../../src/operations/access/known-browsers.ts';
 import { LoginThrottle } from '../../src/operations/access/login-throttle.ts';
 import { Members } from '../../src/operations/access/members.ts';
 import { Passwords } from '../../src/operations/access/passwords.ts';
+import { SignInGate } from '../../src/operations/access/sign-in-gate.ts';
 import { expectValue } from './ledger-fixture.ts';
 import { openTestPglite, type TestDatabase } from './test-database.ts';
 
@@ -16,6 +21,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const PASSWORD = 'correct horse battery';
 const EMAIL = 'owner@example.com';
+const HOME = { address: 'home', browser: undefined };
 
 let opened: TestDatabase;
 let accounts: Accounts;
@@ -32,12 +38,13 @@ beforeAll(async () => {
     hash: async (password: string) => `plain ${password}`,
     verify: async (hash: string, password: string) => hash === `plain ${password}`,
   };
-  const shared = {
-    ledger,
-    passwords: new Passwords(plain),
-    throttle: new LoginThrottle({ engine, alone: engine, metrics: new Metrics() }),
-    now: () => nowMs,
-  };
+  const metrics = new Metrics();
+  const passwords = new Passwords(plain);
+  const throttle = new LoginThrottle({ engine, alone: engine, metrics });
+  const browsers = new KnownBrowsers(ledger);
+  const failed = new FailedSignIns(ledger, new RareLog(createLog('silent')));
+  const gate = new SignInGate({ ledger, passwords, throttle, browsers, failed, metrics });
+  const shared = { ledger, passwords, throttle, browsers, gate, now: () => nowMs };
   accounts = new Accounts({ ...shared, adminToken: 'admin' });
   members = new Members({ ...shared, accounts });
   const request = {
@@ -55,9 +62,7 @@ afterAll(() => opened?.dispose());
 
 async function signIn(): Promise<SignedIn> {
   nowMs += HOUR_MS;
-  return expectValue(
-    await accounts.signIn({ email: EMAIL, password: PASSWORD }, 'home', undefined),
-  );
+  return expectValue(await accounts.signIn({ email: EMAIL, password: PASSWORD }, HOME, undefined));
 }
 
 it('a session ends when it was not used for twelve hours', async () => {
@@ -90,7 +95,11 @@ it('an account has twenty sessions at most: the oldest goes for a new one', asyn
   for (let count = 0; count < 21; count++) {
     nowMs += 1000;
     const { token } = expectValue(
-      await accounts.signIn({ email: EMAIL, password: PASSWORD }, `home-${count}`, undefined),
+      await accounts.signIn(
+        { email: EMAIL, password: PASSWORD },
+        { ...HOME, address: `home-${count}` },
+        undefined,
+      ),
     );
     tokens.push(token);
   }
@@ -113,8 +122,7 @@ it('an invitation ends after seven days', async () => {
     expectValue(await members.invite(organizationId, email, 'viewer', actor)).token;
   const [early, late] = [await invite('early@example.com'), await invite('late@example.com')];
   nowMs += 7 * DAY_MS - 1;
-  const accept = (token: string) =>
-    members.accept({ token, name: 'N', password: PASSWORD }, 'elsewhere');
+  const accept = (token: string) => members.accept({ token, name: 'N', password: PASSWORD }, HOME);
   expect(expectValue(await accept(early)).account.email).toBe('early@example.com');
   nowMs += 1;
   expect(await members.readInvitation(late, 'elsewhere')).toMatchObject({

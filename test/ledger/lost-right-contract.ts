@@ -59,11 +59,13 @@ export function describeLostRights(name: string, open: () => Promise<TestDatabas
       const invitation = { organizationId, tokenHash: unique('token'), email, role };
       const times = { at: NOW, expiresAt: LATER };
       expectValue(await ledger.createInvitation({ ...invitation, ...times }, OPERATOR));
-      const account = { email, name: 'A Person', passwordHash: 'hash', isNew: true };
-      const joined = await ledger.acceptInvitation(invitation.tokenHash, account, NOW);
+      const joining = { email, name: 'A Person', passwordHash: 'hash', as: 'new' } as const;
+      const joined = await ledger.acceptInvitation(invitation.tokenHash, joining, NOW);
       const { id: accountId } = expectValue(joined);
       const tokenHash = unique('session');
-      await ledger.openSession(accountId, 'hash', { tokenHash, ...times });
+      const account = { id: accountId, email, passwordHash: 'hash' };
+      const session = { tokenHash, ...times, address: '192.0.2.1' };
+      expectValue(await ledger.openSession(account, session));
       const needs = { organizationId, role: needed, unknown: 'unknownApp' } as const;
       return { kind: 'account', email, accountId, tokenHash, needs };
     }

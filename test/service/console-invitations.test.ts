@@ -3,7 +3,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { member, PASSWORD, Person, tokenIn } from '../support/person.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { admin, randomId } from '../support/tenant.ts';
+import { admin, createTenant, randomId } from '../support/tenant.ts';
 
 const UNKNOWN = { error: 'Unknown or expired invitation' };
 
@@ -110,6 +110,38 @@ serviceSuite('an invitation', (node) => {
     const joined = await accept(person.elsewhere(), token);
     expect(joined.body?.account).toMatchObject({ id: person.accountId, name: 'A Person' });
     expect(joined.body?.memberships).toHaveLength(2);
+  });
+
+  it('of an organization that nobody accepted keeps no address from another organization', async () => {
+    const elsewhere = String((await createTenant(node)).org);
+    const email = `${randomId()}@example.com`;
+    const body = { org: elsewhere, email, role: 'owner' };
+    const squatted = await admin(node, 'POST', 'invitations', body);
+    const { token } = await invite(email);
+    const joined = await accept(new Person(node, email), token, 'the password of one');
+    expect([joined.status, joined.body?.memberships]).toEqual([201, [expect.anything()]]);
+    // The other one is for the account that there is by now.
+    const other = tokenIn(squatted.body?.url);
+    expect((await accept(new Person(node, email), other, 'some other password')).status).toBe(400);
+    expect((await accept(new Person(node, email), other, 'the password of one')).status).toBe(201);
+  });
+
+  it('claims the address of an account that is a member nowhere any more', async () => {
+    const elsewhere = String((await createTenant(node)).org);
+    const squatter = await member(node, elsewhere, 'viewer', 'Squatter');
+    const { email, accountId } = squatter;
+    const { token } = await invite(email);
+    const password = 'the password of the right one';
+    expect((await accept(new Person(node, email), token, password)).status).toBe(400);
+    await admin(node, 'DELETE', 'members', { org: elsewhere, account: accountId });
+    const joined = await accept(new Person(node, email), token, password);
+    expect([joined.status, joined.body?.account]).toEqual([
+      201,
+      { id: accountId, email, name: 'Invited' },
+    ]);
+    expect((await squatter.call('GET', `apps?org=${org}`)).status).toBe(401);
+    expect((await squatter.elsewhere().signIn()).status).toBe(401);
+    expect((await new Person(node, email).signIn(password)).status).toBe(200);
   });
 
   it('is refused for who is a member already', async () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnOneBackend } from '../support/backend.ts';
 import { freePort } from '../support/free-port.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
+import { member, Person, tokenIn } from '../support/person.ts';
 import { type CommandResult, runSluice } from '../support/sluice-command.ts';
 import { admin, createTenant, manage, publish, randomId, send } from '../support/tenant.ts';
 
@@ -147,6 +148,19 @@ describeOnOneBackend('the sluice command', (backend) => {
     expect(revocations).toHaveLength(1);
   });
 
+  it('account reset-password: url and expiresAt, and the link sets a new password (Command line)', async () => {
+    const { org } = await createTenant(node);
+    const person = await member(node, org, 'viewer');
+    const made = await sluiceJson('account', 'reset-password', person.email);
+    expect(Object.keys(made)).toEqual(['url', 'expiresAt']);
+    expect(made.expiresAt).toMatch(TIMESTAMP);
+    expect(String(made.url).startsWith(`${node.url}/console/password-reset/`)).toBe(true);
+    const body = { token: tokenIn(made.url), password: 'a new and long password' };
+    expect((await new Person(node).call('POST', 'password-reset', body)).status).toBe(200);
+    expect(JSON.stringify(await audit(org))).not.toContain(body.token);
+    expect(node.output()).not.toContain(body.token);
+  });
+
   it('audit: entries with exactly the listed fields, newest first, as many as asked for (Command line)', async () => {
     const tenant = await createTenant(node);
     for (const version of ['1.0.0', '1.1.0', '1.2.0']) await publish(node, tenant, version);
@@ -219,6 +233,8 @@ describeOnOneBackend('the sluice command', (backend) => {
       [['key', 'create', '--org', org, '--name', ''], /name: Must not be empty/],
       [['key', 'revoke', 'key_none'], /Unknown API key/],
       [['key', 'revoke', '../apps'], /Unknown API key/],
+      [['account', 'reset-password', 'nobody@example.com'], /Unknown account/],
+      [['account', 'reset-password', 'nobody'], /email: Must be an email address/],
       [['audit', '--org', 'org_none'], /Unknown organization/],
       [['audit', '--org', org, '--limit', '0'], /limit: /],
     ];
@@ -239,6 +255,7 @@ describeOnOneBackend('the sluice command', (backend) => {
       ['orgg'],
       ['org', 'delete'],
       ['key', 'revoke'],
+      ['account', 'reset-password'],
       ['app', 'create', '--org', 'o', '--ref', 'r'],
       ['audit', '--org', 'o', '--limit', 'many'],
       ['channel', 'update', '--app', 'a', '--name', 'n', '--default-rollout', '-1'],

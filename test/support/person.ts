@@ -14,6 +14,8 @@ export class Person {
   origin: string | undefined;
   /** Value of the session's cookie; undefined while signed out. */
   token: string | undefined;
+  /** Value of the cookie by which this browser is known; undefined before the first sign-in. */
+  browser: string | undefined;
   accountId = '';
 
   constructor(node: Addressed, email = `person-${randomId()}@example.com`) {
@@ -26,10 +28,18 @@ export class Person {
   async call(method: string, path: string, body?: unknown): Promise<Answer> {
     const headers: Record<string, string> = {};
     if (this.origin !== undefined) headers.origin = this.origin;
-    if (this.token !== undefined) headers.cookie = `theme=dark; sluice_session=${this.token}`;
+    const cookies = [
+      'theme=dark',
+      ...(this.token === undefined ? [] : [`sluice_session=${this.token}`]),
+      ...(this.browser === undefined ? [] : [`sluice_browser=${this.browser}`]),
+    ];
+    if (cookies.length > 1) headers.cookie = cookies.join('; ');
     const answer = await send(this.node, method, `/console/api/${path}`, { body, headers });
-    const cookie = answer.headers.get('set-cookie');
-    if (cookie !== null) this.token = /^sluice_session=([^;]*)/.exec(cookie)?.[1] || undefined;
+    for (const cookie of answer.headers.getSetCookie()) {
+      const [, name, value = ''] = /^(\w+)=([^;]*)/.exec(cookie) ?? [];
+      if (name === 'sluice_session') this.token = value || undefined;
+      if (name === 'sluice_browser') this.browser = value || undefined;
+    }
     const account = answer.body?.account as { id: string } | undefined;
     if (account !== undefined) this.accountId = account.id;
     return answer;
@@ -71,8 +81,9 @@ export async function member(
   org: string,
   role: string,
   name = 'A Person',
+  email?: string,
 ): Promise<Person> {
-  const person = new Person(node);
+  const person = new Person(node, email);
   const invited = await admin(node, 'POST', 'invitations', { org, email: person.email, role });
   if (invited.status !== 201) throw new Error(`not invited: ${invited.text}`);
   const body = { token: tokenIn(invited.body?.url), name, password: PASSWORD };

@@ -44,7 +44,7 @@ export async function callForText(method: Method, path: string, body?: unknown):
   const text = await response.text();
   if (response.ok) return text === '' ? '{}' : text;
   // A sign-in with a wrong password is also a 401, but says nothing about the present session.
-  const needsNone = method === 'POST' && /^(?:session|setup|invitation)$/.test(path);
+  const needsNone = method === 'POST' && /^(?:session|setup|invitation|password-reset)$/.test(path);
   if (response.status === 401 && !needsNone) onRefused(true);
   if (response.status === 403) onRefused(false);
   throw new ApiError(response.status, readError(text) ?? `The service answered ${response.status}`);

@@ -1,6 +1,10 @@
 // Display texts for audit actions.
 
 const ACTIONS: Readonly<Record<string, string>> = {
+  'account.fail-sign-in': 'Failed to sign in as',
+  'account.reset-password': 'Made a password link for',
+  'account.set-password': 'Set password of',
+  'account.sign-in': 'Signed in as',
   'app.create': 'Created app',
   'channel.create': 'Added channel',
   'channel.update': 'Changed channel',

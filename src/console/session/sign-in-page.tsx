@@ -39,7 +39,10 @@ export function SignInPage({
           isRequired
         />
       </Form>
-      <p class="hint">No account? Ask an owner of your organization for an invitation.</p>
+      <p class="hint">
+        No account? Ask an owner of your organization for an invitation. Forgot your password? Ask
+        the operator of this service for a link.
+      </p>
     </SignedOutLayout>
   );
 }

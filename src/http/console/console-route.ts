@@ -115,9 +115,9 @@ export class ConsoleRoutes {
   /** Builds a route that any visitor may use, because it is about nothing that belongs to an organization. */
   onVisitor<M extends Method, Path extends string, Shape extends z.ZodType>(
     declared: Omit<Declared<M, Path, Shape>, 'role'>,
-    work: (visitor: Visitor, input: z.output<Shape>) => Answering<M, Path>,
+    work: (visitor: Visitor, input: z.output<Shape>, exchange: Exchange) => Answering<M, Path>,
   ): Route {
-    return this.declare(declared, (input, visitor) => work(visitor, input));
+    return this.declare(declared, (input, visitor, exchange) => work(visitor, input, exchange));
   }
 
   private declare<M extends Method, Path extends string, Shape extends z.ZodType>(

@@ -8,6 +8,7 @@ import type { Webhooks } from '../../operations/publishing/webhooks.ts';
 import type { ExplainDecision } from '../../operations/serving/explain-decision.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { Route } from '../router.ts';
+import { type AccountDependencies, accountRoutes } from './account-routes.ts';
 import { type AppDependencies, appRoutes } from './app-routes.ts';
 import { createAuthorize } from './authorize.ts';
 import { ConsoleRoutes } from './console-route.ts';
@@ -18,6 +19,7 @@ import { type SessionDependencies, sessionRoutes } from './session-routes.ts';
 import { webhookConsoleRoutes } from './webhook-console-routes.ts';
 
 export type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
+  AccountDependencies &
   OrganizationDependencies &
   AppDependencies & {
     readonly ledger: Ledger;
@@ -45,6 +47,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
   const recheck = new RecheckAccess<LiveEndReason>();
   const all = [
     ...sessionRoutes({ ...dependencies, admit }),
+    ...accountRoutes(routes, dependencies),
     ...organizationRoutes(routes, dependencies),
     ...appRoutes(routes, dependencies),
     ...fleetConsoleRoutes(routes, { fleet, explainer, access, accounts, recheck }),

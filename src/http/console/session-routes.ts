@@ -1,22 +1,17 @@
-// Routes of the console API for accounts and sessions: the first account, signing in and out, changing the
-// password, accepting an invitation.
+// Routes of the console API for accounts and sessions: the first account, signing in and out, changing and
+// resetting the password, accepting an invitation.
 
 import { z } from 'zod';
-import type { NoContent, OpenInvitation, SessionState } from '../../contract/console.ts';
-import {
-  type Failure,
-  type FailureKind,
-  fail,
-  isFailure,
-  type Outcome,
-} from '../../contract/failure.ts';
+import type { NoContent, OpenInvitation, OpenReset, SessionState } from '../../contract/console.ts';
+import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Accounts, SignedIn } from '../../operations/access/accounts.ts';
 import type { Members } from '../../operations/access/members.ts';
+import type { PasswordResets } from '../../operations/access/password-resets.ts';
 import type { Session } from '../../operations/access/session.ts';
 import { clientAddress } from '../device/client-address.ts';
 import type { Exchange, Handler } from '../exchange.ts';
-import { failureReply, jsonReply, type Reply } from '../reply.ts';
+import { failureReply, type HeaderPair, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import {
   emailField,
@@ -29,11 +24,17 @@ import { parseBody } from '../shape/parse-shape.ts';
 import { type Authorize, unstored } from './authorize.ts';
 import { parseQuery } from './console-route.ts';
 import { isOwnOrigin } from './own-origin.ts';
-import { sessionCookie, setSessionCookie } from './session-cookie.ts';
+import {
+  browserCookie,
+  sessionCookie,
+  setBrowserCookie,
+  setSessionCookie,
+} from './session-cookie.ts';
 
 export type SessionDependencies = {
   readonly accounts: Accounts;
   readonly members: Members;
+  readonly resets: PasswordResets;
   readonly admit: Authorize;
   /** Base URL of the console; undefined when no setting names one. */
   readonly consoleUrl: string | undefined;
@@ -56,54 +57,91 @@ const setUpBody = z.strictObject({
 });
 const signInBody = z.strictObject({ email: emailField, password: presentPasswordField });
 const passwordBody = z.strictObject({ current: presentPasswordField, next: newPasswordField });
-const invitationQuery = z.object({ token: secretField });
+const tokenQuery = z.object({ token: secretField });
 const invitationBody = z.strictObject({
   token: secretField,
   name: titleField,
   password: newPasswordField,
 });
+const resetBody = z.strictObject({ token: secretField, password: newPasswordField });
 
 /** Builds the routes for accounts and sessions. */
 export function sessionRoutes(dependencies: SessionDependencies): readonly Route[] {
-  const { accounts, members } = dependencies;
+  const { accounts, members, resets, trustProxy } = dependencies;
   const open = createOpen(dependencies);
-  const addressOf = (exchange: Exchange) => addressIn(exchange, dependencies.trustProxy);
+  const addressOf = (exchange: Exchange) => addressIn(exchange, trustProxy);
+  const clientOf = (exchange: Exchange) => ({
+    address: addressOf(exchange),
+    browser: browserCookie(exchange),
+  });
   return [
     { method: 'GET', path: '/console/api/session', handler: readSession(dependencies) },
     open('setup', 201, setUpBody, (body, exchange) => accounts.setUp(body, addressOf(exchange))),
     open('session', 200, signInBody, (body, exchange) =>
-      accounts.signIn(body, addressOf(exchange), sessionCookie(exchange)),
+      accounts.signIn(body, clientOf(exchange), sessionCookie(exchange)),
     ),
     open('invitation', 201, invitationBody, (body, exchange) =>
-      members.accept(body, addressOf(exchange)),
+      members.accept(body, clientOf(exchange)),
     ),
-    {
-      method: 'GET',
-      path: '/console/api/invitation',
-      handler: async (exchange) => {
-        const query = parseQuery(exchange, invitationQuery);
-        const found = isFailure(query)
-          ? query
-          : await members.readInvitation(query.token, addressOf(exchange));
-        if (isFailure(found)) return unstored(failureReply(found));
+    open('password-reset', 200, resetBody, (body, exchange) =>
+      resets.use(body, addressOf(exchange)),
+    ),
+    readToken(
+      'invitation',
+      async (token, exchange): Promise<Outcome<OpenInvitation, FailureKind>> => {
+        const found = await members.readInvitation(token, addressOf(exchange));
+        if (isFailure(found)) return found;
         const { organization, role, email } = found;
-        const answer: OpenInvitation = { organization, role, email };
-        return unstored(jsonReply(200, answer));
+        return { organization, role, email };
       },
-    },
+    ),
+    readToken(
+      'password-reset',
+      async (token, exchange): Promise<Outcome<OpenReset, FailureKind>> => {
+        const found = await resets.read(token, addressOf(exchange));
+        return isFailure(found) ? found : { email: found.email };
+      },
+    ),
     ...endRoutes(dependencies),
-    {
-      method: 'POST',
-      path: '/console/api/password',
-      bodyBytesMax: BODY_BYTES_MAX,
-      handler: ofSession(dependencies, async (session, exchange) => {
+    changePassword(dependencies),
+  ];
+}
+
+/** Builds a GET route that tells the holder of a token that works once what it is for. */
+function readToken<Answer>(
+  path: string,
+  read: (token: string, exchange: Exchange) => Promise<Outcome<Answer, FailureKind>>,
+): Route {
+  return {
+    method: 'GET',
+    path: `/console/api/${path}`,
+    handler: async (exchange) => {
+      const query = parseQuery(exchange, tokenQuery);
+      const found = isFailure(query) ? query : await read(query.token, exchange);
+      return unstored(isFailure(found) ? failureReply(found) : jsonReply(200, found));
+    },
+  };
+}
+
+/** Builds the route that changes a person's password. The browser gets another cookie to be known by. */
+function changePassword({ accounts, admit, consoleUrl }: SessionDependencies): Route {
+  return {
+    method: 'POST',
+    path: '/console/api/password',
+    bodyBytesMax: BODY_BYTES_MAX,
+    handler: admit(
+      async (exchange, { session }) => {
+        if (session === undefined) return fail('signedOut');
         const body = await parseBody(exchange, passwordBody);
         if (isFailure(body)) return body;
-        const address = addressOf(exchange);
-        return accounts.changePassword(session, body.current, body.next, address);
-      }),
-    },
-  ];
+        return accounts.changePassword(session, body.current, body.next);
+      },
+      ({ browser }) =>
+        withHeaders(unstored(jsonReply(200, {})), [
+          setBrowserCookie(browser, isSecure(consoleUrl)),
+        ]),
+    ),
+  };
 }
 
 function endRoutes(dependencies: SessionDependencies): readonly Route[] {
@@ -113,42 +151,31 @@ function endRoutes(dependencies: SessionDependencies): readonly Route[] {
     async (exchange) => {
       const reply = await handler(exchange);
       const cookie = setSessionCookie(undefined, isSecure(consoleUrl));
-      return reply.status === 200
-        ? { ...reply, headers: [...(reply.headers ?? []), cookie] }
-        : reply;
+      return reply.status === 200 ? withHeaders(reply, [cookie]) : reply;
     };
   return [
     {
       method: 'DELETE',
       path: '/console/api/session',
-      handler: end(
-        ofSession(dependencies, async (session) => {
-          await accounts.signOut(session);
-          return undefined;
-        }),
-      ),
+      handler: end(ofSession(dependencies, (session) => accounts.signOut(session))),
     },
     {
       method: 'DELETE',
       path: '/console/api/sessions',
-      handler: end(
-        ofSession(dependencies, async (session) => {
-          await accounts.signOutEverywhere(session);
-          return undefined;
-        }),
-      ),
+      handler: end(ofSession(dependencies, (session) => accounts.signOutEverywhere(session))),
     },
   ];
 }
 
-/** Builds a handler for people with a session, which the admin token is not. Answers `{}` or the refusal. */
+/** Builds a handler for people with a session, which the admin token is not. Answers `{}`. */
 function ofSession(
   { admit }: SessionDependencies,
-  work: (session: Session, exchange: Exchange) => Promise<Failure | undefined>,
+  work: (session: Session) => Promise<void>,
 ): Handler {
-  return admit(async (exchange, { session }): Promise<Outcome<NoContent, FailureKind>> => {
+  return admit(async (_, { session }): Promise<Outcome<NoContent, FailureKind>> => {
     if (session === undefined) return fail('signedOut');
-    return (await work(session, exchange)) ?? {};
+    await work(session);
+    return {};
   });
 }
 
@@ -176,10 +203,12 @@ function createOpen(dependencies: SessionDependencies) {
       const body = await parseBody(exchange, shape);
       const signedIn = isFailure(body) ? body : await work(body, exchange);
       if (isFailure(signedIn)) return unstored(failureReply(signedIn));
-      const { account, token } = signedIn;
+      const { account, token, browser } = signedIn;
       const reply = unstored(jsonReply(status, await describeSession(dependencies, account)));
-      const cookie = setSessionCookie(token, isSecure(consoleUrl));
-      return { ...reply, headers: [...(reply.headers ?? []), cookie] };
+      return withHeaders(reply, [
+        setSessionCookie(token, isSecure(consoleUrl)),
+        setBrowserCookie(browser, isSecure(consoleUrl)),
+      ]);
     },
   });
 }
@@ -206,6 +235,10 @@ async function describeSession(
   const memberships = await accounts.listMemberships(account?.id);
   const rights = areOrganizationsOpen ? { mayCreateOrganizations: true as const } : {};
   return { state: 'signedIn', account, memberships, ...rights };
+}
+
+function withHeaders(reply: Reply, headers: readonly HeaderPair[]): Reply {
+  return { ...reply, headers: [...(reply.headers ?? []), ...headers] };
 }
 
 function addressIn({ remoteAddress, headers }: Exchange, trustProxy: number): string {

@@ -2,7 +2,7 @@
 
 import { fail, type Outcome } from '../../contract/failure.ts';
 import type { Account, Role } from '../../contract/resource.ts';
-import type { NewAccount } from '../../ports/account-ledger.ts';
+import type { Joining, NewAccount, StoredAccount } from '../../ports/account-ledger.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
 import { IS_OPEN } from './column.ts';
@@ -10,6 +10,7 @@ import { findAccount } from './find-account.ts';
 import { insertAccount } from './insert-account.ts';
 import { insertMembership } from './insert-membership.ts';
 import { lockOrganization } from './lock-organization.ts';
+import { storePassword } from './store-password.ts';
 
 type Used = {
   readonly id: string;
@@ -27,7 +28,7 @@ type Used = {
 export function acceptInvitation(
   database: Database,
   tokenHash: string,
-  account: NewAccount & { readonly isNew: boolean },
+  account: Joining,
   now: string,
 ): Promise<Outcome<Account, 'unknownInvitation'>> {
   return atomically(database, { kind: 'token', email: account.email }, async (sql) => {
@@ -38,9 +39,7 @@ export function acceptInvitation(
       [now, tokenHash],
     );
     if (used === undefined || used.email !== account.email) return fail('unknownInvitation');
-    const holder = account.isNew
-      ? await insertAccount(sql, account)
-      : await findUnchanged(sql, account);
+    const holder = await findHolder(sql, account);
     if (holder === undefined) return fail('unknownInvitation');
     await insertMembership(sql, used.organizationId, holder, used.role);
     return holder;
@@ -55,9 +54,40 @@ async function lockOrganizationOf(sql: Sql, tokenHash: string): Promise<void> {
   if (found !== undefined) await lockOrganization(sql, found.organizationId);
 }
 
+function findHolder(sql: Sql, account: Joining): Promise<Account | undefined> {
+  switch (account.as) {
+    case 'new':
+      return insertAccount(sql, account);
+    case 'known':
+      return findUnchanged(sql, account);
+    case 'claimed':
+      return claim(sql, account);
+  }
+}
+
 async function findUnchanged(sql: Sql, account: NewAccount): Promise<Account | undefined> {
-  const stored = await findAccount(sql, account.email);
+  const stored = await lockAccount(sql, account.email);
   if (stored === undefined || stored.passwordHash !== account.passwordHash) return undefined;
   const { id, email, name } = stored;
   return { id, email, name };
+}
+
+/** Gives the account its holder's name and password, unless it has become a member somewhere meanwhile. */
+async function claim(sql: Sql, account: NewAccount): Promise<Account | undefined> {
+  const stored = await lockAccount(sql, account.email);
+  if (stored === undefined) return undefined;
+  const { id, email } = stored;
+  const memberships = await sql.query('SELECT FROM memberships WHERE account_id = $1 LIMIT 1', [
+    id,
+  ]);
+  if (memberships.length > 0) return undefined;
+  await sql.query('UPDATE accounts SET name = $2 WHERE id = $1', [id, account.name]);
+  await storePassword(sql, id, account.passwordHash, undefined);
+  return { id, email, name: account.name };
+}
+
+/** Locks an account, so that of several invitations that are used at once each sees what the former made. */
+async function lockAccount(sql: Sql, email: string): Promise<StoredAccount | undefined> {
+  await sql.query('SELECT FROM accounts WHERE email = $1 FOR NO KEY UPDATE', [email]);
+  return findAccount(sql, email);
 }

@@ -8,7 +8,8 @@ import type { Sql } from '../database.ts';
 export async function findAccount(sql: Sql, email: string): Promise<StoredAccount | undefined> {
   if (!isStorable(email)) return undefined;
   const rows = await sql.query<StoredAccount>(
-    'SELECT id, email, name, password_hash AS "passwordHash" FROM accounts WHERE email = $1',
+    `SELECT id, email, name, password_hash AS "passwordHash", password_number AS "passwordNumber"
+     FROM accounts WHERE email = $1`,
     [email],
   );
   return rows[0];

@@ -24,6 +24,7 @@ export async function findLostRight(
   switch (actor.kind) {
     case 'admin-token':
     case 'token':
+    case 'stranger':
       return undefined;
     case 'key':
       return findLostKey(sql, actor, hold);

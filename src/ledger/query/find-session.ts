@@ -16,6 +16,7 @@ export async function findSession(
 ): Promise<StoredAccount | undefined> {
   const rows = await sql.query<StoredAccount & { isStale: boolean }>(
     `SELECT accounts.id, email, name, password_hash AS "passwordHash",
+       password_number AS "passwordNumber",
        last_seen_at <= $2::timestamptz - interval '1 minute' AS "isStale"
      FROM sessions JOIN accounts ON accounts.id = sessions.account_id
      WHERE token_hash = $1 AND expires_at > $2::timestamptz AND last_seen_at > $3::timestamptz`,

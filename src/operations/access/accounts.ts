@@ -2,7 +2,6 @@
 // account may do.
 
 import {
-  type Failure,
   fail,
   invalidField,
   isFailure,
@@ -16,13 +15,20 @@ import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import type { StoredAccount } from '../../ports/account-ledger.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { equalSecrets } from './api-key.ts';
+import type { KnownBrowsers } from './known-browsers.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import type { Passwords } from './passwords.ts';
 import { type Session, sessionActor } from './session.ts';
 import { createSessionToken, tokenHash } from './session-token.ts';
+import type { Client, SignInGate } from './sign-in-gate.ts';
 
 /** New session; its token is not readable anywhere else. */
-export type SignedIn = { readonly account: Account; readonly token: string };
+export type SignedIn = {
+  readonly account: Account;
+  readonly token: string;
+  /** Cookie by which the browser is known from then on. */
+  readonly browser: string;
+};
 
 export type Credentials = { readonly email: string; readonly password: string };
 
@@ -36,6 +42,8 @@ export type AccountsDependencies = {
   readonly ledger: Ledger;
   readonly passwords: Passwords;
   readonly throttle: LoginThrottle;
+  readonly browsers: KnownBrowsers;
+  readonly gate: SignInGate;
   readonly adminToken: string | undefined;
   readonly now: () => number;
 };
@@ -68,8 +76,8 @@ export class Accounts {
     const hash = tokenHash(token);
     const found = hash === undefined ? undefined : await this.lookUp(hash);
     if (hash === undefined || found === undefined) return undefined;
-    const { passwordHash, ...account } = found;
-    return { account, passwordHash, tokenHash: hash };
+    const { id, email, name, passwordHash } = found;
+    return { account: { id, email, name }, passwordHash, tokenHash: hash };
   }
 
   /** Returns whether a session that was found before still exists. */
@@ -95,9 +103,9 @@ export class Accounts {
     if (!this.isAdminToken(request.token)) return fail('adminUnauthorized');
     if (await ledger.hasAccounts()) return fail('alreadySetUp');
     const { email, name, password, organization } = request;
-    const passwordHash = await passwords.hash(password);
+    const passwordHash = await passwords.hash(password, true);
     const account = await ledger.createFirstAccount({ email, name, passwordHash }, organization);
-    return isFailure(account) ? account : this.begin({ ...account, passwordHash });
+    return isFailure(account) ? account : this.begin({ ...account, passwordHash }, address);
   }
 
   /**
@@ -105,19 +113,16 @@ export class Accounts {
    */
   async signIn(
     { email, password }: Credentials,
-    address: string,
+    client: Client,
     presented: string | undefined,
   ): Promise<Outcome<SignedIn, 'rateLimited' | 'wrongLogin'>> {
-    const { ledger, passwords, throttle } = this.dependencies;
-    const refusal = await throttle.admit(email, address);
-    if (refusal !== undefined) return refusal;
-    const account = await ledger.findAccount(email);
-    const isRight = await passwords.verify(account?.passwordHash, password);
-    if (!isRight || account === undefined) return fail('wrongLogin');
-    await throttle.succeed(email, address);
+    const { ledger, gate } = this.dependencies;
+    const tried = await gate.try(email, password, client);
+    if (isFailure(tried)) return tried;
+    if (!tried.isRight || tried.account === undefined) return fail('wrongLogin');
     const former = tokenHash(presented);
     if (former !== undefined) await ledger.endSession(former);
-    return this.begin(account);
+    return this.begin(tried.account, client.address);
   }
 
   signOut(session: Session): Promise<void> {
@@ -128,40 +133,47 @@ export class Accounts {
     return this.dependencies.ledger.endSessions(session.account.id);
   }
 
-  /** Replaces the password if `current` is right; all other sessions of the account end. */
+  /**
+   * Replaces the password if `current` is right; all other sessions of the account end. Returns the cookie by
+   * which the browser is known from then on: those that were issued before are not good any more.
+   */
   async changePassword(
     session: Session,
     current: string,
     next: string,
-    address: string,
-  ): Promise<Failure<'rateLimited' | 'invalid' | LostRight> | undefined> {
-    const { ledger, passwords, throttle } = this.dependencies;
+  ): Promise<Outcome<Pick<SignedIn, 'browser'>, 'rateLimited' | 'invalid' | LostRight>> {
+    const { ledger, passwords, throttle, browsers } = this.dependencies;
     const { account, passwordHash } = session;
-    const refusal = await throttle.admit(account.email, address);
+    const refusal = await throttle.admitKnown(session.tokenHash);
     if (refusal !== undefined) return refusal;
     const wrong = invalidField('current', 'Wrong password');
-    if (!(await passwords.verify(passwordHash, current))) return wrong;
-    await throttle.succeed(account.email, address);
-    const hash = await passwords.hash(next);
-    const isChanged = await ledger.changePassword(passwordHash, hash, sessionActor(session));
-    if (isFailure(isChanged)) return isChanged;
-    return isChanged ? undefined : wrong;
+    if (!(await passwords.verify(passwordHash, current, true))) return wrong;
+    await throttle.succeedKnown(session.tokenHash);
+    const hash = await passwords.hash(next, true);
+    const changed = await ledger.changePassword(passwordHash, hash, sessionActor(session));
+    if (isFailure(changed)) return changed;
+    if (changed === undefined) return wrong;
+    return { browser: await browsers.issue(account.email, changed) };
   }
 
   /** Opens a session for an account whose password was right a moment ago, unless it has changed since. */
-  async begin({
-    passwordHash,
-    ...account
-  }: StoredAccount): Promise<Outcome<SignedIn, 'wrongLogin'>> {
+  async begin(
+    { id, email, name, passwordHash }: Account & { readonly passwordHash: string },
+    address: string,
+  ): Promise<Outcome<SignedIn, 'wrongLogin'>> {
+    const { ledger, browsers } = this.dependencies;
     const { token, hash } = createSessionToken();
     const now = this.dependencies.now();
     const session = {
       tokenHash: hash,
       at: isoTime(now),
       expiresAt: isoTime(now + LIMIT.sessionLifetimeMs),
+      address,
     };
-    const isOpen = await this.dependencies.ledger.openSession(account.id, passwordHash, session);
-    return isOpen ? { account, token } : fail('wrongLogin');
+    const passwordNumber = await ledger.openSession({ id, email, passwordHash }, session);
+    if (isFailure(passwordNumber)) return passwordNumber;
+    const browser = await browsers.issue(email, passwordNumber);
+    return { account: { id, email, name }, token, browser };
   }
 
   private lookUp(hash: string): Promise<StoredAccount | undefined> {

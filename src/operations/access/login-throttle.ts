@@ -2,9 +2,11 @@
 //
 // One address has ten attempts for one account in a quarter of an hour, and fifty for all accounts together.
 // An attacker with many addresses is slowed per account: beyond thirty attempts, one is allowed every five
-// seconds. This last limit does not apply to addresses from which the account was signed in to before, so
-// that strangers cannot keep its owner out: for such an address only its own ten attempts count, and a
-// success clears them.
+// seconds. This last limit does not apply to addresses from which the account was signed in to since this
+// process started: for such an address only its own attempts count, and a success clears them.
+//
+// None of these limits applies to a browser that signed in to the account before (`KnownBrowsers`), or to an
+// open session: each has ten attempts of its own, so that strangers cannot keep the owner of the account out.
 
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -49,6 +51,16 @@ export class LoginThrottle {
   /** Counts an attempt that names no account. */
   admitAddress(address: string): Promise<Failure<'rateLimited'> | undefined> {
     return this.count(`login-address:${address}`, LIMIT.loginsPerAddressMax, LIMIT.loginWindowMs);
+  }
+
+  /** Counts an attempt of a known browser or an open session; `id` is its own. */
+  admitKnown(id: string): Promise<Failure<'rateLimited'> | undefined> {
+    return this.count(`login-known:${id}`, LIMIT.loginsPerBrowserMax, LIMIT.loginWindowMs);
+  }
+
+  /** Clears the attempts of a known browser or an open session after a success. */
+  async succeedKnown(id: string): Promise<void> {
+    await this.ask((counter) => counter.forgetRequests(`login-known:${id}`));
   }
 
   /** Clears the attempts of an address for an account after a success. */

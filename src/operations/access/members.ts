@@ -11,23 +11,32 @@ import {
 import { isoTime } from '../../contract/iso-time.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Invitation, Member, Organization, Role } from '../../contract/resource.ts';
+import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
+import type { Joining } from '../../ports/account-ledger.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { Accounts, SignedIn } from './accounts.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import type { Passwords } from './passwords.ts';
 import { createSessionToken, tokenHash } from './session-token.ts';
+import type { Client, SignInGate } from './sign-in-gate.ts';
 
 export type MembersDependencies = {
   readonly ledger: Ledger;
   readonly accounts: Accounts;
   readonly passwords: Passwords;
   readonly throttle: LoginThrottle;
+  readonly gate: SignInGate;
   readonly now: () => number;
 };
 
+/** Maximum number of concurrent look-ups of invitations, because every invented token costs one. */
+const LOOKUPS_RUNNING_MAX = 2;
+const LOOKUPS_WAITING_MAX = 1000;
+
 export class Members {
   private readonly dependencies: MembersDependencies;
+  private readonly lookups = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
 
   constructor(dependencies: MembersDependencies) {
     this.dependencies = dependencies;
@@ -91,47 +100,62 @@ export class Members {
     return this.dependencies.ledger.revokeInvitation(id, isoTime(this.dependencies.now()), actor);
   }
 
-  /** Returns what the holder of a token is invited to, while the invitation can be used. */
+  /**
+   * Returns what the holder of a token is invited to, while the invitation can be used. Only tokens that are
+   * none count as tries of an address.
+   */
   async readInvitation(
     token: string,
     address: string,
   ): Promise<
     Outcome<OpenInvitation & { readonly hash: string }, 'rateLimited' | 'unknownInvitation'>
   > {
-    const refusal = await this.dependencies.throttle.admitAddress(address);
-    if (refusal !== undefined) return refusal;
+    const { ledger, throttle, now } = this.dependencies;
     const hash = tokenHash(token);
-    if (hash === undefined) return fail('unknownInvitation');
-    const found = await this.dependencies.ledger.findInvitation(
-      hash,
-      isoTime(this.dependencies.now()),
-    );
-    return found === undefined ? fail('unknownInvitation') : { ...found, hash };
+    const found =
+      hash === undefined
+        ? undefined
+        : await this.lookups.pass(() => ledger.findInvitation(hash, isoTime(now())));
+    if (hash !== undefined && found !== undefined) return { ...found, hash };
+    return (await throttle.admitAddress(address)) ?? fail('unknownInvitation');
   }
 
   /**
    * Accepts an invitation, with a new account or, when the e-mail address has one, with that account's
-   * password, and signs in. Refused as `invalid` when the password is wrong.
+   * password, and signs in. Refused as `invalid` when the password is wrong, unless the account is a member
+   * nowhere: then it gets this name and password.
    */
   async accept(
     request: { readonly token: string; readonly name: string; readonly password: string },
-    address: string,
+    client: Client,
   ): Promise<Outcome<SignedIn, 'rateLimited' | 'unknownInvitation' | 'invalid' | 'wrongLogin'>> {
-    const { ledger, accounts, passwords, throttle, now } = this.dependencies;
-    const invitation = await this.readInvitation(request.token, address);
+    const { ledger, accounts, now } = this.dependencies;
+    const invitation = await this.readInvitation(request.token, client.address);
     if (isFailure(invitation)) return invitation;
-    const { email, hash } = invitation;
-    const refusal = await throttle.admit(email, address);
-    if (refusal !== undefined) return refusal;
+    const joining = await this.join(invitation, request, client);
+    if (isFailure(joining)) return joining;
+    const account = await ledger.acceptInvitation(invitation.hash, joining, isoTime(now()));
+    if (isFailure(account)) return account;
+    return accounts.begin({ ...account, passwordHash: joining.passwordHash }, client.address);
+  }
+
+  /** Returns as what the holder of an invitation joins; only an account's password joins as that account. */
+  private async join(
+    { email, hash }: { readonly email: string; readonly hash: string },
+    { name, password }: { readonly name: string; readonly password: string },
+    client: Client,
+  ): Promise<Outcome<Joining, 'rateLimited' | 'invalid'>> {
+    const { ledger, passwords, gate } = this.dependencies;
     const stored = await ledger.findAccount(email);
-    const { name, password } = request;
-    if (stored !== undefined && !(await passwords.verify(stored.passwordHash, password))) {
+    if (stored === undefined) {
+      return { email, name, passwordHash: await passwords.hash(password, true), as: 'new' };
+    }
+    const tried = await gate.try(email, password, { ...client, voucher: hash });
+    if (isFailure(tried)) return tried;
+    if (tried.isRight) return { email, name, passwordHash: stored.passwordHash, as: 'known' };
+    if ((await ledger.listMemberships(stored.id)).length > 0) {
       return invalidField('password', 'This email has an account, and that has another password');
     }
-    await throttle.succeed(email, address);
-    const passwordHash = stored?.passwordHash ?? (await passwords.hash(password));
-    const joining = { email, name, passwordHash, isNew: stored === undefined };
-    const account = await ledger.acceptInvitation(hash, joining, isoTime(now()));
-    return isFailure(account) ? account : accounts.begin({ ...account, passwordHash });
+    return { email, name, passwordHash: await passwords.hash(password, true), as: 'claimed' };
   }
 }

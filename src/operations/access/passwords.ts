@@ -7,30 +7,42 @@ import type { PasswordHasher } from '../../ports/password-hasher.ts';
 
 /** Maximum number of concurrent hashes, which take 19 MiB each. */
 const HASHES_RUNNING_MAX = 2;
+const HASHES_KNOWN_MAX = 1;
 const HASHES_WAITING_MAX = 100;
 
 export class Passwords {
   private readonly hasher: PasswordHasher;
   private readonly gate = new ConcurrencyLimit(HASHES_RUNNING_MAX, HASHES_WAITING_MAX);
+  /** Limit for callers who are known, so that strangers who try passwords all the time cannot fill it. */
+  private readonly knownGate = new ConcurrencyLimit(HASHES_KNOWN_MAX, HASHES_WAITING_MAX);
   private decoy: Promise<string> | undefined;
 
   constructor(hasher: PasswordHasher) {
     this.hasher = hasher;
   }
 
-  /** Hashes a password. Rejects with `Unavailable` when too many calls wait already. */
-  hash(password: string): Promise<string> {
-    return this.gate.pass(() => this.hasher.hash(password));
+  /**
+   * Hashes a password. Rejects with `Unavailable` when too many calls wait already. Callers who are
+   * `isKnown`, by a session, a token or a browser of theirs, do not wait for strangers.
+   */
+  hash(password: string, isKnown = false): Promise<string> {
+    return this.gateOf(isKnown).pass(() => this.hasher.hash(password));
   }
 
   /**
    * Verifies a password. Without a hash (unknown e-mail address) it returns false after the time a wrong
-   * password takes.
+   * password takes. `isKnown` as for `hash`.
    */
-  async verify(hash: string | undefined, password: string): Promise<boolean> {
+  async verify(hash: string | undefined, password: string, isKnown = false): Promise<boolean> {
     const decoy = await this.decoyHash();
-    const isRight = await this.gate.pass(() => this.hasher.verify(hash ?? decoy, password));
+    const isRight = await this.gateOf(isKnown).pass(() =>
+      this.hasher.verify(hash ?? decoy, password),
+    );
     return isRight && hash !== undefined;
+  }
+
+  private gateOf(isKnown: boolean): ConcurrencyLimit {
+    return isKnown ? this.knownGate : this.gate;
   }
 
   /**
