@@ -25,6 +25,7 @@ export const FAILURES = {
   notFound: 'Not found',
   methodNotAllowed: 'Method not allowed',
   versionExists: 'Version already exists on this app and channel',
+  channelFull: 'The channel can take no more releases',
   rolledBack: 'A rolled-back release cannot be re-served',
   refTaken: 'An app with this ref already exists',
   channelExists: 'A channel with this name already exists on this app',

@@ -26,6 +26,9 @@ export const LIMIT = {
   artifactUrlLengthMax: 2048,
   artifactNameLengthMax: 64,
   artifactPassThroughLengthMax: 16 * 1024,
+  channelReleasesMax: 10_000,
+  /** Maximum bytes of the notes and artifacts of all releases of a channel, of whatever status. */
+  channelContentBytesMax: 64 * 1024 * 1024,
   bodyBytesMax: 1024 * 1024,
   /**
    * Room for 500 devices with 16 labels of 128 + 256 characters of up to 4 bytes each, and the JSON around

@@ -26,6 +26,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   notFound: 404,
   methodNotAllowed: 405,
   versionExists: 409,
+  channelFull: 409,
   rolledBack: 409,
   refTaken: 409,
   channelExists: 409,

@@ -155,12 +155,14 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
   /** Reads a page of releases, newest first by createdAt, then by id. Unknown filters give an empty page. */
   listReleases(organizationId: string, filter: ReleaseFilter): Promise<ReleasePage>;
 
-  /** Publishes a release, unless the channel has one of this canonical version. */
+  /** Publishes a release, unless the channel has one of this canonical version, or is full (§8). */
   publishRelease(
     organizationId: string,
     release: NewRelease,
     actor: Actor,
-  ): Promise<Outcome<Changed<Release>, 'unknownChannel' | 'versionExists' | LostRight>>;
+  ): Promise<
+    Outcome<Changed<Release>, 'unknownChannel' | 'versionExists' | 'channelFull' | LostRight>
+  >;
 
   /**
    * Changes how a release is served. Locks the channel, hands the present state to `transition` (pure) and

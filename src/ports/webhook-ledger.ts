@@ -60,5 +60,5 @@ export interface WebhookLedger {
     name: ReleaseName,
     artifacts: readonly SnapshotArtifact[],
     actor: Actor,
-  ): Promise<Outcome<Changed<Release>, UnknownRelease | LostRight>>;
+  ): Promise<Outcome<Changed<Release>, UnknownRelease | 'channelFull' | LostRight>>;
 }

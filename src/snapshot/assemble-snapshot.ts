@@ -1,6 +1,7 @@
 // Puts a snapshot together from its index: releases that are at hand are taken as they are, the others are
 // read in batches. Nothing of it stops the process for long, however large the channel is.
 
+import { EditionFinder } from '../domain/decision/edition-finder.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
 import { TimeSlice } from '../flow/time-slice.ts';
 import { parseReleaseText } from './release-text.ts';
@@ -29,17 +30,18 @@ export async function assembleSnapshot(
   known: ServingSnapshot | undefined,
   read: ReadReleases,
 ): Promise<ServingSnapshot | undefined> {
-  const releases = new Map(known?.releases.map((release) => [release.edition, release]));
-  const missing = entries.filter(({ edition }) => !releases.has(edition));
-  if (!(await readInto(releases, missing, read))) return undefined;
-  return {
-    ...head,
-    releases: entries.map(({ edition, isOffered }) => {
-      // The map has every entry by now.
-      const release = releases.get(edition) as SnapshotRelease;
-      return release.offered === isOffered ? release : { ...release, offered: isOffered };
-    }),
-  };
+  const finder = new EditionFinder(known?.releases ?? [], (release) => release);
+  const missing: number[] = [];
+  const releases = entries.map(({ edition, isOffered }, place) => {
+    const same = finder.find(edition, place);
+    if (same === undefined) missing.push(place);
+    return same === undefined || same.offered === isOffered
+      ? same
+      : { ...same, offered: isOffered };
+  });
+  if (!(await readInto(releases, missing, entries, read))) return undefined;
+  // Every place is filled by now.
+  return { ...head, releases: releases as SnapshotRelease[] };
 }
 
 /** Error of a text that is not the release of its edition. */
@@ -53,22 +55,26 @@ export class MalformedRelease extends Error {
   }
 }
 
-/** Adds the missing releases to the map; returns false when the store lacks one. */
+/** Fills the missing places; returns false when the store lacks a release. */
 async function readInto(
-  releases: Map<string, SnapshotRelease>,
-  missing: readonly IndexEntry[],
+  releases: (SnapshotRelease | undefined)[],
+  missing: readonly number[],
+  entries: readonly IndexEntry[],
   read: ReadReleases,
 ): Promise<boolean> {
   const slice = new TimeSlice();
   let size: number = BATCH.first;
   for (let from = 0; from < missing.length; ) {
-    const batch = missing.slice(from, from + size);
-    const texts = await read(batch.map(({ edition }) => edition));
+    const batch = missing.slice(from, from + size).map((place) => ({
+      place,
+      entry: entries[place] as IndexEntry,
+    }));
+    const texts = await read(batch.map(({ entry }) => entry.edition));
     let length = 0;
-    for (const [index, entry] of batch.entries()) {
+    for (const [index, { place, entry }] of batch.entries()) {
       const text = texts[index];
       if (text === null || text === undefined) return false;
-      releases.set(entry.edition, releaseOf(text, entry));
+      releases[place] = releaseOf(text, entry);
       length += text.length;
       if (slice.isOver) await slice.pause();
     }

@@ -1,6 +1,7 @@
 // Runs the ledger's rules on PGlite and on PostgreSQL.
 
 import { describe, inject } from 'vitest';
+import { describeChannelBound } from './channel-bound-contract.ts';
 import { describeChannelNames } from './channel-names-contract.ts';
 import { describeEditions } from './edition-contract.ts';
 import { describeFleet } from './fleet-contract.ts';
@@ -17,6 +18,7 @@ describeWebhooks('PGlite', openTestPglite);
 describeLostRights('PGlite', openTestPglite);
 describeChannelNames('PGlite', openTestPglite);
 describeEditions('PGlite', openTestPglite);
+describeChannelBound('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
   // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
@@ -28,4 +30,5 @@ if (postgresUrl === '') {
   describeLostRights('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeChannelNames('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeEditions('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeChannelBound('PostgreSQL', () => openTestPostgres(postgresUrl));
 }

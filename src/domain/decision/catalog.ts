@@ -19,8 +19,11 @@ export type Catalog = {
   readonly landmarks: readonly Version[];
   /** Releases of any status by canonical version. */
   readonly byCanonical: ReadonlyMap<string, CompiledRelease>;
-  /** Releases of any status by edition: the next catalog takes from them what has not changed. */
-  readonly byEdition: ReadonlyMap<string, CompiledRelease>;
+  /**
+   * Releases in the order of the snapshot; undefined stands for one whose version does not parse. The next
+   * catalog takes from them what has not changed.
+   */
+  readonly compiled: readonly (CompiledRelease | undefined)[];
   /** Published releases, highest version first. */
   readonly published: readonly CompiledRelease[];
   /** Lists of candidates by key, built when first needed: see `candidatesBy`. */
@@ -58,18 +61,18 @@ export function compileCatalog(
   snapshot: ServingSnapshot,
   rules: readonly DecisionRule[] = DECISION_RULES,
 ): Catalog {
-  const releases = snapshot.releases
-    .map((source) => compileRelease(source, undefined, rules))
-    .filter((release) => release !== undefined);
-  return catalogOf(snapshot, releases);
+  const compiled = snapshot.releases.map((source) => compileRelease(source, undefined, rules));
+  return catalogOf(snapshot, compiled);
 }
 
-/** Builds the catalog of a snapshot from its compiled releases, in any order. */
+/** Builds the catalog of a snapshot from its compiled releases, which are in the order of the snapshot. */
 export function catalogOf(
   snapshot: ServingSnapshot,
-  compiled: readonly CompiledRelease[],
+  compiled: readonly (CompiledRelease | undefined)[],
 ): Catalog {
-  const releases = compiled.toSorted((left, right) => compareVersions(right.version, left.version));
+  const releases = compiled
+    .filter((release) => release !== undefined)
+    .sort((left, right) => compareVersions(right.version, left.version));
   const published = releases.filter((release) => release.source.status === 'published');
   const minimum = parseVersion(snapshot.minimumSupportedVersion ?? '');
   return {
@@ -77,7 +80,7 @@ export function catalogOf(
     minimum,
     landmarks: collectLandmarks(releases, minimum),
     byCanonical: new Map(releases.map((release) => [release.version.canonical, release])),
-    byEdition: new Map(releases.map((release) => [release.source.edition, release])),
+    compiled,
     published,
     candidates: new Map(),
     arches: collectArches(published),

@@ -49,5 +49,7 @@ export type SnapshotArtifact = Artifact & {
 
 /** Counts the releases that were offered. Within one revision the count only grows. */
 export function countOffered(snapshot: ServingSnapshot): number {
-  return snapshot.releases.filter((release) => release.offered).length;
+  let count = 0;
+  for (const release of snapshot.releases) if (release.offered) count += 1;
+  return count;
 }

@@ -1,7 +1,12 @@
 // Snapshots in Redis: one hash for each channel, with the index of the snapshot and a field for each release.
 // A change sends and reads the index and the releases that changed. `Engine` states the obligations.
 
-import { countOffered, type SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
+import { EditionFinder } from '../../domain/decision/edition-finder.ts';
+import {
+  countOffered,
+  type ServingSnapshot,
+  type SnapshotRelease,
+} from '../../domain/decision/serving-snapshot.ts';
 import { TimeSlice } from '../../flow/time-slice.ts';
 import type { Engine } from '../../ports/engine.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
@@ -12,8 +17,12 @@ import type { RedisConnection } from './connection.ts';
 import { keys } from './keys.ts';
 import { SCRIPTS } from './script.ts';
 
-/** Maximum number of releases that are sent with a snapshot because Redis is not known to have them. */
+/** Maximum number of releases that are sent with a snapshot because Redis cannot have them yet. */
 const SENT_ALONG_MAX = 4;
+/** Maximum number of channels whose snapshots in Redis this process remembers. */
+const SEEN_MAX = 10_000;
+/** Arguments of a snapshot that was made from no known one and brings no releases. */
+const NO_BASE: readonly string[] = [''];
 /**
  * Maximum number of attempts to store a snapshot whose releases Redis lacks, and to read one that changes.
  * Many writers at once may remove each other's releases, which no snapshot names yet.
@@ -32,11 +41,12 @@ export function createRedisSnapshots(
   connection: RedisConnection,
   onFault: (error: unknown) => void,
 ): Pick<Engine, 'putSnapshot' | 'getSnapshot'> {
-  /** Releases that Redis had when this process last wrote or read them. It is asked for the others first. */
-  const shared = new WeakSet<SnapshotRelease>();
+  /** Snapshots that Redis had, whole, when this process last wrote or read them, by key. */
+  const lastSeen = new Map<string, WeakRef<ServingSnapshot>>();
 
-  function share(releases: readonly SnapshotRelease[]): void {
-    for (const release of releases) shared.add(release);
+  function noteSeen(key: string, snapshot: ServingSnapshot): void {
+    if (lastSeen.size >= SEEN_MAX) lastSeen.clear();
+    lastSeen.set(key, new WeakRef(snapshot));
   }
 
   async function write(key: string, releases: readonly SnapshotRelease[]): Promise<void> {
@@ -61,17 +71,15 @@ export function createRedisSnapshots(
     async putSnapshot(snapshot) {
       const { channelId, epoch, revision, releases } = snapshot;
       const key = keys.snapshot(snapshot.appRef, snapshot.channel);
-      const numbers = [epoch, revision, countOffered(snapshot)].map(String);
-      const args = [channelId, ...numbers, writeIndex(snapshot)];
-      const fresh = releases.filter((release) => !shared.has(release));
-      let sentAlong = fresh.length <= SENT_ALONG_MAX ? fresh : [];
+      const order = [epoch, revision, countOffered(snapshot)].map(String);
+      const args = [channelId, ...order, writeIndex(snapshot), String(releases.length)];
+      let more = additionsTo(lastSeen.get(key)?.deref(), snapshot);
       for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts++) {
-        const texts = sentAlong.flatMap((release) => [release.edition, releaseText(release)]);
-        const reply = await connection.run(SCRIPTS.putSnapshot, key, ...args, ...texts);
+        const reply = await connection.run(SCRIPTS.putSnapshot, key, ...args, ...more);
         const [outcome, ...rest] = reply as PutReply;
         if (outcome === 'kept') return { epoch: Number(rest[0]), revision: Number(rest[1]) };
         if (outcome === 'stored') {
-          share(fresh);
+          noteSeen(key, snapshot);
           return undefined;
         }
         const missing = new Set<string>(rest);
@@ -79,7 +87,7 @@ export function createRedisSnapshots(
           key,
           releases.filter(({ edition }) => missing.has(edition)),
         );
-        sentAlong = [];
+        more = NO_BASE;
       }
       throw new Unavailable(
         'engine',
@@ -100,7 +108,7 @@ export function createRedisSnapshots(
           );
           // Undefined when a newer snapshot came meanwhile, and releases of this one went.
           if (snapshot === undefined) continue;
-          share(snapshot.releases);
+          noteSeen(key, snapshot);
           return snapshot;
         } catch (error) {
           if (error instanceof Unavailable) throw error;
@@ -108,9 +116,27 @@ export function createRedisSnapshots(
           return undefined;
         }
       }
+      // Releases are lost: the next snapshot is compared with what is there.
+      lastSeen.delete(key);
       return undefined;
     },
   };
+}
+
+/**
+ * Returns the arguments that name the snapshot from which this one was made, and bring the releases that it
+ * adds. When they are many, Redis is asked for the missing ones instead.
+ */
+function additionsTo(
+  base: ServingSnapshot | undefined,
+  { releases }: ServingSnapshot,
+): readonly string[] {
+  if (base === undefined) return NO_BASE;
+  const finder = new EditionFinder(base.releases, (release) => release);
+  const added = releases.filter(({ edition }, place) => finder.find(edition, place) === undefined);
+  if (added.length > SENT_ALONG_MAX) return NO_BASE;
+  const order = [base.epoch, base.revision, countOffered(base)].join(' ');
+  return [order, ...added.flatMap((release) => [release.edition, releaseText(release)])];
 }
 
 function fieldOf(edition: string): string {

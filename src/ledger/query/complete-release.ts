@@ -20,6 +20,7 @@ import { insertArtifacts } from './insert-artifacts.ts';
 import { lockChannel } from './lock-channel.ts';
 import { readRelease } from './read-release.ts';
 import { recordChannelChange } from './record-channel-change.ts';
+import { refuseFullChannel } from './refuse-full-channel.ts';
 
 type FoundRelease = {
   readonly id: string;
@@ -39,7 +40,7 @@ export function completeRelease(
   name: ReleaseName,
   artifacts: readonly SnapshotArtifact[],
   actor: Actor,
-): Promise<Outcome<Changed<Release>, UnknownRelease | LostRight>> {
+): Promise<Outcome<Changed<Release>, UnknownRelease | 'channelFull' | LostRight>> {
   return atomically(database, actor, async (sql) => {
     const channel = await lockChannel(sql, organizationId, name.app, name.channel);
     if (isFailure(channel)) return channel;
@@ -49,6 +50,8 @@ export function completeRelease(
       return { value: await readRelease(sql, found.id), changed: [] };
     }
     await insertArtifacts(sql, found.id, artifacts);
+    const refusal = await refuseFullChannel(sql, channel.id);
+    if (refusal !== undefined) return refusal;
     const revision = await recordChannelChange(sql, channel, {
       action: 'release.complete',
       version: found.version,

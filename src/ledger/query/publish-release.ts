@@ -12,6 +12,7 @@ import { insertArtifacts } from './insert-artifacts.ts';
 import { lockChannel } from './lock-channel.ts';
 import { readRelease } from './read-release.ts';
 import { recordChannelChange } from './record-channel-change.ts';
+import { refuseFullChannel } from './refuse-full-channel.ts';
 
 /**
  * Stores the release with its artifacts, the new revision and the audit entry in one transaction under the
@@ -24,7 +25,10 @@ export function publishRelease(
   release: NewRelease,
   actor: Actor,
 ): Promise<
-  Outcome<Changed<Release>, 'unknownApp' | 'unknownChannel' | 'versionExists' | LostRight>
+  Outcome<
+    Changed<Release>,
+    'unknownApp' | 'unknownChannel' | 'versionExists' | 'channelFull' | LostRight
+  >
 > {
   return atomically(database, actor, async (sql) => {
     const channel = await lockChannel(sql, organizationId, release.app, release.channel);
@@ -34,6 +38,8 @@ export function publishRelease(
     const id = await insertRelease(sql, channel.id, { ...release, rolloutPct }, actor);
     if (id === undefined) return fail('versionExists');
     await insertArtifacts(sql, id, artifacts);
+    const refusal = await refuseFullChannel(sql, channel.id);
+    if (refusal !== undefined) return refusal;
     const revision = await recordChannelChange(sql, channel, {
       action: 'release.publish',
       version,

@@ -12,7 +12,7 @@ export async function publishRelease(
   spread: SpreadChange,
   caller: Principal,
   release: NewRelease,
-): Promise<Outcome<Release, 'unknownChannel' | 'versionExists' | LostRight>> {
+): Promise<Outcome<Release, 'unknownChannel' | 'versionExists' | 'channelFull' | LostRight>> {
   const published = await ledger.publishRelease(caller.organizationId, release, caller.actor);
   if (isFailure(published)) return published;
   await spread(published.changed);

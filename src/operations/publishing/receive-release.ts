@@ -62,7 +62,7 @@ export async function receiveRelease(
   spread: SpreadChange,
   webhook: OpenWebhook,
   event: ReleaseEvent,
-): Promise<Outcome<Received, LostRight>> {
+): Promise<Outcome<Received, 'channelFull' | LostRight>> {
   const isEdit = event.action === EDITING;
   if (!isEdit && !ANNOUNCING.has(event.action)) {
     return ignored(`Action ${event.action.slice(0, 50)} announces no release`);
@@ -106,7 +106,7 @@ async function publish(
   publishing: Publishing,
   version: string,
   notes: string,
-): Promise<Outcome<Received, LostRight>> {
+): Promise<Outcome<Received, 'channelFull' | LostRight>> {
   const { ledger, spread, webhook, name, artifacts } = publishing;
   const published = await ledger.publishRelease(
     webhook.organizationId,
@@ -136,7 +136,7 @@ async function publish(
 async function complete(
   publishing: Publishing,
   isEdit: boolean,
-): Promise<Outcome<Received, LostRight>> {
+): Promise<Outcome<Received, 'channelFull' | LostRight>> {
   const { ledger, spread, webhook, name, artifacts } = publishing;
   const completed = await ledger.completeRelease(
     webhook.organizationId,
@@ -154,9 +154,9 @@ async function complete(
 }
 
 function unlessUnknown(
-  refusal: Failure<UnknownRelease | LostRight>,
+  refusal: Failure<UnknownRelease | 'channelFull' | LostRight>,
   { channel }: ReleaseName,
-): Outcome<Received, LostRight> {
+): Outcome<Received, 'channelFull' | LostRight> {
   const { failure } = refusal;
   if (failure === 'unknownChannel') return ignored(`The app has no channel ${channel}`);
   if (failure === 'unknownRelease') return ignored('An edit publishes nothing');

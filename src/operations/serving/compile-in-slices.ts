@@ -7,8 +7,12 @@ import {
   catalogOf,
   compileRelease,
 } from '../../domain/decision/catalog.ts';
+import { EditionFinder } from '../../domain/decision/edition-finder.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import { TimeSlice } from '../../flow/time-slice.ts';
+
+/** Number of releases after which the clock is read, which would take as long as a few of them. */
+const CLOCK_EVERY = 32;
 
 /**
  * Compiles a snapshot. What `before` has of the same editions is used again: after a change of one release,
@@ -19,11 +23,11 @@ export async function compileInSlices(
   before: Catalog | undefined,
 ): Promise<Catalog> {
   const slice = new TimeSlice();
-  const compiled: CompiledRelease[] = [];
+  const compiled: (CompiledRelease | undefined)[] = [];
+  const finder = new EditionFinder(before?.compiled ?? [], (release) => release?.source);
   for (const source of snapshot.releases) {
-    const release = compileRelease(source, before?.byEdition.get(source.edition));
-    if (release !== undefined) compiled.push(release);
-    if (slice.isOver) await slice.pause();
+    compiled.push(compileRelease(source, finder.find(source.edition, compiled.length)));
+    if (compiled.length % CLOCK_EVERY === 0 && slice.isOver) await slice.pause();
   }
   return catalogOf(snapshot, compiled);
 }
