@@ -15,6 +15,7 @@ import { ActivityBroadcast } from '../operations/fleet/activity-broadcast.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import { createSpreadChange } from '../operations/publishing/spread-change.ts';
 import { spreadInNode, type TellNode } from '../operations/publishing/spread-in-node.ts';
+import { assembleConnectionLimit } from './assemble-connection-limit.ts';
 import { assembleWebhooks } from './assemble-webhooks.ts';
 import { assembleCatalogs } from './catalogs.ts';
 import { assembleConsole } from './console.ts';
@@ -57,6 +58,7 @@ export async function composeAdmin(
       host: config.adminListen?.host ?? config.host,
       port: options.port,
       isPortShared: false,
+      connectionLimit: assembleConnectionLimit(options.metrics, log),
       direct: {},
       router,
     }),

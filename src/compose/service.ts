@@ -3,17 +3,16 @@
 
 import { ClockWatch } from '../background/clock-watch.ts';
 import { type Config, reachableHost } from '../config.ts';
-import { ConnectionLimit } from '../http/connection-limit.ts';
+import type { ConnectionLimit } from '../http/connection-limit.ts';
 import type { ReadMetrics } from '../http/health-routes.ts';
 import { type RequestHandler, type Server, startServer } from '../http/server.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { RareLog } from '../observe/rare-log.ts';
 import type { TellNode } from '../operations/publishing/spread-in-node.ts';
 import type { NodeState } from '../operations/serving/node-health.ts';
 import type { ChannelRevision } from '../ports/changed.ts';
+import { assembleConnectionLimit } from './assemble-connection-limit.ts';
 import { assembleBackground } from './background.ts';
-import { clientConnectionsMax } from './client-connections-max.ts';
 import { assembleFleet } from './fleet.ts';
 import { assembleServing } from './serving.ts';
 import { fromSetting, openStores } from './stores.ts';
@@ -77,16 +76,17 @@ export async function composeService(
   serving.refresher.start(stores.engine);
   serving.knownPoll.start(stores.engine);
   await serving.warmUp.start();
+  const connectionLimit = assembleConnectionLimit(metrics, log);
   const server = await fromSetting('HOST, PORT', () =>
     startServer({
       host: config.host,
       port: worker?.port ?? config.port,
       isPortShared: worker !== undefined,
-      connectionLimit: connectionLimit(metrics, log),
+      connectionLimit,
       ...serving.handlers,
     }),
   );
-  const admin = await startAdminServer(config, serving.adminRouter);
+  const admin = await startAdminServer(config, serving.adminRouter, connectionLimit);
   address = config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`;
   fleet.start();
   serving.keyUses.start();
@@ -127,22 +127,14 @@ export async function composeService(
   };
 }
 
-/** Bounds the connections of clients, so that file descriptors are left for the stores. */
-function connectionLimit(metrics: Metrics, log: Log): ConnectionLimit {
-  const { connections } = metrics;
-  const connectionsMax = clientConnectionsMax();
-  const limit = new ConnectionLimit({ connectionsMax, connections, log: new RareLog(log) });
-  metrics.gauge('sluice_connections_open', 'Open connections of clients', () => limit.open);
-  return limit;
-}
-
 /** Listens on the admin address for a process that serves it beside the port of the service. */
 async function startAdminServer(
   { adminListen }: Config,
   router: RequestHandler | undefined,
+  connectionLimit: ConnectionLimit,
 ): Promise<Server | undefined> {
   if (adminListen === undefined || router === undefined) return undefined;
   return fromSetting('ADMIN_LISTEN', () =>
-    startServer({ ...adminListen, isPortShared: false, direct: {}, router }),
+    startServer({ ...adminListen, isPortShared: false, connectionLimit, direct: {}, router }),
   );
 }
