@@ -28,7 +28,6 @@ export type ClockWatchDependencies = {
 export class ClockWatch {
   private readonly dependencies: ClockWatchDependencies;
   private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> = Promise.resolve();
   private isStopped = false;
   private warnedAt = Number.NEGATIVE_INFINITY;
 
@@ -47,19 +46,18 @@ export class ClockWatch {
    * Compares until `stop`. Resolves after the first comparison, or soon when the ledger does not answer.
    */
   async start(): Promise<void> {
-    this.running = this.dependencies.clock.compare().then(
+    const compared = this.dependencies.clock.compare().then(
       // The first answer may have waited for a connection: the second tells the difference better.
       () => this.compare(),
       () => this.compare(),
     );
-    await withinTime(this.running, FIRST_WAIT_MS_MAX);
+    await withinTime(compared, FIRST_WAIT_MS_MAX);
   }
 
-  /** Stops and waits for the comparison in progress. */
-  async stop(): Promise<void> {
+  /** Stops comparing. A comparison in progress ends when the ledger is closed, at the latest. */
+  stop(): void {
     this.isStopped = true;
     clearTimeout(this.timer);
-    await this.running;
   }
 
   /** Compares once, then schedules the next comparison. Never rejects. */
@@ -74,9 +72,7 @@ export class ClockWatch {
       log[level]({ err: error }, 'the clocks could not be compared');
     }
     if (this.isStopped) return;
-    this.timer = setTimeout(() => {
-      this.running = this.compare();
-    }, INTERVAL_MS);
+    this.timer = setTimeout(() => void this.compare(), INTERVAL_MS);
   }
 
   private warn(): void {

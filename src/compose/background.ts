@@ -4,11 +4,13 @@
 import { CheckInDrain } from '../background/check-in-drain.ts';
 import { ClockWatch } from '../background/clock-watch.ts';
 import { FleetSweeper } from '../background/fleet-sweeper.ts';
+import { LabelRefresher } from '../background/label-refresher.ts';
 import { QueueLength } from '../background/queue-length.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
+import { LabelFeed } from '../operations/fleet/label-feed.ts';
 import { LedgerClock } from '../operations/fleet/ledger-clock.ts';
 import type { Fleet } from './fleet.ts';
 import { openStores, type Stores } from './stores.ts';
@@ -42,7 +44,7 @@ export async function composeBackground(
   return {
     async stop() {
       await background.stop();
-      await clockWatch.stop();
+      clockWatch.stop();
       labels.stop();
       await stores.engine.close();
       await stores.ledger.close();
@@ -77,13 +79,17 @@ export function assembleBackground(
     hoursDays: config.adoptionRetentionDays,
   };
   const sweeper = new FleetSweeper(ledger, retention, metrics, log);
+  const feed = new LabelFeed({ ledger, engine, log });
+  const labelRefresher = new LabelRefresher(() => feed.feed(), metrics, log);
   return {
     start() {
       drain.start();
       length.start();
+      labelRefresher.start();
       sweeper.start();
     },
     async stop() {
+      labelRefresher.stop();
       await sweeper.stop();
       length.stop();
       if (config.redisUrl === undefined) await drain.finish(DRAIN_WAIT_MS_MAX);

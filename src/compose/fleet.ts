@@ -1,6 +1,7 @@
 // Assembly of the serving side of the fleet: the labels of devices, their check-ins on the way to the engine,
 // and the live activity for the console.
 
+import { LabelRefresher } from '../background/label-refresher.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { ActivityBroadcast } from '../operations/fleet/activity-broadcast.ts';
@@ -26,6 +27,7 @@ const CHECK_IN_INTERVAL_MS = 50;
 export function assembleFleet({ ledger, engine }: Stores, metrics: Metrics, log: Log): Fleet {
   const live = new ActivityBroadcast(engine, metrics, log);
   const labels = new DeviceLabels({ ledger, engine, metrics, log });
+  const labelRefresher = new LabelRefresher(() => labels.follow(), metrics, log);
   const checkIns = new CheckIns(engine, live, metrics, log);
   metrics.gauge('sluice_check_ins_held', 'Check-ins not yet sent', () => checkIns.size);
   return {
@@ -35,11 +37,13 @@ export function assembleFleet({ ledger, engine }: Stores, metrics: Metrics, log:
     clock: new LedgerClock(ledger),
     start() {
       labels.start();
+      labelRefresher.start();
       live.start();
       checkIns.start(CHECK_IN_INTERVAL_MS);
     },
     async stop() {
       live.stop();
+      labelRefresher.stop();
       await checkIns.stop();
     },
   };

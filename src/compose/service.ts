@@ -108,11 +108,11 @@ export async function composeService(
       await serving.traffic.drain(IN_FLIGHT_WAIT_MS_MAX);
       server.close();
       admin?.close();
+      clockWatch.stop();
       await Promise.all([
         serving.refresher.stop(),
         serving.knownPoll.stop(),
         serving.warmUp.stop(),
-        clockWatch.stop(),
       ]);
       // Buffered check-ins go to the engine first, so that the drain finds them there.
       await fleet.stop();

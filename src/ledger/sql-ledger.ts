@@ -24,6 +24,7 @@ import { publishRelease } from './query/publish-release.ts';
 import { readAdoption } from './query/read-adoption.ts';
 import { readDevice } from './query/read-device.ts';
 import { readFleet } from './query/read-fleet.ts';
+import { readLabelChanges } from './query/read-label-changes.ts';
 import { readLabels } from './query/read-labels.ts';
 import { readRevisions } from './query/read-revisions.ts';
 import { readSnapshot } from './query/read-snapshot.ts';
@@ -71,6 +72,7 @@ export function createSqlLedger(database: Database): Ledger {
       atomically(database, actor, (sql) => recordCheckIns(sql, checkIns, 'awaited')),
     findLostRight: (actor) => findLostRight(database, actor, 'read'),
     readLabels: (devices) => readLabels(database, devices),
+    readLabelChanges: (after, limit) => readLabelChanges(database, after, limit),
     listDevices: (app, filter) => listDevices(database, app, filter),
     readDevice: (app, deviceId) => readDevice(database, app, deviceId),
     readFleet: (app) => readFleet(database, app),

@@ -5,7 +5,7 @@ import type { AdoptionPoint, DeviceDetail, DevicePage, FleetCell } from '../cont
 import type { LostRight, Outcome } from '../contract/failure.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
 import type { Actor } from './actor.ts';
-import type { DeviceName, StoredLabels } from './label-cache.ts';
+import type { DeviceName, LabelPosition, StoredLabels } from './label-cache.ts';
 
 export type DeviceFilter = {
   readonly version?: string | undefined;
@@ -18,6 +18,20 @@ export type DeviceFilter = {
   /** Device id after which the page begins; undefined for the first page. */
   readonly after?: string | undefined;
   readonly limit: number;
+};
+
+/** Labels of a device as the ledger has them. */
+export type RecordedLabels = StoredLabels & {
+  /** Whether the ledger knows the device. */
+  readonly isRecorded: boolean;
+};
+
+/** Changes of labels after a position, oldest first. */
+export type LabelChanges = Pick<LabelPosition, 'epoch'> & {
+  /** Position of the newest change that there is; 0 when there is none. */
+  readonly newest: number;
+  /** Devices with their present labels, each at the position of its latest change. */
+  readonly changed: readonly (StoredLabels & Pick<LabelPosition, 'position'>)[];
 };
 
 export interface FleetLedger {
@@ -47,7 +61,14 @@ export interface FleetLedger {
   ): Promise<Outcome<readonly StoredLabels[], LostRight>>;
 
   /** Reads the labels of these devices, in their order; an unknown device has none, at revision 0. */
-  readLabels(devices: readonly DeviceName[]): Promise<readonly StoredLabels[]>;
+  readLabels(devices: readonly DeviceName[]): Promise<readonly RecordedLabels[]>;
+
+  /**
+   * Reads at most `limit` changes of labels after a position of the present epoch; undefined reads none, only
+   * the newest position. Changes have the order of their commits: after a reader has seen one, none comes
+   * before it.
+   */
+  readLabelChanges(after: number | undefined, limit: number): Promise<LabelChanges>;
 
   /** Reads a page of the app's devices, by device id. `app` is a ref or an id. */
   listDevices(app: string, filter: DeviceFilter): Promise<Outcome<DevicePage, 'unknownApp'>>;

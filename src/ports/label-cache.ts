@@ -1,6 +1,13 @@
 // The part of the engine that caches the labels of devices, so that a decision that needs them does not read
-// the ledger. The ledger is the record; entries expire, and an absent entry says nothing about the device.
-// Every method rejects with `Unavailable` when the engine does not answer.
+// the ledger. The ledger is the record; an absent entry says nothing about the device. Every method rejects
+// with `Unavailable` when the engine does not answer.
+//
+// An entry is confirmed for about an hour after it was put: a reader believes it. After that, a reader asks
+// the ledger again, and has the entry for the case that the ledger does not answer. It lives on for a week
+// after its last use.
+//
+// The cache knows up to which of the ledger's label changes it has them, so that whoever brings it forward
+// knows where to begin, also after all nodes were stopped or the engine lost its last moments.
 
 import type { Labels } from '../domain/decision/targeting.ts';
 
@@ -12,18 +19,48 @@ export type DeviceName = { readonly appId: string; readonly deviceId: string };
  */
 export type StoredLabels = DeviceName & { readonly labels: Labels; readonly revision: number };
 
+export type CachedLabels = StoredLabels & {
+  /** Whether the entry may be believed without asking the ledger. */
+  readonly isConfirmed: boolean;
+};
+
 /** Announcement that a device's labels are now at a revision. */
 export type LabelNews = DeviceName & { readonly revision: number };
 
+/** Place among all changes of labels. Positions of two epochs of the ledger cannot be compared. */
+export type LabelPosition = {
+  /** Number of the ledger's time line. */
+  readonly epoch: number;
+  /** Number of a change, in the order in which changes were committed; 0 before the first. */
+  readonly position: number;
+};
+
 export interface LabelCache {
   /** Reads the cached labels of devices, in their order; undefined where none are cached. One round trip. */
-  getLabels(devices: readonly DeviceName[]): Promise<readonly (StoredLabels | undefined)[]>;
+  getLabels(devices: readonly DeviceName[]): Promise<readonly (CachedLabels | undefined)[]>;
 
   /**
-   * Caches labels for every node; effective when it resolves. An entry with a higher revision stays (atomic
-   * per device). One round trip.
+   * Caches labels for every node, as the ledger has them; effective when it resolves. A confirmed entry with
+   * a higher revision stays (atomic per device). One round trip.
    */
   putLabels(entries: readonly StoredLabels[]): Promise<void>;
+
+  /**
+   * Reads the change up to which the cache has all changes; undefined when it does not know. Also learns
+   * which entries are in doubt: every process calls it every few seconds.
+   */
+  readLabelPosition(): Promise<LabelPosition | undefined>;
+
+  /**
+   * Moves the position, unless it is not `from` any more; returns whether it was moved. With `doubt`, no
+   * entry that was put before is confirmed any longer: at once for this process, for others once they have
+   * called `readLabelPosition`.
+   */
+  moveLabelPosition(
+    from: LabelPosition | undefined,
+    to: LabelPosition,
+    doubt: boolean,
+  ): Promise<boolean>;
 
   /** Announces changed labels to every node, this one included, at most once. */
   tellLabels(news: readonly LabelNews[]): Promise<void>;

@@ -3,7 +3,7 @@
 import type { Labels } from '../../src/domain/decision/targeting.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import type { CheckInBatch } from '../../src/ports/check-in-queue.ts';
-import type { StoredLabels } from '../../src/ports/label-cache.ts';
+import type { CachedLabels, StoredLabels } from '../../src/ports/label-cache.ts';
 
 /** Ids and texts that often break programs. No text that reaches the engine holds NUL. */
 export const HOSTILE_TEXTS: readonly string[] = [
@@ -73,4 +73,9 @@ export function storedLabelsOf(
   labels: Labels = new Map([['ring', `of revision ${revision}`]]),
 ): StoredLabels {
   return { appId: 'app_1', deviceId, labels, revision };
+}
+
+/** Entries as the engine returns them while they need no confirmation. */
+export function confirmed(...entries: readonly StoredLabels[]): CachedLabels[] {
+  return entries.map((entry) => ({ ...entry, isConfirmed: true }));
 }

@@ -2,9 +2,10 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import type { LabelPosition } from '../../src/ports/label-cache.ts';
 import { eventually } from '../support/eventually.ts';
 import type { EnginesUnderTest } from './engines-under-test.ts';
-import { HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';
+import { confirmed, HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';
 
 export function labelRules(nodes: () => EnginesUnderTest): void {
   it('of a device nobody told of, nothing is remembered', async () => {
@@ -19,7 +20,7 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
     for (let round = 0; round < 20; round++) {
       const entry = storedLabelsOf(randomUUID(), round);
       await engine.putLabels([entry]);
-      expect(await second.getLabels([entry])).toStrictEqual([entry]);
+      expect(await second.getLabels([entry])).toStrictEqual(confirmed(entry));
     }
   });
 
@@ -31,9 +32,9 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
       await (index % 2 === 0 ? engine : second).putLabels([storedLabelsOf(device, revision)]);
     }
     // Compared as numbers: as text, 10 would stand before 9.
-    expect(await engine.getLabels([storedLabelsOf(device, 0)])).toEqual([
-      storedLabelsOf(device, 10),
-    ]);
+    expect(await engine.getLabels([storedLabelsOf(device, 0)])).toEqual(
+      confirmed(storedLabelsOf(device, 10)),
+    );
   });
 
   it('of writers at once the highest revision stays', async () => {
@@ -46,9 +47,9 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
         (index % 2 === 0 ? engine : second).putLabels([storedLabelsOf(device, revision)]),
       ),
     );
-    expect(await engine.getLabels([storedLabelsOf(device, 0)])).toEqual([
-      storedLabelsOf(device, 50),
-    ]);
+    expect(await engine.getLabels([storedLabelsOf(device, 0)])).toEqual(
+      confirmed(storedLabelsOf(device, 50)),
+    );
   });
 
   it('one device that is known better does not hold up the others of the call', async () => {
@@ -56,28 +57,27 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
     const [known, other] = [randomUUID(), randomUUID()];
     await engine.putLabels([storedLabelsOf(known, 5)]);
     await engine.putLabels([storedLabelsOf(known, 4), storedLabelsOf(other, 1)]);
-    expect(await engine.getLabels([storedLabelsOf(known, 0), storedLabelsOf(other, 0)])).toEqual([
-      storedLabelsOf(known, 5),
-      storedLabelsOf(other, 1),
-    ]);
+    expect(await engine.getLabels([storedLabelsOf(known, 0), storedLabelsOf(other, 0)])).toEqual(
+      confirmed(storedLabelsOf(known, 5), storedLabelsOf(other, 1)),
+    );
   });
 
   it('a device twice in one call keeps the higher revision', async () => {
     const { engine } = nodes();
     const device = randomUUID();
     await engine.putLabels([2, 3, 1].map((revision) => storedLabelsOf(device, revision)));
-    expect(await engine.getLabels([storedLabelsOf(device, 0)])).toEqual([
-      storedLabelsOf(device, 3),
-    ]);
+    expect(await engine.getLabels([storedLabelsOf(device, 0)])).toEqual(
+      confirmed(storedLabelsOf(device, 3)),
+    );
   });
 
   it('that a device has no labels is remembered too, at revision 0 as at any other', async () => {
     const { engine } = nodes();
     const none = storedLabelsOf(randomUUID(), 0, new Map());
     await engine.putLabels([none]);
-    expect(await engine.getLabels([none])).toStrictEqual([none]);
+    expect(await engine.getLabels([none])).toStrictEqual(confirmed(none));
     await engine.putLabels([{ ...none, revision: 2 ** 40 }]);
-    expect(await engine.getLabels([none])).toStrictEqual([{ ...none, revision: 2 ** 40 }]);
+    expect(await engine.getLabels([none])).toStrictEqual(confirmed({ ...none, revision: 2 ** 40 }));
   });
 
   it('answers come in the order asked, for 500 devices in one call, known and unknown', async () => {
@@ -87,7 +87,7 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
     await engine.putLabels([...known].reverse());
     const twice = [...devices, ...devices];
     expect(await second.getLabels(twice)).toEqual(
-      twice.map((device) => (known.includes(device) ? device : undefined)),
+      twice.flatMap((device) => (known.includes(device) ? confirmed(device) : [undefined])),
     );
   });
 
@@ -103,7 +103,7 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
     );
     await engine.putLabels(entries);
     const read = await second.getLabels(entries);
-    expect(read).toStrictEqual(entries);
+    expect(read).toStrictEqual(confirmed(...entries));
     expect(read.map((entry) => [...(entry?.labels ?? [])])).toEqual(
       entries.map(({ labels }) => [...labels]),
     );
@@ -116,6 +116,71 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
     await engine.putLabels([entry]);
     labels.set('ring', 'b');
     expect((await engine.getLabels([entry]))[0]?.labels.get('ring')).toBe('a');
+  });
+
+  it('the position in the changes is unknown at first, and moved by whoever knows where it is', async () => {
+    const { engine, second } = nodes();
+    const start = await engine.readLabelPosition();
+    const [one, two] = [0, 10].map((more) => ({
+      epoch: start?.epoch ?? 0,
+      position: (start?.position ?? 2 ** 33) + 1 + more,
+    })) as [LabelPosition, LabelPosition];
+    expect(await second.moveLabelPosition(two, one, false)).toBe(false);
+    expect(await engine.readLabelPosition()).toEqual(start);
+    expect(await engine.moveLabelPosition(start, one, false)).toBe(true);
+    expect(await second.readLabelPosition()).toEqual(one);
+    // A second process that began at the same position was slower.
+    expect(await second.moveLabelPosition(start, two, true)).toBe(false);
+    expect(await second.moveLabelPosition(one, two, false)).toBe(true);
+    expect(await engine.readLabelPosition()).toEqual(two);
+    // To where a ledger is that went back.
+    const back = { epoch: two.epoch + 1, position: 3 };
+    expect(await engine.moveLabelPosition(two, back, false)).toBe(true);
+    expect(await second.readLabelPosition()).toEqual(back);
+  });
+
+  it('of movers at once one moves the position', async () => {
+    const { engine, second } = nodes();
+    const from = await engine.readLabelPosition();
+    const to = { epoch: 7, position: 1 };
+    const moved = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? engine : second).moveLabelPosition(from, to, false),
+      ),
+    );
+    expect(moved.filter(Boolean)).toHaveLength(1);
+  });
+
+  it('labels in doubt are there, unconfirmed, until they are put again, at whatever revision', async () => {
+    const { engine, second } = nodes();
+    const [doubted, other] = [storedLabelsOf(randomUUID(), 9), storedLabelsOf(randomUUID(), 9)];
+    await engine.putLabels([doubted, other]);
+    const from = await engine.readLabelPosition();
+    await eventually('a millisecond has passed', async () => {
+      await second.moveLabelPosition(
+        await second.readLabelPosition(),
+        { epoch: 8, position: 1 },
+        true,
+      );
+      await engine.readLabelPosition();
+      const [entry] = await engine.getLabels([doubted]);
+      return entry?.isConfirmed === false;
+    });
+    expect(from).not.toEqual(await engine.readLabelPosition());
+    expect(await second.getLabels([doubted])).toEqual([{ ...doubted, isConfirmed: false }]);
+    const lower = { ...doubted, labels: new Map([['ring', 'other']]), revision: 2 };
+    await eventually('what is put later is confirmed', async () => {
+      await second.putLabels([lower]);
+      const read = await Promise.all([engine, second].map((node) => node.getLabels([lower])));
+      return read.every(([entry]) => entry?.isConfirmed);
+    });
+    expect(await second.getLabels([lower, other])).toEqual([
+      ...confirmed(lower),
+      { ...other, isConfirmed: false },
+    ]);
+    // Confirmed, it stays as ever.
+    await engine.putLabels([{ ...lower, revision: 1 }]);
+    expect(await engine.getLabels([lower])).toEqual(confirmed(lower));
   });
 
   it('news of changed labels reach the listeners of every node, the one that tells included', async () => {

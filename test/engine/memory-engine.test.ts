@@ -4,7 +4,9 @@ import { expect, it } from 'vitest';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import { announcementOf } from './engine-contract.ts';
-import { batchOf, devicesIn, storedLabelsOf } from './fleet-sample.ts';
+import { batchOf, confirmed, devicesIn, storedLabelsOf } from './fleet-sample.ts';
+
+const HOUR_MS = 3_600_000;
 
 it('a place is free exactly one window after it was taken, not a millisecond before', async () => {
   let now = 1000;
@@ -47,17 +49,32 @@ it('a batch is abandoned after exactly the time that the one who asks allows', a
   expect(await engine.takeCheckIns('third', 1, 0, 500)).toEqual([]);
 });
 
-it('labels run out an hour after they were last told', async () => {
+it('labels are confirmed for an hour after they were put', async () => {
   let now = 0;
   const engine = createMemoryEngine({ now: () => now });
   const [once, twice] = [storedLabelsOf('once', 1), storedLabelsOf('twice', 1)];
   await engine.putLabels([once, twice]);
-  now = 1_800_000;
+  now = HOUR_MS / 2;
   await engine.putLabels([twice]);
-  now = 3_599_999;
-  expect(await engine.getLabels([once, twice])).toEqual([once, twice]);
-  now = 3_600_000;
-  expect(await engine.getLabels([once, twice])).toEqual([undefined, twice]);
+  now = HOUR_MS - 1;
+  expect(await engine.getLabels([once, twice])).toEqual(confirmed(once, twice));
+  now = HOUR_MS;
+  expect(await engine.getLabels([once, twice])).toEqual([
+    { ...once, isConfirmed: false },
+    ...confirmed(twice),
+  ]);
+});
+
+it('labels run out a week after their last use', async () => {
+  let now = 0;
+  const engine = createMemoryEngine({ now: () => now });
+  const [used, unused] = [storedLabelsOf('used', 1), storedLabelsOf('unused', 1)];
+  await engine.putLabels([used, unused]);
+  for (let day = 1; day <= 20; day++) {
+    now = day * 24 * HOUR_MS;
+    expect(await engine.getLabels([used])).toEqual([{ ...used, isConfirmed: false }]);
+  }
+  expect(await engine.getLabels([unused])).toEqual([undefined]);
 });
 
 it('labels are bounded: those of the device that was of no use for longest go first', async () => {
@@ -68,5 +85,9 @@ it('labels are bounded: those of the device that was of no use for longest go fi
   if (first === undefined || second === undefined || third === undefined) throw new Error('three');
   await engine.getLabels([first]);
   await engine.putLabels([storedLabelsOf('one more', 1)]);
-  expect(await engine.getLabels([first, second, third])).toEqual([first, undefined, third]);
+  expect(await engine.getLabels([first, second, third])).toEqual([
+    ...confirmed(first),
+    undefined,
+    ...confirmed(third),
+  ]);
 });

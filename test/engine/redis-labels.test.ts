@@ -4,29 +4,67 @@ import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { keys } from '../../src/engine/redis/keys.ts';
 import { findRedis } from '../support/redis-server.ts';
-import { HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';
+import { confirmed, HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';
 import { adminOf, connected, redisOf } from './redis-fixture.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const WEEK_MS = 7 * DAY_MS;
 
 const hasRedis = findRedis() !== undefined;
 if (!hasRedis) console.log('Skipped: labels in Redis (no redis-server in PATH)');
 
 describe.skipIf(!hasRedis)('labels in Redis', () => {
-  it('run out after about an hour, those of one call not all at once, counted from the last telling', async () => {
+  it('live for a week after their last use', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const entries = Array.from({ length: 3 }, (_, index) => storedLabelsOf(`${index}`, 1));
+    await engine.putLabels(entries);
+    const admin = adminOf(server);
+    const [put, used, unused] = entries.map(keys.labels) as [string, string, string];
+    for (const key of [put, used, unused]) {
+      expect(await admin.pttl(key)).toBeGreaterThan(WEEK_MS - HOUR_MS);
+      await admin.pexpire(key, DAY_MS);
+    }
+    await engine.getLabels(entries.slice(1, 2));
+    await engine.putLabels(entries.slice(0, 1));
+    expect(await admin.pttl(put)).toBeGreaterThan(WEEK_MS - HOUR_MS);
+    expect(await admin.pttl(used)).toBeGreaterThan(WEEK_MS - 2 * HOUR_MS);
+    expect(await admin.pttl(unused)).toBeLessThanOrEqual(DAY_MS);
+  });
+
+  it('are confirmed for about an hour, those of one call not all for the same time', async () => {
     const server = await redisOf();
     const { engine } = await connected(server.url);
     const entries = Array.from({ length: 50 }, (_, index) => storedLabelsOf(`${index}`, 1));
     await engine.putLabels(entries);
     const admin = adminOf(server);
-    const ttls = await Promise.all(entries.map((entry) => admin.pttl(keys.labels(entry))));
-    for (const ttl of ttls) {
-      expect(ttl).toBeGreaterThan(2_900_000);
-      expect(ttl).toBeLessThanOrEqual(3_600_000);
-    }
-    expect(Math.max(...ttls) - Math.min(...ttls)).toBeGreaterThan(60_000);
-    const [entry = storedLabelsOf('0', 1)] = entries;
-    await admin.pexpire(keys.labels(entry), 1000);
-    await engine.putLabels([entry]);
-    expect(await admin.pttl(keys.labels(entry))).toBeGreaterThan(2_900_000);
+    const confirmedAt = async (ageMs: number): Promise<number> => {
+      for (const entry of entries) await admin.pexpire(keys.labels(entry), WEEK_MS - ageMs);
+      const read = await engine.getLabels(entries);
+      return read.filter((entry) => entry?.isConfirmed).length;
+    };
+    expect(await confirmedAt(HOUR_MS * 0.8)).toBe(50);
+    const some = await confirmedAt(HOUR_MS * 0.92);
+    expect(some).toBeGreaterThan(0);
+    expect(some).toBeLessThan(50);
+    expect(await confirmedAt(HOUR_MS)).toBe(0);
+    // Use keeps them, and confirms nothing.
+    expect(await confirmedAt(WEEK_MS - 1000)).toBe(0);
+    expect(await engine.getLabels(entries)).toEqual(
+      entries.map((entry) => ({ ...entry, isConfirmed: false })),
+    );
+    await engine.putLabels(entries.map((entry) => ({ ...entry, revision: 0 })));
+    expect((await engine.getLabels(entries)).every((entry) => entry?.isConfirmed)).toBe(true);
+  });
+
+  it('that a node of an older version put are there, unconfirmed', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const admin = adminOf(server);
+    const entry = storedLabelsOf('old', 4);
+    await admin.set(keys.labels(entry), '4 [["ring","of revision 4"]]', 'PX', HOUR_MS);
+    expect(await engine.getLabels([entry])).toEqual([{ ...entry, isConfirmed: false }]);
   });
 
   it('malformed, they count as absent and are reported, and the next writer puts them right', async () => {
@@ -53,7 +91,7 @@ describe.skipIf(!hasRedis)('labels in Redis', () => {
       payloads.map(() => 'ignored malformed labels'),
     );
     await engine.putLabels([entry]);
-    expect(await engine.getLabels([entry])).toEqual([entry]);
+    expect(await engine.getLabels([entry])).toEqual(confirmed(entry));
   });
 
   it('lie under one key for each device, whose slot is decided by the whole name', () => {

@@ -76,7 +76,9 @@ export function describeLabels(fleet: FleetUnderTest): void {
       { appId, deviceId: 'new', labels: labelsOf({ site: 'y' }), revision: 1 },
     ];
     expect(answered).toEqual(expected);
-    expect(await fleet.ledger.readLabels(expected)).toEqual(expected);
+    expect(await fleet.ledger.readLabels(expected)).toEqual(
+      expected.map((entry) => ({ ...entry, isRecorded: true })),
+    );
     const again = await write(tenant, 'a', 2, labelsOf({ ring: '1' }));
     expect(again).toEqual([{ appId, deviceId: 'a', labels: merged, revision: 2 }]);
   });
@@ -174,13 +176,95 @@ export function describeLabels(fleet: FleetUnderTest): void {
       { appId: tenant.appId, deviceId: 'b' },
       { appId: tenant.appId, deviceId: 'a' },
     ];
-    const known = { labels: labelsOf({ ring: '1' }), revision: 1 };
-    const none = { labels: new Map(), revision: 0 };
-    const found = [none, known, none, none, none, known];
+    const known = { labels: labelsOf({ ring: '1' }), revision: 1, isRecorded: true };
+    const none = { labels: new Map(), revision: 0, isRecorded: true };
+    const unknown = { ...none, isRecorded: false };
+    const found = [unknown, known, unknown, unknown, none, known];
     expect(await fleet.ledger.readLabels(names)).toEqual(
       names.map((name, index) => ({ ...name, ...found[index] })),
     );
     expect(await fleet.ledger.readLabels([])).toEqual([]);
+  });
+
+  test('changes of labels are read in the order of their commits, each device at its latest', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    const { appId } = tenant;
+    const { newest: start } = await fleet.ledger.readLabelChanges(undefined, 100);
+    await write(tenant, 'a', 0, labelsOf({ ring: '1' }));
+    await fleet.ledger.recordAwaited([
+      checkIn(tenant, 'b', { labels: labelsOf({ ring: '1' }) }),
+      checkIn(tenant, 'none'),
+      checkIn(tenant, 'c', { labels: labelsOf({ ring: '1' }) }),
+    ]);
+    await write(tenant, 'a', 0, labelsOf({ ring: '1' }));
+    await write(tenant, 'a', 6 * MINUTE_MS, labelsOf({ ring: '1' }));
+    await write(tenant, 'a', 7 * MINUTE_MS, undefined);
+    const first = await fleet.ledger.readLabelChanges(start, 100);
+    expect(first.changed.map(({ deviceId }) => deviceId)).toEqual(['a', 'b', 'c']);
+    expect(first.changed.at(-1)?.position).toBe(first.newest);
+    await write(tenant, 'a', 8 * MINUTE_MS, labelsOf({ ring: '2', __proto__x: 'y' }));
+    const { epoch, newest, changed } = await fleet.ledger.readLabelChanges(start, 100);
+    const one = { appId, labels: labelsOf({ ring: '1' }), revision: 1 };
+    const [b, c] = first.changed.slice(1);
+    expect(changed).toEqual([
+      { ...one, deviceId: 'b', position: b?.position },
+      { ...one, deviceId: 'c', position: c?.position },
+      {
+        appId,
+        deviceId: 'a',
+        labels: new Map([
+          ['__proto__x', 'y'],
+          ['ring', '2'],
+        ]),
+        revision: 2,
+        position: newest,
+      },
+    ]);
+    expect(await fleet.ledger.readLabelChanges(newest, 100)).toEqual({
+      epoch,
+      newest,
+      changed: [],
+    });
+    expect(await fleet.ledger.readLabelChanges(undefined, 100)).toEqual({
+      epoch,
+      newest,
+      changed: [],
+    });
+  });
+
+  test('changes are read in pages, with none left out', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    let { newest: after } = await fleet.ledger.readLabelChanges(undefined, 1);
+    const ids = Array.from({ length: 250 }, (_, index) => `device ${index}`);
+    const labels = labelsOf({ ring: '1' });
+    await fleet.ledger.recordCheckIns(ids.map((id) => checkIn(tenant, id, { labels })));
+    const seen: string[] = [];
+    for (;;) {
+      const { changed, newest } = await fleet.ledger.readLabelChanges(after, 100);
+      expect(changed.length).toBeLessThanOrEqual(100);
+      seen.push(...changed.map(({ deviceId }) => deviceId));
+      after = changed.at(-1)?.position ?? newest;
+      if (after === newest) break;
+    }
+    expect(seen.toSorted()).toEqual(ids.toSorted());
+  });
+
+  test('a position is never given out twice, also after devices were forgotten', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    const longAgo = Date.UTC(2001, 0, 1);
+    const before = (await fleet.ledger.readLabelChanges(undefined, 1)).newest;
+    const labels = labelsOf({ ring: '1' });
+    await fleet.ledger.recordCheckIns([checkIn(tenant, 'a', { at: longAgo, labels })]);
+    const { newest } = await fleet.ledger.readLabelChanges(undefined, 1);
+    expect(newest).toBeGreaterThan(before);
+    await fleet.ledger.sweepFleet(
+      new Date(longAgo + 1).toISOString(),
+      new Date(0).toISOString(),
+      10,
+    );
+    await write(tenant, 'b', 0, labels);
+    const { changed } = await fleet.ledger.readLabelChanges(newest, 10);
+    expect(changed.map(({ deviceId }) => deviceId)).toEqual(['b']);
   });
 }
 

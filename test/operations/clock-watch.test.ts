@@ -7,8 +7,8 @@ import { Metrics } from '../../src/observe/metrics.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 
 const watches: ClockWatch[] = [];
-afterEach(async () => {
-  for (const watch of watches.splice(0)) await watch.stop();
+afterEach(() => {
+  for (const watch of watches.splice(0)) watch.stop();
   vi.useRealTimers();
 });
 
@@ -75,7 +75,7 @@ it('has a figure in the process that tells, and none in the others', async () =>
 it('compares no more once it is stopped', async () => {
   const { state, watch } = setUp();
   await watch.start();
-  await watch.stop();
+  watch.stop();
   const { comparisons } = state;
   await vi.advanceTimersByTimeAsync(60_000);
   expect(state.comparisons).toBe(comparisons);

@@ -10,7 +10,14 @@ import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { DeviceLabels } from '../../src/operations/fleet/device-labels.ts';
 import type { Engine } from '../../src/ports/engine.ts';
-import type { DeviceName, LabelNews, StoredLabels } from '../../src/ports/label-cache.ts';
+import type { LabelChanges, RecordedLabels } from '../../src/ports/fleet-ledger.ts';
+import type {
+  CachedLabels,
+  DeviceName,
+  LabelNews,
+  LabelPosition,
+  StoredLabels,
+} from '../../src/ports/label-cache.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
@@ -20,6 +27,9 @@ import { ledgerAway } from '../support/fake-ledger.ts';
 const BATCH_SIZE_MAX = 500;
 const PENDING_MAX = 20_000;
 const RETELL_MS = 500;
+const LEDGER_WAIT_MS_MAX = 1500;
+const LEDGER_REST_MS = 1000;
+const FORGOTTEN_MAX = 500;
 
 type Fault = Error | undefined;
 
@@ -33,10 +43,21 @@ class FakeCache {
   /** Promise that the next writes wait for before they fail or take effect. */
   gate: Promise<void> | undefined;
 
-  async getLabels(devices: readonly DeviceName[]): Promise<readonly (StoredLabels | undefined)[]> {
+  /** Devices whose labels need to be confirmed by the ledger. */
+  readonly unconfirmed = new Set<string>();
+
+  async getLabels(devices: readonly DeviceName[]): Promise<readonly (CachedLabels | undefined)[]> {
     this.asked.push(devices);
     if (this.readFault !== undefined) throw this.readFault;
-    return devices.map(({ deviceId }) => this.entries.get(deviceId));
+    return devices.map(({ deviceId }) => {
+      const entry = this.entries.get(deviceId);
+      return entry && { ...entry, isConfirmed: !this.unconfirmed.has(deviceId) };
+    });
+  }
+
+  async readLabelPosition(): Promise<LabelPosition | undefined> {
+    if (this.readFault !== undefined) throw this.readFault;
+    return undefined;
   }
 
   async putLabels(entries: readonly StoredLabels[]): Promise<void> {
@@ -46,8 +67,9 @@ class FakeCache {
     if (writeFault !== undefined) throw writeFault;
     for (const entry of entries) {
       const known = this.entries.get(entry.deviceId);
-      if (known === undefined || known.revision < entry.revision) {
+      if (known === undefined || known.revision <= entry.revision) {
         this.entries.set(entry.deviceId, entry);
+        this.unconfirmed.delete(entry.deviceId);
       }
     }
   }
@@ -73,10 +95,32 @@ class FakeStore {
   readonly writes: (readonly CheckIn[])[] = [];
   fault: Fault;
 
-  async readLabels(devices: readonly DeviceName[]): Promise<readonly StoredLabels[]> {
+  /** Promise that the next reads wait for. */
+  gate: Promise<void> | undefined;
+  /** Devices by the order of their changes. */
+  readonly changes: string[] = [];
+  epoch = 0;
+
+  async readLabels(devices: readonly DeviceName[]): Promise<readonly RecordedLabels[]> {
     this.reads.push(devices);
+    await this.gate;
     if (this.fault !== undefined) throw this.fault;
-    return devices.map((device) => this.find(device));
+    return devices.map((device) => {
+      return { ...this.find(device), isRecorded: this.entries.has(device.deviceId) };
+    });
+  }
+
+  async readLabelChanges(after: number | undefined, limit: number): Promise<LabelChanges> {
+    if (this.fault !== undefined) throw this.fault;
+    const newest = this.changes.length;
+    const changed = this.changes.slice(after ?? newest, (after ?? newest) + limit);
+    return {
+      epoch: this.epoch,
+      newest,
+      changed: changed.map((deviceId, index) => {
+        return { ...this.find(device(deviceId)), position: (after ?? 0) + index + 1 };
+      }),
+    };
   }
 
   async recordAwaited(checkIns: readonly CheckIn[]): Promise<readonly StoredLabels[]> {
@@ -92,6 +136,7 @@ class FakeStore {
     const { appId, deviceId } = device;
     const entry = { appId, deviceId, labels: mergeLabels(labels, newer), revision: revision + 1 };
     this.entries.set(deviceId, entry);
+    this.changes.push(deviceId);
     return entry;
   }
 
@@ -168,7 +213,9 @@ describe('reading', () => {
     expect(await labels.readAll(wanted)).toEqual(expected);
     expect(store.reads).toEqual([['a', 'c', 'unknown'].map(device)]);
     expect(await labels.readAll(wanted)).toEqual(expected);
-    expect(store.reads.length).toBe(1);
+    // A device that the ledger does not know takes no place in the engine.
+    expect(store.reads.slice(1)).toEqual([['unknown'].map(device)]);
+    expect(cache.entries.has('unknown')).toBe(false);
   });
 
   it('asks the ledger when the engine is away, and the engine again when it is back', async () => {
@@ -202,6 +249,65 @@ describe('reading', () => {
     store.fault = ledgerAway();
     expect(await labels.read(device('a'))).toEqual(ring('beta'));
     await expect(labels.read(device('b'))).rejects.toBeInstanceOf(Unavailable);
+  });
+
+  it('asks the ledger again for what is unconfirmed, and believes the engine when it does not answer', async () => {
+    const { cache, store, labels } = setUp();
+    store.change(device('a'), ring('new'));
+    for (const id of ['a', 'b']) {
+      cache.entries.set(id, { ...device(id), labels: ring('old'), revision: 0 });
+      cache.unconfirmed.add(id);
+    }
+    expect(await labels.read(device('a'))).toEqual(ring('new'));
+    expect(store.reads.length).toBe(1);
+    expect(await labels.read(device('a'))).toEqual(ring('new'));
+    expect(store.reads.length).toBe(1);
+    store.fault = ledgerAway();
+    expect(await labels.read(device('b'))).toEqual(ring('old'));
+    expect(cache.unconfirmed.has('b')).toBe(true);
+  });
+
+  it('with the ledger away refuses the unknown devices of a round trip, not the known ones', async () => {
+    const { cache, store, labels } = setUp();
+    for (const id of ['known', 'unconfirmed']) {
+      cache.entries.set(id, { ...device(id), labels: ring(id), revision: 1 });
+    }
+    cache.unconfirmed.add('unconfirmed');
+    store.fault = ledgerAway();
+    const answers = await Promise.allSettled(
+      ['known', 'unconfirmed', 'unknown'].map((id) => labels.read(device(id))),
+    );
+    expect(cache.asked.length).toBe(1);
+    expect(answers).toEqual([
+      { status: 'fulfilled', value: ring('known') },
+      { status: 'fulfilled', value: ring('unconfirmed') },
+      { status: 'rejected', reason: expect.any(Unavailable) },
+    ]);
+  });
+
+  it('waits for a ledger that hangs for a moment, then for a second not at all; a late answer counts', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const { cache, store, labels } = setUp();
+    store.change(device('a'), ring('new'));
+    cache.entries.set('a', { ...device('a'), labels: ring('old'), revision: 0 });
+    cache.unconfirmed.add('a');
+    let answer = () => {};
+    store.gate = new Promise((resolve) => {
+      answer = resolve;
+    });
+    const first = labels.read(device('a'));
+    const unknown = labels.read(device('unknown')).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(LEDGER_WAIT_MS_MAX);
+    expect(await first).toEqual(ring('old'));
+    expect(await unknown).toBeInstanceOf(Unavailable);
+    expect(await labels.read(device('a'))).toEqual(ring('old'));
+    await expect(labels.read(device('unknown'))).rejects.toBeInstanceOf(Unavailable);
+    expect(store.reads.length).toBe(1);
+    answer();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await labels.read(device('a'))).toEqual(ring('new'));
+    await vi.advanceTimersByTimeAsync(LEDGER_REST_MS);
+    expect(await labels.read(device('unknown'))).toEqual(new Map());
   });
 
   it('refuses at once when too many wait already, and asks again afterwards', async () => {
@@ -250,8 +356,10 @@ describe('storing', () => {
     expect(answer).toEqual(new Map([...ring('beta'), ['region', 'eu']]));
     expect(faults('label-write')).toBe(1);
     store.fault = undefined;
-    await labels.store(checkInWith('a', ring('beta')));
-    expect(store.entries.get('a')?.labels).toEqual(ring('beta'));
+    await eventually('the ledger is asked again', async () => {
+      await labels.store(checkInWith('a', ring('beta')));
+      return store.entries.get('a')?.labels.get('ring') === 'beta';
+    });
   });
 });
 
@@ -369,9 +477,44 @@ describe('labels known to be in the record', () => {
     await labels.store(checkInWith('a', ring('early')));
     expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
     store.fault = undefined;
-    await labels.store(checkInWith('a', ring('early')));
-    expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(true);
+    await eventually('the ledger is asked again', async () => {
+      await labels.store(checkInWith('a', ring('early')));
+      return labels.areStored(device('a'), tagLabels(ring('early')));
+    });
     cache.resume();
     expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
   });
+
+  it('are no longer known when the ledger has other ones, although nobody told', async () => {
+    const { cache, store, labels } = setUp();
+    await labels.follow();
+    for (const id of ['a', 'b']) await labels.store(checkInWith(id, ring('early')));
+    await labels.follow();
+    expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(true);
+    store.change(device('a'), ring('late'));
+    // Also while the engine is away.
+    cache.readFault = away();
+    await expect(labels.follow()).rejects.toBeInstanceOf(Unavailable);
+    expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
+    expect(labels.areStored(device('b'), tagLabels(ring('early')))).toBe(true);
+  });
+
+  it.each(['many changes', 'a new epoch', 'a position that went back'])(
+    'are all forgotten after %s',
+    async (reason) => {
+      const { store, labels } = setUp();
+      await labels.follow();
+      await labels.store(checkInWith('a', ring('early')));
+      await labels.follow();
+      expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(true);
+      if (reason === 'many changes') {
+        for (let index = 0; index <= FORGOTTEN_MAX; index++) {
+          store.change(device(`other ${index}`), ring('x'));
+        }
+      } else if (reason === 'a new epoch') store.epoch += 1;
+      else store.changes.pop();
+      await labels.follow();
+      expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
+    },
+  );
 });

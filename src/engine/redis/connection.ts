@@ -37,8 +37,6 @@ export type RedisConnection = {
   readFields(key: string, fields: readonly string[]): Promise<readonly (string | null)[]>;
   /** Writes fields of a hash: name, value, name, value… */
   writeFields(key: string, namesAndValues: readonly string[]): Promise<void>;
-  /** Reads the values of keys, in their order; null for a key that does not exist. */
-  readAll(keys: readonly string[]): Promise<readonly (string | null)[]>;
   /** Reads the length of a stream. */
   readLength(key: string): Promise<number>;
   /** Returns whether every server answers a ping now; never rejects. */
@@ -112,7 +110,6 @@ export function openConnection(
     readFields: (key, fields) => ask(client.hmget(key, ...fields)),
     writeFields: async (key, namesAndValues) =>
       void (await ask(client.hset(key, ...namesAndValues))),
-    readAll: (keys) => ask(readAll(client, keys)),
     readLength: (key) => ask(client.xlen(key)),
     isReachable: async () => {
       // Checked first, because the driver answers pings before it accepts other commands.
@@ -142,18 +139,6 @@ async function runForAll(
   const keys = calls.map(({ key }) => key);
   const args = calls.flatMap((call) => call.args);
   return [await runScript(client, script, keys, args)];
-}
-
-/**
- * Reads many keys: with one MGET on a single server, with concurrent GETs in a cluster, where MGET cannot
- * span slots.
- */
-async function readAll(
-  client: Redis | Cluster,
-  keys: readonly string[],
-): Promise<(string | null)[]> {
-  if (client instanceof Cluster) return Promise.all(keys.map((key) => client.get(key)));
-  return keys.length === 0 ? [] : client.mget([...keys]);
 }
 
 function runScript(

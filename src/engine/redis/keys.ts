@@ -40,6 +40,12 @@ export const keys = {
   },
 
   /**
+   * Hash {epoch, position, doubted}: the change of labels up to which the cached ones are those of the
+   * ledger, and the millisecond of Redis' clock before which none is confirmed. It never expires.
+   */
+  labelPosition: 'sluice:label-position',
+
+  /**
    * Stream of packed check-ins, with the field `batch`. One stream is enough: an entry carries hundreds of
    * devices, so one node of a cluster is far from busy with it, and several streams would have no common
    * order. The number is the version of the payload format: a node never takes a batch that only a newer
