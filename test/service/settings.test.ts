@@ -338,7 +338,11 @@ describeOnBackends('output', (backend) => {
     // The output has stdout and stderr mixed; lines of stderr do not begin with a brace.
     const lines = output.split('\n').filter((line) => line.startsWith('{'));
     expect(lines.length).toBeGreaterThan(2);
-    const entry = { level: expect.any(Number), time: expect.any(String), msg: expect.any(String) };
+    const entry = {
+      level: expect.stringMatching(/^[a-z]+$/),
+      time: expect.any(String),
+      msg: expect.any(String),
+    };
     for (const line of lines) expect(JSON.parse(line)).toMatchObject(entry);
   });
 

@@ -34,6 +34,7 @@ const ENDING_ACCESS: ReadonlySet<string> = new Set([
   'DELETE /console/api/session',
   'DELETE /console/api/sessions',
   'POST /console/api/password',
+  'POST /console/api/password-reset',
   'PATCH /console/api/members',
   'DELETE /console/api/members',
 ]);
