@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { parseUrl } from './contract/parse-url.ts';
+import { type NearSetting, nearSettings } from './near-settings.ts';
 
 export type Config = Readonly<{
   host: string;
@@ -48,6 +49,8 @@ const POSTGRES_SCHEMES = ['postgres:', 'postgresql:'];
 const REDIS_SCHEMES = ['redis:', 'rediss:'];
 const HTTP_SCHEMES = ['http:', 'https:'];
 const PORT_MAX = 65_535;
+/** Minimum length of a token or key that somebody has typed, where others can reach the service. */
+const SECRET_LENGTH_MIN = 32;
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 const ENVIRONMENT = z.object({
@@ -89,6 +92,19 @@ const ENVIRONMENT = z.object({
 
 /** Reads the settings; throws a `ConfigError` for a wrong one. An empty variable counts as unset. */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+  const config = readSettings(environment);
+  refuseShortSecrets(config);
+  return config;
+}
+
+/** Returns the variables whose names are close to a setting's; they are not read. */
+export function readNearSettings(
+  environment: NodeJS.ProcessEnv = process.env,
+): readonly NearSetting[] {
+  return nearSettings(environment, [...Object.keys(ENVIRONMENT.shape), ...CLIENT_VARIABLES]);
+}
+
+function readSettings(environment: NodeJS.ProcessEnv): Config {
   const parsed = ENVIRONMENT.safeParse(environment);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
@@ -129,6 +145,24 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   });
 }
 
+/** Refuses secrets that can be guessed, unless only this machine can reach the service. */
+function refuseShortSecrets({ host, adminListen, adminToken, secretKey }: Config): void {
+  if (isLoopback(host) && isLoopback(adminListen?.host ?? host)) return;
+  const secrets = { ADMIN_TOKEN: adminToken, SECRET_KEY: secretKey };
+  for (const [name, secret] of Object.entries(secrets)) {
+    if (secret === undefined || secret.length >= SECRET_LENGTH_MIN) continue;
+    const reason = `must have at least ${SECRET_LENGTH_MIN} characters`;
+    throw new ConfigError(`${name}: ${reason}, unless the service listens on loopback only`);
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+/** Variables that the command line reads and the service does not. */
+const CLIENT_VARIABLES = ['SLUICE_URL'];
+
 export type ClientConfig = Readonly<{
   url: string;
   adminToken: string | undefined;
@@ -140,7 +174,7 @@ export type ClientConfig = Readonly<{
  * Reads what the command line needs to reach a running service; throws a `ConfigError` for a wrong setting.
  */
 export function readClientConfig(environment: NodeJS.ProcessEnv = process.env): ClientConfig {
-  const config = readConfig({ ...environment, WORKERS: undefined });
+  const config = readSettings({ ...environment, WORKERS: undefined });
   const { host, port } = config.adminListen ?? config;
   const url = environment.SLUICE_URL || `http://${reachableHost(host)}:${port}`;
   if (!isUrl(url, HTTP_SCHEMES)) {

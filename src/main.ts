@@ -3,7 +3,14 @@
 
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Config, ConfigError, consoleUrlOf, reachableHost, readConfig } from './config.ts';
+import {
+  type Config,
+  ConfigError,
+  consoleUrlOf,
+  reachableHost,
+  readConfig,
+  readNearSettings,
+} from './config.ts';
 import { exitOnBug } from './observe/exit-on-bug.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { type RunningService, startService } from './start-service.ts';
@@ -20,6 +27,7 @@ async function main(): Promise<void> {
   const config = readSettings();
   const log = createLog(config.logLevel);
   exitOnBug(log);
+  tellNearSettings(log);
   const running = stopOnSignal(log);
   const service = await start(config, log);
   running(service);
@@ -40,6 +48,14 @@ function readSettings(): Config {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`sluice: ${error.message}\n`);
     process.exit(1);
+  }
+}
+
+/** Names the variables that look like a misspelt setting: nothing else would tell that they are not read. */
+function tellNearSettings(log: Log): void {
+  const names = Object.fromEntries(readNearSettings().map(({ name, setting }) => [name, setting]));
+  if (Object.keys(names).length > 0) {
+    log.warn({ names }, 'names in the environment look like settings, and are not read');
   }
 }
 

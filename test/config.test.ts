@@ -125,6 +125,42 @@ describe('readConfig', () => {
     }
   });
 
+  describe.each(['ADMIN_TOKEN', 'SECRET_KEY'])('%s', (name) => {
+    const SHORT = 's3cret'.padEnd(31, 'x');
+    const reason = 'must have at least 32 characters, unless the service listens on loopback only';
+
+    it.each<NodeJS.ProcessEnv>([
+      { HOST: '0.0.0.0' },
+      { HOST: '::' },
+      { HOST: '192.0.2.1' },
+      { HOST: 'sluice.example.com' },
+      { HOST: '127.0.0.1.example.com' },
+      { ADMIN_LISTEN: '0.0.0.0:9090' },
+      { HOST: '0.0.0.0', ADMIN_LISTEN: '127.0.0.1:9090' },
+    ])('of 31 characters is refused with %j, of 32 it is taken', (environment) => {
+      for (const secret of ['a', SHORT]) {
+        const read = () => readConfig({ ...environment, [name]: secret });
+        expect(read).toThrow(new ConfigError(`${name}: ${reason}`));
+        expect(read).not.toThrow(/s3cret/);
+      }
+      expect(() => readConfig({ ...environment, [name]: `${SHORT}y` })).not.toThrow();
+    });
+
+    it.each<NodeJS.ProcessEnv>([
+      {},
+      { HOST: 'localhost' },
+      { HOST: '127.0.0.2' },
+      { HOST: '::1', ADMIN_LISTEN: '[::1]:9090' },
+    ])('of one character is taken with %j, which only this machine can reach', (environment) => {
+      expect(() => readConfig({ ...environment, [name]: 'a' })).not.toThrow();
+    });
+
+    it('is for the command line as it is: the service has decided about it', () => {
+      const environment = { HOST: '0.0.0.0', [name]: 'a' };
+      expect(() => readClientConfig(environment)).not.toThrow();
+    });
+  });
+
   it('WORKERS above 1 needs both stores, and names those that are missing (Environment)', () => {
     const redis = { REDIS_URL: 'redis://127.0.0.1' };
     const database = { DATABASE_URL: 'postgres://127.0.0.1/sluice' };

@@ -211,6 +211,26 @@ describe('settings that are right (Environment)', () => {
     expect(await listening(run)).toBeGreaterThan(0);
   });
 
+  it('names close to a setting are named in one warning, without their values', async () => {
+    const wrong = {
+      REDIS_URI: 'redis://:s3cret@h',
+      ADMINTOKEN: 's3cret',
+      SLUICE_SECRET_KEY: 's3cret',
+    };
+    const run = start({ ...AWAY, ...wrong, HOSTNAME: 'pod-1', REDIS_PORT: 'tcp://10.0.0.1:6379' });
+    await listening(run);
+    const warnings = run.stdout.split('\n').filter((line) => line.includes('look like settings'));
+    expect(warnings).toHaveLength(1);
+    expect(JSON.parse(warnings[0] ?? '')).toMatchObject({
+      level: 'warn',
+      names: { REDIS_URI: 'REDIS_URL', ADMINTOKEN: 'ADMIN_TOKEN', SLUICE_SECRET_KEY: 'SECRET_KEY' },
+    });
+    expect(run.stdout + run.stderr).not.toContain('s3cret');
+    const right = start(AWAY);
+    await listening(right);
+    expect(right.stdout).not.toContain('look like settings');
+  });
+
   it('HOST decides on which address it listens', async () => {
     const port = await listening(start({ ...AWAY, HOST: '127.0.0.2' }));
     expect((await send({ url: `http://127.0.0.2:${port}` }, 'GET', '/healthz')).status).toBe(200);
