@@ -20,7 +20,12 @@ process.stdout.write('Writing two weeks of history…\n');
 const fleet = await writeDemoHistory(dataDir, { email: EMAIL, password });
 
 const service = spawn(process.execPath, [MAIN], {
-  env: { ...process.env, DATA_DIR: dataDir, DATABASE_URL: '', REDIS_URL: '', WORKERS: '1' },
+  env: {
+    ...process.env,
+    ...{ DATA_DIR: dataDir, DATABASE_URL: '', REDIS_URL: '', WORKERS: '1' },
+    // The whole fleet asks from this machine.
+    ...{ NEW_DEVICES_PER_ADDRESS_PER_MINUTE: '0', NEW_DEVICES_PER_APP_PER_MINUTE: '0' },
+  },
   stdio: ['ignore', 'pipe', 'pipe'],
 });
 let errors = '';

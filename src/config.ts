@@ -29,6 +29,10 @@ export type Config = Readonly<{
   adoptionRetentionDays: number;
   /** Number of proxies in front of the service whose forwarded addresses are trusted. */
   trustProxy: number;
+  /** Maximum number of new devices that checks record of a client's network in a minute; 0 is no bound. */
+  newDevicesPerAddressPerMinute: number;
+  /** Maximum number of new devices that checks record of an app in a minute; 0 is no bound. */
+  newDevicesPerAppPerMinute: number;
   logLevel: LogLevel;
   /**
    * Milliseconds without an answer of any store after which the node is not ready; undefined for no limit.
@@ -86,6 +90,8 @@ const ENVIRONMENT = z.object({
   DEVICE_RETENTION_DAYS: whole(180, 1, 36_500),
   ADOPTION_RETENTION_DAYS: whole(400, 1, 36_500),
   TRUST_PROXY: whole(0, 0, 16),
+  NEW_DEVICES_PER_ADDRESS_PER_MINUTE: whole(1200, 0, 999_999),
+  NEW_DEVICES_PER_APP_PER_MINUTE: whole(60_000, 0, 999_999),
   READY_MAX_UNCONFIRMED_SECONDS: whole(0, 0, 86_400),
   LOG_LEVEL: oneOf(LOG_LEVELS, 'info'),
 });
@@ -140,6 +146,8 @@ function readSettings(environment: NodeJS.ProcessEnv): Config {
     deviceRetentionDays: settings.DEVICE_RETENTION_DAYS,
     adoptionRetentionDays: settings.ADOPTION_RETENTION_DAYS,
     trustProxy: settings.TRUST_PROXY,
+    newDevicesPerAddressPerMinute: settings.NEW_DEVICES_PER_ADDRESS_PER_MINUTE,
+    newDevicesPerAppPerMinute: settings.NEW_DEVICES_PER_APP_PER_MINUTE,
     logLevel: settings.LOG_LEVEL,
     readyUnconfirmedMsMax: settings.READY_MAX_UNCONFIRMED_SECONDS * 1000 || undefined,
   });

@@ -26,6 +26,8 @@ describe('readConfig', () => {
       deviceRetentionDays: 180,
       adoptionRetentionDays: 400,
       trustProxy: 0,
+      newDevicesPerAddressPerMinute: 1200,
+      newDevicesPerAppPerMinute: 60_000,
       logLevel: 'info',
       readyUnconfirmedMsMax: undefined,
       adminListen: undefined,
@@ -36,6 +38,7 @@ describe('readConfig', () => {
     const more = [
       ...['SECRET_KEY', 'ORGANIZATIONS_BY', 'PUBLIC_URL', 'WORKERS', 'TRUST_PROXY', 'LOG_LEVEL'],
       ...['READY_MAX_UNCONFIRMED_SECONDS', 'ADMIN_LISTEN', 'ADMIN_URL'],
+      ...['NEW_DEVICES_PER_ADDRESS_PER_MINUTE', 'NEW_DEVICES_PER_APP_PER_MINUTE'],
     ];
     const retention = ['DEVICE_RETENTION_DAYS', 'ADOPTION_RETENTION_DAYS'];
     const empty = Object.fromEntries([...names, ...more, ...retention].map((name) => [name, '']));

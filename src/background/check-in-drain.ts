@@ -13,10 +13,10 @@ import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { Admission } from '../operations/fleet/admission.ts';
 import type { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import type { LedgerClock } from '../operations/fleet/ledger-clock.ts';
 import type { CheckInBatch, CheckInQueue } from '../ports/check-in-queue.ts';
-import type { Ledger } from '../ports/ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 
 const BATCHES_MAX = 8;
@@ -35,7 +35,7 @@ const BACK_OFF: BackOff = { minMs: 100, maxMs: 2000 };
 
 export type DrainDependencies = {
   readonly queue: CheckInQueue;
-  readonly ledger: Pick<Ledger, 'recordCheckIns'>;
+  readonly admission: Pick<Admission, 'record'>;
   readonly labels: Pick<DeviceLabels, 'remember'>;
   readonly clock: Pick<LedgerClock, 'now'>;
   readonly metrics: Metrics;
@@ -148,10 +148,12 @@ export class CheckInDrain {
    * ever and block all others.
    */
   private async record(checkIns: readonly CheckIn[]): Promise<void> {
-    const { ledger, labels, metrics, log } = this.dependencies;
+    const { admission, labels, metrics, log } = this.dependencies;
     try {
-      await labels.remember(await ledger.recordCheckIns(checkIns));
-      metrics.checkIns.add('stored', checkIns.length);
+      const { labels: stored, unadmitted } = await admission.record(checkIns, 'queued');
+      await labels.remember(stored);
+      metrics.checkIns.add('stored', checkIns.length - unadmitted.length);
+      if (unadmitted.length > 0) metrics.checkIns.add('unadmitted', unadmitted.length);
     } catch (error) {
       if (error instanceof Unavailable) throw error;
       if (checkIns.length > 1) {

@@ -15,12 +15,14 @@ export type Retention = {
 
 const DAY_MS = 86_400_000;
 const ROWS_PER_TURN_MAX = 1000;
+/** Maximum number of counts of new devices that a turn forgets: they are small and nobody waits for them. */
+const ADMISSIONS_PER_TURN_MAX = 10_000;
 const TURN_INTERVAL_MS = 60_000;
 /** Milliseconds until the next turn when more rows are due: rows must go faster than new ones fall due. */
 const BUSY_INTERVAL_MS = 1000;
 
 export class FleetSweeper {
-  private readonly ledger: Pick<Ledger, 'sweepFleet' | 'readTime'>;
+  private readonly ledger: Pick<Ledger, 'sweepFleet' | 'forgetAdmissions' | 'readTime'>;
   private readonly retention: Retention;
   private readonly metrics: Metrics;
   private readonly log: Log;
@@ -29,7 +31,7 @@ export class FleetSweeper {
   private isStopped = false;
 
   constructor(
-    ledger: Pick<Ledger, 'sweepFleet' | 'readTime'>,
+    ledger: Pick<Ledger, 'sweepFleet' | 'forgetAdmissions' | 'readTime'>,
     retention: Retention,
     metrics: Metrics,
     log: Log,
@@ -61,7 +63,11 @@ export class FleetSweeper {
         daysBefore(nowMs, this.retention.hoursDays),
         ROWS_PER_TURN_MAX,
       );
-      return Math.max(gone.devices, gone.hours) === ROWS_PER_TURN_MAX;
+      const forgotten = await this.ledger.forgetAdmissions(ADMISSIONS_PER_TURN_MAX);
+      return (
+        Math.max(gone.devices, gone.hours) === ROWS_PER_TURN_MAX ||
+        forgotten === ADMISSIONS_PER_TURN_MAX
+      );
     } catch (error) {
       this.metrics.faults.add('sweep');
       this.log.warn({ err: error }, 'sweeping the fleet failed');

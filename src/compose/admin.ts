@@ -15,6 +15,7 @@ import { ActivityBroadcast } from '../operations/fleet/activity-broadcast.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import { createSpreadChange } from '../operations/publishing/spread-change.ts';
 import { spreadInNode, type TellNode } from '../operations/publishing/spread-in-node.ts';
+import { assembleAdmission } from './assemble-admission.ts';
 import { assembleConnectionLimit } from './assemble-connection-limit.ts';
 import { assembleWebhooks } from './assemble-webhooks.ts';
 import { assembleCatalogs } from './catalogs.ts';
@@ -87,7 +88,8 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
     holder: 'admin',
   });
   const live = new ActivityBroadcast(engine, metrics, log);
-  const labels = new DeviceLabels({ ledger, engine, metrics, log });
+  const admission = assembleAdmission(config, ledger, log);
+  const labels = new DeviceLabels({ ledger, admission, engine, metrics, log });
   const address = config.publicUrl ?? `http://${reachableHost(config.host)}:${servicePort}`;
   const notes = new NotesRenderer();
   const traffic = new Traffic(log, metrics.requests);

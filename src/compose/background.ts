@@ -12,6 +12,8 @@ import type { Metrics } from '../observe/metrics.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import { LabelFeed } from '../operations/fleet/label-feed.ts';
 import { LedgerClock } from '../operations/fleet/ledger-clock.ts';
+import { RecordedDevices } from '../operations/fleet/recorded-devices.ts';
+import { assembleAdmission } from './assemble-admission.ts';
 import type { Fleet } from './fleet.ts';
 import { openStores, type Stores } from './stores.ts';
 import { watchStores } from './watch-stores.ts';
@@ -35,7 +37,8 @@ export async function composeBackground(
   metrics: Metrics,
 ): Promise<{ stop(): Promise<void> }> {
   const stores = watchStores(config, await openStores(config, log), metrics, log);
-  const labels = new DeviceLabels({ ...stores, metrics, log });
+  const admission = assembleAdmission(config, stores.ledger, log);
+  const labels = new DeviceLabels({ ...stores, admission, metrics, log });
   const clock = new LedgerClock(stores.ledger);
   const clockWatch = new ClockWatch({ clock, metrics, log, isTelling: true });
   await clockWatch.start();
@@ -60,7 +63,8 @@ export function assembleBackground(
   { ledger, engine }: Stores,
   { labels, clock }: Pick<Fleet, 'labels' | 'clock'>,
 ): Background {
-  const drain = new CheckInDrain({ queue: engine, ledger, labels, clock, metrics, log });
+  const admission = assembleAdmission(config, ledger, log, new RecordedDevices());
+  const drain = new CheckInDrain({ queue: engine, admission, labels, clock, metrics, log });
   const length = new QueueLength(engine);
   metrics.gauge(
     'sluice_check_in_queue_entries',

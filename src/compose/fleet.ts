@@ -2,12 +2,14 @@
 // and the live activity for the console.
 
 import { LabelRefresher } from '../background/label-refresher.ts';
+import type { Config } from '../config.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { ActivityBroadcast } from '../operations/fleet/activity-broadcast.ts';
 import { CheckIns } from '../operations/fleet/check-ins.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import { LedgerClock } from '../operations/fleet/ledger-clock.ts';
+import { assembleAdmission } from './assemble-admission.ts';
 import type { Stores } from './stores.ts';
 
 export type Fleet = {
@@ -24,9 +26,15 @@ export type Fleet = {
 const CHECK_IN_INTERVAL_MS = 50;
 
 /** Builds the serving side of the fleet. */
-export function assembleFleet({ ledger, engine }: Stores, metrics: Metrics, log: Log): Fleet {
+export function assembleFleet(
+  config: Config,
+  { ledger, engine }: Stores,
+  metrics: Metrics,
+  log: Log,
+): Fleet {
+  const admission = assembleAdmission(config, ledger, log);
   const live = new ActivityBroadcast(engine, metrics, log);
-  const labels = new DeviceLabels({ ledger, engine, metrics, log });
+  const labels = new DeviceLabels({ ledger, admission, engine, metrics, log });
   const labelRefresher = new LabelRefresher(() => labels.follow(), metrics, log);
   const checkIns = new CheckIns(engine, live, metrics, log);
   metrics.gauge('sluice_check_ins_held', 'Check-ins not yet sent', () => checkIns.size);

@@ -57,7 +57,7 @@ export async function composeService(
   { metrics, readMetrics, hasBackground, worker, tellNode }: ServiceOptions,
 ): Promise<Service> {
   const stores = watchStores(config, await openStores(config, log), metrics, log);
-  const fleet = assembleFleet(stores, metrics, log);
+  const fleet = assembleFleet(config, stores, metrics, log);
   let address = config.publicUrl ?? '';
   const serving = assembleServing({
     ...{ config, log, metrics, stores, fleet, readMetrics },

@@ -204,5 +204,7 @@ function assembleGate(config: Config, metrics: Metrics, engine: Engine): DeviceG
     'Devices that call too often to be counted in passing',
     () => limit.windows.busyCount,
   );
-  return new DeviceGate(limit, config.trustProxy);
+  // Without a bound by network, nobody asks which network a device is in.
+  const readsNetworks = config.newDevicesPerAddressPerMinute > 0;
+  return new DeviceGate(limit, config.trustProxy, readsNetworks);
 }

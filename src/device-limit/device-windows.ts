@@ -21,6 +21,7 @@
 // one of them tells is kept by all: `shared-window.ts` has the rule and the proof.
 
 import { LIMIT } from '../contract/limit.ts';
+import { BODY_WORDS, clearNote, NOTE_SILENCE_MS, noteOffset } from './note-offset.ts';
 import { KNOWN, OWED, PENDING, RequestRings, RING_BYTES, RING_ENTRIES } from './request-rings.ts';
 
 export type DeviceWindowsOptions = {
@@ -52,12 +53,12 @@ const WAYS = 8;
 
 // The heads (second hash and newest time) of a set's eight slots share a cache line; the bodies lie apart.
 const HEAD_WORDS = 2;
-// A body is [check bits and count, 11 older times] or [check bits and IN_RING, ring low, ring high].
-const BODY_WORDS = SLOT_TIMES;
+// A body is [check bits and count, 11 older times] or [check bits and IN_RING, ring low, ring high], and then
+// the device's note.
 const COUNT_MASK = 0xf;
 const IN_RING = 0xf;
 
-/** Bytes of memory per slot. */
+/** Bytes of memory per slot: 32 for the counts of a device, and its note. */
 export const SLOT_BYTES = HEAD_WORDS * 4 + BODY_WORDS * 2;
 
 /** Maximum delay of the store's answer in milliseconds; engines time out earlier. */
@@ -77,6 +78,10 @@ export class DeviceWindows {
   private readonly heads: Uint32Array;
   private readonly bodies: Uint16Array;
   private readonly rings: RequestRings;
+  /** Notes: words that the caller may keep with a device; zeros when it is new or was silent for long. */
+  readonly notes: Int32Array;
+  /** Offset in `notes` of the device of the latest `admit`; -1 when that device is not counted. */
+  latestNote = NONE;
   private ringHand = 0;
   private sweepAtMs = 0;
 
@@ -86,6 +91,7 @@ export class DeviceWindows {
     this.setMask = capacity / WAYS - 1;
     this.heads = new Uint32Array(capacity * HEAD_WORDS);
     this.bodies = new Uint16Array(capacity * BODY_WORDS);
+    this.notes = new Int32Array(this.bodies.buffer);
     this.rings = new RequestRings(ringCapacity);
     this.byteCount = capacity * SLOT_BYTES + ringCapacity * RING_BYTES;
   }
@@ -104,6 +110,7 @@ export class DeviceWindows {
     if (nowMs >= this.sweepAtMs) this.sweep(nowMs);
     const slot = this.find(hash, tag);
     if (slot === NONE) return this.enter(hash, tag, nowMs);
+    this.latestNote = noteOffset(slot);
     return (this.body(slot, 0) & COUNT_MASK) === IN_RING
       ? this.admitBusy(slot, nowMs)
       : this.admitQuiet(slot, nowMs);
@@ -201,6 +208,7 @@ export class DeviceWindows {
     const newest = this.newest(slot);
     const idle = (now - newest) >>> 0;
     if (idle >= WINDOW_MS) {
+      if (idle >= NOTE_SILENCE_MS) clearNote(this.notes, slot);
       this.setCount(slot, 1);
       this.setNewest(slot, now);
       return ADMITTED;
@@ -302,11 +310,14 @@ export class DeviceWindows {
       [victim, victimRank, victimIdle] = [slot, rank, idle];
     }
     // All eight slots of the set hold busy devices: the new device goes uncounted rather than one of them.
+    this.latestNote = NONE;
     if (victimRank >= BUSY_RANK) return ADMITTED;
     if ((this.body(victim, 0) & COUNT_MASK) === IN_RING) this.rings.release(this.ringOf(victim));
     this.heads[victim * HEAD_WORDS] = tag;
     this.setNewest(victim, nowMs >>> 0);
     this.setBody(victim, 0, ((hash >>> 20) << 4) | 1);
+    clearNote(this.notes, victim);
+    this.latestNote = noteOffset(victim);
     return ADMITTED;
   }
 

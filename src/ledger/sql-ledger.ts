@@ -15,6 +15,7 @@ import { findApp } from './query/find-app.ts';
 import { findEnabledWebhook } from './query/find-enabled-webhook.ts';
 import { findKey } from './query/find-key.ts';
 import { findLostRight } from './query/find-lost-right.ts';
+import { forgetAdmissions } from './query/forget-admissions.ts';
 import { listApps } from './query/list-apps.ts';
 import { listAudit } from './query/list-audit.ts';
 import { listChannelNames } from './query/list-channel-names.ts';
@@ -31,6 +32,7 @@ import { readSnapshot } from './query/read-snapshot.ts';
 import { readTime } from './query/read-time.ts';
 import { readWebhook } from './query/read-webhook.ts';
 import { recordCheckIns } from './query/record-check-ins.ts';
+import { recordChecks } from './query/record-checks.ts';
 import { recordDelivery } from './query/record-delivery.ts';
 import { recordFirstOffer } from './query/record-first-offer.ts';
 import { revokeKey } from './query/revoke-key.ts';
@@ -71,6 +73,9 @@ export function createSqlLedger(database: Database): Ledger {
     recordReport: (checkIns, actor) =>
       atomically(database, actor, (sql) => recordCheckIns(sql, checkIns, 'awaited')),
     findLostRight: (actor) => findLostRight(database, actor, 'read'),
+    recordChecks: (checkIns, kind, bounds, isRecorded) =>
+      recordChecks(database, checkIns, kind, { bounds, isRecorded }),
+    forgetAdmissions: (rowsMax) => forgetAdmissions(database, rowsMax),
     readLabels: (devices) => readLabels(database, devices),
     readLabelChanges: (after, limit) => readLabelChanges(database, after, limit),
     listDevices: (app, filter) => listDevices(database, app, filter),

@@ -5,6 +5,7 @@
 
 import type { Labels } from '../domain/decision/targeting.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
+import { NETWORK_WORDS, type NetworkWords, readNetwork } from '../domain/fleet/network-words.ts';
 import { utf8WordsOf } from '../hashing/utf8-words.ts';
 import type { CheckInContext, InternedValue } from './interned-value.ts';
 
@@ -26,6 +27,8 @@ export type CheckInPack = {
    * Half a surrogate pair has no UTF-8 form: it is written as U+FFFD, as the ledger does.
    */
   readonly rows: Int32Array;
+  /** Networks that the devices asked from, two words a check-in: see `NetworkWords`. */
+  readonly networks: Int32Array;
   /** Labels of the check-ins that carry some, by the row's index in the pack. */
   readonly labels: ReadonlyMap<number, Labels>;
   /** Number of check-ins per app, by app id. */
@@ -66,7 +69,8 @@ export class CheckInPacker {
   private contexts: InternedValue<CheckInContext>[] = [];
   private versions: InternedValue<string | undefined>[] = [];
   private rows = newRows();
-  private readonly spareBuffers: Int32Array[] = [];
+  private networks = newNetworks();
+  private readonly spareBuffers: Pick<CheckInPack, 'rows' | 'networks'>[] = [];
   private end = 0;
   private labels: Map<number, Labels> | undefined;
   private counts = new Map<string, { count: number }>();
@@ -77,8 +81,8 @@ export class CheckInPacker {
   size = 0;
 
   /**
-   * Adds a check-in; `at` is in milliseconds since 1970. At most 65,535 per pack, because an index has 16
-   * bits.
+   * Adds a check-in; `at` is in milliseconds since 1970, `network` is copied. At most 65,535 per pack,
+   * because an index has 16 bits.
    */
   add(
     context: InternedValue<CheckInContext>,
@@ -86,6 +90,7 @@ export class CheckInPacker {
     deviceId: string,
     at: number,
     labels: Labels | undefined,
+    network: NetworkWords,
   ): void {
     const { words, wordCount, byteLength } = utf8WordsOf(deviceId);
     const { appId } = context.value;
@@ -95,7 +100,7 @@ export class CheckInPacker {
     this.counted.count += 1;
     const from = this.end;
     this.end = from + HEAD_WORDS + wordCount;
-    if (this.end > this.rows.length) this.grow();
+    if (this.end > this.rows.length) this.rows = grown(this.rows, this.end * 2);
     const { rows } = this;
     rows[from + INDEXES_AT] = context.index | (version.index << INDEX_BITS);
     rows[from + TIME_AT] = at;
@@ -103,6 +108,10 @@ export class CheckInPacker {
     for (let index = 0; index < wordCount; index++) {
       rows[from + HEAD_WORDS + index] = words[index] as number;
     }
+    const networkAt = this.size * NETWORK_WORDS;
+    if (networkAt === this.networks.length) this.networks = grown(this.networks, networkAt * 2);
+    this.networks[networkAt] = network[0] as number;
+    this.networks[networkAt + 1] = network[1] as number;
     if (labels !== undefined) {
       this.labels ??= new Map();
       this.labels.set(this.size, labels);
@@ -114,8 +123,11 @@ export class CheckInPacker {
   take(): CheckInPack {
     const { contexts, versions, size: count, labels = NO_LABELS, counts } = this;
     const rows = this.rows.subarray(0, this.end);
+    const networks = this.networks.subarray(0, count * NETWORK_WORDS);
+    const spare = this.spareBuffers.pop();
     this.packNumber = nextPackNumber();
-    this.rows = this.spareBuffers.pop() ?? newRows();
+    this.rows = spare?.rows ?? newRows();
+    this.networks = spare?.networks ?? newNetworks();
     this.contexts = [];
     this.versions = [];
     this.counts = new Map();
@@ -123,29 +135,25 @@ export class CheckInPacker {
     this.end = 0;
     this.labels = undefined;
     this.size = 0;
-    return { contexts, versions, count, rows, labels, counts };
+    return { contexts, versions, count, rows, networks, labels, counts };
   }
 
   /**
-   * Takes back the row buffer of a pack that no caller reads any more, to fill it again. A busy node fills
+   * Takes back the buffers of a pack that no caller reads any more, to fill them again. A busy node fills
    * megabytes of rows a second; collecting fresh buffers would pause it.
    */
-  reuse({ rows }: CheckInPack): void {
-    if (this.spareBuffers.length < SPARE_BUFFERS_MAX) {
-      this.spareBuffers.push(new Int32Array(rows.buffer));
-    }
+  reuse({ rows, networks }: CheckInPack): void {
+    if (this.spareBuffers.length === SPARE_BUFFERS_MAX) return;
+    this.spareBuffers.push({
+      rows: new Int32Array(rows.buffer),
+      networks: new Int32Array(networks.buffer),
+    });
   }
 
   private countApp(appId: string): void {
     this.appId = appId;
     this.counted = this.counts.get(appId) ?? { count: 0 };
     this.counts.set(appId, this.counted);
-  }
-
-  private grow(): void {
-    const larger = new Int32Array(this.end * 2);
-    larger.set(this.rows);
-    this.rows = larger;
   }
 }
 
@@ -159,12 +167,13 @@ function enlist<Value>(
 }
 
 /** The fields of a pack that are needed to read its rows. */
-type PackedRows = Pick<CheckInPack, 'contexts' | 'versions' | 'count' | 'rows'>;
+type PackedRows = Pick<CheckInPack, 'contexts' | 'versions' | 'count' | 'rows' | 'networks'>;
 
 /**
  * Returns whether the rows have the layout that a packer writes. For packs that came from another process.
  */
-export function areRowsWhole({ contexts, versions, count, rows }: PackedRows): boolean {
+export function areRowsWhole({ contexts, versions, count, rows, networks }: PackedRows): boolean {
+  if (networks.length !== count * NETWORK_WORDS) return false;
   let at = 0;
   for (let row = 0; row < count; row++) {
     const [indexes, length] = [rows[at + INDEXES_AT], rows[at + LENGTH_AT]];
@@ -178,7 +187,7 @@ export function areRowsWhole({ contexts, versions, count, rows }: PackedRows): b
 
 /** Returns the check-ins of a pack in their order: all, or those whose context satisfies `isWanted`. */
 export function unpackCheckIns(
-  { contexts, versions, count, rows, labels }: PackedRows & Pick<CheckInPack, 'labels'>,
+  { contexts, versions, count, rows, networks, labels }: PackedRows & Pick<CheckInPack, 'labels'>,
   isWanted: (context: CheckInContext) => boolean = () => true,
 ): CheckIn[] {
   const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
@@ -202,6 +211,7 @@ export function unpackCheckIns(
       at: ((rows[from + TIME_AT] as number) >>> 0) + (length & HIGH_TIME_MASK) * WORD_VALUES,
       labels: labels.get(row),
       offeredReleaseId: context.offeredReleaseId,
+      network: readNetwork(networks, row * NETWORK_WORDS),
     });
   }
   return checkIns;
@@ -214,6 +224,17 @@ function rowWords(lengthWord: number): number {
 
 function newRows(): Int32Array {
   return new Int32Array(INITIAL_ROWS * ROW_WORDS_TYPICAL);
+}
+
+function newNetworks(): Int32Array {
+  return new Int32Array(INITIAL_ROWS * NETWORK_WORDS);
+}
+
+/** Returns a copy of a buffer with room for more words. */
+function grown(buffer: Int32Array, wordCount: number): Int32Array {
+  const larger = new Int32Array(wordCount);
+  larger.set(buffer);
+  return larger;
 }
 
 function nextPackNumber(): number {

@@ -34,6 +34,29 @@ export type LabelChanges = Pick<LabelPosition, 'epoch'> & {
   readonly changed: readonly (StoredLabels & Pick<LabelPosition, 'position'>)[];
 };
 
+/** Numbers of new devices that checks may bring to the record in one minute; 0 is no bound. */
+export type AdmissionBounds = {
+  /** Bound for each network of clients (`readNetwork`), and ten times that for each /48 of IPv6. */
+  readonly perNetwork: number;
+  readonly perApp: number;
+};
+
+/** Whether check-ins waited in a queue, or a caller waits for them. */
+export type CheckKind = 'queued' | 'awaited';
+
+/** Check of a new device that was not recorded, with the bound that was met. */
+export type UnadmittedCheck = DeviceName & {
+  /** Network that the device asked from; undefined for an unknown one. */
+  readonly network: string | undefined;
+  readonly bound: 'network' | 'wide network' | 'app';
+};
+
+export type RecordedChecks = {
+  /** Merged labels of the devices whose check-in carried labels and was recorded. */
+  readonly labels: readonly StoredLabels[];
+  readonly unadmitted: readonly UnadmittedCheck[];
+};
+
 export interface FleetLedger {
   /** Reads the ledger's clock, in milliseconds since 1970. It orders everything that is recorded. */
   readTime(): Promise<number>;
@@ -59,6 +82,26 @@ export interface FleetLedger {
     checkIns: readonly CheckIn[],
     actor: Actor,
   ): Promise<Outcome<readonly StoredLabels[], LostRight>>;
+
+  /**
+   * Records check-ins of devices that asked themselves, like `recordCheckIns` (`queued`) or `recordAwaited`
+   * (`awaited`), except those of devices that are not on record when their minute has had as many new ones as
+   * the bounds allow. The minute is that of the check-in's time, at most an hour ago. New devices are
+   * recorded and counted in one transaction: check-ins that are repeated count once. `isRecorded` tells
+   * devices that the caller knows to be on record, to save looking for them.
+   */
+  recordChecks(
+    checkIns: readonly CheckIn[],
+    kind: CheckKind,
+    bounds: AdmissionBounds,
+    isRecorded?: (device: DeviceName) => boolean,
+  ): Promise<RecordedChecks>;
+
+  /**
+   * Forgets at most `rowsMax` counts of new devices in minutes that no check-in counts in any more. Returns
+   * how many it forgot.
+   */
+  forgetAdmissions(rowsMax: number): Promise<number>;
 
   /** Reads the labels of these devices, in their order; an unknown device has none, at revision 0. */
   readLabels(devices: readonly DeviceName[]): Promise<readonly RecordedLabels[]>;

@@ -282,6 +282,8 @@ function contentRules(nodes: () => EnginesUnderTest): void {
       checkInOf('c', { at: 1_790_000_000_001, source: 'push', channel: 'beta', arch: '' }),
       checkInOf('d', { appId: 'app_2', version: '', platform: '' }),
       checkInOf('e', { version: undefined, offeredReleaseId: 'rel_1' }),
+      checkInOf('f', { network: '203.0.113.7' }),
+      checkInOf('g', { network: '2001:db8:ffff:1::/64' }),
     ];
     expect(await roundTrip(batch)).toStrictEqual(batch);
   });

@@ -49,6 +49,7 @@ export function checkInOf(deviceId: string, changes: Partial<CheckIn> = {}): Che
     at: 1_790_000_000_000,
     labels: undefined,
     offeredReleaseId: undefined,
+    network: undefined,
     ...changes,
   };
 }

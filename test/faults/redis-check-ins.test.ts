@@ -158,6 +158,44 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
     expect(await admin.xpending(keys.checkIns, 'drain')).toEqual([0, null, null, null]);
   });
 
+  it('a batch of a version that knew no networks is taken, with unknown ones', async () => {
+    const server = await redisOf();
+    const { engine, faults } = await connected(server.url);
+    const checkIn = checkInOf('a', { network: '203.0.113.7' });
+    const pack = packCheckIns([checkIn]);
+    const { rows, contexts, versions } = pack;
+    const kinds = JSON.stringify([
+      contexts.map(({ value }) => [
+        ...[value.appId, value.channel, value.platform, value.arch, value.source, null],
+      ]),
+      versions.map(({ value }) => value),
+    ]);
+    const row = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
+    const older = payloadOf({ kinds, labels: '[]', count: 1, rows: row });
+    await adminOf(server).xadd(keys.checkIns, '*', 'batch', older);
+    await engine.appendCheckIns(pack);
+    const taken = await engine.takeCheckIns('taker', 5, 5000, NEVER_MS);
+    expect(taken.flatMap(({ checkIns }) => checkIns)).toEqual([
+      { ...checkIn, network: undefined },
+      checkIn,
+    ]);
+    expect(faults).toEqual([]);
+  });
+
+  it('what a version that knows no networks reads of a batch is what it always was', () => {
+    const [row, written] = [checkInOf('a'), checkInOf('a', { network: '203.0.113.7' })].map(
+      (each) => packCheckInPayload(packCheckIns([each]), (length) => Buffer.alloc(length)),
+    );
+    const sharedOf = (payload: Buffer = Buffer.alloc(0)) => {
+      const labelsAt = payload.length - payload.readUInt32LE(4);
+      const sharedAt = labelsAt - payload.readUInt32LE(0);
+      const shared = JSON.parse(payload.toString('utf8', sharedAt, labelsAt)) as unknown[];
+      // Those versions look at the rows, at two elements of what is shared, and at the labels.
+      return [payload.subarray(8, sharedAt).toString('hex'), shared.slice(0, 2)];
+    };
+    expect(sharedOf(written)).toEqual(sharedOf(row));
+  });
+
   it('what somebody deleted from the stream holds up no other', async () => {
     const server = await redisOf();
     const { engine } = await connected(server.url);
@@ -276,6 +314,11 @@ function brokenKinds(context: readonly unknown[]): unknown[] {
     ...[{}, null, 7, '1.0.0', [7], [{}], ['1.0.0', 7]].map((versions) => [[context], versions]),
     ...contexts.map((broken) => [[broken], ['1.0.0']]),
     ...contexts.map((broken) => [[context, broken], ['1.0.0']]),
+    ...[null, 7, {}, [], 'AAAA', 'A'.repeat(24)].map((networks) => [
+      [context],
+      ['1.0.0'],
+      networks,
+    ]),
   ];
 }
 

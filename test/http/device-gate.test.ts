@@ -1,8 +1,9 @@
-// Tests which budget a request is counted against.
+// Tests which budget a request is counted against, and which network a device asks from.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { expect, it } from 'vitest';
 import { hashText } from '../../src/domain/decision/cohort.ts';
+import { readNetwork } from '../../src/domain/fleet/network-words.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { DeviceGate } from '../../src/http/device/device-gate.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
@@ -11,18 +12,26 @@ import { LimitDevices } from '../../src/operations/fleet/limit-devices.ts';
 type Sent = { readonly address: string; readonly forwardedFor?: readonly string[] };
 
 /** A new gate; each call is one request, and `use` spends a client's whole budget. */
-function gateWith(trustedProxies: number) {
+function gateWith(trustedProxies: number, readsNetworks = true) {
+  const clock = { nowMs: 0 };
   const limit = new LimitDevices({
     engine: createMemoryEngine(),
     isShared: false,
     metrics: new Metrics(),
-    now: () => 0,
+    now: () => clock.nowMs,
     capacity: 64,
     busyCapacity: 8,
   });
-  const gate = new DeviceGate(limit, trustedProxies);
+  const gate = new DeviceGate(limit, trustedProxies, readsNetworks);
+  /** Number of times that the address of a client was read. */
+  let reads = 0;
   const ask = ({ address, forwardedFor = [] }: Sent, id?: string): number => {
-    const res = { getRemoteAddressAsText: () => new TextEncoder().encode(address).buffer };
+    const res = {
+      getRemoteAddressAsText() {
+        reads += 1;
+        return new TextEncoder().encode(address).buffer;
+      },
+    };
     const req = {
       forEach(tell: (name: string, value: string) => void) {
         for (const line of forwardedFor) tell('x-forwarded-for', line);
@@ -34,7 +43,8 @@ function gateWith(trustedProxies: number) {
   const use = (sent: Sent, id?: string): void => {
     for (let n = 0; n < 120; n++) expect(ask(sent, id)).toBe(0);
   };
-  return { ask, use };
+  const network = () => readNetwork(gate.network, 0);
+  return { ask, use, network, clock, reads: () => reads };
 }
 
 it('a device has one budget from every address', () => {
@@ -63,4 +73,48 @@ it('without a proxy to believe, X-Forwarded-For changes nothing', () => {
   const { ask, use } = gateWith(0);
   use({ address: '1.1.1.1', forwardedFor: ['6.6.6.6'] });
   expect(ask({ address: '1.1.1.1', forwardedFor: ['7.7.7.7'] })).toBe(60);
+});
+
+it('the network of a device is read once for its next checks', () => {
+  const { ask, network, reads } = gateWith(0);
+  ask({ address: '2001:db8::1' }, 'a');
+  expect(network()).toBe('2001:db8:0:0::/64');
+  ask({ address: '203.0.113.1' }, 'b');
+  expect(network()).toBe('203.0.113.1');
+  for (let time = 0; time < 50; time++) ask({ address: '2001:db8::1' }, 'a');
+  expect([network(), reads()]).toEqual(['2001:db8:0:0::/64', 2]);
+});
+
+it('a device that was silent for ten minutes may have moved', () => {
+  const { ask, network, clock } = gateWith(0);
+  ask({ address: '203.0.113.1' }, 'a');
+  clock.nowMs = 599_999;
+  ask({ address: '198.51.100.1' }, 'a');
+  expect(network()).toBe('203.0.113.1');
+  clock.nowMs += 600_000;
+  ask({ address: '198.51.100.1' }, 'a');
+  expect(network()).toBe('198.51.100.1');
+});
+
+it('a flood of devices makes networks forgotten, and confuses none', () => {
+  const { ask, network } = gateWith(0);
+  const addressOf = (device: number) => `203.0.${device >> 8}.${device & 255}`;
+  for (let turn = 0; turn < 3; turn++) {
+    for (let device = 1; device < 1000; device++) {
+      ask({ address: addressOf(device) }, `device ${device}`);
+      expect(network()).toBe(addressOf(device));
+    }
+  }
+});
+
+it('behind a proxy the network is that of the client', () => {
+  const { ask, network } = gateWith(1);
+  ask({ address: '10.0.0.1', forwardedFor: ['203.0.113.1'] }, 'a');
+  expect(network()).toBe('203.0.113.1');
+});
+
+it('when nobody asks for networks, none is read', () => {
+  const { ask, network, reads } = gateWith(0, false);
+  ask({ address: '203.0.113.1' }, 'a');
+  expect([network(), reads()]).toEqual([undefined, 0]);
 });

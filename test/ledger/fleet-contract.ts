@@ -8,6 +8,7 @@ import type { Ledger } from '../../src/ports/ledger.ts';
 import { describeAccounts } from './account-contract.ts';
 import { describeCheckIns } from './check-in-contract.ts';
 import { describeConsoleReads } from './console-contract.ts';
+import { describeFleetAdmission } from './fleet-admission-contract.ts';
 import { describeFleetCounts } from './fleet-counts-contract.ts';
 import type { FleetUnderTest } from './fleet-fixture.ts';
 import { describeFleetReads } from './fleet-reads-contract.ts';
@@ -42,6 +43,7 @@ export function describeFleet(name: string, open: () => Promise<TestDatabase>): 
     describe('reads', () => describeFleetReads(fleet));
     describe('counts', () => describeFleetCounts(fleet));
     describe('time', () => describeFleetTime(fleet));
+    describe('admission', () => describeFleetAdmission(fleet));
     describe('sweep', () => describeFleetSweep(fleet));
     describe('the console', () => describeConsoleReads(fleet));
     describe('accounts', () => describeAccounts(fleet));

@@ -17,6 +17,7 @@ import { Unavailable } from '../../src/ports/unavailable.ts';
 import { checkInOf, storedLabelsOf } from '../engine/fleet-sample.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
+import { openAdmission } from '../support/open-admission.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 
 const ROWS_PER_STATEMENT_MAX = 2000;
@@ -74,7 +75,7 @@ function setUp() {
   const drainOf = () => {
     const drain = new CheckInDrain({
       queue,
-      ledger,
+      admission: openAdmission(ledger),
       labels: {
         async remember(entries) {
           if (entries.length > 0) story.push('remembered');
@@ -314,7 +315,14 @@ describe('at the end of a process whose engine ends with it', () => {
       for (let turn = 0; turn < round; turn++) await Promise.resolve();
       for (const device of names(0, 1200)) {
         const { deviceId, at, labels, version, ...origin } = checkInOf(device);
-        checkIns.add(internContext(origin), internVersion(version), deviceId, at, labels);
+        checkIns.add(
+          internContext(origin),
+          internVersion(version),
+          deviceId,
+          at,
+          labels,
+          new Int32Array(2),
+        );
       }
       await checkIns.stop();
       for (let turn = 0; turn < round; turn++) await Promise.resolve();

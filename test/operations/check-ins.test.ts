@@ -63,7 +63,14 @@ function setUp() {
 }
 
 function add(checkIns: CheckIns, { deviceId, at, labels, version, ...origin }: CheckIn): void {
-  checkIns.add(internContext(origin), internVersion(version), deviceId, at, labels);
+  checkIns.add(
+    internContext(origin),
+    internVersion(version),
+    deviceId,
+    at,
+    labels,
+    new Int32Array(2),
+  );
 }
 
 /** Resolves once the callbacks of `setImmediate` have run. */

@@ -18,11 +18,11 @@ import type {
   LabelPosition,
   StoredLabels,
 } from '../../src/ports/label-cache.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 import { eventually } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
+import { openAdmission } from '../support/open-admission.ts';
 
 const BATCH_SIZE_MAX = 500;
 const PENDING_MAX = 20_000;
@@ -157,7 +157,8 @@ function setUp() {
   const metrics = new Metrics();
   const labels = new DeviceLabels({
     engine: cache as unknown as Engine,
-    ledger: store as unknown as Ledger,
+    ledger: store,
+    admission: openAdmission(store),
     metrics,
     log: createLog('silent'),
   });

@@ -29,7 +29,12 @@ const RETRY_AFTER_MS = 1000;
 const WAIT_MAX_MS = 1500;
 /** Maximum number of times that a check decides again before it takes the release for unavailable. */
 const DECIDED_AGAIN_MAX = 10;
-const DEVICE = { id: undefined, ...device('device-1'), labelsTag: 0 };
+const DEVICE = {
+  id: undefined,
+  ...device('device-1'),
+  labelsTag: 0,
+  network: new Int32Array(2),
+};
 
 afterEach(() => {
   vi.useRealTimers();

@@ -17,6 +17,9 @@ function setUp(readTime: () => Promise<number>) {
       swept.push(limits);
       return { devices: 1000, hours: 0 };
     },
+    async forgetAdmissions() {
+      return 0;
+    },
   };
   const retention = { devicesDays: 10, hoursDays: 1 };
   const sweeper = new FleetSweeper(ledger, retention, metrics, createLog('silent'));

@@ -33,6 +33,7 @@ import { Unavailable } from '../../src/ports/unavailable.ts';
 import { manifestQuestion } from '../../src/updater/manifest.ts';
 import { release, snapshot, version } from '../domain/sample.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';
+import { openAdmission } from '../support/open-admission.ts';
 
 /** Query of a check of `acme` from linux/x86_64, as read from an address for the first time. */
 export function queryOf(text: string, channel = 'stable'): CheckQuery<ArtifactCandidate> {
@@ -166,7 +167,12 @@ export function servingNode(now?: () => number) {
   const check = new CheckUpdate({
     catalogs,
     firstOffers,
-    labels: new DeviceLabels({ ...stores, metrics, log: silent }),
+    labels: new DeviceLabels({
+      ...stores,
+      admission: openAdmission(ledger.port),
+      metrics,
+      log: silent,
+    }),
     checkIns: new CheckIns(engine.port, live, metrics, silent),
     clock: { now: () => Date.now() },
     metrics,

@@ -19,7 +19,12 @@ import {
 
 const REREAD_AFTER_MS = 5000;
 const RETRY_AFTER_FAULT_MS = 1000;
-const DEVICE = { id: undefined, ...device('device-1'), labelsTag: 0 };
+const DEVICE = {
+  id: undefined,
+  ...device('device-1'),
+  labelsTag: 0,
+  network: new Int32Array(2),
+};
 
 /** State of the channel in which 1.1.0 was offered or not, and 1.0.0 was. */
 function state(isOffered: boolean, revision = 1): ServingSnapshot {

@@ -25,7 +25,12 @@ const collectGarbage = runInNewContext('gc') as () => void;
 const ROUNDS = 60;
 /** Maximum number of channels that `Catalogs` holds. */
 const CHANNELS = 10_000;
-const DEVICE = { id: undefined, ...device('device-1'), labelsTag: 0 };
+const DEVICE = {
+  id: undefined,
+  ...device('device-1'),
+  labelsTag: 0,
+  network: new Int32Array(2),
+};
 
 /** Returns the node's present catalog without a reference to it on the caller's stack. */
 function weaklyPresent({ catalogs }: ServingNode): WeakRef<Catalog> {

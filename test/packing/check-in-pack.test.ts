@@ -13,6 +13,9 @@ import { internContext, internVersion } from '../../src/packing/interned-value.t
 import { checkInOf } from '../engine/fleet-sample.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 
+const NETWORK = new Int32Array([0, 0x0102_0304]);
+const OTHER_NETWORK = new Int32Array([0x2001_0db8, 0x0000_0001]);
+
 const anyId = fc.oneof(
   fc.uuid(),
   fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 128 }),
@@ -24,13 +27,15 @@ const anyCheckIn = fc.record({
   appId: fc.constantFrom('app_1', 'app_2'),
   elapsedMs: fc.integer({ min: -1000, max: 100_000 }),
   ring: fc.option(fc.string({ maxLength: 5 }), { nil: undefined }),
+  network: fc.constantFrom('192.0.2.1', '255.255.255.255', '2001:db8:0:1::/64', '::/64', undefined),
 });
 const anyCheckIns = fc.array(anyCheckIn, { maxLength: 40 }).map((samples) =>
-  samples.map(({ id, version, appId, elapsedMs, ring }) =>
+  samples.map(({ id, version, appId, elapsedMs, ring, network }) =>
     checkInOf(id, {
       appId,
       version,
       at: 1_790_000_000_000 + elapsedMs,
+      network,
       labels: ring === undefined ? undefined : new Map([['ring', ring]]),
     }),
   ),
@@ -53,9 +58,9 @@ describe('a pack', () => {
   it('stays as it was taken while its packer gathers anew', () => {
     const packer = new CheckInPacker();
     const [context, version] = sharedOf(checkInOf('a'));
-    packer.add(context, version, 'first', 1, undefined);
+    packer.add(context, version, 'first', 1, undefined, NETWORK);
     const taken = packer.take();
-    packer.add(context, version, 'later', 2, undefined);
+    packer.add(context, version, 'later', 2, undefined, OTHER_NETWORK);
     expect(devicesIn(taken)).toEqual(['first']);
     expect(devicesIn(packer.take())).toEqual(['later']);
   });
@@ -64,7 +69,7 @@ describe('a pack', () => {
     const packers = [new CheckInPacker(), new CheckInPacker()] as const;
     for (const [index, id] of ['a', 'b', 'c', 'd', 'e', 'f'].entries()) {
       const [context, version] = sharedOf(checkInOf('a', { version: `${(index >> 2) + 1}.0.0` }));
-      packers[index % 2 === 0 ? 0 : 1].add(context, version, id, 1, undefined);
+      packers[index % 2 === 0 ? 0 : 1].add(context, version, id, 1, undefined, NETWORK);
     }
     const [even, odd] = packers.map((packer) => unpackCheckIns(packer.take()));
     expect(even?.map(({ deviceId, version }) => deviceId + version)).toEqual([
@@ -85,7 +90,7 @@ describe('a pack', () => {
     const packer = new CheckInPacker();
     const [context, version] = sharedOf(checkInOf('a'));
     const times = [0, 5, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 1_790_000_000_001, Number.MAX_SAFE_INTEGER];
-    for (const at of times) packer.add(context, version, 'device', at, undefined);
+    for (const at of times) packer.add(context, version, 'device', at, undefined, NETWORK);
     expect(unpackCheckIns(packer.take()).map(({ at }) => at)).toEqual(times);
   });
 });

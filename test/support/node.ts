@@ -35,6 +35,12 @@ export type ServingNode = {
 /** Arguments of Node.js as in `npm start`. */
 const ARGUMENTS = ['--max-semi-space-size=32', '--no-memory-reducer', MAIN];
 
+/** Settings without bounds for new devices: all requests of a test come from one machine. */
+export const UNBOUNDED = {
+  NEW_DEVICES_PER_ADDRESS_PER_MINUTE: '0',
+  NEW_DEVICES_PER_APP_PER_MINUTE: '0',
+} as const;
+
 /**
  * Starts a node and waits until it listens. Settings are environment variables; PORT is always a free one.
  * The node trusts one proxy, so that requests may come from as many addresses as a test likes. `args` are the
@@ -51,7 +57,8 @@ export async function startNode(
     descriptorsMax === undefined
       ? [process.execPath, ...args]
       : ['sh', '-c', `ulimit -n ${descriptorsMax} && exec "$0" "$@"`, process.execPath, ...args];
-  const all = { ADMIN_TOKEN, TRUST_PROXY: '1', ...settings, DATA_DIR: dataDir };
+  const defaults = { ADMIN_TOKEN, TRUST_PROXY: '1', ...UNBOUNDED };
+  const all = { ...defaults, ...settings, DATA_DIR: dataDir };
   return launch(all, dataDir, command);
 }
 

@@ -1,6 +1,7 @@
 // Packs check-ins as a node would.
 
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
+import { NETWORK_WORDS, writeNetwork } from '../../src/domain/fleet/network-words.ts';
 import { type CheckInPack, CheckInPacker } from '../../src/packing/check-in-pack.ts';
 import {
   type CheckInContext,
@@ -12,11 +13,13 @@ import {
 export function packCheckIns(checkIns: readonly CheckIn[]): CheckInPack {
   const packer = new CheckInPacker();
   const contexts = new Map<string, InternedValue<CheckInContext>>();
-  for (const { deviceId, at, labels, version, ...context } of checkIns) {
+  for (const { deviceId, at, labels, version, network = '', ...context } of checkIns) {
     const key = JSON.stringify(Object.values(context));
     const known = contexts.get(key) ?? new InternedValue(context);
     contexts.set(key, known);
-    packer.add(known, internVersion(version), deviceId, at, labels);
+    const words = new Int32Array(NETWORK_WORDS);
+    writeNetwork(network, words);
+    packer.add(known, internVersion(version), deviceId, at, labels, words);
   }
   return packer.take();
 }

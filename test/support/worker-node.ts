@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { realStores } from './backend.ts';
 import { eventually } from './eventually.ts';
 import { migratedDatabase } from './migrated-database.ts';
-import { ADMIN_TOKEN, type NodeSettings } from './node.ts';
+import { ADMIN_TOKEN, type NodeSettings, UNBOUNDED } from './node.ts';
 import { startRedis } from './redis-server.ts';
 import { removeFolder, temporaryFolder } from './server-process.ts';
 
@@ -53,7 +53,8 @@ export async function startWorkerNode(
   command: readonly string[] = [MAIN],
 ): Promise<WorkerNode> {
   const dataDir = temporaryFolder('sluice-workers-');
-  const env = { ADMIN_TOKEN, TRUST_PROXY: '1', ...stores.settings, ...settings };
+  const defaults = { ADMIN_TOKEN, TRUST_PROXY: '1', ...UNBOUNDED };
+  const env = { ...defaults, ...stores.settings, ...settings };
   return launch({ PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, ...env }, command, dataDir);
 }
 

@@ -30,6 +30,11 @@ export type CheckIn = {
   readonly labels: Labels | undefined;
   /** Id of the release that the answer offered; undefined when it offered none. */
   readonly offeredReleaseId: string | undefined;
+  /**
+   * Network that the device asked from (`readNetwork`); undefined when it is not known, or when an
+   * orchestrator reports the device.
+   */
+  readonly network?: string | undefined;
 };
 
 /** Map key for a device, which is identified by the pair (app, deviceId). */
@@ -49,6 +54,7 @@ export function mergeCheckIns(left: CheckIn, right: CheckIn): CheckIn {
     version: later.version ?? earlier.version,
     labels: mergeUpdates(earlier.labels, later.labels),
     offeredReleaseId: later.offeredReleaseId ?? earlier.offeredReleaseId,
+    network: later.network ?? earlier.network,
   };
 }
 

@@ -84,7 +84,8 @@ class Batches {
 
   append(checkIns: CheckInPack): void {
     this.lastNumber += 1;
-    this.waiting.set(this.lastNumber, { ...checkIns, rows: checkIns.rows.slice() });
+    const [rows, networks] = [checkIns.rows.slice(), checkIns.networks.slice()];
+    this.waiting.set(this.lastNumber, { ...checkIns, rows, networks });
   }
 
   /** Takes the oldest batches: abandoned ones first, because they are older than all waiting ones. */

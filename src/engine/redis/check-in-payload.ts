@@ -3,8 +3,11 @@
 //
 //   byte lengths of the shared values and of the labels, number of check-ins    32 bits each, little-endian
 //   rows     see `CheckInPack`; little-endian, as is every machine that uWebSockets.js runs on
-//   shared   [[context, context, …], [version or null, version, …]]
+//   shared   [[context, context, …], [version or null, version, …], networks]
 //            context = [appId, channel, platform, arch, source, offeredReleaseId or null]
+//            networks = base64 of those of all check-ins (`CheckInPack`), '' when none is known. Versions of
+//            Sluice before 0.1.0 know the first two elements only: they read such a payload as well, and
+//            their own has no networks
 //   labels   [row index, label pairs, row index, label pairs, …]
 //
 // The shared values and the labels are JSON. The format has a number, which is part of the stream's name: see
@@ -12,11 +15,14 @@
 
 import type { Labels } from '../../domain/decision/targeting.ts';
 import type { CheckIn, CheckInSource } from '../../domain/fleet/check-in.ts';
+import { NETWORK_WORDS } from '../../domain/fleet/network-words.ts';
 import { areRowsWhole, type CheckInPack, unpackCheckIns } from '../../packing/check-in-pack.ts';
 import { type CheckInContext, InternedValue } from '../../packing/interned-value.ts';
 import { isLabelPairs } from './label-payload.ts';
 import { parseJson } from './payload.ts';
 
+/** Maximum number of check-ins in a payload: an index of a row's shared values has 16 bits. */
+const COUNT_MAX = 2 ** 16;
 const HEAD_BYTES = 12;
 const [SHARED_AT, LABELS_AT, COUNT_AT] = [0, 4, 8];
 const LABELS_WIDTH = 2;
@@ -27,10 +33,15 @@ const NO_LABELS_TEXT = '[]';
  * buffer.
  */
 export function packCheckInPayload(
-  { contexts, versions, count, rows, labels }: CheckInPack,
+  { contexts, versions, count, rows, networks, labels }: CheckInPack,
   roomFor: (byteLength: number) => Buffer,
 ): Buffer {
-  const sharedText = `[${writeShared(contexts, writeContext)},${writeShared(versions, writeVersion)}]`;
+  const shared = [
+    writeShared(contexts, writeContext),
+    writeShared(versions, writeVersion),
+    writeNetworks(networks),
+  ];
+  const sharedText = `[${shared.join(',')}]`;
   const labelsText = labels.size === 0 ? NO_LABELS_TEXT : writeLabels(labels);
   const sharedBytes = Buffer.byteLength(sharedText);
   const labelsBytes = Buffer.byteLength(labelsText);
@@ -51,10 +62,11 @@ export function parseCheckInPayload(payload: Buffer): CheckIn[] | undefined {
   const labelsAt = payload.length - payload.readUInt32LE(LABELS_AT);
   const sharedAt = labelsAt - payload.readUInt32LE(SHARED_AT);
   const rows = readRows(payload, sharedAt);
-  const shared = parseShared(payload.toString('utf8', sharedAt, labelsAt));
+  const count = payload.readUInt32LE(COUNT_AT);
+  const shared = parseShared(payload.toString('utf8', sharedAt, labelsAt), count);
   const labels = parseLabels(payload.toString('utf8', labelsAt));
   if (rows === undefined || shared === undefined || labels === undefined) return undefined;
-  const pack = { ...shared, count: payload.readUInt32LE(COUNT_AT), rows, labels };
+  const pack = { ...shared, count, rows, labels };
   return areRowsWhole(pack) ? unpackCheckIns(pack) : undefined;
 }
 
@@ -101,12 +113,20 @@ function writeContext(context: CheckInContext): string {
   return JSON.stringify([appId, channel, platform, arch, source, offeredReleaseId]);
 }
 
-type SharedValues = Pick<CheckInPack, 'contexts' | 'versions'>;
+function writeNetworks(networks: Int32Array): string {
+  if (networks.every((word) => word === 0)) return '""';
+  const bytes = Buffer.from(networks.buffer, networks.byteOffset, networks.byteLength);
+  return `"${bytes.toString('base64')}"`;
+}
 
-function parseShared(text: string): SharedValues | undefined {
+type SharedValues = Pick<CheckInPack, 'contexts' | 'versions' | 'networks'>;
+
+function parseShared(text: string, count: number): SharedValues | undefined {
   const packed = parseJson(text);
   if (!Array.isArray(packed)) return undefined;
-  const [packedContexts, packedVersions] = packed as unknown[];
+  const [packedContexts, packedVersions, packedNetworks = ''] = packed as unknown[];
+  const networks = parseNetworks(packedNetworks, count);
+  if (networks === undefined) return undefined;
   if (!Array.isArray(packedContexts) || !Array.isArray(packedVersions)) return undefined;
   const contexts: InternedValue<CheckInContext>[] = [];
   for (const each of packedContexts) {
@@ -119,7 +139,16 @@ function parseShared(text: string): SharedValues | undefined {
     if (each !== null && typeof each !== 'string') return undefined;
     versions.push(new InternedValue(each ?? undefined));
   }
-  return { contexts, versions };
+  return { contexts, versions, networks };
+}
+
+/** Reads the networks of all check-ins; undefined when there is another number of them. */
+function parseNetworks(packed: unknown, count: number): Int32Array | undefined {
+  if (packed === '') return count > COUNT_MAX ? undefined : new Int32Array(count * NETWORK_WORDS);
+  if (typeof packed !== 'string') return undefined;
+  const bytes = Buffer.from(packed, 'base64');
+  if (bytes.length !== count * NETWORK_WORDS * Int32Array.BYTES_PER_ELEMENT) return undefined;
+  return new Int32Array(new Uint8Array(bytes).buffer);
 }
 
 function parseContext(packed: unknown): CheckInContext | undefined {

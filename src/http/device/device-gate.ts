@@ -1,9 +1,16 @@
 // Application of the device limit to requests: a device is limited by its id, or by its client's address when
-// it tells none. All device endpoints share one gate, because they share one limit.
+// it tells none. All device endpoints share one gate, because they share one limit. The gate also knows the
+// network that an admitted device asks from.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Failure } from '../../contract/failure.ts';
+import { ADMITTED } from '../../device-limit/device-windows.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
+import {
+  NETWORK_WORDS,
+  type NetworkWords,
+  writeNetwork,
+} from '../../domain/fleet/network-words.ts';
 import { secondHash } from '../../hashing/second-hash.ts';
 import type { LimitDevices } from '../../operations/fleet/limit-devices.ts';
 import { type Exchange, remoteAddressOf } from '../exchange.ts';
@@ -15,16 +22,24 @@ const ADDRESS_SEED = 0x5eed;
 const FORWARDED_FOR = 'x-forwarded-for';
 
 export class DeviceGate {
+  /**
+   * Network of the device of the latest request, if it was not refused. Always the same array, which the next
+   * request overwrites.
+   */
+  readonly network: NetworkWords = new Int32Array(NETWORK_WORDS);
   private readonly limit: LimitDevices;
   private readonly trustedProxies: number;
   // The two hashes of the latest request: `now` sets them for `later`. They save an object for each request,
   // which would cost more than the rest of the gate.
   private hash = 0;
   private tag = 0;
+  private readonly readsNetworks: boolean;
 
-  constructor(limit: LimitDevices, trustedProxies: number) {
+  /** Without `readsNetworks`, all networks are unknown. */
+  constructor(limit: LimitDevices, trustedProxies: number, readsNetworks: boolean) {
     this.limit = limit;
     this.trustedProxies = trustedProxies;
+    this.readsNetworks = readsNetworks;
   }
 
   /**
@@ -42,7 +57,9 @@ export class DeviceGate {
     const seed = id === undefined ? ADDRESS_SEED : 0;
     this.hash = hash ?? hashText(client, seed);
     this.tag = secondHash(client, seed);
-    return this.limit.now(this.hash, this.tag);
+    const wait = this.limit.now(this.hash, this.tag);
+    if (this.readsNetworks && id !== undefined && wait <= ADMITTED) this.findNetwork(res, req);
+    return wait;
   }
 
   /**
@@ -61,6 +78,22 @@ export class DeviceGate {
     const forwarded = headers.get(FORWARDED_FOR) ?? '';
     const client = clientAddress(remoteAddress, forwarded, this.trustedProxies);
     return this.limit.limit(hashText(client, ADDRESS_SEED), secondHash(client, ADDRESS_SEED));
+  }
+
+  /**
+   * Finds the network of the device of the latest request. It is kept with the device's counts, because
+   * reading an address costs a call into uWebSockets.js and several objects.
+   */
+  private findNetwork(res: HttpResponse, req: HttpRequest): void {
+    const { network } = this;
+    const { notes, latestNote: at } = this.limit.windows;
+    if (at >= 0 && (notes[at] !== 0 || notes[at + 1] !== 0)) {
+      network[0] = notes[at] as number;
+      network[1] = notes[at + 1] as number;
+      return;
+    }
+    writeNetwork(this.addressOf(res, req), network);
+    if (at >= 0) notes.set(network, at);
   }
 
   private addressOf(res: HttpResponse, req: HttpRequest): string {

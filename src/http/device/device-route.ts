@@ -119,7 +119,8 @@ export class DeviceRoute<Item extends Candidate> {
       if (isFailure(read)) return this.refuseAfter(request, wait, read);
       labels = read;
     }
-    const device = { id, hash, labels: labels.labels, labelsTag: labels.tag };
+    const { network } = this.gate;
+    const device = { id, hash, labels: labels.labels, labelsTag: labels.tag, network };
     const ifNoneMatch = question.isConditional ? req.getHeader('if-none-match') : '';
     if (wait === ADMITTED) {
       const decision = check.now(query, device);
@@ -151,11 +152,13 @@ export class DeviceRoute<Item extends Candidate> {
     request: DeviceRequest,
     wait: number,
     query: CheckQuery<Item>,
-    device: CheckDevice,
+    { network, ...device }: CheckDevice,
     ifNoneMatch: string,
   ): void {
+    // A copy, because the gate's array holds the network of the latest request only.
+    const asking = { ...device, network: network.slice() };
     this.answerAfter(request, wait, async () => {
-      const outcome = await this.check.later(query, device);
+      const outcome = await this.check.later(query, asking);
       return isFailure(outcome) ? refusalReply(outcome) : this.question.reply(outcome, ifNoneMatch);
     });
   }

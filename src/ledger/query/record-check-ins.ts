@@ -37,7 +37,7 @@ export async function recordCheckIns(
 }
 
 /** Makes the texts of a check-in storable. Two device ids that become the same text name the same device. */
-function storable(checkIn: CheckIn): CheckIn {
+export function storable(checkIn: CheckIn): CheckIn {
   const { appId, deviceId, channel, version, platform, arch, offeredReleaseId } = checkIn;
   return {
     source: checkIn.source,
@@ -53,7 +53,8 @@ function storable(checkIn: CheckIn): CheckIn {
   };
 }
 
-function columnsOf(checkIns: readonly CheckIn[]): readonly unknown[] {
+/** Returns the fields of check-ins as the first ten arguments of the functions that record them. */
+export function columnsOf(checkIns: readonly CheckIn[]): readonly unknown[] {
   return [
     checkIns.map(({ appId }) => appId),
     checkIns.map(({ deviceId }) => deviceId),

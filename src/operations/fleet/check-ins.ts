@@ -6,6 +6,7 @@
 // occur twice in one batch, and the drain merges the check-ins anyway.
 
 import type { Labels } from '../../domain/decision/targeting.ts';
+import type { NetworkWords } from '../../domain/fleet/network-words.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { type CheckInPack, CheckInPacker } from '../../packing/check-in-pack.ts';
@@ -70,19 +71,22 @@ export class CheckIns {
     this.log = log;
   }
 
-  /** Adds a check-in; never waits, never throws. `at` is in milliseconds since 1970. */
+  /**
+   * Adds a check-in; never waits, never throws. `at` is in milliseconds since 1970; `network` is copied.
+   */
   add(
     context: InternedValue<CheckInContext>,
     version: InternedValue<string | undefined>,
     deviceId: string,
     at: number,
     labels: Labels | undefined,
+    network: NetworkWords,
   ): void {
     if (this.backlogSize + this.packer.size >= HELD_MAX) {
       this.drop();
       return;
     }
-    this.packer.add(context, version, deviceId, at, labels);
+    this.packer.add(context, version, deviceId, at, labels, network);
     if (this.packer.size === BATCH_SIZE_MAX) this.closeFull();
   }
 

@@ -22,10 +22,12 @@ import type {
 } from '../../ports/label-cache.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
+import type { Admission } from './admission.ts';
 import { StoredLabelMemory } from './stored-label-memory.ts';
 
 export type DeviceLabelsDependencies = {
-  readonly ledger: Ledger;
+  readonly ledger: Pick<Ledger, 'readLabels' | 'readLabelChanges'>;
+  readonly admission: Pick<Admission, 'record'>;
   readonly engine: Engine;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -278,7 +280,7 @@ export class DeviceLabels {
   private async writeMany(
     checkIns: readonly CheckIn[],
   ): Promise<readonly (StoredLabels | undefined)[]> {
-    const recorded = await this.dependencies.ledger.recordAwaited(checkIns);
+    const { labels: recorded } = await this.dependencies.admission.record(checkIns, 'awaited');
     await this.remember(recorded);
     const byDevice = new Map(recorded.map((entry) => [deviceKey(entry), entry]));
     return checkIns.map((checkIn) => byDevice.get(deviceKey(checkIn)));

@@ -33,7 +33,7 @@ export type LimitDevicesOptions = {
 };
 
 /**
- * Default number of counted devices (32 MiB): a fleet of a million that asks within a minute, or ten million
+ * Default number of counted devices (40 MiB): a fleet of a million that asks within a minute, or ten million
  * within ten.
  */
 const CAPACITY_DEFAULT = 2 ** 20;

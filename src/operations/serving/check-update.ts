@@ -6,6 +6,7 @@ import { type Failure, failUntil, isFailure, type Outcome } from '../../contract
 import type { Candidate, Catalog } from '../../domain/decision/catalog.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
 import { mergeLabels } from '../../domain/fleet/merge-labels.ts';
+import { type NetworkWords, readNetwork } from '../../domain/fleet/network-words.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { CheckIns } from '../fleet/check-ins.ts';
@@ -31,6 +32,8 @@ export type CheckDevice = {
   readonly labels: Labels;
   /** `tagLabels` of `labels`. */
   readonly labelsTag: number;
+  /** Network that the device asks from. */
+  readonly network: NetworkWords;
 };
 
 export type CheckUpdateDependencies = {
@@ -164,6 +167,7 @@ export class CheckUpdate {
         at: this.dependencies.clock.now(),
         labels,
         version: version?.canonical,
+        network: readNetwork(device.network, 0),
       };
       const checkIn = { ...checkInContext(plan, undefined), ...who };
       return mergeLabels(await store.store(checkIn), labels);
@@ -210,14 +214,14 @@ export class CheckUpdate {
    */
   private conclude<Item extends Candidate>(
     { reported }: CheckQuery,
-    { id }: CheckDevice,
+    { id, network }: CheckDevice,
     decision: PlanDecision<Item>,
     unstored: Labels | undefined,
   ): PlanDecision<Item> {
     this.dependencies.metrics.checks.add(decision.reason);
     if (id !== undefined) {
       const at = this.dependencies.clock.now();
-      this.dependencies.checkIns.add(decision.context, reported, id, at, unstored);
+      this.dependencies.checkIns.add(decision.context, reported, id, at, unstored, network);
     }
     return decision;
   }

@@ -1,0 +1,26 @@
+// Assembly of the bounds under which checks bring new devices to the record.
+
+import type { Config } from '../config.ts';
+import type { Log } from '../observe/log.ts';
+import { Admission } from '../operations/fleet/admission.ts';
+import type { RecordedDevices } from '../operations/fleet/recorded-devices.ts';
+import type { Ledger } from '../ports/ledger.ts';
+
+/** Builds the admission of new devices; `recorded` is for the process that records most of them. */
+export function assembleAdmission(
+  config: Config,
+  ledger: Ledger,
+  log: Log,
+  recorded?: RecordedDevices,
+): Admission {
+  return new Admission({
+    ledger,
+    bounds: {
+      perNetwork: config.newDevicesPerAddressPerMinute,
+      perApp: config.newDevicesPerAppPerMinute,
+    },
+    trustedProxies: config.trustProxy,
+    log,
+    ...(recorded === undefined ? {} : { recorded }),
+  });
+}

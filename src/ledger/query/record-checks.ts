@@ -1,0 +1,74 @@
+// Statement that records check-ins of devices that asked themselves, as far as new devices are admitted.
+
+import { type CheckIn, coalesceCheckIns } from '../../domain/fleet/check-in.ts';
+import { wideNetworkOf } from '../../domain/fleet/network-words.ts';
+import type {
+  AdmissionBounds,
+  CheckKind,
+  RecordedChecks,
+  UnadmittedCheck,
+} from '../../ports/fleet-ledger.ts';
+import type { DeviceName, StoredLabels } from '../../ports/label-cache.ts';
+import type { Sql } from '../database.ts';
+import { parseLabels } from './labels-text.ts';
+import { columnsOf, recordCheckIns, storable } from './record-check-ins.ts';
+
+/** Row of a device with labels, or of one that was refused. */
+type Row = { readonly place: number } & (
+  | { readonly bound: null; readonly labels: string; readonly revision: number }
+  | { readonly bound: UnadmittedCheck['bound'] }
+);
+
+/** Factor from the bound of a network to that of a /48, which one customer may have as a whole. */
+const WIDE_FACTOR = 10;
+
+export type AdmissionRule = {
+  readonly bounds: AdmissionBounds;
+  /** Tells devices that are known to be on record. */
+  readonly isRecorded: ((device: DeviceName) => boolean) | undefined;
+};
+
+/**
+ * Calls one function of the database, which is a transaction by itself: new devices are counted and recorded,
+ * or neither. Otherwise like `recordCheckIns`.
+ */
+export async function recordChecks(
+  sql: Sql,
+  checkIns: readonly CheckIn[],
+  kind: CheckKind,
+  { bounds: { perNetwork, perApp }, isRecorded = () => false }: AdmissionRule,
+): Promise<RecordedChecks> {
+  const distinct = coalesceCheckIns(
+    checkIns.map((checkIn) => ({ ...storable(checkIn), network: checkIn.network })),
+  );
+  const networks = distinct.map((checkIn) =>
+    isRecorded(checkIn) ? null : (checkIn.network ?? ''),
+  );
+  if (networks.every((network) => network === null)) {
+    return { labels: await recordCheckIns(sql, distinct, kind), unadmitted: [] };
+  }
+  const rows = await sql.query<Row>(
+    `SELECT check_in_place AS place, current_labels AS labels, current_revision AS revision,
+       refused_by AS bound
+     FROM record_checks($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+       $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean, $12::text[], $13::text[],
+       $14::integer, $15::integer, $16::integer)`,
+    [
+      ...columnsOf(distinct),
+      kind === 'awaited',
+      networks,
+      networks.map((network) => wideNetworkOf(network ?? '') ?? ''),
+      ...[perNetwork, perNetwork * WIDE_FACTOR, perApp],
+    ],
+  );
+  const labels: StoredLabels[] = [];
+  const unadmitted: UnadmittedCheck[] = [];
+  for (const row of rows) {
+    const checkIn = distinct[row.place - 1];
+    if (checkIn === undefined) throw new Error(`There is no check-in ${row.place}`);
+    const { appId, deviceId, network } = checkIn;
+    if (row.bound !== null) unadmitted.push({ appId, deviceId, network, bound: row.bound });
+    else labels.push({ appId, deviceId, labels: parseLabels(row.labels), revision: row.revision });
+  }
+  return { labels, unadmitted };
+}

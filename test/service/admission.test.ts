@@ -1,0 +1,180 @@
+// Tests that strangers cannot fill the record with devices that do not exist: how many new ones are recorded
+// is bounded by client address and by app, in each minute. Every check is answered all the same.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeOnBackends } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import type { ServingNode } from '../support/node.ts';
+import {
+  createTenant,
+  devicesOf,
+  publish,
+  randomId,
+  report,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
+
+const PER_ADDRESS = 100;
+const PER_APP = 300;
+const PARALLEL = 50;
+
+describeOnBackends('admission of new devices', (backend) => {
+  let node: ServingNode;
+  beforeAll(async () => {
+    node = await backend.start({
+      NEW_DEVICES_PER_ADDRESS_PER_MINUTE: String(PER_ADDRESS),
+      NEW_DEVICES_PER_APP_PER_MINUTE: String(PER_APP),
+    });
+  });
+  afterAll(() => node?.dispose());
+
+  type Asking = { readonly query?: string; readonly status?: number };
+
+  /** Checks of invented devices, each from the address that `addressOf` gives. */
+  async function invent(
+    tenant: Tenant,
+    count: number,
+    addressOf: (index: number) => string,
+    asking: Asking = {},
+  ): Promise<void> {
+    const prefix = randomId();
+    const devices = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+    await askAll(tenant, devices, addressOf, asking);
+  }
+
+  /** Checks of devices; all must be answered with the status. */
+  async function askAll(
+    { app }: Tenant,
+    devices: readonly string[],
+    addressOf: (index: number) => string,
+    { query = '', status: expected = 204 }: Asking = {},
+  ): Promise<void> {
+    for (let from = 0; from < devices.length; from += PARALLEL) {
+      const answers = await Promise.all(
+        devices.slice(from, from + PARALLEL).map((device, at) =>
+          send(node, 'GET', `/u/${app}/stable/linux/x86_64/1.0.0${query}`, {
+            headers: { 'x-service-device': device, 'x-forwarded-for': addressOf(from + at) },
+          }),
+        ),
+      );
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([expected]));
+    }
+  }
+
+  /** Number of check-ins with an outcome since the node was started. */
+  async function countOf(outcome: string): Promise<number> {
+    const { text } = await send(node, 'GET', '/metrics');
+    const pattern = new RegExp(`^sluice_check_ins_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm');
+    return Number(pattern.exec(text)?.[1] ?? 0);
+  }
+
+  /** Waits until `count` check-ins more were recorded or refused than before `work`. */
+  async function settled<Value>(count: number, work: () => Promise<Value>) {
+    const outcomes = ['stored', 'unadmitted', 'dropped'] as const;
+    const read = async () => Promise.all(outcomes.map(countOf));
+    const sum = (counts: readonly number[]) => counts.reduce((total, each) => total + each, 0);
+    const before = await read();
+    const value = await work();
+    await eventually(
+      'all are settled',
+      async () => sum(await read()) >= sum(before) + count,
+      20_000,
+    );
+    const [stored = 0, unadmitted = 0, dropped = 0] = (await read()).map(
+      (each, index) => each - (before[index] ?? 0),
+    );
+    return { value, stored, unadmitted, dropped };
+  }
+
+  const rowsOf = async (tenant: Tenant) => (await devicesOf(node, tenant)).length;
+
+  it('a thousand invented ids from one address leave a hundred rows a minute, and are answered', async () => {
+    const tenant = await createTenant(node);
+    const address = () => '203.0.113.7';
+    const { stored, unadmitted, dropped } = await settled(1000, () =>
+      invent(tenant, 1000, address),
+    );
+    const rows = await rowsOf(tenant);
+    console.log(`1,000 invented ids of one address: ${rows} rows, ${unadmitted} unadmitted`);
+    // At least: a batch whose acceptance was not heard is sent, and settled, again.
+    expect(stored + unadmitted).toBeGreaterThanOrEqual(1000);
+    expect(dropped).toBe(0);
+    expect(stored).toBeGreaterThanOrEqual(rows);
+    // A run that lasts into another minute finds a bound of its own there.
+    expect([PER_ADDRESS, 2 * PER_ADDRESS, 3 * PER_ADDRESS]).toContain(rows);
+  });
+
+  it('devices on record are recorded from an address however full, and so are reports', async () => {
+    const tenant = await createTenant(node);
+    const known = Array.from({ length: 2 * PER_ADDRESS }, (_, index) => `known-${index}`);
+    const reported = known.map((deviceId) => ({ deviceId, version: '0.9.0', platform: 'linux' }));
+    expect((await report(node, tenant, reported)).status).toBe(200);
+    expect(await rowsOf(tenant)).toBe(known.length);
+    const address = () => '203.0.113.8';
+    await settled(PER_ADDRESS + 50, () => invent(tenant, PER_ADDRESS + 50, address));
+    const { stored, unadmitted } = await settled(known.length, () =>
+      askAll(tenant, known, address),
+    );
+    expect([stored, unadmitted]).toEqual([known.length, 0]);
+    const versions = (await devicesOf(node, tenant)).filter(({ deviceId }) =>
+      String(deviceId).startsWith('known'),
+    );
+    expect(new Set(versions.map(({ version }) => version))).toEqual(new Set(['1.0.0']));
+  });
+
+  it('an IPv6 client is its /64, and a /48 has ten times the bound', async () => {
+    const [one, many] = [await createTenant(node), await createTenant(node)];
+    const inOne = (index: number) => `2001:db8:1:1::${index.toString(16)}`;
+    const first = await settled(150, () => invent(one, 150, inOne));
+    expect(first.stored + first.unadmitted).toBe(150);
+    expect([PER_ADDRESS, 150]).toContain(await rowsOf(one));
+    // 200 devices of different /64: no network has too many, but for an app.
+    const spread = (index: number) => `2001:db8:2:${index.toString(16)}::1`;
+    const second = await settled(200, () => invent(many, 200, spread));
+    expect(second).toMatchObject({ stored: 200, unadmitted: 0 });
+  });
+
+  it('an app has a bound over all addresses; another app has its own', async () => {
+    const [flooded, other] = [await createTenant(node), await createTenant(node)];
+    const anywhere = (index: number) => `198.51.${index >> 8}.${index & 255}`;
+    const { stored, unadmitted } = await settled(PER_APP + 100, () =>
+      invent(flooded, PER_APP + 100, anywhere),
+    );
+    expect(stored + unadmitted).toBe(PER_APP + 100);
+    expect([PER_APP, PER_APP + 100]).toContain(await rowsOf(flooded));
+    const besides = await settled(50, () => invent(other, 50, (index) => anywhere(index + 1000)));
+    expect(besides).toMatchObject({ stored: 50, unadmitted: 0 });
+  });
+
+  it('labels of a check are no way around, and decide its answer all the same', async () => {
+    const tenant = await createTenant(node);
+    const targets = { matchLabels: { ring: ['beta'] } };
+    expect((await publish(node, tenant, '2.0.0', { targets })).status).toBe(201);
+    const address = () => '203.0.113.9';
+    const count = PER_ADDRESS + 60;
+    const { unadmitted } = await settled(count, () =>
+      invent(tenant, count, address, { query: '?l.ring=beta', status: 200 }),
+    );
+    const rows = await devicesOf(node, tenant);
+    expect(rows.length + unadmitted).toBe(count);
+    expect([PER_ADDRESS, count]).toContain(rows.length);
+    expect(new Set(rows.map(({ labels }) => JSON.stringify(labels)))).toEqual(
+      new Set(['{"ring":"beta"}']),
+    );
+  });
+
+  it('a private address that meets the bound is named in a warning, with TRUST_PROXY', async () => {
+    const tenant = await createTenant(node);
+    const count = 3 * PER_ADDRESS;
+    await settled(count, () => invent(tenant, count, () => '10.1.2.3'));
+    const lines = node.output().split('\n');
+    const warnings = lines.filter((line) => line.includes('TRUST_PROXY may be wrong'));
+    expect(warnings).toHaveLength(1);
+    expect(JSON.parse(warnings[0] ?? '{}')).toMatchObject({
+      level: 'warn',
+      address: '10.1.2.3',
+      TRUST_PROXY: 1,
+    });
+  });
+});
