@@ -146,6 +146,8 @@ async function makeTemplate(draft, template) {
   });
   await migrate(database);
   await database.close();
+  // The marker of a directory that was used.
+  rmSync(`${made}.used`);
   if (faults.length > 0) throw new AggregateError(faults, 'The ledger template was not made');
   // The service may run as another user than the build: that user must be able to read the template, and
   // unable to change it.

@@ -9,7 +9,7 @@ import type { ReleaseStatus } from '../src/contract/resource.ts';
 import { cohortBucket, cohortThreshold, hashText } from '../src/domain/decision/cohort.ts';
 import type { CheckIn } from '../src/domain/fleet/check-in.ts';
 import type { Database } from '../src/ledger/database.ts';
-import { migrateDatabase } from '../src/ledger/migrated-database.ts';
+import { migrate } from '../src/ledger/migrate.ts';
 import { openPgliteDatabase } from '../src/ledger/pglite-database.ts';
 import { createSqlLedger } from '../src/ledger/sql-ledger.ts';
 import { argon2Hasher } from '../src/password/argon2-hasher.ts';
@@ -78,10 +78,8 @@ export async function writeDemoHistory(
   const onFault = (error: unknown): never => {
     throw error;
   };
-  const database = await migrateDatabase(
-    await openPgliteDatabase({ directory: join(dataDir, 'ledger'), onFault }),
-    { onFault, onFatal: onFault },
-  );
+  const database = await openPgliteDatabase({ directory: join(dataDir, 'ledger'), onFault });
+  await migrate(database);
   const ledger = createSqlLedger(database);
   try {
     const appId = await createApp(ledger, owner);

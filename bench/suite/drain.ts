@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { openLedger } from '../../src/ledger/open-ledger.ts';
+import { ledgerOptions } from '../../test/support/ledger-options.ts';
 import { startPostgres } from '../../test/support/postgres-server.ts';
 import type { Row } from '../measure/report.ts';
 import { median } from '../measure/statistics.ts';
@@ -48,8 +49,7 @@ async function measure(url: string, client: pg.Client, isSmoke: boolean): Promis
   const ledger = await openLedger({
     databaseUrl: url,
     dataDir: '.',
-    onFault: (error) => console.error(error),
-    onFatal: (error) => console.error(error),
+    ...ledgerOptions(),
   });
   try {
     while (!(await ledger.isReachable())) await new Promise((resolve) => setTimeout(resolve, 50));

@@ -8,8 +8,10 @@ import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Catalogs } from '../operations/serving/catalogs.ts';
+import type { LedgerRewind } from '../operations/serving/ledger-rewind.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import type { LedgerReport } from '../ports/ledger-report.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 
 /**
@@ -24,19 +26,34 @@ const POLL_INTERVAL_MS = 1500;
 const REFRESHES_RUNNING_MAX = 3;
 const REFRESHES_WAITING_MAX = 20_000;
 
+export type CatalogRefresherDependencies = {
+  readonly catalogs: Catalogs;
+  readonly ledger: Pick<Ledger, 'readRevisions' | 'confirm'>;
+  readonly rewind: Pick<LedgerRewind, 'raiseAbove' | 'restoreRest'>;
+  readonly report: Pick<LedgerReport, 'lost'>;
+  readonly metrics: Metrics;
+  readonly log: Log;
+};
+
 export class CatalogRefresher {
   private readonly catalogs: Catalogs;
-  private readonly ledger: Ledger;
+  private readonly ledger: Pick<Ledger, 'readRevisions' | 'confirm'>;
+  private readonly rewind: Pick<LedgerRewind, 'raiseAbove' | 'restoreRest'>;
+  private readonly report: Pick<LedgerReport, 'lost'>;
   private readonly metrics: Metrics;
   private readonly log: Log;
   private readonly gate = new ConcurrencyLimit(REFRESHES_RUNNING_MAX, REFRESHES_WAITING_MAX);
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private isStopped = false;
+  /** Epoch at the latest poll. */
+  private epoch: number | undefined;
 
-  constructor(catalogs: Catalogs, ledger: Ledger, metrics: Metrics, log: Log) {
+  constructor({ catalogs, ledger, rewind, report, metrics, log }: CatalogRefresherDependencies) {
     this.catalogs = catalogs;
     this.ledger = ledger;
+    this.rewind = rewind;
+    this.report = report;
     this.metrics = metrics;
     this.log = log;
   }
@@ -79,14 +96,23 @@ export class CatalogRefresher {
     if (held.size === 0) return;
     try {
       const { epoch, revisions } = await this.ledger.readRevisions([...held.keys()]);
-      const behind = [...revisions].flatMap(([id, revision]) => {
+      const states = [...revisions].flatMap(([id, revision]) => {
         const order = held.get(id);
-        const present = { epoch, revision };
-        const isBehind = order !== undefined && compareServing(order, present) < 0;
-        return isBehind ? [{ id, present }] : [];
+        return order === undefined ? [] : [{ id, order, present: { epoch, revision } }];
       });
+      // What is held was read before the ledger was asked, so a ledger that is behind it went back.
+      const ahead = states.filter(({ order, present }) => compareServing(order, present) > 0);
+      const behind = states.filter(({ order, present }) => compareServing(order, present) < 0);
+      const lost = [...held].filter(([id]) => !revisions.has(id));
+      this.tell(epoch, behind.length);
       // Channels load independently: one that cannot be read must not delay the others.
-      await Promise.all(behind.map(({ id, present }) => this.follow(id, present)));
+      await Promise.all([
+        ...ahead.map(({ id }) => this.load(id, () => this.catalogs.refresh(id))),
+        ...behind.map(({ id, order, present }) => this.follow(id, order, present)),
+        this.drop(new Map(lost)),
+        this.catalogs.compareRest(),
+        this.rewind.restoreRest(),
+      ]);
     } catch (error) {
       this.metrics.faults.add('poll');
       const level = error instanceof Unavailable ? 'debug' : 'error';
@@ -94,13 +120,41 @@ export class CatalogRefresher {
     }
   }
 
-  private async follow(channelId: string, order: ServingOrder): Promise<void> {
-    this.log.info({ channel: channelId, ...order }, 'found a change that no announcement told');
+  /** Tells that the ledger's epoch was raised: every channel is read again, and not told of one by one. */
+  private tell(epoch: number, channels: number): void {
+    if (epoch !== this.epoch && this.epoch !== undefined && channels > 0) {
+      this.log.info({ epoch, channels }, 'following the ledger to another epoch');
+    }
+    this.epoch = epoch;
+  }
+
+  private async follow(
+    channelId: string,
+    held: ServingOrder,
+    present: ServingOrder,
+  ): Promise<void> {
+    if (held.epoch === present.epoch) {
+      this.log.info({ channel: channelId, ...present }, 'found a change that no announcement told');
+    }
+    await this.load(channelId, () => this.catalogs.chase(channelId, present));
+  }
+
+  private async load(channelId: string, load: () => Promise<void>): Promise<void> {
     try {
-      await this.gate.pass(() => this.catalogs.chase(channelId, order));
+      await this.gate.pass(load);
     } catch (error) {
       this.metrics.faults.add('poll');
-      this.log.warn({ err: error, channel: channelId, ...order }, 'a channel stays behind');
+      this.log.warn({ err: error, channel: channelId }, 'a channel stays behind');
     }
+  }
+
+  /** Stops serving channels that the ledger does not have, once it is certain that it is the record. */
+  private async drop(lost: ReadonlyMap<string, ServingOrder>): Promise<void> {
+    if (lost.size === 0) return;
+    await this.ledger.confirm();
+    const dropped = this.catalogs.drop([...lost.keys()]);
+    this.report.lost(dropped);
+    const epoch = Math.max(...[...lost.values()].map((order) => order.epoch));
+    await this.rewind.raiseAbove({ epoch, revision: 0 }, { lost: lost.size });
   }
 }

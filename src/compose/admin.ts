@@ -49,7 +49,12 @@ export async function composeAdmin(
   log: Log,
   options: AdminOptions,
 ): Promise<{ stop(): Promise<void> }> {
-  const stores = watchStores(config, await openStores(config, log), options.metrics, log);
+  const stores = watchStores(
+    config,
+    await openStores({ config, log, metrics: options.metrics, holder: 'admin' }),
+    options.metrics,
+    log,
+  );
   const parts = assembleAdmin(config, log, options, stores);
   const { refresher, knownPoll, live, notes, traffic, router } = parts;
   refresher.start(stores.engine);
@@ -81,12 +86,10 @@ export async function composeAdmin(
 
 function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: Stores) {
   const { metrics, readMetrics, readiness, tellNode, servicePort } = options;
-  const { ledger, engine } = stores;
+  const { engine } = stores;
   const rareLog = new RareLog(log);
-  const { catalogs, refresher, knownPoll } = assembleCatalogs({
-    ...{ config, log, metrics, stores },
-    holder: 'admin',
-  });
+  const parts = assembleCatalogs(log, metrics, stores);
+  const { catalogs, guarded: ledger, refresher, knownPoll } = parts;
   const live = new ActivityBroadcast(engine, metrics, log);
   const admission = assembleAdmission(config, ledger, log);
   const labels = new DeviceLabels({ ledger, admission, engine, metrics, log });

@@ -36,7 +36,12 @@ export async function composeBackground(
   log: Log,
   metrics: Metrics,
 ): Promise<{ stop(): Promise<void> }> {
-  const stores = watchStores(config, await openStores(config, log), metrics, log);
+  const stores = watchStores(
+    config,
+    await openStores({ config, log, metrics, holder: 'background' }),
+    metrics,
+    log,
+  );
   const admission = assembleAdmission(config, stores.ledger, log);
   const labels = new DeviceLabels({ ...stores, admission, metrics, log });
   const clock = new LedgerClock(stores.ledger);

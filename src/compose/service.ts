@@ -56,7 +56,12 @@ export async function composeService(
   log: Log,
   { metrics, readMetrics, hasBackground, worker, tellNode }: ServiceOptions,
 ): Promise<Service> {
-  const stores = watchStores(config, await openStores(config, log), metrics, log);
+  const stores = watchStores(
+    config,
+    await openStores({ config, log, metrics, holder: worker?.number }),
+    metrics,
+    log,
+  );
   const fleet = assembleFleet(config, stores, metrics, log);
   let address = config.publicUrl ?? '';
   const serving = assembleServing({

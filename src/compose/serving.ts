@@ -40,6 +40,7 @@ import { WarmUp } from '../operations/serving/warm-up.ts';
 import type { ChannelRevision } from '../ports/changed.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { LastGood } from '../ports/last-good.ts';
+import type { Ledger } from '../ports/ledger.ts';
 import { ELECTRON } from '../updater/electron.ts';
 import { MANIFEST } from '../updater/manifest.ts';
 import { assembleWebhooks } from './assemble-webhooks.ts';
@@ -89,12 +90,9 @@ export type ServingOptions = {
 /** Builds everything that answers requests; nothing runs yet. */
 export function assembleServing(options: ServingOptions): Serving {
   const { config, log, metrics, stores } = options;
-  const { ledger, engine } = stores;
+  const { ledger, engine, lastGood } = stores;
   const rareLog = new RareLog(log);
-  const { known, knownPoll, catalogs, lastGood, refresher } = assembleCatalogs({
-    ...{ config, log, metrics, stores },
-    holder: options.worker,
-  });
+  const { known, knownPoll, catalogs, guarded, refresher } = assembleCatalogs(log, metrics, stores);
   metrics.gauge('sluice_known_channels', 'Channels whose names this node knows', () => known.size);
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
   const warmUp = new WarmUp(catalogs, known, log);
@@ -117,7 +115,7 @@ export function assembleServing(options: ServingOptions): Serving {
   const keyUses = new KeyUses(ledger, rareLog);
   const notes = new NotesRenderer();
   return {
-    ...assembleHandlers(options, { rareLog, catalogs, health, traffic, keyUses, notes }),
+    ...assembleHandlers(options, { rareLog, catalogs, guarded, health, traffic, keyUses, notes }),
     follow: (changes) => followChanges(catalogs, changes),
     state: () => health.state(),
     keyUses,
@@ -134,6 +132,8 @@ export function assembleServing(options: ServingOptions): Serving {
 type Parts = {
   readonly rareLog: RareLog;
   readonly catalogs: Catalogs;
+  /** Ledger for the calls of clients. */
+  readonly guarded: Ledger;
   readonly health: NodeHealth;
   readonly traffic: Traffic;
   readonly keyUses: KeyUses;
@@ -142,9 +142,9 @@ type Parts = {
 
 function assembleHandlers(
   { config, metrics, stores, fleet, readMetrics, address, worker, tellNode }: ServingOptions,
-  { rareLog, catalogs, health, traffic, keyUses, notes }: Parts,
+  { rareLog, catalogs, guarded: ledger, health, traffic, keyUses, notes }: Parts,
 ): Pick<Serving, 'handlers' | 'adminRouter'> {
-  const { ledger, engine } = stores;
+  const { engine } = stores;
   const { labels, checkIns, live, clock } = fleet;
   const spread = spreadInNode(createSpreadChange(catalogs, engine, metrics, rareLog), tellNode);
   const firstOffers = new FirstOffers({

@@ -2,29 +2,73 @@
 
 import { mkdirSync } from 'node:fs';
 import { type Config, ConfigError } from '../config.ts';
+import { LastGoodFiles } from '../engine/disk/last-good-files.ts';
 import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
 import { createRedisEngine } from '../engine/redis/redis-engine.ts';
 import { openLedger } from '../ledger/open-ledger.ts';
 import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
+import { RememberedChannels } from '../operations/serving/remembered-channels.ts';
 import type { Engine } from '../ports/engine.ts';
+import type { LastGood } from '../ports/last-good.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import type { RememberedChannel } from '../ports/ledger-memory.ts';
+import type { LedgerReport } from '../ports/ledger-report.ts';
+import { LoggedLedgerReport } from './ledger-report.ts';
 import { FOLDER_MODE, keepOwnerOnly } from './owner-only.ts';
 
-export type Stores = { readonly ledger: Ledger; readonly engine: Engine };
+export type Stores = {
+  readonly ledger: Ledger;
+  readonly engine: Engine;
+  /** Snapshots on this node's disk. */
+  readonly lastGood: LastGood;
+  /** Channels that live on outside of the ledger. */
+  readonly memory: RememberedChannels;
+  readonly report: LedgerReport;
+};
 
-/** Opens ledger and engine; rejects with a `ConfigError` when retrying would not help. */
-export async function openStores(config: Config, log: Log): Promise<Stores> {
+export type StoresOptions = {
+  readonly config: Config;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /**
+   * Process that opens them: the number of one of several serving processes, undefined for a single one, or
+   * one that serves no devices, which reads the snapshots on disk and writes none.
+   */
+  readonly holder: number | 'admin' | 'background' | undefined;
+};
+
+/** Opens ledger and engine; rejects with a `ConfigError` when retrying may not help. */
+export async function openStores(options: StoresOptions): Promise<Stores> {
+  const { config, log, metrics, holder } = options;
+  const isServing = typeof holder !== 'string';
   await fromSetting('DATA_DIR', () =>
     mkdirSync(config.dataDir, { recursive: true, mode: FOLDER_MODE }),
   );
-  const ledger = await fromSetting(
-    config.databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL',
-    () => openStoredLedger(config, log),
-  );
-  // After the ledger, because a new embedded database has files with the modes of its template.
-  closeDataDirectory(config, log);
-  return { ledger, engine: await fromSetting('REDIS_URL', () => openEngine(config, log)) };
+  const lastGood = openLastGood(options);
+  // Before the ledger, because what the engine remembers tells whether the database is the right one.
+  const engine = await fromSetting('REDIS_URL', () => openEngine(config, log));
+  const memory = new RememberedChannels(lastGood, engine);
+  const forget = (channels: readonly RememberedChannel[]) => {
+    const news = memory.forget(channels);
+    if (isServing) void removeCopies(news, lastGood, engine);
+    return news;
+  };
+  const report = new LoggedLedgerReport(metrics, log, forget, isServing);
+  try {
+    const ledger = await fromSetting(
+      config.databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL',
+      () =>
+        openLedger({ databaseUrl: config.databaseUrl, dataDir: config.dataDir, memory, report }),
+    );
+    // After the ledger, because a new embedded database has files with the modes of its template.
+    closeDataDirectory(config, log);
+    return { ledger, engine, lastGood, memory, report };
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
 }
 
 /** Turns an error that only using a setting reveals into a `ConfigError` that names the variable. */
@@ -47,17 +91,44 @@ function closeDataDirectory({ dataDir }: Config, log: Log): void {
   });
 }
 
-function openStoredLedger(config: Config, log: Log): Promise<Ledger> {
+function openLastGood({ config, log, metrics, holder }: StoresOptions): LastGood {
   const rareLog = new RareLog(log);
-  return openLedger({
-    databaseUrl: config.databaseUrl,
-    dataDir: config.dataDir,
-    onFault: (error) => rareLog.warnAbout('ledger', { err: error }, 'ledger fault'),
-    onFatal: (error) => {
-      // This version does not understand the newer schema and must not answer from it.
-      throw error;
-    },
+  const isServing = typeof holder !== 'string';
+  const worker = isServing ? holder : undefined;
+  const files = new LastGoodFiles(config.dataDir, worker, ({ doing, path, error }) => {
+    metrics.faults.add('disk');
+    const message =
+      doing === 'read'
+        ? 'last known state on disk could not be read'
+        : 'last known state could not be written to disk';
+    rareLog.warn({ err: error, file: path }, message);
   });
+  return isServing ? files : readOnly(files);
+}
+
+/** Returns the files for a process that has no folder of its own to write to. */
+function readOnly(files: LastGood): LastGood {
+  return {
+    keep: () => undefined,
+    forget: () => undefined,
+    find: (appRef, channel) => files.find(appRef, channel),
+    list: (countMax) => files.list(countMax),
+    hasAny: () => files.hasAny(),
+    flush: async () => undefined,
+  };
+}
+
+/** Removes what disk and engine keep of channels that the ledger has lost. */
+async function removeCopies(
+  channels: readonly RememberedChannel[],
+  lastGood: LastGood,
+  engine: Engine,
+): Promise<void> {
+  for (const { appRef, channel, channelId } of channels) {
+    lastGood.forget(appRef, channel);
+    // An engine that is away keeps its copy, which is used only while the ledger is away, too.
+    await engine.removeSnapshot(appRef, channel, channelId).catch(() => undefined);
+  }
 }
 
 function openEngine(config: Config, log: Log): Engine {

@@ -22,17 +22,18 @@ export type WatchedStores = Stores & { readonly healths: readonly StoreHealth[] 
  */
 export function watchStores(
   config: Config,
-  { ledger, engine }: Stores,
+  stores: Stores,
   metrics: Metrics,
   log: Log,
 ): WatchedStores {
-  const watchedLedger = watchStore('ledger', ledger, metrics, log);
+  const watchedLedger = watchStore('ledger', stores.ledger, metrics, log);
   if (config.redisUrl === undefined) {
     metrics.storeUp.set('engine', () => 1);
-    return { ledger: watchedLedger.port, engine, healths: [watchedLedger.health] };
+    return { ...stores, ledger: watchedLedger.port, healths: [watchedLedger.health] };
   }
-  const watchedEngine = watchStore('engine', engine, metrics, log);
+  const watchedEngine = watchStore('engine', stores.engine, metrics, log);
   return {
+    ...stores,
     ledger: watchedLedger.port,
     engine: watchedEngine.port,
     healths: [watchedLedger.health, watchedEngine.health],

@@ -5,6 +5,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Database, Sql } from './database.ts';
+import { isMissingObject } from './sql-state-kind.ts';
 
 /**
  * Key of the advisory lock. Its value does not matter, but every version of this program must use the same.
@@ -68,7 +69,8 @@ async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<bo
   try {
     await sql.runScript(script);
   } catch (error) {
-    throw error instanceof Unavailable ? error : new MigrationFailed(next, error);
+    const isOutage = error instanceof Unavailable && !isMissingObject(error);
+    throw isOutage ? error : new MigrationFailed(next, error);
   }
   await sql.query('INSERT INTO sluice_migrations (id, name) VALUES ($1, $2)', [next.id, next.name]);
   return false;

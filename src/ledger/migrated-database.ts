@@ -1,35 +1,210 @@
-// Database that is migrated, as soon as it can be reached, before it answers any other call.
+// Database that answers only while it is known to be the record, and is migrated. It is examined before the
+// first call; again when a connection turns out to lead to another database than before (a fail-over, a
+// restore, another server behind the same name); and again when tables are missing. Until an examination
+// succeeds, every call rejects with `Unavailable`, so that callers serve what they know.
 
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
+import { withinTime } from '../flow/within-time.ts';
+import type { LedgerMemory } from '../ports/ledger-memory.ts';
+import type { LedgerReport } from '../ports/ledger-report.ts';
 import { Unavailable } from '../ports/unavailable.ts';
+import { admitDatabase, findLost } from './admit-database.ts';
 import type { Database, Sql } from './database.ts';
-import { migrate } from './migrate.ts';
-import { sqlStateKind } from './sql-state-kind.ts';
+import { ForeignDatabase } from './foreign-database.ts';
+import { readIdentity } from './read-identity.ts';
+import { isMissingObject, sqlStateKind } from './sql-state-kind.ts';
 
 const BACK_OFF: BackOff = { minMs: 250, maxMs: 5000 };
+/** Milliseconds between examinations while a store that may remember channels has not answered. */
+const SETTLE_INTERVAL_MS = 1000;
+/** Longest wait of a call for the examination of the database that took the place of the one before. */
+const TURN_MS_MAX = 1000;
 
-export type MigratedDatabaseOptions = {
-  /** Called with the error of each attempt that found the database unreachable. */
-  readonly onFault: (error: unknown) => void;
-  /**
-   * Called at most once, and only after the first attempt, with the error that ended the migration for good.
-   */
-  readonly onFatal: (error: unknown) => void;
+/** Examiner of connections, which a pool asks before it uses one. */
+export type Greeter = {
+  /** Identity that a connection must have; undefined while the database is examined. */
+  readonly identity: string | undefined;
+  /** Returns the connection's identity; rejects when it is not the one that it must have. */
+  greet(sql: Sql): Promise<string>;
 };
 
+export type MigratedDatabaseOptions = {
+  readonly memory: LedgerMemory;
+  readonly report: LedgerReport;
+};
+
+/** Error of a connection that leads to another database than the admitted one. Nothing was sent on it. */
+class NotAdmitted extends Unavailable {}
+
+export class MigratedDatabase implements Database, Greeter {
+  readonly #options: MigratedDatabaseOptions;
+  readonly #closing = new AbortController();
+  #database: Database | undefined;
+  /** Identity of the admitted database; undefined until one was admitted. */
+  #admitted: string | undefined;
+  #admitting: Promise<void> | undefined;
+  #settling: Promise<void> | undefined;
+  /** First attempt after another database was found behind the address, for which calls wait a moment. */
+  #turn: Promise<unknown> | undefined;
+  #reason: unknown = 'the database was not reached and migrated yet';
+
+  constructor(options: MigratedDatabaseOptions) {
+    this.#options = options;
+  }
+
+  async start(database: Database): Promise<void> {
+    this.#database = database;
+    if (!(await this.#attempt(true))) this.#admit();
+  }
+
+  get identity(): string | undefined {
+    return this.#admitted;
+  }
+
+  async greet(sql: Sql): Promise<string> {
+    const expected = this.#admitted;
+    const identity = await readIdentity(sql);
+    if (identity === this.#admitted) return identity;
+    if (expected === this.#admitted) this.#demote('the address leads to another database');
+    throw new NotAdmitted('ledger', 'the address leads to another database');
+  }
+
+  /**
+   * Examines the database again when a caller has reason to: it has none of the channels that the caller
+   * asked about. Rejects with `Unavailable` when it is not the record.
+   */
+  async confirm(): Promise<void> {
+    const { memory, report } = this.#options;
+    const { channels } = await memory.channels();
+    await this.#run(async (database) => {
+      try {
+        const lost = await findLost(database, channels);
+        if (lost.length > 0) report.lost(lost);
+      } catch (error) {
+        if (error instanceof ForeignDatabase) this.#demote(error);
+        throw error;
+      }
+    });
+  }
+
+  query<Row>(text: string, values?: readonly unknown[], timeoutMs?: number): Promise<Row[]> {
+    return this.#run((database) => database.query<Row>(text, values, timeoutMs));
+  }
+
+  runScript(text: string): Promise<void> {
+    return this.#run((database) => database.runScript(text));
+  }
+
+  transaction<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
+    return this.#run((database) => database.transaction(work));
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all([this.#admitting, this.#settling]);
+    await this.#database?.close();
+  }
+
+  async #run<Value>(call: (database: Database) => Promise<Value>): Promise<Value> {
+    try {
+      return await call(await this.#whenAdmitted());
+    } catch (error) {
+      if (isMissingObject(error)) this.#demote(error);
+      if (!(error instanceof NotAdmitted)) throw error;
+      return call(await this.#whenAdmitted());
+    }
+  }
+
+  /** Waits a moment for the examination of a database that has just taken the place of another one. */
+  async #whenAdmitted(): Promise<Database> {
+    if (this.#admitted === undefined && this.#turn !== undefined) {
+      await withinTime(this.#turn, TURN_MS_MAX);
+    }
+    if (this.#admitted === undefined || this.#database === undefined) {
+      throw new Unavailable('ledger', this.#reason);
+    }
+    return this.#database;
+  }
+
+  /** Stops answering until the database has been examined again. */
+  #demote(reason: unknown): void {
+    this.#reason = reason;
+    if (this.#admitted === undefined) return;
+    this.#admitted = undefined;
+    this.#admit();
+  }
+
+  /** Goes on trying until the database is admitted. */
+  #admit(): void {
+    this.#admitting ??= this.#tryUntilAdmitted();
+  }
+
+  async #tryUntilAdmitted(): Promise<void> {
+    const { signal } = this.#closing;
+    for (let failures = 0; this.#admitted === undefined && !signal.aborted; failures++) {
+      if (failures > 0) await pause(backOffMs(BACK_OFF, failures), signal);
+      if (signal.aborted) break;
+      const attempt = this.#attempt(false);
+      if (failures === 0) this.#turn = attempt;
+      await attempt;
+      this.#turn = undefined;
+    }
+    this.#admitting = undefined;
+  }
+
+  /** Returns whether the database was admitted; rejects when the first attempt ends the start. */
+  async #attempt(isFirst: boolean): Promise<boolean> {
+    const { memory, report } = this.#options;
+    const database = this.#database;
+    if (database === undefined) return false;
+    try {
+      const { identity, isSettled } = await admitDatabase(database, memory, report);
+      this.#admitted = identity;
+      report.admitted();
+      if (!isSettled) this.#settling ??= this.#settle();
+      return true;
+    } catch (error) {
+      this.#reason = error;
+      if (error instanceof ForeignDatabase) report.foreign(error.count);
+      else if (isOutage(error)) report.fault(error);
+      else if (isFirst && !(await this.#hasSomething())) throw error;
+      else report.refused(error);
+      return false;
+    }
+  }
+
+  /** Examines the database again once every store has answered that may remember channels. */
+  async #settle(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      await pause(SETTLE_INTERVAL_MS, signal);
+      const { channels, isComplete } = await this.#options.memory.channels();
+      if (!isComplete && channels.length === 0) continue;
+      await this.confirm().catch(() => undefined);
+      break;
+    }
+    this.#settling = undefined;
+  }
+
+  /** Whether there is something that can be served without this database. */
+  async #hasSomething(): Promise<boolean> {
+    return (await this.#options.memory.channels()).channels.length > 0;
+  }
+}
+
 /**
- * Makes one attempt to migrate, and goes on trying in the background when the database cannot be reached;
- * until an attempt succeeds, every call rejects with `Unavailable`. Closes the database and rejects when
- * waiting would not help.
+ * Opens a database and makes one attempt to admit it, and goes on trying in the background. Closes the
+ * database and rejects when the first attempt shows that waiting may not help (a refused login, a newer
+ * schema) and nothing is remembered that could be served meanwhile.
  */
 export async function migrateDatabase(
-  database: Database,
+  open: (greeter: Greeter) => Database | Promise<Database>,
   options: MigratedDatabaseOptions,
-): Promise<Database> {
-  const migrated = new MigratedDatabase(database, options);
+): Promise<MigratedDatabase> {
+  const migrated = new MigratedDatabase(options);
   try {
-    await migrated.start();
+    await migrated.start(await open(migrated));
     return migrated;
   } catch (error) {
     await migrated.close();
@@ -37,83 +212,13 @@ export async function migrateDatabase(
   }
 }
 
-class MigratedDatabase implements Database {
-  readonly #database: Database;
-  readonly #options: MigratedDatabaseOptions;
-  readonly #closing = new AbortController();
-  #retrying: Promise<void> = Promise.resolve();
-  #isMigrated = false;
-
-  constructor(database: Database, options: MigratedDatabaseOptions) {
-    this.#database = database;
-    this.#options = options;
-  }
-
-  async start(): Promise<void> {
-    if (!(await this.#attempt())) this.#retrying = this.#retry();
-  }
-
-  async query<Row>(text: string, values?: readonly unknown[], timeoutMs?: number): Promise<Row[]> {
-    this.#demandMigrated();
-    return this.#database.query<Row>(text, values, timeoutMs);
-  }
-
-  async runScript(text: string): Promise<void> {
-    this.#demandMigrated();
-    return this.#database.runScript(text);
-  }
-
-  async transaction<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
-    this.#demandMigrated();
-    return this.#database.transaction(work);
-  }
-
-  async close(): Promise<void> {
-    this.#closing.abort();
-    // The promise is rejected when `onFatal` threw, which it may do to end the process.
-    await this.#retrying.catch(() => undefined);
-    await this.#database.close();
-  }
-
-  #demandMigrated(): void {
-    if (this.#isMigrated) return;
-    throw new Unavailable('ledger', 'the database was not reached and migrated yet');
-  }
-
-  /**
-   * Returns true when the database is migrated, false when another attempt may succeed; rejects otherwise.
-   */
-  async #attempt(): Promise<boolean> {
-    try {
-      await migrate(this.#database);
-      this.#isMigrated = true;
-      return true;
-    } catch (error) {
-      if (!(error instanceof Unavailable) || isMisconfigured(error)) throw error;
-      this.#options.onFault(error);
-      return false;
-    }
-  }
-
-  async #retry(): Promise<void> {
-    const { signal } = this.#closing;
-    for (let failures = 1; ; failures++) {
-      await pause(backOffMs(BACK_OFF, failures), signal);
-      if (signal.aborted) return;
-      try {
-        if (await this.#attempt()) return;
-      } catch (error) {
-        this.#options.onFatal(error);
-        return;
-      }
-    }
-  }
-}
-
 /**
- * Whether the server answered but refused the connection: a wrong password or missing database is no outage.
+ * Whether an error is an outage, which waiting ends. A server that answered and refused the connection, for a
+ * wrong password or a missing database, is none.
  */
-function isMisconfigured({ cause }: Unavailable): boolean {
-  if (typeof cause !== 'object' || cause === null || !('code' in cause)) return false;
-  return typeof cause.code === 'string' && sqlStateKind(cause.code) === 'misconfigured';
+function isOutage(error: unknown): boolean {
+  if (!(error instanceof Unavailable)) return false;
+  const { cause } = error;
+  if (typeof cause !== 'object' || cause === null || !('code' in cause)) return true;
+  return typeof cause.code !== 'string' || sqlStateKind(cause.code) !== 'misconfigured';
 }

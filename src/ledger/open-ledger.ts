@@ -3,37 +3,43 @@
 
 import { join } from 'node:path';
 import type { Ledger } from '../ports/ledger.ts';
+import type { LedgerMemory } from '../ports/ledger-memory.ts';
+import type { LedgerReport } from '../ports/ledger-report.ts';
 import type { Database } from './database.ts';
-import { migrateDatabase } from './migrated-database.ts';
+import { type Greeter, migrateDatabase } from './migrated-database.ts';
 import { openPgDatabase } from './pg-database.ts';
 import { openPgliteDatabase } from './pglite-database.ts';
+import { refuseRecreation } from './refuse-recreation.ts';
 import { createSqlLedger } from './sql-ledger.ts';
 
 export type LedgerOptions = {
   /** Address of PostgreSQL; undefined for the embedded database in `dataDir`. */
   readonly databaseUrl: string | undefined;
   readonly dataDir: string;
-  /** Called, for the log, with faults that the ledger recovers from by itself. */
-  readonly onFault: (error: unknown) => void;
-  /**
-   * Called at most once, after the ledger was opened, with the error for which its database can never be
-   * used.
-   */
-  readonly onFatal: (error: unknown) => void;
+  readonly memory: LedgerMemory;
+  readonly report: LedgerReport;
 };
 
 /**
- * Opens and migrates the ledger. If PostgreSQL cannot be reached, the ledger opens all the same, and its
- * calls reject with `Unavailable` until it can be reached. Rejects when waiting would not help: for a schema
- * that is newer than this program, a refused password, or an embedded directory that another process has
- * open.
+ * Opens and migrates the ledger. If PostgreSQL cannot be reached, or is not the record, the ledger opens all
+ * the same, and its calls reject with `Unavailable` until that is over. Rejects when waiting may not help and
+ * nothing is remembered that could be served meanwhile, for a schema that is newer than this program or a
+ * refused password; and always for an embedded directory that another process has open, that is damaged, or
+ * that has lost its database.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  return createSqlLedger(await migrateDatabase(await openDatabase(options), options));
+  const database = await migrateDatabase((greeter) => openDatabase(options, greeter), options);
+  return createSqlLedger(database, () => database.confirm());
 }
 
-async function openDatabase(options: LedgerOptions): Promise<Database> {
-  const { databaseUrl: url, dataDir, onFault } = options;
-  if (url !== undefined) return openPgDatabase({ url, onFault });
-  return openPgliteDatabase({ directory: join(dataDir, 'ledger'), onFault });
+async function openDatabase(
+  { databaseUrl: url, dataDir, memory, report }: LedgerOptions,
+  greeter: Greeter,
+): Promise<Database> {
+  const onFault = (error: unknown) => report.fault(error);
+  if (url !== undefined) return openPgDatabase({ url, onFault, greeter });
+  const directory = join(dataDir, 'ledger');
+  const { channels } = await memory.channels();
+  refuseRecreation(directory, channels.length);
+  return openPgliteDatabase({ directory, onFault });
 }

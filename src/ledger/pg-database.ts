@@ -9,6 +9,7 @@ import pg from 'pg';
 import { LockedTooLong, Unavailable } from '../ports/unavailable.ts';
 import { ConnectedDatabase } from './connected-database.ts';
 import type { Database, Sql } from './database.ts';
+import type { Greeter } from './migrated-database.ts';
 import { sqlStateKind } from './sql-state-kind.ts';
 
 const CONNECTIONS_MAX = 10;
@@ -31,17 +32,19 @@ export type PgDatabaseOptions = {
   readonly url: string;
   /** Called with the error of each connection that broke while it was idle. */
   readonly onFault: (error: unknown) => void;
+  /** Examines each connection before it is used; without it, all are. */
+  readonly greeter?: Greeter;
 };
 
 /**
  * Creates the pool without a connection, because the server may be away. Throws when the address is not
  * valid.
  */
-export function openPgDatabase({ url, onFault }: PgDatabaseOptions): Database {
+export function openPgDatabase({ url, onFault, greeter }: PgDatabaseOptions): Database {
   const settings = poolSettings(url);
   refuseBadAddress(settings);
   const pool = new pg.Pool(settings);
-  const database = new PgDatabase(pool);
+  const database = new PgDatabase(pool, greeter);
   pool.on('error', (error) => {
     // The pool attaches the whole connection with its settings to the error, and a log would print them.
     Reflect.deleteProperty(error, 'client');
@@ -80,10 +83,14 @@ class PgDatabase extends ConnectedDatabase {
   readonly #pool: pg.Pool;
   readonly #running = new Set<Promise<unknown>>();
   readonly #connected = new Set<Promise<void>>();
+  readonly #greeter: Greeter | undefined;
+  /** Identities of the databases to which the connections lead, as far as they were examined. */
+  readonly #identities = new WeakMap<pg.PoolClient, string>();
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: pg.Pool, greeter: Greeter | undefined) {
     super();
     this.#pool = pool;
+    this.#greeter = greeter;
     pool.on('connect', (client) => this.#watch(client));
   }
 
@@ -115,15 +122,41 @@ class PgDatabase extends ConnectedDatabase {
   }
 
   async #runOnConnection<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
-    const client = await this.#pool.connect().catch((error: unknown) => {
-      // Every failure to connect makes the data unavailable, a refused password included.
-      throw new Unavailable('ledger', describable(error));
-    });
+    const client = await this.#connect();
     const connection = new PgConnection(client);
     try {
+      await this.#greet(client, connection);
       return await work(connection);
     } finally {
       client.release(connection.isBroken);
+    }
+  }
+
+  /**
+   * Takes a connection from the pool. While the database is examined, none that led to another one is used.
+   */
+  async #connect(): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await this.#pool.connect().catch((error: unknown) => {
+        // Every failure to connect makes the data unavailable, a refused password included.
+        throw new Unavailable('ledger', describable(error));
+      });
+      const isExamining = this.#greeter !== undefined && this.#greeter.identity === undefined;
+      if (!isExamining || !this.#identities.has(client)) return client;
+      client.release(true);
+    }
+  }
+
+  /** Rejects, and gives the connection up, when it leads to another database than it must. */
+  async #greet(client: pg.PoolClient, connection: PgConnection): Promise<void> {
+    const expected = this.#greeter?.identity;
+    if (expected === undefined || this.#identities.get(client) === expected) return;
+    try {
+      const identity = await this.#greeter?.greet(connection);
+      if (identity !== undefined) this.#identities.set(client, identity);
+    } catch (error) {
+      connection.isBroken = true;
+      throw error;
     }
   }
 }

@@ -17,6 +17,7 @@ import type {
   PgliteReply,
   PgliteRequest,
 } from './pglite-request.ts';
+import { markUsed, refuseRecreation } from './refuse-recreation.ts';
 
 // PGlite leaves the modes of its files to the process: they are for their owner alone.
 process.umask(0o077);
@@ -39,10 +40,15 @@ async function open(): Promise<PGlite> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const lock = await lockDirectory(directory, () => process.exit(1));
   process.on('exit', () => lock.release());
+  refuseRecreation(directory);
   fillFromTemplate(directory);
-  return PGlite.create({ dataDir: directory, relaxedDurability: false }).catch((error: unknown) => {
-    throw new Error(cannotOpen(error));
-  });
+  const database = await PGlite.create({ dataDir: directory, relaxedDurability: false }).catch(
+    (error: unknown) => {
+      throw new Error(cannotOpen(error));
+    },
+  );
+  markUsed(directory);
+  return database;
 }
 
 /** Returns the sentence for an operator: PGlite's own names neither the database nor what to do. */

@@ -22,6 +22,7 @@ import { listChannelNames } from './query/list-channel-names.ts';
 import { listDevices } from './query/list-devices.ts';
 import { listReleases } from './query/list-releases.ts';
 import { publishRelease } from './query/publish-release.ts';
+import { raiseEpoch } from './query/raise-epoch.ts';
 import { readAdoption } from './query/read-adoption.ts';
 import { readDevice } from './query/read-device.ts';
 import { readFleet } from './query/read-fleet.ts';
@@ -35,21 +36,29 @@ import { recordCheckIns } from './query/record-check-ins.ts';
 import { recordChecks } from './query/record-checks.ts';
 import { recordDelivery } from './query/record-delivery.ts';
 import { recordFirstOffer } from './query/record-first-offer.ts';
+import { restoreOffers } from './query/restore-offers.ts';
 import { revokeKey } from './query/revoke-key.ts';
 import { sweepFleet } from './query/sweep-fleet.ts';
 import { updateChannel } from './query/update-channel.ts';
 import { createSqlAccountLedger } from './sql-account-ledger.ts';
 import { createSqlConsoleLedger } from './sql-console-ledger.ts';
 
-/** Creates the ledger on a database, which must be migrated or refuse calls until it is. */
-export function createSqlLedger(database: Database): Ledger {
+/**
+ * Creates the ledger on a database, which must be migrated or refuse calls until it is. `confirm` examines
+ * whether the database is the record; without it, it is taken to be.
+ */
+export function createSqlLedger(
+  database: Database,
+  confirm: () => Promise<void> = async () => undefined,
+): Ledger {
   return {
     ...createSqlAccountLedger(database),
     ...createSqlConsoleLedger(database),
     createOrganization: (name, actor) => createOrganization(database, name, actor),
     createApp: (app, actor) => createApp(database, app, actor),
     createChannel: (app, name, actor) => createChannel(database, app, name, actor),
-    updateChannel: (app, name, change, actor) => updateChannel(database, app, name, change, actor),
+    updateChannel: (app, name, change, actor, known) =>
+      updateChannel(database, app, name, change, actor, known),
     createKey: (key, actor) => createKey(database, key, actor),
     revokeKey: (id, actor) => revokeKey(database, id, actor),
     findKey: (prefix) => findKey(database, prefix),
@@ -58,10 +67,10 @@ export function createSqlLedger(database: Database): Ledger {
     findAnyApp: (app) => findApp(database, undefined, app),
     listApps: (organizationId) => listApps(database, organizationId),
     listReleases: (organizationId, filter) => listReleases(database, organizationId, filter),
-    publishRelease: (organizationId, release, actor) =>
-      publishRelease(database, organizationId, release, actor),
-    controlServing: (organizationId, name, transition, actor) =>
-      controlServing(database, organizationId, name, transition, actor),
+    publishRelease: (organizationId, release, actor, known) =>
+      publishRelease(database, organizationId, release, actor, known),
+    controlServing: (organizationId, name, transition, actor, known) =>
+      controlServing(database, organizationId, name, transition, actor, known),
     recordFirstOffer: (channelId, releaseId, order) =>
       recordFirstOffer(database, channelId, releaseId, order),
     listChannelNames: (heldTag, countMax) => listChannelNames(database, heldTag, countMax),
@@ -89,8 +98,11 @@ export function createSqlLedger(database: Database): Ledger {
     findEnabledWebhook: (app, provider) => findEnabledWebhook(database, app, provider),
     readWebhook: (appId) => readWebhook(database, appId),
     recordDelivery: (delivery, actor) => recordDelivery(database, delivery, actor),
-    completeRelease: (organizationId, name, artifacts, actor) =>
-      completeRelease(database, organizationId, name, artifacts, actor),
+    completeRelease: (organizationId, name, artifacts, actor, known) =>
+      completeRelease(database, organizationId, name, artifacts, actor, known),
+    confirm,
+    raiseEpoch: (above) => raiseEpoch(database, above),
+    restoreOffers: (channelId, releaseIds) => restoreOffers(database, channelId, releaseIds),
     isReachable: () => isReachable(database),
     close: () => database.close(),
   };

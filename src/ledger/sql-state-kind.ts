@@ -1,5 +1,7 @@
 // Classification of database errors by SQLSTATE: what can remedy them is waiting, an operator, or a bug fix.
 
+import { Unavailable } from '../ports/unavailable.ts';
+
 /**
  * Class of a database error:
  * - `unavailable`: the database cannot be used right now; the same call may succeed later.
@@ -23,6 +25,12 @@ const UNAVAILABLE_STATES: ReadonlySet<string> = new Set([
   '55P03', // lock not available in time
 ]);
 
+/**
+ * SQLSTATEs of a missing schema, table, function or type: the database is another one, or is being restored.
+ * They count as unavailable, because calls would be dropped as faulty otherwise.
+ */
+const MISSING_OBJECT_STATES: ReadonlySet<string> = new Set(['3F000', '42P01', '42883', '42704']);
+
 const REFUSED_LOGIN_CLASS = '28';
 const MISSING_DATABASE = '3D000';
 
@@ -31,6 +39,15 @@ export function sqlStateKind(code: string): SqlStateKind {
   if (UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE_STATES.has(code)) {
     return 'unavailable';
   }
+  if (MISSING_OBJECT_STATES.has(code)) return 'unavailable';
   const isRefused = code.startsWith(REFUSED_LOGIN_CLASS) || code === MISSING_DATABASE;
   return isRefused ? 'misconfigured' : 'faulty';
+}
+
+/** Whether a call was unavailable because a schema, table, function or type is missing. */
+export function isMissingObject(error: unknown): boolean {
+  if (!(error instanceof Unavailable)) return false;
+  const { cause } = error;
+  if (typeof cause !== 'object' || cause === null || !('code' in cause)) return false;
+  return typeof cause.code === 'string' && MISSING_OBJECT_STATES.has(cause.code);
 }

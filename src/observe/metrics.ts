@@ -63,6 +63,13 @@ export class Metrics {
     'place',
   );
 
+  /** What a ledger that went back has cost or what was written back to it, by event. */
+  readonly ledgerRewinds = this.tally(
+    'sluice_ledger_rewinds_total',
+    'What nodes did because the ledger had gone back',
+    'event',
+  );
+
   /** Functions that return 1 while a store is there, else 0, by the store. */
   readonly storeUp = this.leastOf('sluice_store_up', 'Whether the store answers: 1, or 0', 'store');
 

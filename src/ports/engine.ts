@@ -27,6 +27,9 @@ export type Announcement = ServingOrder & {
   readonly offeredReleaseId?: string;
 };
 
+/** Place of a stored snapshot, its channel's id and the number of its releases that were offered. */
+export type SnapshotHead = ServingOrder & { readonly channelId: string; readonly offered: number };
+
 export interface Engine
   extends CheckInQueue,
     LabelCache,
@@ -40,6 +43,12 @@ export interface Engine
    * when it was stored, else the order of the snapshot that was kept.
    */
   putSnapshot(snapshot: ServingSnapshot): Promise<ServingOrder | undefined>;
+
+  /** Reads what the stored snapshot of a channel is, without its content; undefined when there is none. */
+  getSnapshotHead(appRef: string, channel: string): Promise<SnapshotHead | undefined>;
+
+  /** Removes the stored snapshot of a channel, if it is of the channel with this id. */
+  removeSnapshot(appRef: string, channel: string, channelId: string): Promise<void>;
 
   /**
    * Reads the stored snapshot of a channel; undefined when the engine has none, or not all of it. `known` is

@@ -14,6 +14,9 @@ export interface LastGood {
   /** Reads a channel's snapshot; undefined when there is none that can be read. */
   find(appRef: string, channel: string): Promise<ServingSnapshot | undefined>;
 
+  /** Removes what is kept of a channel, because the ledger lost it. Never throws and never waits. */
+  forget(appRef: string, channel: string): void;
+
   /** Lists at most `countMax` channels of which a snapshot can be read. Never rejects. */
   list(countMax: number): Promise<readonly ChannelName[]>;
 

@@ -1,11 +1,11 @@
 // The ledger: the system of record. One SQL implementation, reached through a pg pool or through PGlite.
 //
 // Methods return refusals as values and reject with `Unavailable` when the database cannot be reached or does
-// not answer in time; after a rejected write it is unknown whether it happened. A write that resolved is
-// durable. Every change to what a channel serves increments the channel's revision and is audited in the same
-// transaction. A write for an actor reads the actor's right in its own transaction and holds it until the
-// commit; where the right has ended, the write is refused (`LostRight`) and nothing is stored. Tenant checks
-// are part of the queries: an app of another organization is an unknown app.
+// not answer in time, or is not the record; after a rejected write it is unknown whether it happened. A write
+// that resolved is durable. Every change to what a channel serves increments the channel's revision and is
+// audited in the same transaction. A write for an actor reads the actor's right in its own transaction and
+// holds it until the commit; where the right has ended, the write is refused (`LostRight`) and nothing is
+// stored. Tenant checks are part of the queries: an app of another organization is an unknown app.
 
 import type { AuditPage, RevokedKey } from '../contract/console.ts';
 import type {
@@ -35,6 +35,7 @@ import type { Changed } from './changed.ts';
 import type { ChannelNameList } from './channel-names.ts';
 import type { AuditFilter, ConsoleLedger } from './console-ledger.ts';
 import type { FleetLedger } from './fleet-ledger.ts';
+import type { KnownState } from './known-state.ts';
 import type { ReleaseName } from './release-name.ts';
 import type { WebhookLedger } from './webhook-ledger.ts';
 
@@ -90,6 +91,9 @@ export type PresentRevisions = {
   readonly revisions: ReadonlyMap<string, number>;
 };
 
+/** Present epoch, and whether this call raised it. */
+export type RaisedEpoch = { readonly epoch: number; readonly isRaised: boolean };
+
 export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel';
 
 export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, WebhookLedger {
@@ -115,6 +119,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     name: string,
     change: ChannelChange,
     actor: Actor,
+    known?: KnownState,
   ): Promise<Outcome<Changed<Channel>, 'unknownChannel' | LostRight>>;
 
   /** Stores a new key. */
@@ -160,6 +165,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     organizationId: string,
     release: NewRelease,
     actor: Actor,
+    known?: KnownState,
   ): Promise<
     Outcome<Changed<Release>, 'unknownChannel' | 'versionExists' | 'channelFull' | LostRight>
   >;
@@ -174,6 +180,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     name: ReleaseName,
     transition: (serving: Serving) => Outcome<Serving, Kind>,
     actor: Actor,
+    known?: KnownState,
   ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>>;
 
   /**
@@ -203,7 +210,25 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
   /** Reads the ledger's epoch and the present revisions of these channels, in one consistent read. */
   readRevisions(channelIds: readonly string[]): Promise<PresentRevisions>;
 
-  /** Returns whether the database answers now and is migrated. Never rejects. */
+  /**
+   * Examines whether the database is the record, for a caller that asked about channels of which it has none.
+   * Rejects with `Unavailable` when it knows none of the channels that are remembered outside of it.
+   */
+  confirm(): Promise<void>;
+
+  /**
+   * Raises the epoch above `above`, unless it is already, because the ledger was found to have gone back. Of
+   * several nodes at once one raises it.
+   */
+  raiseEpoch(above: number): Promise<RaisedEpoch>;
+
+  /**
+   * Marks releases of a channel as offered, as far as the ledger has them, because it went back and lost the
+   * marks. Returns the number of marks that were missing. Does not change the revision.
+   */
+  restoreOffers(channelId: string, releaseIds: readonly string[]): Promise<number>;
+
+  /** Returns whether the database answers now, is migrated and is the record. Never rejects. */
   isReachable(): Promise<boolean>;
 
   /** Waits for running statements, then closes all connections. Safe to call twice. */

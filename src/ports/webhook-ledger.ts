@@ -6,6 +6,7 @@ import type { Release, Webhook, WebhookDelivery } from '../contract/resource.ts'
 import type { SnapshotArtifact } from '../domain/decision/serving-snapshot.ts';
 import type { Actor } from './actor.ts';
 import type { Changed } from './changed.ts';
+import type { KnownState } from './known-state.ts';
 import type { ReleaseName } from './release-name.ts';
 
 /** Enabled webhook of an app. */
@@ -60,5 +61,6 @@ export interface WebhookLedger {
     name: ReleaseName,
     artifacts: readonly SnapshotArtifact[],
     actor: Actor,
+    known?: KnownState,
   ): Promise<Outcome<Changed<Release>, UnknownRelease | 'channelFull' | LostRight>>;
 }

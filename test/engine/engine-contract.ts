@@ -187,6 +187,28 @@ function snapshotRules(nodes: () => EnginesUnderTest): void {
     });
   });
 
+  it('what a snapshot is can be read without its content', async () => {
+    const { engine, second } = nodes();
+    const snapshot = snapshotOf(randomUUID(), 'stable', 7, 2);
+    expect(await engine.getSnapshotHead(snapshot.appRef, 'stable')).toBeUndefined();
+    await engine.putSnapshot(snapshot);
+    const head = { channelId: snapshot.channelId, epoch: 2, revision: 7, offered: 1 };
+    expect(await second.getSnapshotHead(snapshot.appRef, 'stable')).toEqual(head);
+  });
+
+  it('a snapshot is removed by the id of its channel, and no other one', async () => {
+    const { engine, second } = nodes();
+    const { appRef, channel, channelId } = snapshotOf(randomUUID(), 'stable', 7);
+    await engine.putSnapshot(snapshotOf(appRef, channel, 7));
+    await second.removeSnapshot(appRef, channel, 'chn_other');
+    expect((await engine.getSnapshot(appRef, channel))?.revision).toBe(7);
+    await second.removeSnapshot(appRef, channel, channelId);
+    expect(await engine.getSnapshot(appRef, channel)).toBeUndefined();
+    expect(await engine.getSnapshotHead(appRef, channel)).toBeUndefined();
+    await second.removeSnapshot(appRef, channel, channelId);
+    expect(await engine.putSnapshot(snapshotOf(appRef, channel, 1))).toBeUndefined();
+  });
+
   it('a higher epoch counts before any revision, and a lower one never replaces it', async () => {
     const { engine, second } = nodes();
     const app = randomUUID();

@@ -10,6 +10,7 @@ import { openLedger } from '../../src/ledger/open-ledger.ts';
 import { openPgDatabase } from '../../src/ledger/pg-database.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
+import type { LedgerReport } from '../../src/ports/ledger-report.ts';
 import { LockedTooLong, Unavailable } from '../../src/ports/unavailable.ts';
 import {
   createTenant,
@@ -21,6 +22,7 @@ import {
 } from '../ledger/ledger-fixture.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { type FreshDatabase, freshDatabase } from '../support/fresh-database.ts';
+import { KeptReport, ledgerOptions, TestMemory } from '../support/ledger-options.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 
 const postgresUrl = inject('postgresUrl');
@@ -56,8 +58,7 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
         openLedger({
           databaseUrl: empty.url,
           dataDir: '/nonexistent',
-          onFault: () => undefined,
-          onFatal: () => undefined,
+          ...ledgerOptions(),
         }),
       ),
     );
@@ -267,7 +268,7 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
   test('a database that does not exist stops the start; so does a schema that is newer', async () => {
     const url = new URL(fresh.url);
     url.pathname = '/no_such_database';
-    const options = { dataDir: '/nonexistent', onFault: () => undefined, onFatal: () => undefined };
+    const options = { dataDir: '/nonexistent', ...ledgerOptions() };
     await expect(openLedger({ databaseUrl: url.href, ...options })).rejects.toThrow(
       'no_such_database',
     );
@@ -283,7 +284,7 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
   test('a migration that the database refuses is named, and changes nothing', async () => {
     const foreign = await freshDatabase(postgresUrl);
     await runOn(foreign.url, 'CREATE TABLE accounts (id integer)');
-    const options = { dataDir: '/nonexistent', onFault: () => undefined, onFatal: () => undefined };
+    const options = { dataDir: '/nonexistent', ...ledgerOptions() };
     const refusal =
       'migration 000004 failed and was rolled back: relation "accounts" already exists';
     for (const _attempt of [1, 2]) {
@@ -305,10 +306,9 @@ describe.skipIf(postgresUrl === '')(title('a PostgreSQL that goes away'), () => 
   let server: PostgresServer;
   const ledgers: Ledger[] = [];
 
-  async function open(onFatal: (error: unknown) => void = () => undefined): Promise<Ledger> {
-    const databaseUrl = server.url;
-    const onFault = () => undefined;
-    const ledger = await openLedger({ databaseUrl, dataDir: '/nonexistent', onFault, onFatal });
+  async function open(report: LedgerReport = new KeptReport()): Promise<Ledger> {
+    const options = { databaseUrl: server.url, dataDir: '/nonexistent' };
+    const ledger = await openLedger({ ...options, memory: new TestMemory(), report });
     ledgers.push(ledger);
     return ledger;
   }
@@ -365,18 +365,18 @@ describe.skipIf(postgresUrl === '')(title('a PostgreSQL that goes away'), () => 
     await createTenant(ledger);
   });
 
-  test('away at the start and then of a newer schema: reported as fatal, once', async () => {
+  test('away at the start and then of a newer schema: reported, and tried until it is not', async () => {
     await open();
     await runOn(server.url, "INSERT INTO sluice_migrations (id, name) VALUES (900, 'later')");
     await server.kill();
-    const fatal: unknown[] = [];
-    const ledger = await open((error) => fatal.push(error));
+    const report = new KeptReport();
+    const ledger = await open(report);
     await server.restart();
-    await eventually('the failure was reported', () => fatal.length > 0);
-    await sleep(300);
-    expect(fatal).toMatchObject([{ name: 'SchemaTooNew' }]);
+    await eventually('the failure was reported', () => report.refusals.length > 0);
+    expect(report.refusals[0]).toMatchObject({ name: 'SchemaTooNew' });
     expect(await ledger.isReachable()).toBe(false);
     await runOn(server.url, 'DELETE FROM sluice_migrations WHERE id = 900');
+    await eventually('it is reachable', () => ledger.isReachable(), 10_000);
   });
 
   test('away for good: closing does not wait for it', async () => {

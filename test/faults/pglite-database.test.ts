@@ -12,6 +12,7 @@ import { openPgliteDatabase } from '../../src/ledger/pglite-database.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { createTenant, publish, readStable } from '../ledger/ledger-fixture.ts';
 import { eventually, sleep } from '../support/eventually.ts';
+import { ledgerOptions } from '../support/ledger-options.ts';
 import { type ServerProcess, startProcess, waitUntilUp } from '../support/server-process.ts';
 
 const RECOVERED_WITHIN_MS = 20_000;
@@ -122,13 +123,8 @@ describe('one connection', () => {
 
 describe('the process', () => {
   test('killed: what was acknowledged is there, what ran is unavailable, and it restarts', async () => {
-    const onFault = (error: unknown) => faults.push(error);
-    const ledger = await openLedger({
-      databaseUrl: undefined,
-      dataDir: folder,
-      onFault,
-      onFatal: onFault,
-    });
+    const { memory, report } = ledgerOptions();
+    const ledger = await openLedger({ databaseUrl: undefined, dataDir: folder, memory, report });
     const tenant = await createTenant(ledger);
     const acknowledged: string[] = [];
     const publishing = (async () => {
@@ -148,7 +144,7 @@ describe('the process', () => {
     // At most the write in flight was stored without an answer.
     expect(versions.length - acknowledged.length).toBeLessThanOrEqual(1);
     expect(revision).toBe(versions.length + 1);
-    expect(faults).toHaveLength(1);
+    expect(report.faults).toHaveLength(1);
     await ledger.close();
   });
 

@@ -7,6 +7,7 @@ import { describeEditions } from './edition-contract.ts';
 import { describeFleet } from './fleet-contract.ts';
 import { describeLedger } from './ledger-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
+import { describeRewinds } from './rewind-contract.ts';
 import { openTestPglite, openTestPostgres } from './test-database.ts';
 import { describeWebhooks } from './webhook-contract.ts';
 
@@ -19,6 +20,7 @@ describeLostRights('PGlite', openTestPglite);
 describeChannelNames('PGlite', openTestPglite);
 describeEditions('PGlite', openTestPglite);
 describeChannelBound('PGlite', openTestPglite);
+describeRewinds('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
   // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
@@ -31,4 +33,5 @@ if (postgresUrl === '') {
   describeChannelNames('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeEditions('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeChannelBound('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeRewinds('PostgreSQL', () => openTestPostgres(postgresUrl));
 }

@@ -2,8 +2,6 @@
 // no poll left behind by a stop.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { CatalogRefresher } from '../../src/background/catalog-refresher.ts';
-import { createLog } from '../../src/observe/log.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 import { channelAt, servedRevision, servingNode, settle } from './serving-node.ts';
 
@@ -17,13 +15,11 @@ async function polledNode() {
   const node = servingNode();
   for (const channel of CHANNELS) node.ledger.commit(channelAt(1, channel));
   for (const channel of CHANNELS) await node.catalogs.find('acme', channel);
-  const { catalogs, ledger, metrics } = node;
-  const refresher = new CatalogRefresher(catalogs, ledger.port, metrics, createLog('silent'));
   const served = () => CHANNELS.map((channel) => servedRevision(node, channel));
   const publish = (revision: number) => {
     for (const channel of CHANNELS) node.ledger.commit(channelAt(revision, channel));
   };
-  return { ...node, refresher, served, publish };
+  return { ...node, served, publish };
 }
 
 describe('a poll', () => {
@@ -35,8 +31,8 @@ describe('a poll', () => {
   });
 
   it('of a node that holds nothing asks nothing', async () => {
-    const { catalogs, ledger, metrics } = servingNode();
-    await new CatalogRefresher(catalogs, ledger.port, metrics, createLog('silent')).poll();
+    const { refresher, ledger } = servingNode();
+    await refresher.poll();
     expect(ledger.polls).toBe(0);
   });
 
@@ -119,15 +115,33 @@ describe('a poll', () => {
     expect(ledger.polls).toBe(2);
   });
 
-  it('goes back for no channel that is ahead of it', async () => {
-    const { refresher, ledger, catalogs, publish, served } = await polledNode();
+  it('follows a ledger that went back, whose epoch is raised once', async () => {
+    const { refresher, ledger, catalogs, publish, served, report } = await polledNode();
     publish(3);
     for (const channel of CHANNELS) await catalogs.reload('acme', channel);
     publish(2);
-    const reads = ledger.reads.length;
     await refresher.poll();
-    expect(served()).toEqual([3, 3, 3]);
-    expect(ledger.reads).toHaveLength(reads);
+    expect(served()).toEqual([2, 2, 2]);
+    expect(ledger.epoch).toBe(1);
+    expect(report.epochs).toEqual([1]);
+  });
+
+  it('stops serving what the ledger has lost, and tells of it', async () => {
+    const { refresher, ledger, served, report } = await polledNode();
+    ledger.forget('chn_beta');
+    await refresher.poll();
+    expect(served()).toEqual([1, undefined, 1]);
+    expect(report.lostIds).toEqual(['chn_beta']);
+    expect(ledger.epoch).toBe(1);
+  });
+
+  it('goes on serving everything when the database is not the record', async () => {
+    const { refresher, ledger, served, report } = await polledNode();
+    for (const channel of CHANNELS) ledger.forget(`chn_${channel}`);
+    ledger.isForeign = true;
+    await refresher.poll();
+    expect(served()).toEqual([1, 1, 1]);
+    expect(report.lostIds).toEqual([]);
   });
 });
 

@@ -1,6 +1,7 @@
 // Serving side of one node on a fake ledger, the memory engine and a disk kept in memory, which the tests of
 // the operations share. A test sets faults on these parts.
 
+import { CatalogRefresher } from '../../src/background/catalog-refresher.ts';
 import type { ArtifactCandidate } from '../../src/domain/decision/catalog.ts';
 import type { ServingOrder } from '../../src/domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
@@ -20,12 +21,15 @@ import {
 import { CheckUpdate } from '../../src/operations/serving/check-update.ts';
 import { FirstOffers } from '../../src/operations/serving/first-offer.ts';
 import { KnownChannels } from '../../src/operations/serving/known-channels.ts';
+import { LedgerRewind } from '../../src/operations/serving/ledger-rewind.ts';
+import { RememberedChannels } from '../../src/operations/serving/remembered-channels.ts';
 import { SharedOffers } from '../../src/operations/serving/shared-offers.ts';
+import { SharedSnapshots } from '../../src/operations/serving/shared-snapshots.ts';
 import type { ActivityStream } from '../../src/ports/activity-stream.ts';
 import type { ChannelName, ChannelNameList } from '../../src/ports/channel-names.ts';
 import type { CheckInQueue } from '../../src/ports/check-in-queue.ts';
 import type { DeviceRates } from '../../src/ports/device-rates.ts';
-import type { Announcement, Engine } from '../../src/ports/engine.ts';
+import type { Announcement, Engine, SnapshotHead } from '../../src/ports/engine.ts';
 import type { LabelCache } from '../../src/ports/label-cache.ts';
 import type { LastGood } from '../../src/ports/last-good.ts';
 import type { RateDecision } from '../../src/ports/rate-decision.ts';
@@ -33,6 +37,7 @@ import { Unavailable } from '../../src/ports/unavailable.ts';
 import { manifestQuestion } from '../../src/updater/manifest.ts';
 import { release, snapshot, version } from '../domain/sample.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';
+import { KeptReport } from '../support/ledger-options.ts';
 import { openAdmission } from '../support/open-admission.ts';
 
 /** Query of a check of `acme` from linux/x86_64, as read from an address for the first time. */
@@ -72,6 +77,16 @@ export class WatchedEngine implements Served {
   async getSnapshot(appRef: string, channel: string): Promise<ServingSnapshot | undefined> {
     this.assertThere();
     return this.engine.getSnapshot(appRef, channel);
+  }
+
+  async getSnapshotHead(appRef: string, channel: string): Promise<SnapshotHead | undefined> {
+    this.assertThere();
+    return this.engine.getSnapshotHead(appRef, channel);
+  }
+
+  async removeSnapshot(appRef: string, channel: string, channelId: string): Promise<void> {
+    this.assertThere();
+    return this.engine.removeSnapshot(appRef, channel, channelId);
   }
 
   async announce(announcement: Announcement): Promise<void> {
@@ -134,6 +149,10 @@ class KeptInMemory implements LastGood {
     return [...this.kept.values()];
   }
 
+  forget(appRef: string, channel: string): void {
+    this.kept.delete(`${appRef}/${channel}`);
+  }
+
   async hasAny(): Promise<boolean> {
     return this.kept.size > 0;
   }
@@ -150,9 +169,22 @@ export function servingNode(now?: () => number) {
   const warnings: string[] = [];
   const log = new RareLog({ warn: (_details: unknown, message?: string) => keepText(message) });
   const keepText = (message = ''): void => void warnings.push(message);
-  const parts = { ledger: ledger.port, engine: engine.port, lastGood, log, metrics };
+  const report = new KeptReport();
+  const shared = new SharedSnapshots(engine.port, metrics);
+  const parts = {
+    ledger: ledger.port,
+    engine: engine.port,
+    lastGood,
+    shared,
+    report,
+    log,
+    metrics,
+  };
   const known = new KnownChannels(parts);
-  const catalogs = new Catalogs({ ...parts, known });
+  const rewind = new LedgerRewind(parts);
+  const memory = new RememberedChannels(lastGood, engine.port);
+  const catalogs = new Catalogs({ ...parts, known, rewind, memory });
+  const refresher = new CatalogRefresher({ ...parts, catalogs, rewind, log: createLog('silent') });
   const sharedOffers = new SharedOffers({ engine: engine.port, catalogs, metrics, log, now });
   const firstOffers = new FirstOffers({
     ledger: ledger.port,
@@ -186,6 +218,9 @@ export function servingNode(now?: () => number) {
     warnings,
     known,
     catalogs,
+    rewind,
+    report,
+    refresher,
     sharedOffers,
     firstOffers,
     check,

@@ -6,12 +6,23 @@ import { compareServing, type ServingOrder } from '../../src/domain/decision/ser
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import type { ChannelRevision } from '../../src/ports/changed.ts';
 import type { ChannelNameList } from '../../src/ports/channel-names.ts';
-import type { Ledger, PresentRevisions, SnapshotLookup } from '../../src/ports/ledger.ts';
+import type {
+  Ledger,
+  PresentRevisions,
+  RaisedEpoch,
+  SnapshotLookup,
+} from '../../src/ports/ledger.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 
 type Served = Pick<
   Ledger,
-  'readSnapshot' | 'readRevisions' | 'recordFirstOffer' | 'listChannelNames'
+  | 'readSnapshot'
+  | 'readRevisions'
+  | 'recordFirstOffer'
+  | 'listChannelNames'
+  | 'confirm'
+  | 'raiseEpoch'
+  | 'restoreOffers'
 >;
 
 /** The fault of a database that is away. */
@@ -38,6 +49,10 @@ export class FakeLedger implements Served {
   readonly readFaults = new Map<string, Error>();
   /** Answers first offers instead of the rule of `recordFirstOffer`. */
   answerOffer: (() => Promise<boolean>) | undefined;
+  /** Time line, which `raiseEpoch` moves. */
+  epoch = 0;
+  /** Whether `confirm` finds that the database is not the record. */
+  isForeign = false;
   /** Promise that revision polls wait for. */
   pollGate: Promise<void> | undefined;
 
@@ -56,11 +71,40 @@ export class FakeLedger implements Served {
   /** Sets the state of a channel; returns the change that a transaction would report. */
   commit(snapshot: ServingSnapshot): ChannelRevision {
     this.channels.set(snapshot.channelId, snapshot);
-    const { appId, appRef, channel, channelId, epoch, revision } = snapshot;
+    const { appId, appRef, channel, channelId, revision } = snapshot;
     const ofApp = this.ids.get(appRef) ?? new Map<string, string>();
     ofApp.set(channel, channelId);
     for (const app of [appRef, appId]) this.ids.set(app, ofApp);
-    return { appRef, channel, channelId, epoch, revision };
+    return { appRef, channel, channelId, epoch: this.epoch, revision };
+  }
+
+  /** Makes the ledger what it was with these states, as a restored backup does. */
+  goBackTo(...snapshots: readonly ServingSnapshot[]): void {
+    for (const snapshot of snapshots) this.channels.set(snapshot.channelId, snapshot);
+  }
+
+  async confirm(): Promise<void> {
+    if (this.isForeign) throw ledgerAway();
+  }
+
+  async raiseEpoch(above: number): Promise<RaisedEpoch> {
+    if (this.fault !== undefined) throw this.fault;
+    const isRaised = this.epoch <= above;
+    if (isRaised) this.epoch = above + 1;
+    return { epoch: this.epoch, isRaised };
+  }
+
+  async restoreOffers(channelId: string, releaseIds: readonly string[]): Promise<number> {
+    if (this.fault !== undefined) throw this.fault;
+    const present = this.channels.get(channelId);
+    if (present === undefined) return 0;
+    const isLost = (id: string, offered: boolean) => !offered && releaseIds.includes(id);
+    const count = present.releases.filter(({ id, offered }) => isLost(id, offered)).length;
+    const releases = present.releases.map((each) =>
+      isLost(each.id, each.offered) ? { ...each, offered: true } : each,
+    );
+    this.channels.set(channelId, { ...present, releases });
+    return count;
   }
 
   /** Removes a channel, as a restored backup does. */
@@ -92,7 +136,7 @@ export class FakeLedger implements Served {
     const name = `${app}/${channel}`;
     this.reads.push(name);
     const fault = this.fault ?? this.readFaults.get(name);
-    const found = this.find(app, channel);
+    const found = this.inEpoch(this.find(app, channel));
     this.running += 1;
     this.runningMax = Math.max(this.runningMax, this.running);
     await new Promise<void>((resolve) => {
@@ -111,7 +155,7 @@ export class FakeLedger implements Served {
     const present = [...this.channels.values()].filter(({ channelId }) => wanted.has(channelId));
     await this.pollGate;
     const revisions = new Map(present.map(({ channelId, revision }) => [channelId, revision]));
-    return { epoch: present[0]?.epoch ?? 0, revisions };
+    return { epoch: this.epoch, revisions };
   }
 
   async listChannelNames(
@@ -138,12 +182,18 @@ export class FakeLedger implements Served {
     if (this.answerOffer !== undefined) return this.answerOffer();
     await new Promise((resolve) => setImmediate(resolve));
     const present = this.channels.get(channelId);
-    if (present === undefined || compareServing(present, order) !== 0) return false;
+    if (present === undefined || compareServing({ ...present, epoch: this.epoch }, order) !== 0) {
+      return false;
+    }
     const releases = present.releases.map((release) =>
       release.id === releaseId ? { ...release, offered: true } : release,
     );
     this.channels.set(channelId, { ...present, releases });
     return true;
+  }
+
+  private inEpoch(found: SnapshotLookup): SnapshotLookup {
+    return typeof found === 'string' ? found : { ...found, epoch: this.epoch };
   }
 
   private find(app: string, channel: string): SnapshotLookup {

@@ -190,3 +190,15 @@ function countWhile(
   }
   return low;
 }
+
+/** Returns the catalog's snapshot with the offered flags that were set since it was read. */
+export function snapshotWithOffers({ snapshot, byCanonical }: Catalog): ServingSnapshot {
+  const offered = new Set<string>();
+  for (const release of byCanonical.values()) {
+    if (release.offered) offered.add(release.source.id);
+  }
+  const releases = snapshot.releases.map((release) =>
+    release.offered || !offered.has(release.id) ? release : { ...release, offered: true },
+  );
+  return { ...snapshot, releases };
+}

@@ -78,6 +78,12 @@ export class ChannelFiles {
     for (const name of present) await rm(join(this.folder, name), { force: true });
   }
 
+  /** Removes the index, then the releases. */
+  async remove(): Promise<void> {
+    await rm(this.indexPath, { force: true });
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
   private async readReleases(
     editions: readonly string[],
   ): Promise<readonly (string | undefined)[]> {

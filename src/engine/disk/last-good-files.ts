@@ -75,6 +75,13 @@ export class LastGoodFiles implements LastGood {
     return this.readNewest(directories.map((each) => join(each, name)));
   }
 
+  forget(appRef: string, channel: string): void {
+    const name = fileName(appRef, channel);
+    this.waiting.delete(name);
+    this.listed.delete(name);
+    void this.remove(name);
+  }
+
   async list(countMax: number): Promise<readonly ChannelName[]> {
     const directories = [this.root, ...(await this.workerFolders())];
     const names = (await Promise.all(directories.map(namesIn))).flat();
@@ -188,6 +195,17 @@ export class LastGoodFiles implements LastGood {
 
   private report(doing: DiskFault['doing'], path: string, error: unknown): void {
     this.onFault({ doing, path, error });
+  }
+
+  /** Removes the files of a channel, after a write of it that is in progress. */
+  private async remove(name: string): Promise<void> {
+    while (this.writing !== undefined) await this.writing;
+    for (const directory of [this.root, ...(await this.workerFolders())]) {
+      // A channel of the same name that is there again by now is kept.
+      if (this.waiting.has(name)) return;
+      const path = join(directory, name);
+      await new ChannelFiles(path).remove().catch((error) => this.report('write', path, error));
+    }
   }
 
   private async writeAll(): Promise<void> {

@@ -3,7 +3,7 @@
 
 import { LRUCache } from 'lru-cache';
 import { compareSnapshots, orderOf } from '../../domain/decision/serving-order.ts';
-import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import { countOffered, type ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Activity } from '../../ports/activity-stream.ts';
 import type { ChannelNameList } from '../../ports/channel-names.ts';
 import type { Announcement, Engine } from '../../ports/engine.ts';
@@ -52,6 +52,19 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       if (stored !== undefined && !isNewer(snapshot, stored)) return orderOf(stored);
       snapshots.set(name, snapshot);
       return undefined;
+    },
+
+    async getSnapshotHead(appRef, channel) {
+      assertOpen();
+      const stored = snapshots.get(channelName(appRef, channel));
+      if (stored === undefined) return undefined;
+      return { channelId: stored.channelId, ...orderOf(stored), offered: countOffered(stored) };
+    },
+
+    async removeSnapshot(appRef, channel, channelId) {
+      assertOpen();
+      const name = channelName(appRef, channel);
+      if (snapshots.get(name)?.channelId === channelId) snapshots.delete(name);
     },
 
     async getSnapshot(appRef, channel) {

@@ -8,7 +8,7 @@ import {
   type SnapshotRelease,
 } from '../../domain/decision/serving-snapshot.ts';
 import { TimeSlice } from '../../flow/time-slice.ts';
-import type { Engine } from '../../ports/engine.ts';
+import type { Engine, SnapshotHead } from '../../ports/engine.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { assembleSnapshot } from '../../snapshot/assemble-snapshot.ts';
 import { releaseText } from '../../snapshot/release-text.ts';
@@ -40,7 +40,7 @@ type PutReply =
 export function createRedisSnapshots(
   connection: RedisConnection,
   onFault: (error: unknown) => void,
-): Pick<Engine, 'putSnapshot' | 'getSnapshot'> {
+): Pick<Engine, 'putSnapshot' | 'getSnapshot' | 'getSnapshotHead' | 'removeSnapshot'> {
   /** Snapshots that Redis had, whole, when this process last wrote or read them, by key. */
   const lastSeen = new Map<string, WeakRef<ServingSnapshot>>();
 
@@ -68,6 +68,8 @@ export function createRedisSnapshots(
   }
 
   return {
+    ...createHeads(connection),
+
     async putSnapshot(snapshot) {
       const { channelId, epoch, revision, releases } = snapshot;
       const key = keys.snapshot(snapshot.appRef, snapshot.channel);
@@ -137,6 +139,35 @@ function additionsTo(
   if (added.length > SENT_ALONG_MAX) return NO_BASE;
   const order = [base.epoch, base.revision, countOffered(base)].join(' ');
   return [order, ...added.flatMap((release) => [release.edition, releaseText(release)])];
+}
+
+/** Creates the calls that need no content of a snapshot. */
+function createHeads(
+  connection: RedisConnection,
+): Pick<Engine, 'getSnapshotHead' | 'removeSnapshot'> {
+  return {
+    async getSnapshotHead(appRef, channel) {
+      const key = keys.snapshot(appRef, channel);
+      return parseHead(await connection.readFields(key, HEAD_FIELDS));
+    },
+
+    async removeSnapshot(appRef, channel, channelId) {
+      await connection.run(SCRIPTS.removeSnapshot, keys.snapshot(appRef, channel), channelId);
+    },
+  };
+}
+
+/** Fields of the hash that tell what the snapshot is, in the order of `parseHead`. */
+const HEAD_FIELDS = ['channel', 'epoch', 'revision', 'offered'];
+
+/** Parses the fields that tell what a snapshot is; undefined when there is none, or they are malformed. */
+function parseHead(fields: readonly (string | null)[]): SnapshotHead | undefined {
+  const [channelId, ...texts] = fields;
+  const [epoch = -1, revision = -1, offered = -1] = texts.map((text) => Number(text ?? -1));
+  const counts = [epoch, revision, offered];
+  const areCounts = counts.every((count) => Number.isSafeInteger(count) && count >= 0);
+  if (typeof channelId !== 'string' || !areCounts) return undefined;
+  return { channelId, epoch, revision, offered };
 }
 
 function fieldOf(edition: string): string {

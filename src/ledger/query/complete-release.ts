@@ -13,6 +13,7 @@ import { isStorable } from '../../contract/text.ts';
 import type { SnapshotArtifact } from '../../domain/decision/serving-snapshot.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
+import type { KnownState } from '../../ports/known-state.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
@@ -40,9 +41,10 @@ export function completeRelease(
   name: ReleaseName,
   artifacts: readonly SnapshotArtifact[],
   actor: Actor,
+  known?: KnownState,
 ): Promise<Outcome<Changed<Release>, UnknownRelease | 'channelFull' | LostRight>> {
   return atomically(database, actor, async (sql) => {
-    const channel = await lockChannel(sql, organizationId, name.app, name.channel);
+    const channel = await lockChannel(sql, organizationId, name.app, name.channel, known);
     if (isFailure(channel)) return channel;
     const found = await findRelease(sql, channel.id, name.canonicalVersion);
     if (isFailure(found)) return found;

@@ -14,6 +14,7 @@ import { isStorable } from '../../contract/text.ts';
 import type { Serving } from '../../domain/release/serving-change.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
+import type { KnownState } from '../../ports/known-state.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
@@ -35,9 +36,10 @@ export function controlServing<Kind extends FailureKind>(
   name: ReleaseName,
   transition: (serving: Serving) => Outcome<Serving, Kind>,
   actor: Actor,
+  known?: KnownState,
 ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>> {
   return atomically<Changed<ServingState>, UnknownRelease | Kind>(database, actor, async (sql) => {
-    const channel = await lockChannel(sql, organizationId, name.app, name.channel);
+    const channel = await lockChannel(sql, organizationId, name.app, name.channel, known);
     if (isFailure(channel)) return channel;
     const release = await lockRelease(sql, channel.id, name.canonicalVersion);
     if (isFailure(release)) return release;

@@ -4,6 +4,7 @@ import { fail, isFailure, type LostRight, type Outcome } from '../../contract/fa
 import type { Release } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
+import type { KnownState } from '../../ports/known-state.ts';
 import type { NewRelease } from '../../ports/ledger.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
@@ -24,6 +25,7 @@ export function publishRelease(
   organizationId: string,
   release: NewRelease,
   actor: Actor,
+  known?: KnownState,
 ): Promise<
   Outcome<
     Changed<Release>,
@@ -31,7 +33,7 @@ export function publishRelease(
   >
 > {
   return atomically(database, actor, async (sql) => {
-    const channel = await lockChannel(sql, organizationId, release.app, release.channel);
+    const channel = await lockChannel(sql, organizationId, release.app, release.channel, known);
     if (isFailure(channel)) return channel;
     const { version, status, targets, artifacts } = release;
     const rolloutPct = release.rolloutPct ?? channel.defaultRollout;

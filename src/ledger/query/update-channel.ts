@@ -4,6 +4,7 @@ import { isFailure, type LostRight, type Outcome } from '../../contract/failure.
 import type { Channel } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
+import type { KnownState } from '../../ports/known-state.ts';
 import type { ChannelChange } from '../../ports/ledger.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
@@ -21,9 +22,10 @@ export function updateChannel(
   name: string,
   change: ChannelChange,
   actor: Actor,
+  known?: KnownState,
 ): Promise<Outcome<Changed<Channel>, 'unknownApp' | 'unknownChannel' | LostRight>> {
   return atomically(database, actor, async (sql) => {
-    const channel = await lockChannel(sql, undefined, appName, name);
+    const channel = await lockChannel(sql, undefined, appName, name, known);
     if (isFailure(channel)) return channel;
     const before = policyOf(channel);
     const after = applyChange(before, change);

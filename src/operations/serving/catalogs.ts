@@ -1,5 +1,5 @@
 // Catalogs that this node serves from: found by name, loaded on the first request, replaced when a newer
-// state becomes known, and never replaced by an older one.
+// state becomes known, never by an older one. `LedgerRewind` makes the ledger's state the newest.
 //
 // A channel that is not loaded is read from the ledger, else from the engine, else from this node's disk. A
 // loaded channel that changed is read from the engine when that has the announced revision, else from the
@@ -8,26 +8,35 @@
 import { LRUCache } from 'lru-cache';
 import { type Failure, fail, failUntil, isFailure, type Outcome } from '../../contract/failure.ts';
 import { isRef } from '../../contract/ref.ts';
-import type { Catalog } from '../../domain/decision/catalog.ts';
-import { compareServing, orderOf, type ServingOrder } from '../../domain/decision/serving-order.ts';
+import { type Catalog, snapshotWithOffers } from '../../domain/decision/catalog.ts';
+import { compareServing, type ServingOrder } from '../../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
+import { SharedCall } from '../../flow/shared-call.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
-import type { Announcement, Engine } from '../../ports/engine.ts';
+import type { Announcement } from '../../ports/engine.ts';
+import type { KnownState } from '../../ports/known-state.ts';
 import type { LastGood } from '../../ports/last-good.ts';
 import type { Ledger } from '../../ports/ledger.ts';
-import { Unavailable } from '../../ports/unavailable.ts';
+import { AnnouncedStates } from './announced-states.ts';
 import { CatalogSlot, PlanBudget } from './catalog-slot.ts';
 import { ColdLoads } from './cold-loads.ts';
 import { compileInSlices } from './compile-in-slices.ts';
+import { CopyComparison } from './copy-comparison.ts';
 import type { KnownChannels, NoCatalog } from './known-channels.ts';
+import type { LedgerRewind } from './ledger-rewind.ts';
+import type { RememberedChannels } from './remembered-channels.ts';
+import type { SharedSnapshots } from './shared-snapshots.ts';
 
 export type CatalogDependencies = {
   readonly ledger: Ledger;
-  readonly engine: Engine;
+  readonly shared: SharedSnapshots;
   readonly lastGood: LastGood;
   readonly known: KnownChannels;
+  readonly rewind: LedgerRewind;
+  /** Remembers the channels that were loaded. */
+  readonly memory: Pick<RememberedChannels, 'note'>;
   readonly log: RareLog;
   readonly metrics: Metrics;
 };
@@ -37,7 +46,6 @@ const NAMES_MAX = 20_000;
 const REFUSALS_MAX = 20_000;
 /** Milliseconds for which "unavailable" is remembered without asking again. */
 const REFUSAL_TTL_MS = 500;
-const HEARD_MAX = 10_000;
 const COLD_RETRY_MS = 1000;
 /**
  * Maximum number of names at a time that are asked of the ledger because the list of names is cut off, of
@@ -53,9 +61,10 @@ export class Catalogs {
   private readonly plans = new PlanBudget();
   private readonly slots = new LRUCache<string, CatalogSlot>({
     max: CHANNELS_MAX,
-    dispose: (slot) => {
+    dispose: (slot, channelId) => {
       // Callers may still hold the slot.
       slot.replace(undefined);
+      this.comparison.delete(channelId);
     },
   });
   private readonly names = new LRUCache<string, CatalogSlot>({ max: NAMES_MAX });
@@ -69,12 +78,12 @@ export class Catalogs {
     UNLISTED_WAITING_MAX,
     UNLISTED_WAIT_MS_MAX,
   );
-  private readonly chases = new Map<string, { wanted: ServingOrder; done: Promise<void> }>();
-  /** Reads of the ledger by channel name: the one in progress, and the one that waits for its end. */
-  private readonly reading = new Map<string, Promise<void>>();
-  private readonly nextReads = new Map<string, Promise<ServingSnapshot | undefined>>();
-  /** Latest announced state of channels that were not loaded at that time. */
-  private readonly heard = new LRUCache<string, ServingOrder>({ max: HEARD_MAX });
+  /** Reads of the ledger by channel name. */
+  private readonly reads = new LRUCache<string, SharedCall<ServingSnapshot | undefined>>({
+    max: NAMES_MAX,
+  });
+  private readonly comparison: CopyComparison;
+  private readonly announced: AnnouncedStates;
 
   constructor(dependencies: CatalogDependencies) {
     this.dependencies = dependencies;
@@ -86,6 +95,16 @@ export class Catalogs {
       dependencies.metrics,
       dependencies.log,
     );
+    this.announced = new AnnouncedStates({
+      served: (channelId) => this.slots.peek(channelId)?.catalog?.snapshot,
+      load: (channelId, order) => this.loadAtLeast(channelId, order),
+      log: dependencies.log,
+    });
+    this.comparison = new CopyComparison({
+      ...dependencies,
+      held: (channelId) => snapshotIn(this.slots.peek(channelId)),
+      settled: (snapshot, isNews) => this.settled(snapshot, isNews),
+    });
   }
 
   /** Returns the slot of a loaded channel without waiting; `app` is a ref or an id. */
@@ -132,9 +151,7 @@ export class Catalogs {
     return this.load(app, isKnown ? name : { appRef: app, channel });
   }
 
-  /**
-   * Returns the states that this node holds, by channel id, for the poll that finds missed announcements.
-   */
+  /** Returns the states that this node holds, by channel id, for the poll. */
   orders(): Map<string, ServingOrder> {
     const orders = new Map<string, ServingOrder>();
     for (const [channelId, slot] of this.slots.entries()) {
@@ -156,37 +173,15 @@ export class Catalogs {
     this.dependencies.known.hear(announcement);
     const { channelId, offeredReleaseId } = announcement;
     if (offeredReleaseId !== undefined) this.noteOffered(channelId, new Set([offeredReleaseId]));
-    if (!this.slots.has(channelId)) {
-      // It may be loading now, with the state from before the change.
-      const before = this.heard.get(channelId);
-      if (before === undefined || compareServing(announcement, before) > 0) {
-        this.heard.set(channelId, orderOf(announcement));
-      }
-      return;
-    }
-    this.chase(channelId, announcement).catch((error: unknown) => {
-      // The poll will try again.
-      this.dependencies.log.warn({ err: error, channel: channelId }, 'refresh failed');
-    });
+    this.announced.hear(announcement);
   }
 
   /**
    * Updates a loaded channel to at least this state. Rejects with `Unavailable` when no store has it; does
    * nothing when the channel is not loaded.
    */
-  async chase(channelId: string, order: ServingOrder): Promise<void> {
-    for (;;) {
-      if (this.isAt(channelId, order)) return;
-      const running = this.chases.get(channelId);
-      if (running === undefined) break;
-      // One load per channel runs at a time; it may have been for an older state, so check again
-      // afterwards.
-      await running.done;
-      if (compareServing(running.wanted, order) >= 0) return;
-    }
-    const done = this.loadAtLeast(channelId, order).finally(() => this.chases.delete(channelId));
-    this.chases.set(channelId, { wanted: order, done });
-    await done;
+  chase(channelId: string, order: ServingOrder): Promise<void> {
+    return this.announced.chase(channelId, order);
   }
 
   /**
@@ -196,39 +191,70 @@ export class Catalogs {
    */
   reload(app: string, channel: string): Promise<ServingSnapshot | undefined> {
     const name = channelNameOf(app, channel);
-    const next = this.nextReads.get(name) ?? this.readAfterPresent(name, app, channel);
-    this.nextReads.set(name, next);
-    return next;
+    const known = this.reads.get(name);
+    const read = known ?? new SharedCall(() => this.read(app, channel, false));
+    if (known === undefined) this.reads.set(name, read);
+    return read.ask();
   }
 
-  private async readAfterPresent(
-    name: string,
+  /** Reads a loaded channel from the ledger again, and gives it to the engine. */
+  async refresh(channelId: string): Promise<void> {
+    const catalog = this.slots.peek(channelId)?.catalog;
+    if (catalog === undefined) return;
+    const snapshot = await this.reload(catalog.snapshot.appRef, catalog.snapshot.channel);
+    if (snapshot !== undefined) await this.share(snapshot);
+  }
+
+  /** Returns what is known of a channel outside of the ledger, for a change of it. */
+  knownState(app: string, channel: string): Promise<KnownState | undefined> {
+    return this.dependencies.rewind.knownState(app, channel, snapshotIn(this.peek(app, channel)));
+  }
+
+  /** Compares a channel in the ledger with all copies, and recovers the ledger when it is behind one. */
+  async recover(app: string, channel: string): Promise<void> {
+    await this.read(app, channel, true);
+  }
+
+  /** Compares a loaded channel with the copies elsewhere, one of which seems to be newer. */
+  doubt(channelId: string): void {
+    if (!this.slots.has(channelId)) return;
+    this.comparison.add(channelId);
+    void this.comparison.begin(channelId);
+  }
+
+  /** Compares the channels again whose comparison with the copies elsewhere failed. */
+  compareRest(): Promise<void> {
+    return this.comparison.retry();
+  }
+
+  /** Stops serving channels that the ledger does not have, and returns their last known states. */
+  drop(channelIds: readonly string[]): readonly ServingSnapshot[] {
+    return channelIds.flatMap((channelId) => {
+      const snapshot = this.slots.peek(channelId)?.catalog?.snapshot;
+      this.slots.delete(channelId);
+      return snapshot === undefined ? [] : [snapshot];
+    });
+  }
+
+  private async read(
     app: string,
     channel: string,
+    isThorough: boolean,
   ): Promise<ServingSnapshot | undefined> {
-    await this.reading.get(name);
-    this.nextReads.delete(name);
-    const read = this.read(app, channel);
-    const over = read.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.reading.set(name, over);
-    try {
-      return await read;
-    } finally {
-      if (this.reading.get(name) === over) this.reading.delete(name);
-    }
+    const { rewind, metrics, known } = this.dependencies;
+    const held = snapshotIn(this.peek(app, channel));
+    const snapshot = await rewind.read(app, channel, held, isThorough);
+    if (typeof snapshot === 'string') return undefined;
+    metrics.refreshes.add('ledger');
+    await this.install(snapshot);
+    known.add(snapshot);
+    return snapshot;
   }
 
-  private async read(app: string, channel: string): Promise<ServingSnapshot | undefined> {
-    const known = this.peek(app, channel)?.catalog?.snapshot;
-    const snapshot = await this.dependencies.ledger.readSnapshot(app, channel, known);
-    if (typeof snapshot === 'string') return undefined;
-    this.dependencies.metrics.refreshes.add('ledger');
-    await this.install(snapshot);
-    this.dependencies.known.add(snapshot);
-    return snapshot;
+  private async settled(snapshot: ServingSnapshot, isNews: boolean): Promise<void> {
+    const { catalog } = await this.install(snapshot);
+    if (catalog !== undefined) this.dependencies.lastGood.keep(snapshotWithOffers(catalog));
+    if (isNews) await this.share(snapshot);
   }
 
   /**
@@ -245,30 +271,36 @@ export class Catalogs {
     }
     if (present === undefined || !isNew) return undefined;
     const snapshot = snapshotWithOffers(present);
-    this.dependencies.lastGood.keep(snapshot);
+    if (!this.comparison.isDue(channelId)) this.dependencies.lastGood.keep(snapshot);
     return snapshot;
   }
 
   /** Serves a state of a loaded channel that another node shared, if it is a newer one. */
   async adoptShared(shared: ServingSnapshot): Promise<void> {
-    if (!this.isAt(shared.channelId, shared)) await this.adopt(shared, 'engine');
-  }
-
-  private isAt(channelId: string, order: ServingOrder): boolean {
-    const catalog = this.slots.peek(channelId)?.catalog;
-    return catalog === undefined || compareServing(catalog.snapshot, order) >= 0;
+    const held = this.slots.peek(shared.channelId)?.catalog?.snapshot;
+    // A state of another epoch is followed by `chase`, which carries the marks of offers over.
+    const isNewer = held?.epoch === shared.epoch && compareServing(held, shared) < 0;
+    if (isNewer) await this.adopt(shared, 'engine');
   }
 
   private async loadAtLeast(channelId: string, order: ServingOrder): Promise<void> {
     const catalog = this.slots.peek(channelId)?.catalog;
     if (catalog === undefined) return;
     const { appRef, channel } = catalog.snapshot;
-    const shared = await this.askEngine(appRef, channel);
+    const shared = await this.dependencies.shared.find(appRef, channel, catalog.snapshot);
     const isNew = shared?.channelId === channelId && compareServing(shared, order) >= 0;
-    if (isNew && (await this.adopt(shared, 'engine')) !== undefined) return;
-    const snapshot = await this.reload(appRef, channel);
+    if (isNew && (await this.follow(shared, catalog))) return;
     // The engine was behind: the node that should have updated it did not.
-    if (snapshot !== undefined) await this.share(snapshot);
+    await this.refresh(channelId);
+  }
+
+  /** Serves a newer state of the engine; returns false when it cannot be used. */
+  private async follow(shared: ServingSnapshot, held: Catalog): Promise<boolean> {
+    if (shared.epoch === held.snapshot.epoch)
+      return (await this.adopt(shared, 'engine')) !== undefined;
+    const { rewind } = this.dependencies;
+    const whole = await rewind.carryOffers(shared, snapshotWithOffers(held));
+    return (await this.adopt(whole, 'engine')) !== undefined;
   }
 
   private async load(
@@ -281,16 +313,6 @@ export class Catalogs {
       this.refusals.set(channelNameOf(app, name.channel), slot);
     }
     return slot;
-  }
-
-  /** Applies an announcement that arrived while the channel was loading. */
-  private catchUp(channelId: string): void {
-    const order = this.heard.get(channelId);
-    this.heard.delete(channelId);
-    if (order === undefined) return;
-    this.chase(channelId, order).catch((error: unknown) => {
-      this.dependencies.log.warn({ err: error, channel: channelId }, 'refresh failed');
-    });
   }
 
   /**
@@ -318,42 +340,31 @@ export class Catalogs {
     if (snapshot === 'unknown-app') return fail('unknownApp');
     if (snapshot === 'unknown-channel') return fail('unknownChannel');
     metrics.refreshes.add('ledger');
+    const { channelId } = snapshot;
+    // The answer does not wait for the comparison with the copies elsewhere.
+    if (!this.slots.has(channelId)) this.comparison.add(channelId);
     const slot = await this.install(snapshot);
-    this.catchUp(snapshot.channelId);
+    void this.comparison.begin(channelId);
+    this.announced.catchUp(channelId);
     return slot;
   }
 
   private async readElsewhere(app: string, channel: string): Promise<CatalogSlot | undefined> {
     const [kept, shared] = await Promise.all([
       this.dependencies.lastGood.find(app, channel),
-      this.askEngine(app, channel),
+      this.dependencies.shared.find(app, channel),
     ]);
     // Both are installed, because either copy may be the older one; neither replaces a newer one.
     const fromDisk = await this.adopt(kept, 'disk');
     const slot = (await this.adopt(shared, 'engine')) ?? fromDisk;
     const channelId = slot?.catalog?.snapshot.channelId;
-    if (channelId !== undefined) this.catchUp(channelId);
+    if (channelId !== undefined) this.announced.catchUp(channelId);
     return slot;
   }
 
-  private async askEngine(appRef: string, channel: string): Promise<ServingSnapshot | undefined> {
-    const known = this.peek(appRef, channel)?.catalog?.snapshot;
-    try {
-      return await this.dependencies.engine.getSnapshot(appRef, channel, known);
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      this.dependencies.metrics.faults.add('engine-read');
-      return undefined;
-    }
-  }
-
   private async share(snapshot: ServingSnapshot): Promise<void> {
-    try {
-      await this.dependencies.engine.putSnapshot(snapshot);
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      this.dependencies.metrics.faults.add('engine-write');
-    }
+    const kept = await this.dependencies.shared.put(snapshot);
+    if (kept !== undefined && compareServing(kept, snapshot) > 0) this.doubt(snapshot.channelId);
   }
 
   /** Serves a snapshot from now on, unless one that is as new already is. */
@@ -366,28 +377,22 @@ export class Catalogs {
     // A newer one may have been installed, or the channel evicted, while this one was compiled.
     if (catalog !== undefined && isNewer(snapshot, slot.catalog)) {
       slot.replace(catalog);
-      this.dependencies.lastGood.keep(snapshot);
+      if (!this.comparison.isDue(snapshot.channelId)) this.dependencies.lastGood.keep(snapshot);
     }
+    this.dependencies.memory.note(snapshot);
     this.slots.set(snapshot.channelId, slot);
     this.names.set(channelNameOf(snapshot.appRef, snapshot.channel), slot);
     return slot;
   }
 }
 
-function isNewer(snapshot: ServingSnapshot, held: Catalog | undefined): boolean {
-  return held === undefined || compareServing(held.snapshot, snapshot) < 0;
+/** Returns what is served from a slot, with the marks of offers that were made since it was read. */
+function snapshotIn(slot: CatalogSlot | undefined): ServingSnapshot | undefined {
+  return slot?.catalog === undefined ? undefined : snapshotWithOffers(slot.catalog);
 }
 
-/** Returns the catalog's snapshot with the offered flags that were set since it was read. */
-function snapshotWithOffers({ snapshot, byCanonical }: Catalog): ServingSnapshot {
-  const offered = new Set<string>();
-  for (const release of byCanonical.values()) {
-    if (release.offered) offered.add(release.source.id);
-  }
-  const releases = snapshot.releases.map((release) =>
-    release.offered || !offered.has(release.id) ? release : { ...release, offered: true },
-  );
-  return { ...snapshot, releases };
+function isNewer(snapshot: ServingSnapshot, held: Catalog | undefined): boolean {
+  return held === undefined || compareServing(held.snapshot, snapshot) < 0;
 }
 
 function channelNameOf(app: string, channel: string): string {

@@ -1,0 +1,86 @@
+// What the ledger tells about its database, in the log and in the figures. What lasts is told once a minute.
+
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { RareLog } from '../observe/rare-log.ts';
+import type { RememberedChannel } from '../ports/ledger-memory.ts';
+import type { LedgerReport } from '../ports/ledger-report.ts';
+
+/** What an operator can do about a database that is not the record. */
+const FOREIGN_REMEDY =
+  'Mount or name the right database: it is used as soon as it is there. To start anew with this ' +
+  'one, stop all nodes, remove the keys of Sluice from Redis and the folder "snapshots" from ' +
+  'DATA_DIR, and start them.';
+/** Maximum number of channels that a line names. */
+const NAMES_MAX = 20;
+
+/** Forgets lost channels; returns those that were not lost before. */
+type OnLost = (channels: readonly RememberedChannel[]) => readonly RememberedChannel[];
+
+export class LoggedLedgerReport implements LedgerReport {
+  private readonly metrics: Metrics;
+  private readonly log: Log;
+  private readonly warnings: RareLog;
+  private readonly errors: RareLog;
+  private readonly onLost: OnLost;
+  private readonly isServing: boolean;
+  private isForeign = false;
+
+  /** Lost channels are told by the processes that serve devices, which had them. */
+  constructor(metrics: Metrics, log: Log, onLost: OnLost, isServing: boolean) {
+    this.metrics = metrics;
+    this.log = log;
+    this.warnings = new RareLog(log);
+    this.errors = new RareLog({
+      warn: (details: object, message?: string) => log.error(details, message),
+    });
+    this.onLost = onLost;
+    this.isServing = isServing;
+    metrics.gauge(
+      'sluice_ledger_foreign',
+      'Whether the database is not the one that had the channels that are remembered: 1, or 0',
+      () => (this.isForeign ? 1 : 0),
+      'max',
+    );
+  }
+
+  fault(error: unknown): void {
+    this.warnings.warnAbout('ledger', { err: error }, 'ledger fault');
+  }
+
+  refused(error: unknown): void {
+    this.metrics.faults.add('ledger-refused');
+    this.errors.warnAbout(
+      'ledger',
+      { err: error },
+      'the database cannot be used, what is known is served',
+    );
+  }
+
+  foreign(count: number): void {
+    this.isForeign = true;
+    this.metrics.faults.add('ledger-foreign');
+    this.errors.warnAbout(
+      'ledger',
+      { channels: count, remedy: FOREIGN_REMEDY },
+      'the database is not the record: it knows none of the channels that DATA_DIR or Redis remember',
+    );
+  }
+
+  admitted(): void {
+    this.isForeign = false;
+  }
+
+  raised(epoch: number, details: Readonly<Record<string, unknown>>): void {
+    this.metrics.ledgerRewinds.add('epoch-raised');
+    this.log.error({ ...details, epoch }, 'the ledger went back or moved: all nodes follow it');
+  }
+
+  lost(channels: readonly RememberedChannel[]): void {
+    const news = this.onLost(channels);
+    if (!this.isServing || news.length === 0) return;
+    this.metrics.ledgerRewinds.add('channel-lost', news.length);
+    const names = news.slice(0, NAMES_MAX).map(({ appRef, channel }) => `${appRef}/${channel}`);
+    this.log.error({ channels: names, count: news.length }, 'the ledger has lost channels');
+  }
+}

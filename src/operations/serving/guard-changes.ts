@@ -1,0 +1,51 @@
+// Guard in front of changes of channels: a ledger that is behind what this node, the engine or this node's
+// disk knows of a channel is recovered before it accepts a change of it. Otherwise the change would get a
+// revision that other nodes take for an old one, and a mark of an offered release that was lost would limit
+// nothing.
+
+import { type KnownState, LedgerBehind } from '../../ports/known-state.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import type { Catalogs } from './catalogs.ts';
+
+/** Number of times that a change is tried. The ledger is recovered after the first; the rest is for races. */
+const ATTEMPTS_MAX = 3;
+
+/** Returns the ledger with its changes of channels guarded. */
+export function guardChanges(
+  ledger: Ledger,
+  catalogs: Pick<Catalogs, 'knownState' | 'recover'>,
+): Ledger {
+  async function guard<Value>(
+    app: string,
+    channel: string,
+    change: (known: KnownState | undefined) => Promise<Value>,
+  ): Promise<Value> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await change(await catalogs.knownState(app, channel));
+      } catch (error) {
+        if (!(error instanceof LedgerBehind)) throw error;
+        if (attempt === ATTEMPTS_MAX) throw new Unavailable('ledger', error);
+        await catalogs.recover(app, channel);
+      }
+    }
+  }
+  return {
+    ...ledger,
+    publishRelease: (organizationId, release, actor) =>
+      guard(release.app, release.channel, (known) =>
+        ledger.publishRelease(organizationId, release, actor, known),
+      ),
+    completeRelease: (organizationId, name, artifacts, actor) =>
+      guard(name.app, name.channel, (known) =>
+        ledger.completeRelease(organizationId, name, artifacts, actor, known),
+      ),
+    controlServing: (organizationId, name, transition, actor) =>
+      guard(name.app, name.channel, (known) =>
+        ledger.controlServing(organizationId, name, transition, actor, known),
+      ),
+    updateChannel: (app, name, change, actor) =>
+      guard(app, name, (known) => ledger.updateChannel(app, name, change, actor, known)),
+  };
+}

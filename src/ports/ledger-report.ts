@@ -1,0 +1,26 @@
+// What the ledger tells about its database, for the log and the figures.
+
+import type { RememberedChannel } from './ledger-memory.ts';
+
+export interface LedgerReport {
+  /** The database could not be reached. */
+  fault(error: unknown): void;
+
+  /**
+   * The database answered and cannot be used: a refused login, no such database, a newer schema. It is tried
+   * again all the same.
+   */
+  refused(error: unknown): void;
+
+  /** The database knows none of the channels that are remembered, of which there are `count`. */
+  foreign(count: number): void;
+
+  /** The database is the record, and its calls are answered from now on. */
+  admitted(): void;
+
+  /** The epoch was raised, because the ledger went back or may have; `details` say what showed it. */
+  raised(epoch: number, details: Readonly<Record<string, unknown>>): void;
+
+  /** The database is the record, and lacks these remembered channels: they are unknown from now on. */
+  lost(channels: readonly RememberedChannel[]): void;
+}

@@ -1,0 +1,217 @@
+// Tests nodes on a database that went back: a standby that lacked the last commits took over, or a backup was
+// restored. The record is served by every node within seconds, without hands, and nothing that the record
+// lost decides anything.
+
+import { afterEach, expect, it } from 'vitest';
+import { describeOnRealStores } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { type ServingNode, startNode } from '../support/node.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { queryOn } from '../support/replaceable-database.ts';
+import { startProxy } from '../support/tcp-proxy.ts';
+import { check, control, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
+
+/** Time limit of a test, which starts servers and nodes. */
+const TIMEOUT_MS = 120_000;
+/** Promised time until every node serves the ledger's state, in milliseconds. */
+const PROMISE_MS = 5000;
+
+const endings: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+describeOnRealStores('a fail-over to a standby that lacked the last commits', () => {
+  it(
+    'leaves every node at the record within 5 s, with the offers that only nodes remember',
+    async () => {
+      const { primary, redis, proxy, start } = await startPair();
+      const [n1, n2] = await Promise.all([start(), start()]);
+      const tenant = await createTenant(n1);
+      await publish(n1, tenant, '1.0.0');
+      await publish(n1, tenant, '1.1.0', { rollout: 50 });
+      const standby = await primary.startStandby();
+      endings.push(() => standby.stop());
+      await standby.catchUp();
+      await standby.stopFollowing();
+      // The standby has none of this: the offers, three commits, and the release that is served by then.
+      const lucky = await deviceOffered(n1, tenant, '1.1.0');
+      await publish(n1, tenant, '1.2.0');
+      await publish(n1, tenant, '1.3.0');
+      await control(n1, tenant, '1.2.0', { status: 'paused' });
+      for (const node of [n1, n2]) {
+        await eventually('1.3.0 is offered', async () => (await offered(node, tenant)) === '1.3.0');
+      }
+      await primary.kill();
+      await standby.promote();
+      const movedAt = performance.now();
+      proxy.moveTo(standby.port);
+
+      // What is changed right after the fail-over is served at once, by the node that answered.
+      const paused = await untilAnswered(() => control(n1, tenant, '1.0.0', { status: 'paused' }));
+      const acceptedMs = Math.round(performance.now() - movedAt);
+      expect(paused.status).toBe(200);
+      expect(await offered(n1, tenant, lucky)).toBe('1.1.0');
+      await untilAllOffer([n1, n2], tenant, lucky, '1.1.0');
+      const rightMs = Math.round(performance.now() - movedAt);
+      expect(rightMs).toBeLessThan(PROMISE_MS);
+      console.info(`fail-over: first change after ${acceptedMs} ms, all right after ${rightMs} ms`);
+
+      // The release was offered, which only nodes and Redis knew.
+      expect((await control(n2, tenant, '1.1.0', { rollout: 10 })).status).toBe(422);
+      expect((await control(n2, tenant, '1.3.0', { status: 'paused' })).status).toBe(404);
+      expect((await publish(n2, tenant, '1.4.0')).status).toBe(201);
+      await untilAllOffer([n1, n2], tenant, lucky, '1.4.0');
+      const raised = [n1, n2].flatMap((node) => linesOf(node, 'the ledger went back or moved'));
+      expect(raised).toHaveLength(1);
+      expect(raised[0]).toMatchObject({ level: 'error', epoch: 1 });
+      expect(await figureOf([n1, n2], 'offer-restored')).toBeGreaterThan(0);
+
+      // Neither Redis nor the disk brings the old time line back.
+      await n2.stop();
+      const again = await n2.restart();
+      endings.push(() => again.stop());
+      expect(await offered(again, tenant, lucky)).toBe('1.4.0');
+      await again.stop();
+      const alone = await again.restart({ DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none' });
+      endings.push(() => alone.stop());
+      expect(await offered(alone, tenant, lucky)).toBe('1.4.0');
+      await redis.stop();
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describeOnRealStores('a database that went back on the same server', () => {
+  it(
+    'is followed within 5 s by idle nodes, and by nodes that start',
+    async () => {
+      const { start, query, redis } = await startPair();
+      const [n1, n2] = await Promise.all([start(), start()]);
+      const tenant = await createTenant(n1);
+      await publish(n1, tenant, '1.0.0');
+      const keeper = await query('SELECT id, revision FROM channels');
+      for (const version of ['1.1.0', '1.2.0', '1.3.0']) await publish(n1, tenant, version);
+      for (const node of [n1, n2]) {
+        await eventually('1.3.0 is offered', async () => (await offered(node, tenant)) === '1.3.0');
+      }
+      await goBack(query, keeper);
+      const wentBackAt = performance.now();
+      await untilAllOffer([n1, n2], tenant, 'device-1', '1.0.0');
+      const rightMs = Math.round(performance.now() - wentBackAt);
+      expect(rightMs).toBeLessThan(PROMISE_MS);
+      console.info(`same server: all right after ${rightMs} ms`);
+
+      // Once more, while no node runs: Redis and the disks have the later state.
+      for (const version of ['2.0.0', '2.1.0']) await publish(n1, tenant, version);
+      await eventually('2.1.0 is offered', async () => (await offered(n2, tenant)) === '2.1.0');
+      await Promise.all([n1.stop(), n2.stop()]);
+      await goBack(query, keeper);
+      const restarted = await Promise.all([n1.restart(), n2.restart()]);
+      for (const node of restarted) endings.push(() => node.stop());
+      const startedAt = performance.now();
+      await untilAllOffer(restarted, tenant, 'device-1', '1.0.0');
+      console.info(`restarted: right after ${Math.round(performance.now() - startedAt)} ms`);
+      expect((await publish(restarted[0], tenant, '1.5.0')).status).toBe(201);
+      expect(await offered(restarted[0], tenant)).toBe('1.5.0');
+      await untilAllOffer(restarted, tenant, 'device-1', '1.5.0');
+      expect(await figureOf(restarted, 'epoch-raised')).toBe(1);
+      await redis.stop();
+    },
+    TIMEOUT_MS,
+  );
+});
+
+/** PostgreSQL behind one address that the test moves, and Redis, for nodes of their own disks. */
+async function startPair() {
+  const [primary, redis]: [PostgresServer, RedisServer] = await Promise.all([
+    startPostgres(),
+    startRedis(),
+  ]);
+  endings.push(() => primary.stop());
+  endings.push(() => redis.stop());
+  const proxy = await startProxy(primary.port);
+  endings.push(() => proxy.close());
+  const databaseUrl = primary.url.replace(String(primary.port), String(proxy.port));
+  return {
+    primary,
+    redis,
+    proxy,
+    query: (text: string) => queryOn(primary.url, text),
+    async start(): Promise<ServingNode> {
+      const node = await startNode({ DATABASE_URL: databaseUrl, REDIS_URL: redis.url });
+      endings.push(() => node.dispose());
+      return node;
+    },
+  };
+}
+
+/** Makes the database what it was: the later releases are gone, and the revisions are the earlier ones. */
+async function goBack(
+  query: (text: string) => Promise<readonly Record<string, unknown>[]>,
+  channels: readonly Record<string, unknown>[],
+): Promise<void> {
+  const revisions = channels.map(({ id, revision }) => `('${id}', ${revision})`).join(', ');
+  await query(`BEGIN;
+    SET LOCAL session_replication_role = replica;
+    DELETE FROM artifacts WHERE release_id IN (SELECT id FROM releases WHERE version <> '1.0.0');
+    DELETE FROM releases WHERE version <> '1.0.0';
+    UPDATE channels SET revision = earlier.revision
+      FROM (VALUES ${revisions}) AS earlier (id, revision) WHERE earlier.id = channels.id;
+    COMMIT`);
+}
+
+/** Returns a device in the cohort that is offered the version. */
+async function deviceOffered(node: ServingNode, tenant: Tenant, version: string): Promise<string> {
+  for (let number = 0; number < 100; number++) {
+    if ((await offered(node, tenant, `device-${number}`)) === version) return `device-${number}`;
+  }
+  throw new Error(`no device is offered ${version}`);
+}
+
+async function offered(node: ServingNode, tenant: Tenant, device = 'device-1'): Promise<unknown> {
+  return (await check(node, tenant, '0.9.0', { device })).body?.version;
+}
+
+async function untilAllOffer(
+  nodes: readonly ServingNode[],
+  tenant: Tenant,
+  device: string,
+  version: string,
+): Promise<void> {
+  for (const node of nodes) {
+    await eventually(`${node.url} offers ${version}`, async () => {
+      return (await offered(node, tenant, device)) === version;
+    });
+  }
+}
+
+/** Repeats a call until it is not answered with 503. */
+async function untilAnswered(call: () => ReturnType<typeof control>) {
+  let answer = await call();
+  await eventually('the call is answered', async () => {
+    if (answer.status === 503) answer = await call();
+    return answer.status !== 503;
+  });
+  return answer;
+}
+
+function linesOf(node: ServingNode, message: string): Record<string, unknown>[] {
+  return node
+    .output()
+    .split('\n')
+    .filter((line) => line.includes(message))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** Adds up what the nodes counted of an event. */
+async function figureOf(nodes: readonly ServingNode[], event: string): Promise<number> {
+  let sum = 0;
+  for (const node of nodes) {
+    const { text } = await send(node, 'GET', '/metrics');
+    const pattern = new RegExp(`^sluice_ledger_rewinds_total\\{event="${event}"\\} (\\d+)$`, 'm');
+    sum += Number(pattern.exec(text)?.[1] ?? 0);
+  }
+  return sum;
+}

@@ -1,0 +1,257 @@
+// Tests what a node does about a ledger that went back: it serves what the ledger has, and writes the marks
+// of offered releases back before the ledger accepts another change of them.
+
+import { describe, expect, it } from 'vitest';
+import { isFailure } from '../../src/contract/failure.ts';
+import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
+import { guardChanges } from '../../src/operations/serving/guard-changes.ts';
+import { type KnownState, LedgerBehind } from '../../src/ports/known-state.ts';
+import type { Ledger } from '../../src/ports/ledger.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+import { ledgerAway } from '../support/fake-ledger.ts';
+import {
+  channelAt,
+  engineAway,
+  type ServingNode,
+  servedRevision,
+  servingNode,
+  settle,
+} from './serving-node.ts';
+
+/** State of the channel with one release of a fixed id, offered or not. */
+function stateAt(revision: number, isOffered: boolean, epoch = 0): ServingSnapshot {
+  const snapshot = channelAt(revision);
+  const releases = snapshot.releases.map((each) => ({
+    ...each,
+    id: 'rel_1',
+    version: '1.0.0',
+    offered: isOffered,
+  }));
+  return { ...snapshot, epoch, releases };
+}
+
+function servedOf({ catalogs }: ServingNode) {
+  const snapshot = catalogs.peek('acme', 'stable')?.catalog?.snapshot;
+  return snapshot && { epoch: snapshot.epoch, revision: snapshot.revision };
+}
+
+async function isOfferedInLedger(node: ServingNode): Promise<boolean | undefined> {
+  const snapshot = await node.ledger.readSnapshot('acme', 'stable');
+  return typeof snapshot === 'string' ? undefined : snapshot.releases[0]?.offered;
+}
+
+/** Node that serves revision 6, which engine and disk have, too; the ledger then went back to revision 3. */
+async function rewoundNode(): Promise<ServingNode> {
+  const node = servingNode();
+  node.ledger.commit(stateAt(6, true));
+  await node.catalogs.find('acme', 'stable');
+  await node.engine.putSnapshot(stateAt(6, true));
+  await settle();
+  node.ledger.goBackTo(stateAt(3, false));
+  return node;
+}
+
+describe('a ledger that went back', () => {
+  it('is followed at the next poll, with its marks of offers written back first', async () => {
+    const node = await rewoundNode();
+    await node.refresher.poll();
+    expect(servedOf(node)).toEqual({ epoch: 1, revision: 3 });
+    expect(await isOfferedInLedger(node)).toBe(true);
+    expect(await node.engine.getSnapshot('acme', 'stable')).toMatchObject({
+      epoch: 1,
+      revision: 3,
+    });
+    expect(await node.lastGood.find('acme', 'stable')).toMatchObject({ epoch: 1, revision: 3 });
+    expect(node.report.epochs).toEqual([1]);
+    expect(node.metrics.ledgerRewinds.counts.get('offer-restored')).toBe(1);
+  });
+
+  it('is followed after a change through this node, which serves the change at once', async () => {
+    const node = await rewoundNode();
+    node.ledger.goBackTo(stateAt(4, false));
+    await node.catalogs.reload('acme', 'stable');
+    expect(servedOf(node)).toEqual({ epoch: 1, revision: 4 });
+    expect(await isOfferedInLedger(node)).toBe(true);
+  });
+
+  it('is followed by a node that starts, whatever engine and disk have', async () => {
+    const node = servingNode();
+    await node.engine.putSnapshot(stateAt(6, false));
+    node.lastGood.keep(stateAt(7, true));
+    node.ledger.commit(stateAt(3, false));
+    const found = await node.catalogs.find('acme', 'stable');
+    expect(isFailure(found)).toBe(false);
+    // The answer does not wait for the comparison.
+    expect(servedOf(node)).toEqual({ epoch: 0, revision: 3 });
+    await settle();
+    expect(servedOf(node)).toEqual({ epoch: 1, revision: 3 });
+    expect(await isOfferedInLedger(node)).toBe(true);
+    expect(await node.engine.getSnapshot('acme', 'stable')).toMatchObject({ epoch: 1 });
+    expect(await node.lastGood.find('acme', 'stable')).toMatchObject({ epoch: 1, revision: 3 });
+  });
+
+  it('that lost a mark alone gets it back, and keeps its epoch', async () => {
+    const node = await rewoundNode();
+    node.ledger.goBackTo(stateAt(6, false));
+    await node.catalogs.reload('acme', 'stable');
+    expect(await isOfferedInLedger(node)).toBe(true);
+    expect(node.ledger.epoch).toBe(0);
+  });
+
+  it('is recognised by what the engine refuses to give up', async () => {
+    const node = servingNode();
+    node.engine.fault = engineAway();
+    node.ledger.commit(stateAt(3, false));
+    await node.catalogs.find('acme', 'stable');
+    await settle();
+    node.engine.fault = undefined;
+    await node.engine.putSnapshot(stateAt(6, true));
+    node.ledger.commit(stateAt(4, false));
+    await node.catalogs.refresh('chn_stable');
+    await settle();
+    expect(servedOf(node)).toEqual({ epoch: 1, revision: 4 });
+    expect(await isOfferedInLedger(node)).toBe(true);
+  });
+
+  it('that refuses writes is not followed', async () => {
+    const node = await rewoundNode();
+    node.ledger.raiseEpoch = () => Promise.reject(ledgerAway());
+    await node.refresher.poll();
+    expect(servedOf(node)).toEqual({ epoch: 0, revision: 6 });
+  });
+
+  it('is not suspected for a change that another node has shared meanwhile', async () => {
+    const node = servingNode();
+    node.ledger.commit(stateAt(3, false));
+    node.ledger.hold();
+    const found = node.catalogs.find('acme', 'stable');
+    await settle();
+    node.ledger.commit(stateAt(4, true));
+    await node.engine.putSnapshot(stateAt(4, true));
+    node.ledger.release();
+    await found;
+    await settle();
+    expect(servedOf(node)).toEqual({ epoch: 0, revision: 4 });
+    expect(node.report.epochs).toEqual([]);
+  });
+
+  it('is compared with the copies later when the ledger was away meanwhile', async () => {
+    const node = servingNode();
+    await node.engine.putSnapshot(stateAt(6, true));
+    node.ledger.commit(stateAt(3, false));
+    const restoreOffers = node.ledger.restoreOffers.bind(node.ledger);
+    node.ledger.restoreOffers = () => Promise.reject(ledgerAway());
+    await node.catalogs.find('acme', 'stable');
+    await settle();
+    expect(servedOf(node)).toEqual({ epoch: 0, revision: 3 });
+    expect(await node.lastGood.find('acme', 'stable')).toBeUndefined();
+    node.ledger.restoreOffers = restoreOffers;
+    await node.refresher.poll();
+    expect(servedOf(node)).toEqual({ epoch: 1, revision: 3 });
+  });
+});
+
+describe('a state of a later epoch', () => {
+  it('that another node announces is served, with the marks that this node has', async () => {
+    const node = await rewoundNode();
+    await node.ledger.raiseEpoch(0);
+    const later = stateAt(3, false, 1);
+    await node.engine.putSnapshot(later);
+    const { appRef, channel, channelId, epoch, revision } = later;
+    node.catalogs.hear({ appRef, channel, channelId, epoch, revision });
+    await settle();
+    expect(servedOf(node)).toEqual({ epoch: 1, revision: 3 });
+    expect(await isOfferedInLedger(node)).toBe(true);
+  });
+
+  it('is served while the ledger is away, and the marks are written back once it is there', async () => {
+    const node = await rewoundNode();
+    await node.ledger.raiseEpoch(0);
+    node.ledger.fault = ledgerAway();
+    await node.engine.putSnapshot(stateAt(3, false, 1));
+    await node.catalogs.chase('chn_stable', { epoch: 1, revision: 3 });
+    expect(servedOf(node)).toEqual({ epoch: 1, revision: 3 });
+    node.ledger.fault = undefined;
+    expect(await isOfferedInLedger(node)).toBe(false);
+    await node.refresher.poll();
+    expect(await isOfferedInLedger(node)).toBe(true);
+  });
+});
+
+describe('a change', () => {
+  /** Ledger that accepts changes as the real one does, and keeps what the caller knew. */
+  function changing(node: ServingNode) {
+    const known: (KnownState | undefined)[] = [];
+    const ledger = {
+      async updateChannel(...args: Parameters<Ledger['updateChannel']>) {
+        const [, , , , state] = args;
+        known.push(state);
+        const present = await node.ledger.readSnapshot('acme', 'stable');
+        if (typeof present === 'string' || state === undefined) return 'changed';
+        const isBehind =
+          present.epoch < state.epoch ||
+          (present.epoch === state.epoch && present.revision < state.revision);
+        const lacksOffer = present.releases.some(
+          ({ id, offered }) => !offered && state.offered.includes(id),
+        );
+        if (isBehind || lacksOffer) throw new LedgerBehind(state);
+        return 'changed';
+      },
+    } as unknown as Ledger;
+    const guarded = guardChanges(ledger, node.catalogs);
+    const change = () => guarded.updateChannel('acme', 'stable', {}, { kind: 'admin-token' });
+    return { known, change };
+  }
+
+  it('of a ledger that is behind this node is accepted once the ledger is recovered', async () => {
+    const node = await rewoundNode();
+    const { known, change } = changing(node);
+    expect(await change()).toBe('changed');
+    expect(known).toMatchObject([
+      { epoch: 0, revision: 6, offered: ['rel_1'] },
+      { epoch: 1, revision: 3, offered: ['rel_1'] },
+    ]);
+    expect(await isOfferedInLedger(node)).toBe(true);
+  });
+
+  it('of a ledger that is behind the engine or the disk alone is accepted then, too', async () => {
+    for (const place of ['engine', 'disk', 'engine, beside a loaded channel'] as const) {
+      const node = servingNode();
+      node.ledger.commit(stateAt(3, false));
+      if (place === 'engine, beside a loaded channel') {
+        await node.catalogs.find('acme', 'stable');
+        await settle();
+      }
+      if (place === 'disk') node.lastGood.keep(stateAt(6, true));
+      else await node.engine.putSnapshot(stateAt(6, true));
+      const { change } = changing(node);
+      expect(await change()).toBe('changed');
+      expect(node.ledger.epoch).toBe(1);
+      expect(await isOfferedInLedger(node)).toBe(true);
+    }
+  });
+
+  it('knows what this node holds when the engine is away', async () => {
+    const node = await rewoundNode();
+    node.engine.fault = engineAway();
+    const { known, change } = changing(node);
+    expect(await change()).toBe('changed');
+    expect(known[0]).toMatchObject({ epoch: 0, revision: 6 });
+  });
+
+  it('of a ledger that stays behind is unavailable', async () => {
+    const node = await rewoundNode();
+    node.ledger.restoreOffers = async () => 0;
+    const { change } = changing(node);
+    await expect(change()).rejects.toBeInstanceOf(Unavailable);
+  });
+
+  it('of a channel that nobody has loaded needs no copy', async () => {
+    const node = servingNode();
+    node.ledger.commit(stateAt(3, false));
+    const { known, change } = changing(node);
+    expect(await change()).toBe('changed');
+    expect(known).toEqual([undefined]);
+    expect(servedRevision(node)).toBeUndefined();
+  });
+});

@@ -1,0 +1,65 @@
+// Memory and report of ledgers that tests open: nothing is remembered unless a test says so, and what the
+// ledger reports is kept.
+
+import type { LedgerMemory, RememberedChannel } from '../../src/ports/ledger-memory.ts';
+import type { LedgerReport } from '../../src/ports/ledger-report.ts';
+
+/** What lives on outside of a ledger; a test changes it at any time. */
+export class TestMemory implements LedgerMemory {
+  remembered: RememberedChannel[] = [];
+  isComplete = true;
+  highestEpoch = 0;
+
+  async channels() {
+    return { channels: this.remembered, isComplete: this.isComplete };
+  }
+
+  /** Remembers channels by their ids. */
+  remember(...channelIds: string[]): this {
+    this.remembered = channelIds.map((channelId) => ({
+      channelId,
+      appRef: `app-of-${channelId}`,
+      channel: 'stable',
+    }));
+    return this;
+  }
+}
+
+/** Everything that a ledger has reported. */
+export class KeptReport implements LedgerReport {
+  readonly faults: unknown[] = [];
+  readonly refusals: unknown[] = [];
+  readonly foreignCounts: number[] = [];
+  readonly epochs: number[] = [];
+  readonly lostIds: string[] = [];
+  admissions = 0;
+
+  fault(error: unknown): void {
+    this.faults.push(error);
+  }
+
+  refused(error: unknown): void {
+    this.refusals.push(error);
+  }
+
+  foreign(count: number): void {
+    this.foreignCounts.push(count);
+  }
+
+  admitted(): void {
+    this.admissions += 1;
+  }
+
+  raised(epoch: number): void {
+    this.epochs.push(epoch);
+  }
+
+  lost(channels: readonly RememberedChannel[]): void {
+    this.lostIds.push(...channels.map(({ channelId }) => channelId));
+  }
+}
+
+/** Memory and report for a ledger of which a test asks neither. */
+export function ledgerOptions(): { readonly memory: TestMemory; readonly report: KeptReport } {
+  return { memory: new TestMemory(), report: new KeptReport() };
+}
