@@ -1,4 +1,4 @@
-// Compares the clock of this process with the ledger's, every few seconds, and warns of a difference.
+// Compares the clock of this machine with the ledger's, every few seconds, and warns of a difference.
 
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';
@@ -38,7 +38,7 @@ export class ClockWatch {
     metrics.gauge(
       'sluice_clock_difference_seconds',
       'Seconds by which the clock of this node is ahead of the database',
-      () => (clock.aheadMs ?? Number.NaN) / 1000,
+      () => Math.round(clock.aheadMs ?? Number.NaN) / 1000,
     );
   }
 
