@@ -67,6 +67,10 @@ export class LoggedLedgerReport implements LedgerReport {
     );
   }
 
+  unmarked(error: unknown): void {
+    this.log.warn({ err: error }, 'DATA_DIR could not be marked as used');
+  }
+
   admitted(): void {
     this.isForeign = false;
   }

@@ -9,7 +9,7 @@ import type { Database } from './database.ts';
 import { type Greeter, migrateDatabase } from './migrated-database.ts';
 import { openPgDatabase } from './pg-database.ts';
 import { openPgliteDatabase } from './pglite-database.ts';
-import { refuseRecreation } from './refuse-recreation.ts';
+import { markUsed, refuseRecreation } from './refuse-recreation.ts';
 import { createSqlLedger } from './sql-ledger.ts';
 
 export type LedgerOptions = {
@@ -37,9 +37,21 @@ async function openDatabase(
   greeter: Greeter,
 ): Promise<Database> {
   const onFault = (error: unknown) => report.fault(error);
-  if (url !== undefined) return openPgDatabase({ url, onFault, greeter });
   const directory = join(dataDir, 'ledger');
+  if (url !== undefined) {
+    // Without the address, a later start would make an embedded database.
+    tryToMark(directory, report);
+    return openPgDatabase({ url, onFault, greeter });
+  }
   const { channels } = await memory.channels();
   refuseRecreation(directory, channels.length);
   return openPgliteDatabase({ directory, onFault });
+}
+
+function tryToMark(directory: string, report: LedgerReport): void {
+  try {
+    markUsed(directory);
+  } catch (error) {
+    report.unmarked(error);
+  }
 }

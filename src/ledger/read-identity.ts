@@ -15,24 +15,29 @@ const DATABASE = '(SELECT oid::text FROM pg_database WHERE datname = current_dat
  * which refuses writes and may be behind. Parts that this account must not read are left out.
  */
 export async function readIdentity(sql: Sql): Promise<string> {
-  const rows = await sql.query<{ isStandby: boolean }>('SELECT pg_is_in_recovery() AS "isStandby"');
-  if (rows[0]?.isStandby === true) {
-    throw new Unavailable('ledger', 'the database is a standby, which refuses writes');
-  }
   const whole = await readParts(sql, [CLUSTER, TIME_LINE, DATABASE]);
   if (whole !== undefined) return whole;
   const parts: string[] = [];
-  for (const part of [CLUSTER, TIME_LINE, DATABASE])
+  for (const part of [CLUSTER, TIME_LINE, DATABASE]) {
     parts.push((await readParts(sql, [part])) ?? '');
+  }
   return parts.join('/');
 }
 
 /** Returns undefined when the server refuses to tell. */
 async function readParts(sql: Sql, parts: readonly string[]): Promise<string | undefined> {
+  const text = `SELECT CASE WHEN NOT pg_is_in_recovery() THEN concat_ws('/', ${parts.join(', ')}) END
+    AS identity`;
+  const rows = await readUnlessRefused(sql, text);
+  if (rows?.[0]?.identity === null) {
+    throw new Unavailable('ledger', 'the database is a standby, which refuses writes');
+  }
+  return rows?.[0]?.identity;
+}
+
+async function readUnlessRefused(sql: Sql, text: string) {
   try {
-    const text = `SELECT concat_ws('/', ${parts.join(', ')}) AS identity`;
-    const rows = await sql.query<{ identity: string }>(text);
-    return rows[0]?.identity;
+    return await sql.query<{ identity: string | null }>(text);
   } catch (error) {
     if (error instanceof Unavailable) throw error;
     return undefined;

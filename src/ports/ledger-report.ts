@@ -15,6 +15,9 @@ export interface LedgerReport {
   /** The database knows none of the channels that are remembered, of which there are `count`. */
   foreign(count: number): void;
 
+  /** The data directory could not be marked as used. */
+  unmarked(error: unknown): void;
+
   /** The database is the record, and its calls are answered from now on. */
   admitted(): void;
 

@@ -3,6 +3,7 @@
 // asserted.
 
 import { Redis } from 'ioredis';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
@@ -148,17 +149,19 @@ describeOnRealStores('propagation between nodes', () => {
 
   /**
    * Kills a node the moment its change is committed and before any of it reaches Redis; returns the time
-   * until another node serves the change.
+   * until another node serves the change. A lock keeps the node from reading the change that it has made.
    */
   async function timeAfterDeath(doomed: ClusterNode, isPaused: boolean): Promise<number> {
     const status = isPaused ? 'paused' : 'published';
     await check(doomed, tenant, '0.9.0');
-    doomed.redisProxy.blackhole();
+    const lock = new pg.Client({ connectionString: cluster.databaseUrl });
+    await lock.connect();
+    await lock.query('BEGIN; LOCK TABLE artifacts IN ACCESS EXCLUSIVE MODE');
     const call = control(doomed, tenant, '1.1.0', { status }).catch(() => 'cut off');
     await eventually('the change is committed', async () => (await storedStatus()) === status);
     const committedAt = performance.now();
     await doomed.kill();
-    doomed.redisProxy.cut();
+    await lock.end();
     expect(await call).toBe('cut off');
     await timeUntil(other, isPaused ? '1.0.0' : '1.1.0');
     return performance.now() - committedAt;

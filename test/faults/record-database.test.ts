@@ -190,6 +190,14 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
 });
 
 describe('an embedded ledger', () => {
+  test('is not made in a directory that was used with PostgreSQL', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'sluice-used-'));
+    endings.push(async () => rmSync(dataDir, { recursive: true }));
+    const away = 'postgres://postgres@127.0.0.1:1/none';
+    await open(away, new TestMemory(), dataDir);
+    await expect(open(undefined, new TestMemory(), dataDir)).rejects.toThrow('set DATABASE_URL');
+  });
+
   test('that is gone from a directory that was used is not made anew in it', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'sluice-used-'));
     endings.push(async () => rmSync(dataDir, { recursive: true }));

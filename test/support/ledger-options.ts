@@ -46,6 +46,8 @@ export class KeptReport implements LedgerReport {
     this.foreignCounts.push(count);
   }
 
+  unmarked(): void {}
+
   admitted(): void {
     this.admissions += 1;
   }
