@@ -18,15 +18,7 @@ export function addCommands(program: Command, connect: Connect): void {
   addKeyCommands(program, connect);
   addWebhookCommands(program, connect);
   addAccountCommands(program, connect);
-  asking(
-    program
-      .command('devices')
-      .description("show an app's devices, by device id")
-      .requiredOption('--app <ref>', 'app')
-      .option('--limit <n>', 'how many devices', wholeNumber),
-    connect,
-    ({ app, limit }) => ({ method: 'GET', path: `devices?${query({ app, limit })}` }),
-  );
+  addDeviceCommands(program, connect);
   asking(
     program
       .command('audit')
@@ -166,6 +158,43 @@ function addAccountCommands(program: Command, connect: Connect): void {
   );
 }
 
+function addDeviceCommands(program: Command, connect: Connect): void {
+  const devices = program
+    .command('devices')
+    .description("show an app's devices, by device id")
+    // Not required by the library, which would then require it before the name of a subcommand.
+    .option('--app <ref>', 'app (required)')
+    .option('--limit <n>', 'how many devices', wholeNumber)
+    .enablePositionalOptions();
+  asking(devices, connect, ({ app, limit }) => {
+    if (app === undefined) devices.error("error: required option '--app <ref>' not specified");
+    return { method: 'GET', path: `devices?${query({ app, limit })}` };
+  });
+  answering(
+    devices
+      .command('purge')
+      .description('delete devices that should not be on record, such as invented ones')
+      .requiredOption('--app <ref>', 'app')
+      .requiredOption('--first-seen-after <time>', 'only devices first seen after it (RFC 3339)')
+      .option('--version <version>', 'only devices that run it')
+      .option('--dry-run', 'count them and delete none'),
+    connect,
+    purge,
+  );
+}
+
+/** Purges devices, which the service does in parts; returns how many there were. */
+async function purge(client: ServiceClient, options: Options): Promise<{ devices: number }> {
+  let devices = 0;
+  for (let after: string | undefined; ; ) {
+    const answer = await client.call('POST', 'devices/purge', { ...options, after });
+    const part = answer as ConsoleAnswers['POST devices/purge'];
+    devices += part.devices;
+    if (part.next === null) return { devices };
+    after = part.next;
+  }
+}
+
 /** Makes a command send one request and print its answer, and adds the option `--json`. */
 function asking(
   command: Command,
@@ -173,11 +202,22 @@ function asking(
   request: (options: Options, args: readonly string[]) => Request,
   choose: (answer: unknown) => unknown = (answer) => answer,
 ): void {
+  answering(command, connect, async (client, options, args) => {
+    const { method, path, body } = request(options, args);
+    return choose(await client.call(method, path, body));
+  });
+}
+
+/** Makes a command print an answer of the service, and adds the option `--json`. */
+function answering(
+  command: Command,
+  connect: Connect,
+  ask: (client: ServiceClient, options: Options, args: readonly string[]) => Promise<unknown>,
+): void {
   command.option('--json', 'print one JSON document and nothing else');
   command.action(async () => {
     const { json, ...options } = command.opts<Options>();
-    const { method, path, body } = request(options, command.args);
-    const answer = choose(await connect().call(method, path, body));
+    const answer = await ask(connect(), options, command.args);
     process.stdout.write(`${json ? JSON.stringify(answer) : printAnswer(answer)}\n`);
   });
 }

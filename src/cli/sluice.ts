@@ -17,6 +17,8 @@ export async function sluice(args: readonly string[]): Promise<number> {
   const program = new Command('sluice')
     .description('Self-hosted release control plane')
     .configureOutput({ outputError: (text, write) => write(usageError(text)) })
+    // Options after a command's name are that command's, whatever the others have.
+    .enablePositionalOptions()
     .exitOverride();
   program
     .command('serve')

@@ -3,7 +3,9 @@
 import type { Config } from '../config.ts';
 import type { Log } from '../observe/log.ts';
 import { Admission } from '../operations/fleet/admission.ts';
-import type { RecordedDevices } from '../operations/fleet/recorded-devices.ts';
+import { RecordedDevices } from '../operations/fleet/recorded-devices.ts';
+import { DELETED_REVISION } from '../ports/deleted-revision.ts';
+import type { Engine } from '../ports/engine.ts';
 import type { Ledger } from '../ports/ledger.ts';
 
 /** Builds the admission of new devices; `recorded` is for the process that records most of them. */
@@ -23,4 +25,18 @@ export function assembleAdmission(
     log,
     ...(recorded === undefined ? {} : { recorded }),
   });
+}
+
+/**
+ * Builds the memory of the process that records most devices; it forgets those that the ledger has deleted.
+ */
+export function rememberRecorded(engine: Pick<Engine, 'onLabels'>): RecordedDevices {
+  const recorded = new RecordedDevices();
+  engine.onLabels(
+    (news) => {
+      for (const each of news) if (each.revision === DELETED_REVISION) recorded.forget(each);
+    },
+    () => recorded.clear(),
+  );
+  return recorded;
 }

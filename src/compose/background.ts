@@ -12,8 +12,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import { LabelFeed } from '../operations/fleet/label-feed.ts';
 import { LedgerClock } from '../operations/fleet/ledger-clock.ts';
-import { RecordedDevices } from '../operations/fleet/recorded-devices.ts';
-import { assembleAdmission } from './assemble-admission.ts';
+import { assembleAdmission, rememberRecorded } from './assemble-admission.ts';
 import type { Fleet } from './fleet.ts';
 import { openStores, type Stores } from './stores.ts';
 import { watchStores } from './watch-stores.ts';
@@ -68,7 +67,7 @@ export function assembleBackground(
   { ledger, engine }: Stores,
   { labels, clock }: Pick<Fleet, 'labels' | 'clock'>,
 ): Background {
-  const admission = assembleAdmission(config, ledger, log, new RecordedDevices());
+  const admission = assembleAdmission(config, ledger, log, rememberRecorded(engine));
   const drain = new CheckInDrain({ queue: engine, admission, labels, clock, metrics, log });
   const length = new QueueLength(engine);
   metrics.gauge(

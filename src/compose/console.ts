@@ -12,6 +12,7 @@ import type { RareLog } from '../observe/rare-log.ts';
 import type { ThrottleDependencies } from '../operations/access/login-throttle.ts';
 import type { ActivityBroadcast } from '../operations/fleet/activity-broadcast.ts';
 import type { DeviceLabels } from '../operations/fleet/device-labels.ts';
+import { PurgeDevices } from '../operations/fleet/purge-devices.ts';
 import { ViewFleet } from '../operations/fleet/view-fleet.ts';
 import { Administer } from '../operations/publishing/administer.ts';
 import type { SpreadChange } from '../operations/publishing/spread-change.ts';
@@ -66,6 +67,7 @@ export function assembleConsole({
       administer: new Administer(ledger, spread, config.organizationsBy === 'anyone'),
       view: new ViewConsole(ledger),
       fleet: new ViewFleet(ledger, live),
+      purge: new PurgeDevices({ ledger, labels }),
       explainer: new ExplainDecision({ ledger, catalogs, labels, firstOffers }),
       webhooks,
       ledger,

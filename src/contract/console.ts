@@ -62,6 +62,7 @@ export type ConsoleAnswers = {
   'GET release': RenderedReleaseDetail;
 
   'GET devices': DevicePage;
+  'POST devices/purge': PurgedDevices;
   'GET device': DeviceDetail;
   'GET decision': ExplainedDecision;
   'GET fleet': FleetNow;
@@ -250,6 +251,13 @@ export type DeviceRecord = {
   readonly lastSeen: string;
   /** Version of the release last offered to it, and the time of the offer; null before the first one. */
   readonly lastOffered: { readonly version: string; readonly at: string } | null;
+};
+
+type PurgedDevices = {
+  /** Number of devices that were deleted, or would be. */
+  readonly devices: number;
+  /** Device id after which the next call goes on; null when no devices are left to look at. */
+  readonly next: string | null;
 };
 
 export type DevicePage = {

@@ -22,6 +22,7 @@ import { listChannelNames } from './query/list-channel-names.ts';
 import { listDevices } from './query/list-devices.ts';
 import { listReleases } from './query/list-releases.ts';
 import { publishRelease } from './query/publish-release.ts';
+import { countPurgeable, purgeDevices } from './query/purge-devices.ts';
 import { raiseEpoch } from './query/raise-epoch.ts';
 import { readAdoption } from './query/read-adoption.ts';
 import { readDevice } from './query/read-device.ts';
@@ -85,6 +86,8 @@ export function createSqlLedger(
     recordChecks: (checkIns, kind, bounds, isRecorded) =>
       recordChecks(database, checkIns, kind, { bounds, isRecorded }),
     forgetAdmissions: (rowsMax) => forgetAdmissions(database, rowsMax),
+    purgeDevices: (purge, place, actor) => purgeDevices(database, purge, place, actor),
+    countPurgeable: (purge, after) => countPurgeable(database, purge, after),
     readLabels: (devices) => readLabels(database, devices),
     readLabelChanges: (after, limit) => readLabelChanges(database, after, limit),
     listDevices: (app, filter) => listDevices(database, app, filter),

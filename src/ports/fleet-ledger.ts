@@ -57,6 +57,31 @@ export type RecordedChecks = {
   readonly unadmitted: readonly UnadmittedCheck[];
 };
 
+/** Devices of an app to delete: those first seen after a time that run a version, or any. */
+export type DevicePurge = {
+  readonly app: { readonly id: string; readonly ref: string; readonly organizationId: string };
+  /** RFC 3339. */
+  readonly firstSeenAfter: string;
+  /** Canonical version; undefined for any. */
+  readonly version: string | undefined;
+};
+
+/** Place that a purge has reached. */
+export type PurgePlace = {
+  /** Device id after which it goes on; undefined at its beginning and at its end. */
+  readonly after: string | undefined;
+  /** Its entry in the audit; undefined before its first deletion. */
+  readonly auditEntryId: string | undefined;
+  /** Number of devices that it has deleted. */
+  readonly devices: number;
+};
+
+export type PurgedDevices = {
+  /** Ids of the devices that were deleted. */
+  readonly purged: readonly string[];
+  readonly place: PurgePlace;
+};
+
 export interface FleetLedger {
   /** Reads the ledger's clock, in milliseconds since 1970. It orders everything that is recorded. */
   readTime(): Promise<number>;
@@ -102,6 +127,22 @@ export interface FleetLedger {
    * how many it forgot.
    */
   forgetAdmissions(rowsMax: number): Promise<number>;
+
+  /**
+   * Deletes devices with their versions and their part in the counts, among the next thousand by their id,
+   * and tells how far it came. A purge has one entry in the audit, which tells what it has deleted so far.
+   */
+  purgeDevices(
+    purge: DevicePurge,
+    place: PurgePlace,
+    actor: Actor,
+  ): Promise<Outcome<PurgedDevices, LostRight>>;
+
+  /** Counts the devices that `purgeDevices` would delete in one call, and tells how far it looked. */
+  countPurgeable(
+    purge: DevicePurge,
+    after: string | undefined,
+  ): Promise<Pick<PurgePlace, 'after' | 'devices'>>;
 
   /** Reads the labels of these devices, in their order; an unknown device has none, at revision 0. */
   readLabels(devices: readonly DeviceName[]): Promise<readonly RecordedLabels[]>;

@@ -24,7 +24,10 @@ export type CachedLabels = StoredLabels & {
   readonly isConfirmed: boolean;
 };
 
-/** Announcement that a device's labels are now at a revision. */
+/**
+ * Announcement that a device's labels are now at a revision, or that the device was deleted
+ * (`DELETED_REVISION`).
+ */
 export type LabelNews = DeviceName & { readonly revision: number };
 
 /** Place among all changes of labels. Positions of two epochs of the ledger cannot be compared. */
@@ -61,6 +64,9 @@ export interface LabelCache {
     to: LabelPosition,
     doubt: boolean,
   ): Promise<boolean>;
+
+  /** Removes the entries of devices, because the ledger has deleted those devices. */
+  dropLabels(devices: readonly DeviceName[]): Promise<void>;
 
   /** Announces changed labels to every node, this one included, at most once. */
   tellLabels(news: readonly LabelNews[]): Promise<void>;

@@ -160,8 +160,11 @@ function readSources(): ReadonlyMap<string, string> {
   );
 }
 
+/** Returns the commands that can be run: those without subcommands, and those that answer all the same. */
 function leavesOf(command: Command): Command[] {
-  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
+  const isRun = command.options.some(({ long }) => long === '--json');
+  if (command.commands.length === 0) return [command];
+  return [...(isRun ? [command] : []), ...command.commands.flatMap(leavesOf)];
 }
 
 function nameOf(command: Command): string {
@@ -175,7 +178,9 @@ function nameOf(command: Command): string {
  */
 function usageOf(command: Command): string {
   const options = command.options.filter(({ long }) => long !== '--json');
-  const flags = options.map(({ long, mandatory }) => (mandatory ? long : `[${long}]`));
+  const flags = options.map(({ long, mandatory, description }) =>
+    mandatory || description.endsWith('(required)') ? long : `[${long}]`,
+  );
   const given = command.registeredArguments.map(() => '<argument>');
   return ['sluice', nameOf(command), ...given, ...flags].join(' ');
 }

@@ -24,6 +24,18 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
     }
   });
 
+  it('what is dropped is remembered by nobody, and can be put again at any revision', async () => {
+    const { engine, second } = nodes();
+    const [gone, kept] = [storedLabelsOf(randomUUID(), 7), storedLabelsOf(randomUUID(), 7)];
+    await engine.putLabels([gone, kept]);
+    await engine.dropLabels([gone, storedLabelsOf(randomUUID(), 0)]);
+    await engine.dropLabels([]);
+    expect(await second.getLabels([gone, kept])).toEqual([undefined, ...confirmed(kept)]);
+    const again = { ...gone, revision: 1 };
+    await second.putLabels([again]);
+    expect(await engine.getLabels([gone])).toEqual(confirmed(again));
+  });
+
   it('an entry with a higher revision stays, whatever order writers come in', async () => {
     const { engine, second } = nodes();
     const device = randomUUID();

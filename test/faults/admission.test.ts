@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { createTenant, randomId, report, send, type Tenant } from '../support/tenant.ts';
+import { admin, createTenant, randomId, report, send, type Tenant } from '../support/tenant.ts';
 
 const PER_ADDRESS = 100;
 const PER_APP = 250;
@@ -25,8 +25,12 @@ describeOnRealStores('admission of new devices by two nodes', () => {
   afterAll(() => cluster?.dispose());
 
   /** Checks of invented devices by both nodes in turn; all must be answered. */
-  async function invent({ app }: Tenant, count: number, addressOf: (index: number) => string) {
-    const prefix = randomId();
+  async function invent(
+    { app }: Tenant,
+    count: number,
+    addressOf: (index: number) => string,
+    prefix = randomId(),
+  ) {
     for (let from = 0; from < count; from += PARALLEL) {
       const answers = await Promise.all(
         Array.from({ length: PARALLEL }, (_, at) => {
@@ -91,6 +95,30 @@ describeOnRealStores('admission of new devices by two nodes', () => {
     );
     return rows[0]?.devices ?? 0;
   }
+
+  it('devices that were deleted are new again, to both nodes', async () => {
+    const [node] = nodes as [ClusterNode];
+    const tenant = await createTenant(node);
+    const settled = async () => (await countOf('stored')) + (await countOf('unadmitted'));
+    const ask = async () => {
+      const before = await settled();
+      await invent(tenant, 150, () => '203.0.113.8', 'same');
+      await eventually('all are settled', async () => (await settled()) >= before + 150, 20_000);
+    };
+    await ask();
+    const [first = 0] = await rowsByMinute(tenant);
+    expect(first).toBeGreaterThanOrEqual(PER_ADDRESS / 2);
+    const purged = await admin(node, 'POST', 'devices/purge', {
+      app: tenant.app,
+      firstSeenAfter: '2000-01-01T00:00:00Z',
+    });
+    expect(purged.body).toMatchObject({ next: null });
+    await ask();
+    // In the same minute there is no room left; in another one there is as much again.
+    const rows = (await rowsByMinute(tenant)).reduce((sum, devices) => sum + devices, 0);
+    expect(rows).toBeLessThanOrEqual(PER_ADDRESS);
+    expect(await countsOf(tenant)).toBe(rows);
+  });
 
   it('what an API key reports is not bounded', async () => {
     const [node] = nodes as [ClusterNode];

@@ -9,7 +9,7 @@ import { type Cluster, type ClusterNode, startCluster } from '../support/cluster
 import { asks, expectLabels, label, OLD, withTargeted } from '../support/device-labels.ts';
 import { eventually } from '../support/eventually.ts';
 import type { ServingNode } from '../support/node.ts';
-import { type Answer, check, devicesOf, send, type Tenant } from '../support/tenant.ts';
+import { type Answer, admin, check, devicesOf, send, type Tenant } from '../support/tenant.ts';
 
 /** Waits until a node offers the tenant's release: a first offer that takes long is 503, and is repeated. */
 async function untilOffered(node: { readonly url: string }, tenant: Tenant): Promise<void> {
@@ -52,6 +52,26 @@ describeOnRealStores('device labels on two nodes', () => {
     for (const node of [here, there]) await untilOffered(node, tenant);
     return tenant;
   }
+
+  it('of a device that was deleted are forgotten by both, and it begins anew', async () => {
+    const tenant = await withBoth();
+    const query = 'l.ring=inner';
+    for (const node of [here, there]) {
+      expect(await asks(node, tenant, { device: 'd', query })).toBe(true);
+    }
+    await label(here, tenant, 'd', { ring: 'inner', tier: 'gold' });
+    const purged = await admin(here, 'POST', 'devices/purge', {
+      app: tenant.app,
+      firstSeenAfter: '2000-01-01T00:00:00Z',
+    });
+    expect(purged.body).toEqual({ devices: 1, next: null });
+    for (const node of [here, there]) {
+      expect(await asks(node, tenant, { device: 'd' })).toBe(false);
+    }
+    expect(await asks(there, tenant, { device: 'd', query })).toBe(true);
+    await expectLabels(here, tenant, { ring: 'inner' });
+    expect(await asks(here, tenant, { device: 'd' })).toBe(true);
+  });
 
   it('a report that one acknowledged decides the next check on the other, 50 times (§4.7.4)', async () => {
     const tenant = await withBoth();

@@ -11,6 +11,7 @@ import { describeConsoleReads } from './console-contract.ts';
 import { describeFleetAdmission } from './fleet-admission-contract.ts';
 import { describeFleetCounts } from './fleet-counts-contract.ts';
 import type { FleetUnderTest } from './fleet-fixture.ts';
+import { describeFleetPurge } from './fleet-purge-contract.ts';
 import { describeFleetReads } from './fleet-reads-contract.ts';
 import { describeFleetSweep } from './fleet-sweep-contract.ts';
 import { describeFleetTime } from './fleet-time-contract.ts';
@@ -45,6 +46,7 @@ export function describeFleet(name: string, open: () => Promise<TestDatabase>): 
     describe('time', () => describeFleetTime(fleet));
     describe('admission', () => describeFleetAdmission(fleet));
     describe('sweep', () => describeFleetSweep(fleet));
+    describe('purge', () => describeFleetPurge(fleet));
     describe('the console', () => describeConsoleReads(fleet));
     describe('accounts', () => describeAccounts(fleet));
   });

@@ -74,6 +74,11 @@ class FakeCache {
     }
   }
 
+  async dropLabels(devices: readonly DeviceName[]): Promise<void> {
+    if (this.writeFault !== undefined) throw this.writeFault;
+    for (const { deviceId } of devices) this.entries.delete(deviceId);
+  }
+
   async tellLabels(news: readonly LabelNews[]): Promise<void> {
     this.hear(news);
   }
@@ -468,6 +473,18 @@ describe('labels known to be in the record', () => {
     expect(store.writes.length).toBe(2);
     cache.hear([{ ...device('a'), revision: store.change(device('a'), ring('x')).revision }]);
     expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
+  });
+
+  it('are no longer known of a device that was deleted, and not cached either', async () => {
+    const { cache, labels } = setUp();
+    labels.start();
+    for (const id of ['a', 'b']) await labels.store(checkInWith(id, ring('early')));
+    await labels.forget([device('a')]);
+    expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
+    expect(labels.areStored(device('b'), tagLabels(ring('early')))).toBe(true);
+    expect([...cache.entries.keys()]).toEqual(['b']);
+    cache.writeFault = away();
+    await expect(labels.forget([device('b')])).rejects.toBeInstanceOf(Unavailable);
   });
 
   it('are not known when the ledger could not be told, or when news may have been missed', async () => {

@@ -7,7 +7,16 @@ import { freePort } from '../support/free-port.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 import { member, Person, tokenIn } from '../support/person.ts';
 import { type CommandResult, runSluice } from '../support/sluice-command.ts';
-import { admin, createTenant, manage, publish, randomId, send } from '../support/tenant.ts';
+import {
+  admin,
+  createTenant,
+  devicesOf,
+  manage,
+  publish,
+  randomId,
+  report,
+  send,
+} from '../support/tenant.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -65,6 +74,53 @@ describeOnOneBackend('the sluice command', (backend) => {
     const app = await sluiceJson('app', 'create', '--org', org, ...given);
     expect(app.channels).toEqual(['nightly', 'stable']);
     expect((await send(node, 'GET', `/u/${ref}/beta/a/b/1`)).status).toBe(404);
+  });
+
+  it('devices purge: how many, with --dry-run none is deleted, and the audit tells (Command line)', async () => {
+    const tenant = await createTenant(node);
+    const { app, org } = tenant;
+    const reportOf = (ids: readonly string[], version: string) =>
+      report(
+        node,
+        tenant,
+        ids.map((deviceId) => ({ deviceId, version, platform: 'linux' })),
+      );
+    await reportOf(['real'], '1.0.0');
+    const since = String((await devicesOf(node, tenant))[0]?.firstSeen);
+    await reportOf(['a', 'b', 'c'], '6.6.6');
+    await reportOf(['d'], '1.0.0');
+    const purge = (...more: string[]) =>
+      sluiceJson('devices', 'purge', '--app', app, '--first-seen-after', since, ...more);
+    expect(await purge('--dry-run')).toEqual({ devices: 4 });
+    expect(await purge('--version', 'v6.6.6', '--dry-run')).toEqual({ devices: 3 });
+    expect(await devicesOf(node, tenant)).toHaveLength(5);
+    expect(await purge('--version', 'v6.6.6')).toEqual({ devices: 3 });
+    expect(await purge()).toEqual({ devices: 1 });
+    expect(await purge()).toEqual({ devices: 0 });
+    const left = await sluiceJson('devices', '--app', app);
+    expect((left.devices as Fields[]).map(({ deviceId }) => deviceId)).toEqual(['real']);
+    const entries = (await audit(org)).filter(({ action }) => action === 'device.purge');
+    expect(entries.map(({ subject, after }) => [subject, after])).toEqual([
+      [app, { firstSeenAfter: since, version: null, devices: 1 }],
+      [app, { firstSeenAfter: since, version: '6.6.6', devices: 3 }],
+    ]);
+  });
+
+  it.each([
+    [['devices', 'purge', '--app', 'a'], '--first-seen-after'],
+    [['devices', 'purge', '--first-seen-after', '2026-01-01T00:00:00Z'], '--app'],
+    [['devices'], '--app'],
+  ])('%j is a usage error that names %s (Command line)', async (args, option) => {
+    const { code, stderr } = await sluice(args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(option)]);
+    expect(stderr).toMatch(ONE_LINE);
+  });
+
+  it('devices purge: a time that is none is refused by its name (Command line)', async () => {
+    const { app } = await createTenant(node);
+    const time = ['--first-seen-after', 'yesterday'];
+    const { code, stderr } = await sluice(['devices', 'purge', '--app', app, ...time]);
+    expect([code, stderr]).toEqual([1, 'sluice: firstSeenAfter: Must be an RFC 3339 time\n']);
   });
 
   it('channel create: app and name, and devices find it at once (Command line)', async () => {

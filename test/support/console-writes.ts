@@ -25,6 +25,7 @@ export function consoleWrites(
     ['owner', 'POST', `invitations/${made.invitationId}/revoke`],
     ['owner', 'PATCH', 'members', { org, account: made.accountId, role: 'viewer' }],
     ['owner', 'DELETE', 'members', { org, account: made.accountId }],
+    ['owner', 'POST', 'devices/purge', { app, firstSeenAfter: '2100-01-01T00:00:00Z' }],
     ['owner', 'POST', 'webhooks', { app, provider: 'github' }],
     ['owner', 'POST', 'webhooks/disable', { app }],
   ];

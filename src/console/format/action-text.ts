@@ -8,6 +8,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'app.create': 'Created app',
   'channel.create': 'Added channel',
   'channel.update': 'Changed channel',
+  'device.purge': 'Deleted devices of',
   'invitation.create': 'Invited',
   'invitation.revoke': 'Revoked invitation',
   'key.create': 'Minted key',

@@ -14,7 +14,7 @@ const LIFETIME_MS = 7 * 24 * HOUR_MS;
 /** The storage part of `LabelCache`; announcements of changes are part of the engine's messages. */
 type LabelStore = Pick<
   LabelCache,
-  'getLabels' | 'putLabels' | 'readLabelPosition' | 'moveLabelPosition'
+  'getLabels' | 'putLabels' | 'dropLabels' | 'readLabelPosition' | 'moveLabelPosition'
 >;
 
 type Remembered = { readonly entry: StoredLabels; readonly putAt: number; readonly usedAt: number };
@@ -71,6 +71,11 @@ export function createMemoryLabels(now: () => number, assertOpen: () => void): L
         if (isNewer && isConfirmed(known)) continue;
         keep(key, { appId, deviceId, labels: new Map(labels), revision });
       }
+    },
+
+    async dropLabels(devices) {
+      assertOpen();
+      for (const device of devices) byDevice.delete(deviceKey(device));
     },
 
     async readLabelPosition() {

@@ -25,7 +25,7 @@ const UNCONFIRMED_MS = LIFETIME_MS - CONFIRMED_MS;
 
 type RedisLabels = Pick<
   LabelCache,
-  'getLabels' | 'putLabels' | 'readLabelPosition' | 'moveLabelPosition'
+  'getLabels' | 'putLabels' | 'dropLabels' | 'readLabelPosition' | 'moveLabelPosition'
 >;
 
 export function createRedisLabels(
@@ -72,6 +72,11 @@ export function createRedisLabels(
         args: [packLabelPayload(entry), String(LIFETIME_MS), confirmedLeft],
       }));
       await connection.runAll(SCRIPTS.putLabels, calls);
+    },
+
+    async dropLabels(devices) {
+      const calls = devices.map((device) => ({ key: keys.labels(device), args: [] }));
+      await connection.runAll(SCRIPTS.dropLabels, calls);
     },
 
     async readLabelPosition() {

@@ -16,6 +16,7 @@ export const SCRIPTS = {
   settleDevices: load('settle-devices'),
   getLabels: load('get-labels'),
   putLabels: load('put-labels'),
+  dropLabels: load('drop-labels'),
   readLabelPosition: load('read-label-position'),
   moveLabelPosition: load('move-label-position'),
   appendCheckIns: load('append-check-ins'),

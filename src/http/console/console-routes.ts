@@ -3,6 +3,7 @@
 
 import type { LiveEndReason } from '../../contract/console.ts';
 import { Access } from '../../operations/access/access.ts';
+import type { PurgeDevices } from '../../operations/fleet/purge-devices.ts';
 import type { ViewFleet } from '../../operations/fleet/view-fleet.ts';
 import type { Webhooks } from '../../operations/publishing/webhooks.ts';
 import type { ExplainDecision } from '../../operations/serving/explain-decision.ts';
@@ -24,6 +25,7 @@ export type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
   AppDependencies & {
     readonly ledger: Ledger;
     readonly fleet: ViewFleet;
+    readonly purge: PurgeDevices;
     readonly explainer: ExplainDecision;
     readonly webhooks: Webhooks;
   };
@@ -41,7 +43,7 @@ const ENDING_ACCESS: ReadonlySet<string> = new Set([
 
 /** Builds the routes below `/console/api`. */
 export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route[] {
-  const { accounts, consoleUrl, ledger, fleet, explainer, webhooks } = dependencies;
+  const { accounts, consoleUrl, ledger, fleet, purge, explainer, webhooks } = dependencies;
   const admit = createAuthorize(accounts, consoleUrl);
   const access = new Access(ledger);
   const routes = new ConsoleRoutes(admit, access);
@@ -51,7 +53,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
     ...accountRoutes(routes, dependencies),
     ...organizationRoutes(routes, dependencies),
     ...appRoutes(routes, dependencies),
-    ...fleetConsoleRoutes(routes, { fleet, explainer, access, accounts, recheck }),
+    ...fleetConsoleRoutes(routes, { fleet, purge, explainer, access, accounts, recheck }),
     ...webhookConsoleRoutes(routes, webhooks),
   ];
   return all.map((route) =>

@@ -10,6 +10,7 @@ import { foldPlatform } from '../../domain/decision/artifact.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import type { Access } from '../../operations/access/access.ts';
 import type { Accounts } from '../../operations/access/accounts.ts';
+import type { PurgeDevices } from '../../operations/fleet/purge-devices.ts';
 import type { ViewFleet } from '../../operations/fleet/view-fleet.ts';
 import type { ExplainDecision } from '../../operations/serving/explain-decision.ts';
 import type { Route } from '../router.ts';
@@ -47,6 +48,13 @@ const devicesQuery = z.object({
   after: filterField,
   limit: z.coerce.number().int().min(1).max(LIMIT.devicePageMax).default(LIMIT.devicePageDefault),
 });
+const purgeBody = z.object({
+  app: nameField,
+  firstSeenAfter: timeField,
+  version: filterField.transform((text) => text && (parseVersion(text)?.canonical ?? text)),
+  dryRun: z.boolean('Must be true or false').default(false),
+  after: filterField,
+});
 const deviceQuery = z.object({ app: nameField, deviceId: textField(LIMIT.deviceIdLengthMax) });
 const appQuery = z.object({ app: nameField });
 const decisionQuery = deviceQuery.extend({ channel: nameField.optional() });
@@ -59,6 +67,7 @@ const adoptionQuery = z.object({
 
 export type FleetConsoleDependencies = {
   readonly fleet: ViewFleet;
+  readonly purge: PurgeDevices;
   readonly explainer: ExplainDecision;
   readonly access: Access;
   readonly accounts: Accounts;
@@ -68,13 +77,24 @@ export type FleetConsoleDependencies = {
 /** Builds the routes for the fleet below `/console/api`. */
 export function fleetConsoleRoutes(
   routes: ConsoleRoutes,
-  { fleet, explainer, access, accounts, recheck }: FleetConsoleDependencies,
+  { fleet, purge, explainer, access, accounts, recheck }: FleetConsoleDependencies,
 ): readonly Route[] {
   const read = { method: 'GET', role: 'viewer' } as const;
   return [
     routes.onApp(
       { ...read, path: 'devices', shape: devicesQuery },
       ({ app }, { app: _, ...filter }) => fleet.listDevices(app.id, filter),
+    ),
+    routes.onApp(
+      { method: 'POST', path: 'devices/purge', role: 'owner', shape: purgeBody },
+      ({ app, organizationId, actor }, { firstSeenAfter, version, dryRun: isDryRun, after }) =>
+        purge.purge(
+          {
+            purge: { app: { ...app, organizationId }, firstSeenAfter, version },
+            ...{ after, isDryRun },
+          },
+          actor,
+        ),
     ),
     routes.onApp({ ...read, path: 'device', shape: deviceQuery }, ({ app }, { deviceId }) =>
       fleet.readDevice(app.id, deviceId),

@@ -14,6 +14,7 @@ type AuditAction =
   | 'app.create'
   | 'channel.create'
   | 'channel.update'
+  | 'device.purge'
   | 'key.create'
   | 'key.revoke'
   | 'release.publish'
@@ -35,15 +36,17 @@ export type NewAuditEntry = {
 
 /**
  * Runs in the transaction of the change, so that neither change nor entry is ever stored without the other.
- * The entry names the actor that the transaction writes for.
+ * The entry names the actor that the transaction writes for. Returns the entry's id.
  */
-export async function insertAudit(sql: ActorSql, entry: NewAuditEntry): Promise<void> {
+export async function insertAudit(sql: ActorSql, entry: NewAuditEntry): Promise<string> {
   const { organizationId, action, subject, before, after } = entry;
-  await sql.query(
+  const rows = await sql.query<{ id: string }>(
     `INSERT INTO audit_entries (organization_id, actor, action, subject, before, after)
-     VALUES ($1, $2, $3, $4, $5, $6)`,
+     VALUES ($1, $2, $3, $4, $5, $6) RETURNING id::text AS id`,
     [organizationId, actorText(sql.actor), action, subject, toJson(before), toJson(after)],
   );
+  if (rows[0] === undefined) throw new Error('The audit has no entry');
+  return rows[0].id;
 }
 
 function toJson(state: object | null): string | null {

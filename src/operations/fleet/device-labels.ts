@@ -13,6 +13,7 @@ import { Batcher } from '../../flow/batcher.ts';
 import { withinTime } from '../../flow/within-time.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
+import { DELETED_REVISION } from '../../ports/deleted-revision.ts';
 import type { Engine } from '../../ports/engine.ts';
 import type {
   CachedLabels,
@@ -156,6 +157,17 @@ export class DeviceLabels {
       this.dependencies.metrics.faults.add('label-share');
       this.tellLater(entries);
     }
+  }
+
+  /**
+   * Makes every node forget the labels of devices that the ledger has deleted. Rejects with `Unavailable`
+   * when the engine does not answer.
+   */
+  async forget(devices: readonly DeviceName[]): Promise<void> {
+    const { engine } = this.dependencies;
+    for (const device of devices) this.untold.delete(deviceKey(device));
+    await engine.dropLabels(devices);
+    await engine.tellLabels(devices.map((device) => ({ ...device, revision: DELETED_REVISION })));
   }
 
   /** Ends the retries towards the engine. */

@@ -1,0 +1,9 @@
+-- Removes the cached labels of devices.
+--
+-- KEYS[i]  string of one device
+-- Returns  0, without meaning
+
+for _, key in ipairs(KEYS) do
+  redis.call('UNLINK', key)
+end
+return 0

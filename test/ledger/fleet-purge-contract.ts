@@ -1,0 +1,196 @@
+// Rules by which devices are deleted that should never have come to the record.
+
+import { expect, test } from 'vitest';
+import { fail } from '../../src/contract/failure.ts';
+import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
+import type { Actor } from '../../src/ports/actor.ts';
+import type { DevicePurge, PurgePlace } from '../../src/ports/fleet-ledger.ts';
+import {
+  checkIn,
+  type FleetUnderTest,
+  HOUR_MS,
+  iso,
+  labelsOf,
+  recount,
+  START,
+} from './fleet-fixture.ts';
+import { createTenant, expectValue, OPERATOR, type TestTenant } from './ledger-fixture.ts';
+
+const BEGIN: PurgePlace = { after: undefined, auditEntryId: undefined, devices: 0 };
+
+export function describeFleetPurge(fleet: FleetUnderTest): void {
+  const record = (...checkIns: CheckIn[]) => fleet.ledger.recordCheckIns(checkIns);
+
+  function purgeOf(tenant: TestTenant, more: Partial<DevicePurge> = {}): DevicePurge {
+    const { appId: id, app: ref, organizationId } = tenant;
+    return {
+      app: { id, ref, organizationId },
+      firstSeenAfter: iso(START),
+      version: undefined,
+      ...more,
+    };
+  }
+
+  /** Purges to the end; returns the ids that were deleted. */
+  async function purgeAll(purge: DevicePurge): Promise<string[]> {
+    const purged: string[] = [];
+    let place = BEGIN;
+    do {
+      const done = expectValue(await fleet.ledger.purgeDevices(purge, place, OPERATOR));
+      purged.push(...done.purged);
+      place = done.place;
+    } while (place.after !== undefined);
+    expect(place.devices).toBe(purged.length);
+    return purged.sort();
+  }
+
+  async function devicesOf(tenant: TestTenant): Promise<string[]> {
+    const { devices } = expectValue(await fleet.ledger.listDevices(tenant.app, { limit: 1000 }));
+    return devices.map(({ deviceId }) => deviceId);
+  }
+
+  const rowsOf = (table: string, { appId }: TestTenant) =>
+    fleet.database.query(`SELECT 1 AS one FROM ${table} WHERE app_id = $1`, [appId]);
+
+  test('devices first seen after a time go, with their history and their part in the counts', async () => {
+    const [tenant, other] = [await createTenant(fleet.ledger), await createTenant(fleet.ledger)];
+    const late = { at: START + 1 };
+    await record(checkIn(tenant, 'old'), checkIn(tenant, 'a', late), checkIn(tenant, 'b', late));
+    await record(
+      checkIn(tenant, 'b', { at: START + 2, version: '2.0.0' }),
+      checkIn(other, 'a', late),
+    );
+    expect(await purgeAll(purgeOf(tenant))).toEqual(['a', 'b']);
+    expect(await devicesOf(tenant)).toEqual(['old']);
+    expect(await devicesOf(other)).toEqual(['a']);
+    expect(await rowsOf('device_versions', tenant)).toEqual([]);
+    expect(expectValue(await fleet.ledger.readFleet(tenant.app))).toEqual(
+      await recount(fleet.database, tenant),
+    );
+    const hours = expectValue(await fleet.ledger.readAdoption(tenant.app, iso(START)));
+    expect(hours).toMatchObject([{ hour: iso(START), version: '1.0.0', devices: 1 }]);
+  });
+
+  test('of a version, only the devices that run it go', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    const at = START + 1;
+    await record(
+      checkIn(tenant, 'a', { at, version: '6.6.6' }),
+      checkIn(tenant, 'b', { at, version: '1.0.0' }),
+      checkIn(tenant, 'c', { at, version: undefined }),
+      checkIn(tenant, 'd', { at: START, version: '6.6.6' }),
+    );
+    expect(await purgeAll(purgeOf(tenant, { version: '6.6.6' }))).toEqual(['a']);
+    expect(await purgeAll(purgeOf(tenant, { version: '' }))).toEqual(['c']);
+    expect(await devicesOf(tenant)).toEqual(['b', 'd']);
+  });
+
+  test('the hour in which a device was last seen loses it, earlier hours keep it', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    await record(checkIn(tenant, 'a', { at: START + 1 }), checkIn(tenant, 'b', { at: START }));
+    await record(checkIn(tenant, 'a', { at: START + HOUR_MS }));
+    await purgeAll(purgeOf(tenant));
+    const hours = expectValue(await fleet.ledger.readAdoption(tenant.app, iso(START)));
+    expect(hours).toMatchObject([{ hour: iso(START), devices: 2 }]);
+    // A device that comes back begins a new record, and counts once in its hour.
+    await record(checkIn(tenant, 'a', { at: START + HOUR_MS + 1 }));
+    const again = expectValue(await fleet.ledger.readAdoption(tenant.app, iso(START + HOUR_MS)));
+    expect(again).toMatchObject([{ hour: iso(START + HOUR_MS), devices: 1 }]);
+  });
+
+  test('a count deletes nothing and tells what a purge would delete, in parts', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    const ids = Array.from({ length: 2500 }, (_, index) => `d${String(index).padStart(4, '0')}`);
+    await record(...ids.map((id, index) => checkIn(tenant, id, { at: START + (index % 2) })));
+    const places: unknown[] = [];
+    let devices = 0;
+    for (let after: string | undefined; ; ) {
+      const counted = await fleet.ledger.countPurgeable(purgeOf(tenant), after);
+      devices += counted.devices;
+      places.push(counted.after);
+      after = counted.after;
+      if (after === undefined) break;
+    }
+    expect([devices, places]).toEqual([1250, ['d0999', 'd1999', undefined]]);
+    expect(await rowsOf('devices', tenant)).toHaveLength(2500);
+    expect(await purgeAll(purgeOf(tenant))).toHaveLength(1250);
+    expect(await purgeAll(purgeOf(tenant))).toEqual([]);
+    expect(expectValue(await fleet.ledger.readFleet(tenant.app))).toMatchObject([
+      { devices: 1250 },
+    ]);
+  });
+
+  test('a purge has one entry in the audit, with all that it deleted; one that deletes nothing has none', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    const ids = Array.from({ length: 1500 }, (_, index) => `d${String(index).padStart(4, '0')}`);
+    await record(...ids.map((id) => checkIn(tenant, id, { at: START + 1 })));
+    await purgeAll(purgeOf(tenant));
+    await purgeAll(purgeOf(tenant));
+    const page = expectValue(
+      await fleet.ledger.listAudit(tenant.organizationId, { action: 'device', limit: 10 }),
+    );
+    expect(page.entries).toMatchObject([
+      {
+        action: 'device.purge',
+        subject: tenant.app,
+        before: null,
+        after: { firstSeenAfter: iso(START), version: null, devices: 1500 },
+      },
+    ]);
+  });
+
+  test('who lost the right deletes nothing', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    await record(checkIn(tenant, 'a', { at: START + 1 }));
+    const gone: Actor = {
+      kind: 'account',
+      email: 'gone@example.com',
+      accountId: 'acc_gone',
+      tokenHash: 'none',
+      needs: { organizationId: tenant.organizationId, role: 'owner', unknown: 'unknownApp' },
+    };
+    const done = await fleet.ledger.purgeDevices(purgeOf(tenant), BEGIN, gone);
+    expect(done).toEqual(fail('signedOut'));
+    expect(await devicesOf(tenant)).toEqual(['a']);
+  });
+
+  test('labels of a device that comes back are those of its new record', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    const labels = labelsOf({ ring: 'inner' });
+    await record(checkIn(tenant, 'a', { at: START + 1, labels }));
+    await purgeAll(purgeOf(tenant));
+    const device = { appId: tenant.appId, deviceId: 'a' };
+    expect(await fleet.ledger.readLabels([device])).toMatchObject([
+      { revision: 0, isRecorded: false },
+    ]);
+    await record(checkIn(tenant, 'a', { at: START + 2, labels: labelsOf({ ring: 'outer' }) }));
+    expect(await fleet.ledger.readLabels([device])).toMatchObject([
+      { revision: 1, labels: labelsOf({ ring: 'outer' }) },
+    ]);
+  });
+
+  test('while devices ask, the counts are those of the rows', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    const batchOf = (turn: number) =>
+      Array.from({ length: 200 }, (_, index) =>
+        checkIn(tenant, `d${(index * 7 + turn * 13) % 300}`, {
+          at: START + 1 + turn,
+          version: `${1 + (turn % 2)}.0.0`,
+          channel: turn % 3 === 0 ? 'beta' : 'stable',
+        }),
+      );
+    const turns = Array.from({ length: 24 }, (_, turn) => turn);
+    await Promise.all(
+      turns.map(
+        async (turn): Promise<unknown> =>
+          turn % 4 === 3 ? purgeAll(purgeOf(tenant)) : record(...batchOf(turn)),
+      ),
+    );
+    expect(expectValue(await fleet.ledger.readFleet(tenant.app))).toEqual(
+      await recount(fleet.database, tenant),
+    );
+    const hours = expectValue(await fleet.ledger.readAdoption(tenant.app, iso(START)));
+    const sum = hours.reduce((total, { devices }) => total + devices, 0);
+    expect(sum).toBe((await rowsOf('devices', tenant)).length);
+  });
+}

@@ -1,0 +1,86 @@
+// Tests the course of a purge: part after part until its time is up, and where the next call goes on.
+
+import { describe, expect, it } from 'vitest';
+import { fail } from '../../src/contract/failure.ts';
+import { PurgeDevices } from '../../src/operations/fleet/purge-devices.ts';
+import type { Actor } from '../../src/ports/actor.ts';
+import type { FleetLedger, PurgePlace } from '../../src/ports/fleet-ledger.ts';
+import type { DeviceName } from '../../src/ports/label-cache.ts';
+
+const OPERATOR: Actor = { kind: 'admin-token' };
+const CALL = {
+  purge: {
+    app: { id: 'app_1', ref: 'notes', organizationId: 'org_1' },
+    firstSeenAfter: '2026-01-01T00:00:00.000Z',
+    version: undefined,
+  },
+  after: undefined,
+  isDryRun: false,
+} as const;
+/** Time that each part takes. */
+const PART_MS = 900;
+
+/** Ledger of five parts, `1` to `5`, with two devices each, of which part 3 has none that is deleted. */
+function setUp() {
+  let now = 0;
+  const parts: string[] = [];
+  const forgotten: string[] = [];
+  const placeAfter = (after = '0') => (after === '4' ? undefined : String(Number(after) + 1));
+  const found = (after = '0') => (after === '2' ? [] : [`${after}a`, `${after}b`]);
+  const ledger: Pick<FleetLedger, 'purgeDevices' | 'countPurgeable'> = {
+    async purgeDevices(_purge, { after, auditEntryId, devices }, actor) {
+      now += PART_MS;
+      parts.push(`${after} ${auditEntryId} ${devices}`);
+      if (actor.kind !== 'admin-token') return fail('forbidden');
+      const purged = found(after);
+      const place: PurgePlace = {
+        after: placeAfter(after),
+        auditEntryId: 'entry',
+        devices: devices + purged.length,
+      };
+      return { purged, place };
+    },
+    async countPurgeable(_purge, after) {
+      now += PART_MS;
+      return { devices: found(after).length, after: placeAfter(after) };
+    },
+  };
+  const labels = {
+    async forget(devices: readonly DeviceName[]) {
+      forgotten.push(...devices.map(({ appId, deviceId }) => `${appId}/${deviceId}`));
+    },
+  };
+  return { purge: new PurgeDevices({ ledger, labels, now: () => now }), parts, forgotten };
+}
+
+describe('a purge', () => {
+  it('works for two seconds, with one audit entry, and tells where to go on', async () => {
+    const { purge, parts, forgotten } = setUp();
+    expect(await purge.purge(CALL, OPERATOR)).toEqual({ devices: 4, next: '3' });
+    expect(parts).toEqual(['undefined undefined 0', '1 entry 2', '2 entry 4']);
+    expect(await purge.purge({ ...CALL, after: '3' }, OPERATOR)).toEqual({
+      devices: 4,
+      next: null,
+    });
+    expect(forgotten).toEqual(
+      ['0a', '0b', '1a', '1b', '3a', '3b', '4a', '4b'].map((id) => `app_1/${id}`),
+    );
+  });
+
+  it('as a dry run deletes and forgets nothing', async () => {
+    const { purge, parts, forgotten } = setUp();
+    const call = { ...CALL, isDryRun: true };
+    expect(await purge.purge(call, OPERATOR)).toEqual({ devices: 4, next: '3' });
+    expect(await purge.purge({ ...call, after: '3' }, OPERATOR)).toEqual({
+      devices: 4,
+      next: null,
+    });
+    expect([parts, forgotten]).toEqual([[], []]);
+  });
+
+  it('ends when its actor has lost the right', async () => {
+    const { purge, forgotten } = setUp();
+    expect(await purge.purge(CALL, { kind: 'stranger' })).toEqual(fail('forbidden'));
+    expect(forgotten).toEqual([]);
+  });
+});
