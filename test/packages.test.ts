@@ -1,6 +1,7 @@
 // Tests what `npm ci` installs: nothing that has to be compiled, nothing without an integrity hash.
 
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
 type LockedPackage = {
@@ -40,5 +41,22 @@ describe('every package of the lockfile', () => {
   it('installs without a script, so that a machine without a compiler can install it', () => {
     const paths = pathsWhere(({ hasInstallScript }) => hasInstallScript === true);
     expect(paths.filter((path) => !SCRIPTS_NOT_NEEDED.includes(path))).toEqual([]);
+  });
+});
+
+describe('the native binaries of uWebSockets.js', () => {
+  it('are those that docs/decisions/0001 lists, for Node 20 and 22', () => {
+    const record = new URL('../docs/decisions/0001-uws-pack-alias.md', import.meta.url);
+    const listed = [...readFileSync(record, 'utf8').matchAll(/^\| `(\w+\.node)` \| `(\w+)` \|$/gm)];
+    const folder = new URL('../node_modules/uWebSockets.js/dist/bin/', import.meta.url);
+    const found = readdirSync(folder)
+      .filter((name) => /_(?:115|127)\.node$/.test(name))
+      .sort()
+      .map((name) => {
+        const binary = readFileSync(new URL(name, folder));
+        return [name, createHash('sha256').update(binary).digest('hex')];
+      });
+    expect(listed.map(([, name, hash]) => [name, hash])).toEqual(found);
+    expect(found).toHaveLength(12);
   });
 });
