@@ -1,7 +1,7 @@
 // Tests loads of channels that are not loaded: a ledger that fails or is late holds nobody up whose channel
 // lies elsewhere, and is asked again soon.
 
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { fail, failUntil } from '../../src/contract/failure.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
@@ -17,6 +17,9 @@ const AVOID_MS = 1000;
 const READS_RUNNING = 4;
 
 type Answer = (outcome: CatalogSlot | Error) => void;
+
+// Files share a process, and with it the clock that a test replaces.
+afterEach(() => vi.useRealTimers());
 
 /** Loads on sources that the test answers, and on a clock that it moves. */
 function coldLoads() {
