@@ -35,6 +35,7 @@ export async function reconcile(
   judge: Judge,
   loss?: Loss,
 ): Promise<number> {
+  const askedAt = performance.now();
   const releases = await world.query<ReleaseRow>(RELEASES);
   const devices = await world.query<DeviceRow>(DEVICES);
   let lostCount = 0;
@@ -50,7 +51,7 @@ export async function reconcile(
       const name = `${tenant.app} ${release.version}`;
       compare(`${name} status`, release.status, row?.status ?? 'absent');
       if (row !== undefined) compare(`${name} rollout`, release.isForAll, row.isForAll);
-      if (loss === undefined && row?.isOffered === false && release.offeredAt < performance.now()) {
+      if (loss === undefined && row?.isOffered === false && release.offeredAt < askedAt) {
         judge.note(`${name} was offered, and the ledger does not say so`);
       }
     }

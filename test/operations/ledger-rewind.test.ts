@@ -164,6 +164,36 @@ describe('a state of a later epoch', () => {
     expect(await isOfferedInLedger(node)).toBe(true);
   });
 
+  it('does not take a mark of an earlier epoch for one that the ledger has', async () => {
+    const node = servingNode();
+    node.ledger.epoch = 1;
+    node.ledger.commit(stateAt(3, false, 1));
+    await node.catalogs.find('acme', 'stable');
+    const { appRef, channel, channelId } = stateAt(3, false);
+    const offeredReleaseId = 'rel_1';
+    node.catalogs.hear({ appRef, channel, channelId, epoch: 0, revision: 9, offeredReleaseId });
+    const slot = node.catalogs.peek('acme', 'stable');
+    expect(slot?.catalog?.byCanonical.get('1.0.0')?.offered).toBe(false);
+    await node.refresher.poll();
+    expect(await isOfferedInLedger(node)).toBe(true);
+  });
+
+  it('that the ledger answers late keeps the marks of the copy that is served meanwhile', async () => {
+    const node = servingNode();
+    node.ledger.commit(stateAt(3, false));
+    node.ledger.epoch = 1;
+    node.ledger.hold();
+    const late = node.catalogs.find('acme', 'stable');
+    await settle();
+    await node.catalogs.adoptShared(stateAt(6, true));
+    node.lastGood.keep(stateAt(6, true));
+    node.ledger.release();
+    await late;
+    await settle();
+    expect(servedOf(node)).toEqual({ epoch: 1, revision: 3 });
+    expect(await isOfferedInLedger(node)).toBe(true);
+  });
+
   it('is served while the ledger is away, and the marks are written back once it is there', async () => {
     const node = await rewoundNode();
     await node.ledger.raiseEpoch(0);

@@ -49,8 +49,7 @@ const REFUSAL_TTL_MS = 500;
 const COLD_RETRY_MS = 1000;
 /**
  * Maximum number of names at a time that are asked of the ledger because the list of names is cut off, of
- * names that wait, and the longest wait in milliseconds. Clients invent names, and publishers need the
- * ledger's connections.
+ * names that wait, and the longest wait in milliseconds. Publishers need the ledger's connections.
  */
 const UNLISTED_RUNNING_MAX = 2;
 const UNLISTED_WAITING_MAX = 200;
@@ -171,8 +170,9 @@ export class Catalogs {
    */
   hear(announcement: Announcement): void {
     this.dependencies.known.hear(announcement);
-    const { channelId, offeredReleaseId } = announcement;
-    if (offeredReleaseId !== undefined) this.noteOffered(channelId, new Set([offeredReleaseId]));
+    const { channelId, offeredReleaseId, epoch } = announcement;
+    const offered = offeredReleaseId === undefined ? [] : [offeredReleaseId];
+    this.noteOffered(channelId, epoch, new Set(offered));
     this.announced.hear(announcement);
   }
 
@@ -199,9 +199,8 @@ export class Catalogs {
 
   /** Reads a loaded channel from the ledger again, and gives it to the engine. */
   async refresh(channelId: string): Promise<void> {
-    const catalog = this.slots.peek(channelId)?.catalog;
-    if (catalog === undefined) return;
-    const snapshot = await this.reload(catalog.snapshot.appRef, catalog.snapshot.channel);
+    const held = this.slots.peek(channelId)?.catalog?.snapshot;
+    const snapshot = held && (await this.reload(held.appRef, held.channel));
     if (snapshot !== undefined) await this.share(snapshot);
   }
 
@@ -259,10 +258,19 @@ export class Catalogs {
 
   /**
    * Marks releases of a loaded channel as offered, also on disk: without that, a node that starts without the
-   * ledger would hold them back. Returns the snapshot with the new marks, or undefined when none is new.
+   * ledger would hold them back. Returns the snapshot with the new marks, or undefined when none is new. The
+   * ledger may have lost marks of an earlier epoch, which are written back to it instead.
    */
-  noteOffered(channelId: string, releaseIds: ReadonlySet<string>): ServingSnapshot | undefined {
+  noteOffered(
+    channelId: string,
+    epoch: number,
+    releaseIds: ReadonlySet<string>,
+  ): ServingSnapshot | undefined {
     const present = this.slots.peek(channelId)?.catalog;
+    if (present !== undefined && epoch < present.snapshot.epoch) {
+      this.dependencies.rewind.restoreLater(present.snapshot, [...releaseIds]);
+      return undefined;
+    }
     let isNew = false;
     for (const release of present?.byCanonical.values() ?? []) {
       if (release.offered || !releaseIds.has(release.source.id)) continue;
@@ -277,10 +285,8 @@ export class Catalogs {
 
   /** Serves a state of a loaded channel that another node shared, if it is a newer one. */
   async adoptShared(shared: ServingSnapshot): Promise<void> {
-    const held = this.slots.peek(shared.channelId)?.catalog?.snapshot;
-    // A state of another epoch is followed by `chase`, which carries the marks of offers over.
-    const isNewer = held?.epoch === shared.epoch && compareServing(held, shared) < 0;
-    if (isNewer) await this.adopt(shared, 'engine');
+    const held = this.slots.peek(shared.channelId)?.catalog;
+    if (held !== undefined && isNewer(shared, held)) await this.adopt(shared, 'engine');
   }
 
   private async loadAtLeast(channelId: string, order: ServingOrder): Promise<void> {
@@ -289,18 +295,9 @@ export class Catalogs {
     const { appRef, channel } = catalog.snapshot;
     const shared = await this.dependencies.shared.find(appRef, channel, catalog.snapshot);
     const isNew = shared?.channelId === channelId && compareServing(shared, order) >= 0;
-    if (isNew && (await this.follow(shared, catalog))) return;
+    if (isNew && (await this.adopt(shared, 'engine')) !== undefined) return;
     // The engine was behind: the node that should have updated it did not.
     await this.refresh(channelId);
-  }
-
-  /** Serves a newer state of the engine; returns false when it cannot be used. */
-  private async follow(shared: ServingSnapshot, held: Catalog): Promise<boolean> {
-    if (shared.epoch === held.snapshot.epoch)
-      return (await this.adopt(shared, 'engine')) !== undefined;
-    const { rewind } = this.dependencies;
-    const whole = await rewind.carryOffers(shared, snapshotWithOffers(held));
-    return (await this.adopt(whole, 'engine')) !== undefined;
   }
 
   private async load(
@@ -340,12 +337,11 @@ export class Catalogs {
     if (snapshot === 'unknown-app') return fail('unknownApp');
     if (snapshot === 'unknown-channel') return fail('unknownChannel');
     metrics.refreshes.add('ledger');
-    const { channelId } = snapshot;
     // The answer does not wait for the comparison with the copies elsewhere.
-    if (!this.slots.has(channelId)) this.comparison.add(channelId);
+    if (!this.slots.has(snapshot.channelId)) this.comparison.add(snapshot.channelId);
     const slot = await this.install(snapshot);
-    void this.comparison.begin(channelId);
-    this.announced.catchUp(channelId);
+    void this.comparison.begin(snapshot.channelId);
+    this.announced.catchUp(snapshot.channelId);
     return slot;
   }
 
@@ -368,8 +364,12 @@ export class Catalogs {
   }
 
   /** Serves a snapshot from now on, unless one that is as new already is. */
-  private async install(snapshot: ServingSnapshot): Promise<CatalogSlot> {
-    const present = this.slots.peek(snapshot.channelId)?.catalog;
+  private async install(read: ServingSnapshot): Promise<CatalogSlot> {
+    const present = this.slots.peek(read.channelId)?.catalog;
+    const isOtherEpoch = present !== undefined && present.snapshot.epoch < read.epoch;
+    const snapshot = isOtherEpoch
+      ? await this.dependencies.rewind.carryOffers(read, snapshotWithOffers(present))
+      : read;
     const catalog = isNewer(snapshot, present)
       ? await compileInSlices(snapshot, present)
       : undefined;

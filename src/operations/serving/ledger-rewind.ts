@@ -91,18 +91,28 @@ export class LedgerRewind {
     const releases = later.releases.map((release) =>
       missing.has(release.id) ? { ...release, offered: true } : release,
     );
-    const { appRef, channel, channelId } = later;
-    this.unrestored.set(channelId, { appRef, channel, releaseIds: [...missing] });
+    this.restoreLater(later, [...missing]);
     await this.restoreRest();
     return { ...later, releases };
   }
 
-  /** Writes marks back that could not be written while the ledger was away. */
+  /** Notes marks that the ledger may have lost, for the next `restoreRest`. */
+  restoreLater(
+    { appRef, channel, channelId }: RememberedChannel,
+    releaseIds: readonly string[],
+  ): void {
+    const before = this.unrestored.get(channelId)?.releaseIds ?? [];
+    const all = [...new Set([...before, ...releaseIds])];
+    this.unrestored.set(channelId, { appRef, channel, releaseIds: all });
+  }
+
+  /** Writes marks back that could not be written when they were found missing. */
   async restoreRest(): Promise<void> {
-    for (const [channelId, { appRef, channel, releaseIds }] of this.unrestored) {
+    for (const [channelId, marks] of this.unrestored) {
       try {
-        await this.restore({ appRef, channel, channelId }, releaseIds);
-        this.unrestored.delete(channelId);
+        await this.restore({ ...marks, channelId }, marks.releaseIds);
+        // More may have been noted meanwhile.
+        if (this.unrestored.get(channelId) === marks) this.unrestored.delete(channelId);
       } catch (error) {
         if (!(error instanceof Unavailable)) throw error;
         return;

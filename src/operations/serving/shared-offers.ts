@@ -50,9 +50,9 @@ export class SharedOffers {
    * now, and for the other nodes, for which nobody waits.
    */
   tell(catalog: Catalog, release: CompiledRelease): void {
-    const { channelId } = catalog.snapshot;
+    const { channelId, epoch } = catalog.snapshot;
     const { id } = release.source;
-    const snapshot = this.dependencies.catalogs.noteOffered(channelId, new Set([id]));
+    const snapshot = this.dependencies.catalogs.noteOffered(channelId, epoch, new Set([id]));
     release.offered = true;
     if (snapshot === undefined) return;
     this.share(snapshot, id).catch((error: unknown) => {
@@ -100,7 +100,8 @@ export class SharedOffers {
     const { catalogs } = this.dependencies;
     await catalogs.adoptShared(shared);
     const offered = shared.releases.filter((release) => release.offered);
-    catalogs.noteOffered(shared.channelId, new Set(offered.map(({ id }) => id)));
+    const ids = new Set(offered.map(({ id }) => id));
+    catalogs.noteOffered(shared.channelId, shared.epoch, ids);
   }
 
   /** Shares an offer; a node that hears of it and then reads the copy finds the mark in it. */
