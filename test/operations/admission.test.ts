@@ -82,6 +82,9 @@ describe('admission', () => {
     await admission.record(checks(['a', 'b', 'x1']), 'queued');
     await admission.record(checks(['b', 'a']), 'queued');
     expect(ledger.calls).toEqual(['queued a x1', 'queued b x1', 'queued']);
+    await admission.record(checks(['b', 'c']), 'awaited');
+    await admission.record(checks(['b', 'c']), 'awaited');
+    expect(ledger.calls.slice(3)).toEqual(['awaited c', 'awaited']);
   });
 
   it('what the ledger did not record is not remembered', async () => {

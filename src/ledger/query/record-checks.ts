@@ -11,7 +11,7 @@ import type {
 import type { DeviceName, StoredLabels } from '../../ports/label-cache.ts';
 import type { Sql } from '../database.ts';
 import { parseLabels } from './labels-text.ts';
-import { columnsOf, recordCheckIns, storable } from './record-check-ins.ts';
+import { columnsOf, storable } from './record-check-ins.ts';
 
 /** Row of a device with labels, or of one that was refused. */
 type Row = { readonly place: number } & (
@@ -44,9 +44,6 @@ export async function recordChecks(
   const networks = distinct.map((checkIn) =>
     isRecorded(checkIn) ? null : (checkIn.network ?? ''),
   );
-  if (networks.every((network) => network === null)) {
-    return { labels: await recordCheckIns(sql, distinct, kind), unadmitted: [] };
-  }
   const rows = await sql.query<Row>(
     `SELECT check_in_place AS place, current_labels AS labels, current_revision AS revision,
        refused_by AS bound

@@ -49,13 +49,14 @@ export class Admission {
    */
   async record(checkIns: readonly CheckIn[], kind: CheckKind): Promise<RecordedChecks> {
     const { ledger, bounds, recorded } = this.dependencies;
-    if (bounds.perNetwork === 0 && bounds.perApp === 0) {
+    const isOpen = bounds.perNetwork === 0 && bounds.perApp === 0;
+    const isRecorded = (device: DeviceName) => recorded?.has(device) === true;
+    if (isOpen || checkIns.every(isRecorded)) {
       const labels = await (kind === 'queued'
         ? ledger.recordCheckIns(checkIns)
         : ledger.recordAwaited(checkIns));
       return { labels, unadmitted: [] };
     }
-    const isRecorded = recorded && ((device: DeviceName) => recorded.has(device));
     const result = await ledger.recordChecks(checkIns, kind, bounds, isRecorded);
     if (recorded !== undefined) note(recorded, checkIns, result.unadmitted);
     if (result.unadmitted.length > 0) this.warn(result.unadmitted);
@@ -98,6 +99,6 @@ function note(
 ): void {
   const missing = new Set(unadmitted.map(deviceKey));
   for (const checkIn of checkIns) {
-    if (!missing.has(deviceKey(checkIn))) recorded.note(checkIn);
+    if (!recorded.has(checkIn) && !missing.has(deviceKey(checkIn))) recorded.note(checkIn);
   }
 }

@@ -6,7 +6,6 @@
 // each process, so nobody can construct such an id.
 
 import { randomBytes } from 'node:crypto';
-import { deviceKey } from '../../domain/fleet/check-in.ts';
 import { keyedHash } from '../../hashing/keyed-hash.ts';
 import type { DeviceName } from '../../ports/label-cache.ts';
 
@@ -26,6 +25,9 @@ const HOUR_MASK = 0xff;
 export class RecordedDevices {
   private readonly words = new Int32Array(SETS * WAYS * WORDS);
   private readonly key = new Int32Array(new Uint8Array(randomBytes(KEY_BYTES)).buffer);
+  // Cached key of the latest app, a hash of its id: consecutive check-ins mostly belong to the same app.
+  private appId: string | undefined;
+  private readonly appKey = new Int32Array(2);
   /** Hash of the device that was asked about last: the set and the first word, and the second word. */
   private readonly hash = new Int32Array(2);
   private readonly now: () => number;
@@ -66,7 +68,12 @@ export class RecordedDevices {
   /** Returns the offset of the device's entry, or undefined; leaves the device's hash behind. */
   private find(device: DeviceName): number | undefined {
     const { words, hash } = this;
-    keyedHash(deviceKey(device), this.key, hash);
+    const { appId, deviceId } = device;
+    if (appId !== this.appId) {
+      keyedHash(appId, this.key, this.appKey);
+      this.appId = appId;
+    }
+    keyedHash(deviceId, this.appKey, hash);
     const first = this.firstOfSet();
     for (let at = first; at < first + WAYS * WORDS; at += WORDS) {
       const isSame = ((words[at + 1] as number) & ~HOUR_MASK) === this.secondWord(0);
