@@ -168,10 +168,14 @@ describeOnBackends('admission of new devices', (backend) => {
     const tenant = await createTenant(node);
     const count = 3 * PER_ADDRESS;
     await settled(count, () => invent(tenant, count, () => '10.1.2.3'));
-    const lines = node.output().split('\n');
-    const warnings = lines.filter((line) => line.includes('TRUST_PROXY may be wrong'));
-    expect(warnings).toHaveLength(1);
-    expect(JSON.parse(warnings[0] ?? '{}')).toMatchObject({
+    const warnings = () =>
+      node
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('TRUST_PROXY may be wrong'));
+    await eventually('the warning is there', () => warnings().length > 0);
+    expect(warnings()).toHaveLength(1);
+    expect(JSON.parse(warnings()[0] ?? '{}')).toMatchObject({
       level: 'warn',
       address: '10.1.2.3',
       TRUST_PROXY: 1,
