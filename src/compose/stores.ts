@@ -52,7 +52,8 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
   const memory = new RememberedChannels(lastGood, engine);
   const forget = (channels: readonly RememberedChannel[]) => {
     const news = memory.forget(channels);
-    if (isServing) void removeCopies(news, lastGood, engine);
+    // The engine's copies are out of reach, because no node knows the names of these channels any more.
+    for (const { appRef, channel } of news) lastGood.forget(appRef, channel);
     return news;
   };
   const report = new LoggedLedgerReport(metrics, log, forget, isServing);
@@ -116,19 +117,6 @@ function readOnly(files: LastGood): LastGood {
     hasAny: () => files.hasAny(),
     flush: async () => undefined,
   };
-}
-
-/** Removes what disk and engine keep of channels that the ledger has lost. */
-async function removeCopies(
-  channels: readonly RememberedChannel[],
-  lastGood: LastGood,
-  engine: Engine,
-): Promise<void> {
-  for (const { appRef, channel, channelId } of channels) {
-    lastGood.forget(appRef, channel);
-    // An engine that is away keeps its copy, which is used only while the ledger is away, too.
-    await engine.removeSnapshot(appRef, channel, channelId).catch(() => undefined);
-  }
 }
 
 function openEngine(config: Config, log: Log): Engine {

@@ -15,7 +15,8 @@ import { ForeignDatabase } from './foreign-database.ts';
 import { readIdentity } from './read-identity.ts';
 import { isMissingObject, sqlStateKind } from './sql-state-kind.ts';
 
-const BACK_OFF: BackOff = { minMs: 250, maxMs: 5000 };
+/** Short enough that a database which is back is used, and followed by the poll, within 5 s. */
+const BACK_OFF: BackOff = { minMs: 250, maxMs: 2000 };
 /** Milliseconds between examinations while a store that may remember channels has not answered. */
 const SETTLE_INTERVAL_MS = 1000;
 /** Longest wait of a call for the examination of the database that took the place of the one before. */

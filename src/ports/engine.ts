@@ -47,9 +47,6 @@ export interface Engine
   /** Reads what the stored snapshot of a channel is, without its content; undefined when there is none. */
   getSnapshotHead(appRef: string, channel: string): Promise<SnapshotHead | undefined>;
 
-  /** Removes the stored snapshot of a channel, if it is of the channel with this id. */
-  removeSnapshot(appRef: string, channel: string, channelId: string): Promise<void>;
-
   /**
    * Reads the stored snapshot of a channel; undefined when the engine has none, or not all of it. `known` is
    * a snapshot that the caller has, of the same channel as a rule: releases with the same edition need not be

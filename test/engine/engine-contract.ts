@@ -196,19 +196,6 @@ function snapshotRules(nodes: () => EnginesUnderTest): void {
     expect(await second.getSnapshotHead(snapshot.appRef, 'stable')).toEqual(head);
   });
 
-  it('a snapshot is removed by the id of its channel, and no other one', async () => {
-    const { engine, second } = nodes();
-    const { appRef, channel, channelId } = snapshotOf(randomUUID(), 'stable', 7);
-    await engine.putSnapshot(snapshotOf(appRef, channel, 7));
-    await second.removeSnapshot(appRef, channel, 'chn_other');
-    expect((await engine.getSnapshot(appRef, channel))?.revision).toBe(7);
-    await second.removeSnapshot(appRef, channel, channelId);
-    expect(await engine.getSnapshot(appRef, channel)).toBeUndefined();
-    expect(await engine.getSnapshotHead(appRef, channel)).toBeUndefined();
-    await second.removeSnapshot(appRef, channel, channelId);
-    expect(await engine.putSnapshot(snapshotOf(appRef, channel, 1))).toBeUndefined();
-  });
-
   it('a higher epoch counts before any revision, and a lower one never replaces it', async () => {
     const { engine, second } = nodes();
     const app = randomUUID();

@@ -84,11 +84,6 @@ export class WatchedEngine implements Served {
     return this.engine.getSnapshotHead(appRef, channel);
   }
 
-  async removeSnapshot(appRef: string, channel: string, channelId: string): Promise<void> {
-    this.assertThere();
-    return this.engine.removeSnapshot(appRef, channel, channelId);
-  }
-
   async announce(announcement: Announcement): Promise<void> {
     this.assertThere();
     this.announced.push(announcement);

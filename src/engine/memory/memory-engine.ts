@@ -61,12 +61,6 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       return { channelId: stored.channelId, ...orderOf(stored), offered: countOffered(stored) };
     },
 
-    async removeSnapshot(appRef, channel, channelId) {
-      assertOpen();
-      const name = channelName(appRef, channel);
-      if (snapshots.get(name)?.channelId === channelId) snapshots.delete(name);
-    },
-
     async getSnapshot(appRef, channel) {
       assertOpen();
       return snapshots.get(channelName(appRef, channel));

@@ -40,7 +40,7 @@ type PutReply =
 export function createRedisSnapshots(
   connection: RedisConnection,
   onFault: (error: unknown) => void,
-): Pick<Engine, 'putSnapshot' | 'getSnapshot' | 'getSnapshotHead' | 'removeSnapshot'> {
+): Pick<Engine, 'putSnapshot' | 'getSnapshot' | 'getSnapshotHead'> {
   /** Snapshots that Redis had, whole, when this process last wrote or read them, by key. */
   const lastSeen = new Map<string, WeakRef<ServingSnapshot>>();
 
@@ -68,7 +68,7 @@ export function createRedisSnapshots(
   }
 
   return {
-    ...createHeads(connection),
+    getSnapshotHead: (appRef, channel) => readHead(connection, keys.snapshot(appRef, channel)),
 
     async putSnapshot(snapshot) {
       const { channelId, epoch, revision, releases } = snapshot;
@@ -141,24 +141,12 @@ function additionsTo(
   return [order, ...added.flatMap((release) => [release.edition, releaseText(release)])];
 }
 
-/** Creates the calls that need no content of a snapshot. */
-function createHeads(
-  connection: RedisConnection,
-): Pick<Engine, 'getSnapshotHead' | 'removeSnapshot'> {
-  return {
-    async getSnapshotHead(appRef, channel) {
-      const key = keys.snapshot(appRef, channel);
-      return parseHead(await connection.readFields(key, HEAD_FIELDS));
-    },
-
-    async removeSnapshot(appRef, channel, channelId) {
-      await connection.run(SCRIPTS.removeSnapshot, keys.snapshot(appRef, channel), channelId);
-    },
-  };
-}
-
 /** Fields of the hash that tell what the snapshot is, in the order of `parseHead`. */
 const HEAD_FIELDS = ['channel', 'epoch', 'revision', 'offered'];
+
+async function readHead(connection: RedisConnection, key: string) {
+  return parseHead(await connection.readFields(key, HEAD_FIELDS));
+}
 
 /** Parses the fields that tell what a snapshot is; undefined when there is none, or they are malformed. */
 function parseHead(fields: readonly (string | null)[]): SnapshotHead | undefined {

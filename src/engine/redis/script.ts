@@ -9,7 +9,6 @@ export type Script = { readonly lua: string; readonly sha1: string };
 export const SCRIPTS = {
   putSnapshot: load('put-snapshot'),
   putChannelNames: load('put-channel-names'),
-  removeSnapshot: load('remove-snapshot'),
   announce: load('announce'),
   countRequest: load('count-request'),
   forgetRequests: load('forget-requests'),

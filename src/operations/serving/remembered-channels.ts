@@ -2,7 +2,7 @@
 // those that the engine keeps for all nodes. They tell the database that had them from any other one.
 
 import { pause } from '../../flow/pause.ts';
-import type { ChannelNameStore } from '../../ports/channel-names.ts';
+import type { ChannelNameList, ChannelNameStore } from '../../ports/channel-names.ts';
 import type { LastGood } from '../../ports/last-good.ts';
 import type { LedgerMemory, RememberedChannel } from '../../ports/ledger-memory.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
@@ -21,6 +21,8 @@ export class RememberedChannels implements LedgerMemory {
   private readonly loaded = new Map<string, RememberedChannel>();
   private readonly gone = new Set<string>();
   private onDisk: Promise<readonly RememberedChannel[]> | undefined;
+  /** List of the engine as it was read last. */
+  private shared: ChannelNameList | undefined;
   private hasEngineAnswered = false;
   private highest = 0;
 
@@ -75,9 +77,11 @@ export class RememberedChannels implements LedgerMemory {
     const deadline = performance.now() + CONNECTING_MS_MAX;
     for (;;) {
       try {
-        const list = await this.engine.getChannelNames(undefined);
+        const list = await this.engine.getChannelNames(this.shared?.tag);
         this.hasEngineAnswered = true;
-        return list?.channels ?? [];
+        // Undefined when the list is the same, or is gone, as after a restart of the engine.
+        if (list !== undefined) this.shared = list;
+        return this.shared?.channels ?? [];
       } catch (error) {
         if (!(error instanceof Unavailable)) throw error;
         const isLate = performance.now() > deadline;
