@@ -3,11 +3,11 @@
 
 import type { ServingOrder } from '../domain/decision/serving-order.ts';
 
-/** Newest known state of a channel, and all its releases that are known to be offered. */
+/** Newest known state of a channel, with its releases that are known to be offered. */
 export type KnownState = ServingOrder & {
   readonly channelId: string;
-  /** Ids of releases. */
-  readonly offered: readonly string[];
+  /** Returns those of these releases, by id, that are known to be offered. */
+  offeredAmong(releaseIds: readonly string[]): readonly string[];
 };
 
 /**

@@ -4,8 +4,16 @@
 import { EditionFinder } from '../domain/decision/edition-finder.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
 import { TimeSlice } from '../flow/time-slice.ts';
+import { compareEntries } from './compare-entries.ts';
 import { parseReleaseText } from './release-text.ts';
-import type { IndexEntry, SnapshotIndex } from './snapshot-index.ts';
+import {
+  countOfferedEntries,
+  type IndexEntry,
+  noteIndex,
+  parseEntries,
+  type SnapshotIndex,
+  writeIndex,
+} from './snapshot-index.ts';
 
 /**
  * Reads the texts of releases by their editions. Returns them in the same order; null or undefined stands for
@@ -19,29 +27,54 @@ export type ReadReleases = (
 const BATCH = { first: 64, min: 8, max: 1024 } as const;
 /** Length of the texts of a batch that is aimed at: each batch follows from the one before it. */
 const BATCH_LENGTH = 1024 * 1024;
+const NO_INDEX = { entries: '', offered: 0 };
 
 /**
  * Returns the snapshot of an index. A release that is the same in `known` is the same object, so that what
  * was made of it can be used again. Undefined when the store lacks a release. Rejects with a
- * `MalformedRelease` when a text is not the release that it should be.
+ * `MalformedRelease` when a text is not the release that it should be, and with a `MalformedIndex` when an
+ * entry is none.
  */
 export async function assembleSnapshot(
   { head, entries }: SnapshotIndex,
   known: ServingSnapshot | undefined,
   read: ReadReleases,
 ): Promise<ServingSnapshot | undefined> {
-  const finder = new EditionFinder(known?.releases ?? [], (release) => release);
+  const before = known?.releases ?? [];
+  const knownIndex = known === undefined ? NO_INDEX : writeIndex(known);
+  const { first, last, between, instead } = compareEntries(entries, knownIndex.entries);
+  const changed = parseEntries(between);
+  if (changed === undefined) throw new MalformedIndex();
+  const finder = new EditionFinder(before, ({ edition }) => edition);
   const missing: number[] = [];
-  const releases = entries.map(({ edition, isOffered }, place) => {
-    const same = finder.find(edition, place);
+  const releases = changed.map(({ edition, isOffered }, place) => {
+    const same = finder.find(edition, first + place);
     if (same === undefined) missing.push(place);
     return same === undefined || same.offered === isOffered
       ? same
       : { ...same, offered: isOffered };
   });
-  if (!(await readInto(releases, missing, entries, read))) return undefined;
-  // Every place is filled by now.
-  return { ...head, releases: releases as SnapshotRelease[] };
+  if (!(await readInto(releases, missing, changed, read))) return undefined;
+  const snapshot: ServingSnapshot = {
+    ...head,
+    releases: [
+      ...before.slice(0, first),
+      // Every place is filled by now.
+      ...(releases as SnapshotRelease[]),
+      ...before.slice(before.length - last),
+    ],
+  };
+  const offered = knownIndex.offered - countOfferedEntries(instead) + countOfferedEntries(between);
+  noteIndex(snapshot, { head: JSON.stringify(head), entries, offered });
+  return snapshot;
+}
+
+/** Error of an index with an entry that no store wrote. */
+export class MalformedIndex extends Error {
+  constructor() {
+    super('An entry of the index is malformed');
+    this.name = 'MalformedIndex';
+  }
 }
 
 /** Error of a text that is not the release of its edition. */

@@ -9,8 +9,8 @@ import { areTexts, isCount, isObject, isOneOf, parseJson } from './parse-json.ts
 
 export type SnapshotIndex = {
   readonly head: SnapshotHead;
-  /** Entries of all releases, in the order that they have in the snapshot. */
-  readonly entries: readonly IndexEntry[];
+  /** Entries of all releases as `parseEntries` reads them, in the order that they have in the snapshot. */
+  readonly entries: string;
 };
 
 /** Snapshot without its releases. */
@@ -27,22 +27,57 @@ const EDITION = /^\w[\w.-]{0,63}$/;
 const SEPARATOR = ' ';
 const OFFERED = '*';
 
-/**
- * Writes the index of a snapshot: a line of JSON with the head, then the entries as `parseEntries` reads
- * them.
- */
-export function writeIndex({ releases, ...head }: ServingSnapshot): string {
-  const entries = releases.map(({ edition, offered }) => (offered ? edition + OFFERED : edition));
-  return `${JSON.stringify(head)}\n${entries.join(SEPARATOR)}`;
+/** Index of a snapshot as text, and the number of its releases that were offered. */
+export type WrittenIndex = {
+  /** Line of JSON with the head. */
+  readonly head: string;
+  readonly entries: string;
+  readonly offered: number;
+};
+
+/** Indexes that were written, since every store gets the index of a snapshot. */
+const written = new WeakMap<ServingSnapshot, WrittenIndex>();
+
+/** Writes the index of a snapshot. */
+export function writeIndex(snapshot: ServingSnapshot): WrittenIndex {
+  const known = written.get(snapshot);
+  if (known !== undefined) return known;
+  const { releases, ...head } = snapshot;
+  let offered = 0;
+  const entries = releases.map((release) => {
+    if (!release.offered) return release.edition;
+    offered += 1;
+    return release.edition + OFFERED;
+  });
+  const index = { head: JSON.stringify(head), entries: entries.join(SEPARATOR), offered };
+  written.set(snapshot, index);
+  return index;
 }
 
-/** Parses what `writeIndex` wrote; undefined when the text is anything else. */
+/** Remembers the index of a snapshot that was made from it. */
+export function noteIndex(snapshot: ServingSnapshot, index: WrittenIndex): void {
+  written.set(snapshot, index);
+}
+
+/** Counts the entries of releases that were offered. */
+export function countOfferedEntries(entries: string): number {
+  return entries === '' ? 0 : entries.split(OFFERED).length - 1;
+}
+
+/** Returns the one text of an index, which `parseIndex` reads. */
+export function indexText({ head, entries }: WrittenIndex): string {
+  return `${head}\n${entries}`;
+}
+
+/**
+ * Parses the text of an index; undefined when it is anything else. The entries are checked when they are
+ * parsed.
+ */
 export function parseIndex(text: string): SnapshotIndex | undefined {
   const end = text.indexOf('\n');
   if (end === -1) return undefined;
   const head = parseJson(text.slice(0, end));
-  const entries = parseEntries(text.slice(end + 1));
-  return isHead(head) && entries !== undefined ? { head, entries } : undefined;
+  return isHead(head) ? { head, entries: text.slice(end + 1) } : undefined;
 }
 
 /**
@@ -60,11 +95,10 @@ export function parseEntries(text: string): readonly IndexEntry[] | undefined {
 
 /** Compares the indexes of two copies of one channel, as `compareSnapshots` compares the snapshots. */
 export function compareIndexes(a: SnapshotIndex, b: SnapshotIndex): number {
-  return compareServing(a.head, b.head) || countOffered(a) - countOffered(b);
-}
-
-function countOffered({ entries }: SnapshotIndex): number {
-  return entries.filter(({ isOffered }) => isOffered).length;
+  return (
+    compareServing(a.head, b.head) ||
+    countOfferedEntries(a.entries) - countOfferedEntries(b.entries)
+  );
 }
 
 function isHead(value: unknown): value is SnapshotHead {

@@ -11,7 +11,7 @@ it.each([
   ['in reverse', (place: number) => ITEMS.length - 1 - place],
   ['beyond the list', (place: number) => place + 1000],
 ])('releases that are looked for %s are found, and unknown ones are not', (_where, placeOf) => {
-  const finder = new EditionFinder([undefined, ...ITEMS], (item) => item);
+  const finder = new EditionFinder([undefined, ...ITEMS], (item) => item?.edition);
   for (const [index, item] of ITEMS.entries()) {
     expect(finder.find(item.edition, placeOf(index + 1))).toBe(item);
     expect(finder.find('unknown', placeOf(index))).toBeUndefined();

@@ -54,7 +54,7 @@ export function describeChannelBound(name: string, open: () => Promise<TestDatab
     /** Returns the bytes that the ledger counts for each version. */
     async function bytesOf(tenant: TestTenant): Promise<Record<string, number>> {
       const rows = await database.query<{ version: string; bytes: number }>(
-        `SELECT version, content_bytes AS bytes FROM releases
+        `SELECT version, releases.content_bytes AS bytes FROM releases
          JOIN channels ON channels.id = channel_id WHERE app_id = $1`,
         [tenant.appId],
       );
@@ -109,6 +109,36 @@ export function describeChannelBound(name: string, open: () => Promise<TestDatab
       expect(
         await ledger.publishRelease(tenant.organizationId, release('1.1.0', left), PUBLISHER),
       ).toMatchObject({ value: { version: '1.1.0' } });
+    });
+
+    test('the sums of a channel are those of its releases, whatever changes them', async () => {
+      const tenant = await createTenant(ledger);
+      const isRight = async (): Promise<boolean> => {
+        const [sums] = await database.query<{ right: boolean }>(
+          `SELECT release_count = (SELECT count(*) FROM releases WHERE channel_id = channels.id)
+             AND content_bytes = (
+               SELECT coalesce(sum(content_bytes), 0) FROM releases WHERE channel_id = channels.id
+             ) AS right
+           FROM channels WHERE app_id = $1 AND name = 'stable'`,
+          [tenant.appId],
+        );
+        return sums?.right === true;
+      };
+      await fill(tenant, 20);
+      expect(await isRight()).toBe(true);
+      const { value, changed } = await publish(ledger, tenant, '1.0.0', { notes: 'notes' });
+      expect(await isRight()).toBe(true);
+      const { channelId = '' } = changed[0] ?? {};
+      await ledger.recordFirstOffer(channelId, value.id, { epoch: 0, revision: 2 });
+      await serve(ledger, tenant, '1.0.0', { status: 'paused' });
+      for (const statement of [
+        "UPDATE artifacts SET url = url || '/longer' WHERE release_id = $1",
+        'DELETE FROM artifacts WHERE release_id = $1',
+        'DELETE FROM releases WHERE id = $1',
+      ]) {
+        await database.query(statement, [value.id]);
+        expect(await isRight()).toBe(true);
+      }
     });
 
     test('bytes are those of the notes and the artifacts, late ones included', async () => {

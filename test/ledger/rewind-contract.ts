@@ -17,6 +17,11 @@ import {
 } from './ledger-fixture.ts';
 import type { TestDatabase } from './test-database.ts';
 
+/** Part of a known state in which these releases are offered. */
+function offering(...offered: readonly string[]): Pick<KnownState, 'offeredAmong'> {
+  return { offeredAmong: (releaseIds) => releaseIds.filter((id) => offered.includes(id)) };
+}
+
 /** Declares the suite; `open` gives an empty database. */
 export function describeRewinds(name: string, open: () => Promise<TestDatabase>): void {
   describe(`rewinds on ${name}`, () => {
@@ -34,7 +39,7 @@ export function describeRewinds(name: string, open: () => Promise<TestDatabase>)
       const tenant = await createTenant(ledger);
       const { value } = await publish(ledger, tenant, '1.0.0');
       const { channelId, epoch, revision } = await readStable(ledger, tenant);
-      const known = { channelId, epoch, revision, offered: [], ...parts };
+      const known = { channelId, epoch, revision, ...offering(), ...parts };
       return { tenant, channelId, releaseId: value.id, known };
     }
 
@@ -92,7 +97,7 @@ export function describeRewinds(name: string, open: () => Promise<TestDatabase>)
     test('a change of a channel that is known as it is, or as it was, is accepted', async () => {
       const { tenant, releaseId, known, channelId } = await furnish();
       await ledger.restoreOffers(channelId, [releaseId]);
-      const older = { ...known, revision: 1, offered: [releaseId, 'rel_lost'] };
+      const older = { ...known, revision: 1, ...offering(releaseId, 'rel_lost') };
       for (const change of changesOf(tenant, older)) await expect(change()).resolves.toBeDefined();
     });
 
@@ -109,7 +114,7 @@ export function describeRewinds(name: string, open: () => Promise<TestDatabase>)
 
     test('a change of a channel with a release that is known to be offered needs the mark', async () => {
       const { tenant, known, releaseId, channelId } = await furnish();
-      const offered = { ...known, offered: [releaseId] };
+      const offered = { ...known, ...offering(releaseId) };
       for (const change of changesOf(tenant, offered)) {
         await expect(change()).rejects.toBeInstanceOf(LedgerBehind);
       }

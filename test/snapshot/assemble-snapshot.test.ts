@@ -5,7 +5,12 @@ import { expect, it } from 'vitest';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import { assembleSnapshot } from '../../src/snapshot/assemble-snapshot.ts';
 import { releaseText } from '../../src/snapshot/release-text.ts';
-import { parseIndex, type SnapshotIndex, writeIndex } from '../../src/snapshot/snapshot-index.ts';
+import {
+  indexText,
+  parseIndex,
+  type SnapshotIndex,
+  writeIndex,
+} from '../../src/snapshot/snapshot-index.ts';
 import { release, snapshot } from '../domain/sample.ts';
 
 function channelOf(count: number, notes = ''): ServingSnapshot {
@@ -13,7 +18,7 @@ function channelOf(count: number, notes = ''): ServingSnapshot {
 }
 
 function indexOf(whole: ServingSnapshot): SnapshotIndex {
-  const index = parseIndex(writeIndex(whole));
+  const index = parseIndex(indexText(writeIndex(whole)));
   if (index === undefined) throw new Error('malformed');
   return index;
 }
@@ -47,6 +52,17 @@ it('what is known is not read, and is the same object', async () => {
   expect(batches).toEqual([2]);
   const same = assembled?.releases.filter((each, index) => each === before.releases[index]);
   expect(same).toHaveLength(99);
+});
+
+it('the index of what was assembled is the one that it was made from', async () => {
+  const before = channelOf(50);
+  const added = release('2.0.0', { offered: true });
+  const changed = release('1.0.7', { offered: false, status: 'paused' });
+  const releases = [...before.releases.with(7, changed).toSpliced(30, 2), added];
+  const after = snapshot(releases, { revision: 2 });
+  const assembled = await assembleSnapshot(indexOf(after), before, storeOf(after).read);
+  if (assembled === undefined) throw new Error('nothing was assembled');
+  expect(writeIndex(assembled)).toEqual(writeIndex(structuredClone(assembled)));
 });
 
 it('nothing is read when only the mark of a first offer is new, either way', async () => {

@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import {
   compareIndexes,
+  indexText,
   parseEntries,
   parseIndex,
   type SnapshotIndex,
@@ -26,24 +27,26 @@ function indexOf(text: string): SnapshotIndex {
 
 it('an index is read as it was written', () => {
   const { releases: _, ...head } = WHOLE;
-  expect(parseIndex(writeIndex(WHOLE))).toEqual({
+  expect(parseIndex(indexText(writeIndex(WHOLE)))).toEqual({
     head,
-    entries: [
-      { edition: 'first', isOffered: true },
-      { edition: 'second', isOffered: false },
-    ],
+    entries: 'first* second',
   });
+  expect(parseEntries('first* second')).toEqual([
+    { edition: 'first', isOffered: true },
+    { edition: 'second', isOffered: false },
+  ]);
 });
 
 it('a channel without releases has an index', () => {
-  expect(parseIndex(writeIndex({ ...WHOLE, releases: [] }))?.entries).toEqual([]);
+  expect(parseIndex(indexText(writeIndex({ ...WHOLE, releases: [] })))?.entries).toBe('');
+  expect(parseEntries('')).toEqual([]);
 });
 
 it.each(Object.keys(WHOLE).filter((key) => key !== 'releases'))(
   'without %s, or with one of another type, it is refused',
   (key) => {
     for (const wrong of [undefined, {}, [1]]) {
-      expect(parseIndex(writeIndex({ ...WHOLE, [key]: wrong }))).toBeUndefined();
+      expect(parseIndex(indexText(writeIndex({ ...WHOLE, [key]: wrong })))).toBeUndefined();
     }
   },
 );
@@ -54,7 +57,9 @@ it.each([
   ['epoch', '7'],
   ['updateMode', 'required'],
 ])('a %s of %j is refused', (key, wrong) => {
-  expect(parseIndex(writeIndex({ ...WHOLE, [key]: wrong } as typeof WHOLE))).toBeUndefined();
+  expect(
+    parseIndex(indexText(writeIndex({ ...WHOLE, [key]: wrong } as typeof WHOLE))),
+  ).toBeUndefined();
 });
 
 it.each(['', 'null', '{}', '{}\n', 'null\n', JSON.stringify(WHOLE)])('%j is no index', (text) => {
@@ -70,12 +75,12 @@ it.each([' ', 'a  b', '../up', '..', '.hidden', 'a/b', 'ä', '*', 'a**', 'x'.rep
 
 it('indexes are ordered by epoch, revision, and the number of offered releases', () => {
   const texts = [
-    writeIndex({ ...WHOLE, epoch: 2, revision: 99 }),
-    writeIndex({ ...WHOLE, revision: 11 }),
-    writeIndex({ ...WHOLE, releases: [{ ...OFFERED, offered: false }, NEW] }),
-    writeIndex(WHOLE),
-    writeIndex({ ...WHOLE, revision: 13, releases: [] }),
-  ];
+    { ...WHOLE, epoch: 2, revision: 99 },
+    { ...WHOLE, revision: 11 },
+    { ...WHOLE, releases: [{ ...OFFERED, offered: false }, NEW] },
+    WHOLE,
+    { ...WHOLE, revision: 13, releases: [] },
+  ].map((each) => indexText(writeIndex(each)));
   const shuffled = [3, 0, 4, 2, 1].map((index) => indexOf(texts[index] ?? ''));
   expect(shuffled.sort(compareIndexes)).toEqual(texts.map(indexOf));
 });

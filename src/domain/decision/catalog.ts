@@ -1,7 +1,7 @@
 // Compiled serving state of one channel at one revision. Work that every check would otherwise repeat is done
 // once, when a catalog is built: versions are parsed and sorted, decision rules compiled, artifacts indexed.
-// Only two things change in a catalog later, and never back: `offered` turns true, and parts that are built
-// when first needed are added.
+// Only two things change in a catalog later, and never back: `offered` turns true, in `marked` as well, and
+// parts that are built when first needed are added.
 
 import type { Artifact } from '../../contract/resource.ts';
 import { type ArtifactIndex, indexArtifacts, NO_ARCH, selectArtifact } from './artifact.ts';
@@ -14,6 +14,8 @@ import { collectLandmarks } from './version-position.ts';
 
 export type Catalog = {
   readonly snapshot: ServingSnapshot;
+  /** Snapshot with the marks of offers that were made since it was read: see `markOffered`. */
+  marked: ServingSnapshot;
   readonly minimum: Version | undefined;
   /** Versions that the device's version is compared with: see `versionPosition`. */
   readonly landmarks: readonly Version[];
@@ -38,6 +40,8 @@ export type CompiledRelease = {
   /** Requirements of the decision rules for a device to be offered the release. */
   readonly requirements: readonly Requirement[];
   readonly artifacts: ArtifactIndex;
+  /** Text that is the same for releases whose artifacts are for the same platforms and arches. */
+  readonly reach: string;
   /** Whether the ledger knows that the release was offered to a device; turns true once, never back. */
   offered: boolean;
 };
@@ -77,6 +81,7 @@ export function catalogOf(
   const minimum = parseVersion(snapshot.minimumSupportedVersion ?? '');
   return {
     snapshot,
+    marked: snapshot,
     minimum,
     landmarks: collectLandmarks(releases, minimum),
     byCanonical: new Map(releases.map((release) => [release.version.canonical, release])),
@@ -98,13 +103,14 @@ export function compileRelease(
 ): CompiledRelease | undefined {
   const { offered } = source;
   if (same !== undefined) {
-    const { version, requirements, artifacts } = same;
-    return { source, version, requirements, artifacts, offered };
+    const { version, requirements, artifacts, reach } = same;
+    return { source, version, requirements, artifacts, reach, offered };
   }
   const version = parseVersion(source.version);
   if (version === undefined) return undefined;
   const requirements = compileRequirements(source, rules);
-  return { source, version, requirements, artifacts: indexArtifacts(source.artifacts), offered };
+  const artifacts = indexArtifacts(source.artifacts);
+  return { source, version, requirements, artifacts, reach: reachOf(artifacts), offered };
 }
 
 /**
@@ -164,10 +170,18 @@ export function countAtOrAbove(
   return countWhile(list, (candidate) => compareVersions(candidate, version) >= 0);
 }
 
+function reachOf(artifacts: ArtifactIndex): string {
+  return JSON.stringify([...artifacts].map(([platform, byArch]) => [platform, ...byArch.keys()]));
+}
+
 function collectArches(releases: readonly CompiledRelease[]): Map<string, Set<string>> {
   const arches = new Map<string, Set<string>>();
-  for (const release of releases) {
-    for (const [platform, byArch] of release.artifacts) {
+  // Most releases of a channel are for the same machines.
+  const collected = new Set<string>();
+  for (const { reach, artifacts } of releases) {
+    if (collected.has(reach)) continue;
+    collected.add(reach);
+    for (const [platform, byArch] of artifacts) {
       const known = arches.get(platform) ?? new Set();
       arches.set(platform, known);
       for (const arch of byArch.keys()) known.add(arch);
@@ -191,14 +205,21 @@ function countWhile(
   return low;
 }
 
-/** Returns the catalog's snapshot with the offered flags that were set since it was read. */
-export function snapshotWithOffers({ snapshot, byCanonical }: Catalog): ServingSnapshot {
-  const offered = new Set<string>();
-  for (const release of byCanonical.values()) {
-    if (release.offered) offered.add(release.source.id);
+/**
+ * Marks releases of the catalog as offered; returns whether one of them was not. `catalog.marked` has the
+ * marks from then on.
+ */
+export function markOffered(catalog: Catalog, releaseIds: ReadonlySet<string>): boolean {
+  const places = new Set<number>();
+  for (const [place, release] of catalog.compiled.entries()) {
+    if (release === undefined || release.offered || !releaseIds.has(release.source.id)) continue;
+    release.offered = true;
+    places.add(place);
   }
-  const releases = snapshot.releases.map((release) =>
-    release.offered || !offered.has(release.id) ? release : { ...release, offered: true },
+  if (places.size === 0) return false;
+  const releases = catalog.marked.releases.map((release, place) =>
+    places.has(place) ? { ...release, offered: true } : release,
   );
-  return { ...snapshot, releases };
+  catalog.marked = { ...catalog.marked, releases };
+  return true;
 }

@@ -4,27 +4,25 @@
 /** Number of look-ups at another place after which a map is worth its making. */
 const SEARCHES_MAX = 8;
 
-type Edition = { readonly edition: string };
-
 export class EditionFinder<Item> {
   private readonly items: readonly Item[];
-  private readonly releaseOf: (item: Item) => Edition | undefined;
+  private readonly editionOf: (item: Item) => string | undefined;
   private searches = 0;
   private byEdition: Map<string, Item> | undefined;
 
-  /** `releaseOf` returns the release of an item, if it has one. */
-  constructor(items: readonly Item[], releaseOf: (item: Item) => Edition | undefined) {
+  /** `editionOf` returns the edition of an item, if it has one. */
+  constructor(items: readonly Item[], editionOf: (item: Item) => string | undefined) {
     this.items = items;
-    this.releaseOf = releaseOf;
+    this.editionOf = editionOf;
   }
 
   /** Returns the item with this edition, probably the one at `place`; undefined when there is none. */
   find(edition: string, place: number): Item | undefined {
     const probable = this.items[place];
-    if (probable !== undefined && this.releaseOf(probable)?.edition === edition) return probable;
+    if (probable !== undefined && this.editionOf(probable) === edition) return probable;
     this.searches += 1;
     if (this.searches <= SEARCHES_MAX) {
-      return this.items.find((item) => this.releaseOf(item)?.edition === edition);
+      return this.items.find((item) => this.editionOf(item) === edition);
     }
     this.byEdition ??= this.index();
     return this.byEdition.get(edition);
@@ -33,8 +31,8 @@ export class EditionFinder<Item> {
   private index(): Map<string, Item> {
     const byEdition = new Map<string, Item>();
     for (const item of this.items) {
-      const release = this.releaseOf(item);
-      if (release !== undefined) byEdition.set(release.edition, item);
+      const edition = this.editionOf(item);
+      if (edition !== undefined) byEdition.set(edition, item);
     }
     return byEdition;
   }

@@ -4,11 +4,21 @@
 
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { EditionFinder } from '../../domain/decision/edition-finder.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import { TimeSlice } from '../../flow/time-slice.ts';
-import { assembleSnapshot, MalformedRelease } from '../../snapshot/assemble-snapshot.ts';
+import {
+  assembleSnapshot,
+  MalformedIndex,
+  MalformedRelease,
+} from '../../snapshot/assemble-snapshot.ts';
 import { releaseText } from '../../snapshot/release-text.ts';
-import { parseIndex, type SnapshotIndex, writeIndex } from '../../snapshot/snapshot-index.ts';
+import {
+  indexText,
+  parseIndex,
+  type SnapshotIndex,
+  writeIndex,
+} from '../../snapshot/snapshot-index.ts';
 import { openSealedFile, sealFile } from './seal-file.ts';
 
 /** Index as it was read from the disk. */
@@ -54,28 +64,59 @@ export class ChannelFiles {
     try {
       return await assembleSnapshot(index, undefined, (editions) => this.readReleases(editions));
     } catch (error) {
-      if (!(error instanceof MalformedRelease)) throw error;
-      throw new FileFault(this.pathOf(error.edition), error);
+      if (error instanceof MalformedIndex) throw new FileFault(this.indexPath, error);
+      if (error instanceof MalformedRelease) throw new FileFault(this.pathOf(error.edition), error);
+      throw error;
     }
   }
 
   /**
-   * Writes a snapshot: the releases that are not there yet or are among the `damaged` paths, then the index.
-   * Only one process may write to a folder.
+   * Writes a snapshot: the releases that are not there yet, then the index; then it removes releases that the
+   * index does not name. `before` are the editions that this process wrote last, which the call returns; only
+   * one process may write to a folder. Without them the folder is looked at, and files at the `damaged` paths
+   * are written again.
    */
-  async write(snapshot: ServingSnapshot, damaged: Set<string>): Promise<void> {
-    await mkdir(this.folder, { recursive: true, mode: FOLDER_MODE });
-    const present = new Set(await readdir(this.folder));
+  async write(
+    snapshot: ServingSnapshot,
+    before: readonly string[] | undefined,
+    damaged: ReadonlySet<string>,
+  ): Promise<readonly string[]> {
+    const present = before === undefined ? await this.list() : undefined;
+    const finder = new EditionFinder(before ?? [], (edition) => edition);
     const slice = new TimeSlice();
-    for (const release of snapshot.releases) {
-      const name = fileOf(release.edition);
+    for (const [place, release] of snapshot.releases.entries()) {
+      if (finder.find(release.edition, place) !== undefined) continue;
       const path = this.pathOf(release.edition);
-      const isThere = present.delete(name) && !damaged.delete(path);
+      const isThere = present?.has(fileOf(release.edition)) === true && !damaged.has(path);
       if (!isThere) await writeSealed(path, releaseText(release));
       if (slice.isOver) await slice.pause();
     }
-    await writeSealed(this.indexPath, writeIndex(snapshot));
-    for (const name of present) await rm(join(this.folder, name), { force: true });
+    await writeSealed(this.indexPath, indexText(writeIndex(snapshot)));
+    const editions = snapshot.releases.map(({ edition }) => edition);
+    const wanted = new EditionFinder(editions, (edition) => edition);
+    const gone = (before ?? []).filter((edition, place) => !wanted.find(edition, place));
+    await this.removeFiles(gone.map(fileOf));
+    if (present !== undefined) await this.removeOthers(snapshot, present);
+    return editions;
+  }
+
+  /** Lists the files of releases by name, and makes their folder if need be. */
+  private async list(): Promise<ReadonlySet<string>> {
+    await mkdir(this.folder, { recursive: true, mode: FOLDER_MODE });
+    return new Set(await readdir(this.folder));
+  }
+
+  /** Removes those of the files that are of no release of the snapshot. */
+  private async removeOthers(
+    { releases }: ServingSnapshot,
+    names: ReadonlySet<string>,
+  ): Promise<void> {
+    const wanted = new Set(releases.map(({ edition }) => fileOf(edition)));
+    await this.removeFiles([...names].filter((name) => !wanted.has(name)));
+  }
+
+  private async removeFiles(names: readonly string[]): Promise<void> {
+    for (const name of names) await rm(join(this.folder, name), { force: true });
   }
 
   /** Removes the index, then the releases. */

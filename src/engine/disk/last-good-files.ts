@@ -18,6 +18,8 @@ const WAITING_MAX = 10_000;
 const RETRY_MS = 2000;
 /** Maximum number of unusable files that are remembered. */
 const UNUSABLE_MAX = 20_000;
+/** Maximum number of channels whose last written snapshots are remembered. */
+const WRITTEN_MAX = 10_000;
 /** Maximum number of attempts to read a snapshot that another process replaces meanwhile. */
 const READS_MAX = 3;
 
@@ -49,6 +51,8 @@ export class LastGoodFiles implements LastGood {
   private readonly listed = new Map<string, ChannelName>();
   /** Paths of files that were found damaged, and are written again although they are there. */
   private readonly damaged = new Set<string>();
+  /** Editions of the snapshots that were written last, by path of the index. */
+  private readonly written = new Map<string, readonly string[]>();
 
   /**
    * Writes to `snapshots/` below `dataDir`, or to a folder in it when `worker` numbers one of several serving
@@ -188,6 +192,7 @@ export class LastGoodFiles implements LastGood {
       if (!(error instanceof FileFault)) throw error;
       if (this.damaged.size >= UNUSABLE_MAX) this.damaged.clear();
       this.damaged.add(error.path);
+      this.written.clear();
       this.report('read', error.path, error.cause);
       return 'damaged';
     }
@@ -240,7 +245,13 @@ export class LastGoodFiles implements LastGood {
   }
 
   private async write(name: string, snapshot: ServingSnapshot): Promise<void> {
-    await new ChannelFiles(join(this.directory, name)).write(snapshot, this.damaged);
+    const path = join(this.directory, name);
+    const before = this.written.get(path);
+    // Taken out first: after a fault nobody knows what is there.
+    this.written.delete(path);
+    const editions = await new ChannelFiles(path).write(snapshot, before, this.damaged);
+    if (this.written.size >= WRITTEN_MAX) this.written.clear();
+    this.written.set(path, editions);
   }
 }
 

@@ -2,17 +2,13 @@
 // A change sends and reads the index and the releases that changed. `Engine` states the obligations.
 
 import { EditionFinder } from '../../domain/decision/edition-finder.ts';
-import {
-  countOffered,
-  type ServingSnapshot,
-  type SnapshotRelease,
-} from '../../domain/decision/serving-snapshot.ts';
+import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
 import { TimeSlice } from '../../flow/time-slice.ts';
 import type { Engine, SnapshotHead } from '../../ports/engine.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { assembleSnapshot } from '../../snapshot/assemble-snapshot.ts';
 import { releaseText } from '../../snapshot/release-text.ts';
-import { parseIndex, writeIndex } from '../../snapshot/snapshot-index.ts';
+import { indexText, parseIndex, writeIndex } from '../../snapshot/snapshot-index.ts';
 import type { RedisConnection } from './connection.ts';
 import { keys } from './keys.ts';
 import { SCRIPTS } from './script.ts';
@@ -31,6 +27,13 @@ const ATTEMPTS_MAX = 10;
 /** Length of the texts that are written with one command; a single longer one is written alone. */
 const WRITE_LENGTH_MAX = 512 * 1024;
 
+/** What is known of a stored snapshot. */
+type Base = {
+  /** Epoch, revision and number of offered releases, with spaces between them. */
+  readonly order: string;
+  readonly editions: readonly string[];
+};
+
 /** Reply of `put-snapshot.lua`. */
 type PutReply =
   | readonly ['stored']
@@ -42,29 +45,11 @@ export function createRedisSnapshots(
   onFault: (error: unknown) => void,
 ): Pick<Engine, 'putSnapshot' | 'getSnapshot' | 'getSnapshotHead'> {
   /** Snapshots that Redis had, whole, when this process last wrote or read them, by key. */
-  const lastSeen = new Map<string, WeakRef<ServingSnapshot>>();
+  const lastSeen = new Map<string, Base>();
 
   function noteSeen(key: string, snapshot: ServingSnapshot): void {
     if (lastSeen.size >= SEEN_MAX) lastSeen.clear();
-    lastSeen.set(key, new WeakRef(snapshot));
-  }
-
-  async function write(key: string, releases: readonly SnapshotRelease[]): Promise<void> {
-    const slice = new TimeSlice();
-    let fields: string[] = [];
-    let length = 0;
-    for (const [index, release] of releases.entries()) {
-      const text = releaseText(release);
-      fields.push(fieldOf(release.edition), text);
-      length += text.length;
-      const isLast = index === releases.length - 1;
-      if (isLast || length >= WRITE_LENGTH_MAX) {
-        await connection.writeFields(key, fields);
-        fields = [];
-        length = 0;
-      }
-      if (slice.isOver) await slice.pause();
-    }
+    lastSeen.set(key, baseOf(snapshot));
   }
 
   return {
@@ -72,10 +57,11 @@ export function createRedisSnapshots(
 
     async putSnapshot(snapshot) {
       const { channelId, epoch, revision, releases } = snapshot;
+      const index = writeIndex(snapshot);
       const key = keys.snapshot(snapshot.appRef, snapshot.channel);
-      const order = [epoch, revision, countOffered(snapshot)].map(String);
-      const args = [channelId, ...order, writeIndex(snapshot), String(releases.length)];
-      let more = additionsTo(lastSeen.get(key)?.deref(), snapshot);
+      const order = [epoch, revision, index.offered].map(String);
+      const args = [channelId, ...order, indexText(index), String(releases.length)];
+      let more = additionsTo(lastSeen.get(key), snapshot);
       for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts++) {
         const reply = await connection.run(SCRIPTS.putSnapshot, key, ...args, ...more);
         const [outcome, ...rest] = reply as PutReply;
@@ -86,6 +72,7 @@ export function createRedisSnapshots(
         }
         const missing = new Set<string>(rest);
         await write(
+          connection,
           key,
           releases.filter(({ edition }) => missing.has(edition)),
         );
@@ -125,20 +112,45 @@ export function createRedisSnapshots(
   };
 }
 
+/** Writes the texts of releases, some with each command. */
+async function write(
+  connection: RedisConnection,
+  key: string,
+  releases: readonly SnapshotRelease[],
+): Promise<void> {
+  const slice = new TimeSlice();
+  let fields: string[] = [];
+  let length = 0;
+  for (const [index, release] of releases.entries()) {
+    const text = releaseText(release);
+    fields.push(fieldOf(release.edition), text);
+    length += text.length;
+    const isLast = index === releases.length - 1;
+    if (isLast || length >= WRITE_LENGTH_MAX) {
+      await connection.writeFields(key, fields);
+      fields = [];
+      length = 0;
+    }
+    if (slice.isOver) await slice.pause();
+  }
+}
+
+function baseOf(snapshot: ServingSnapshot): Base {
+  const { epoch, revision, releases } = snapshot;
+  const order = [epoch, revision, writeIndex(snapshot).offered].join(' ');
+  return { order, editions: releases.map(({ edition }) => edition) };
+}
+
 /**
  * Returns the arguments that name the snapshot from which this one was made, and bring the releases that it
  * adds. When they are many, Redis is asked for the missing ones instead.
  */
-function additionsTo(
-  base: ServingSnapshot | undefined,
-  { releases }: ServingSnapshot,
-): readonly string[] {
+function additionsTo(base: Base | undefined, { releases }: ServingSnapshot): readonly string[] {
   if (base === undefined) return NO_BASE;
-  const finder = new EditionFinder(base.releases, (release) => release);
+  const finder = new EditionFinder(base.editions, (edition) => edition);
   const added = releases.filter(({ edition }, place) => finder.find(edition, place) === undefined);
   if (added.length > SENT_ALONG_MAX) return NO_BASE;
-  const order = [base.epoch, base.revision, countOffered(base)].join(' ');
-  return [order, ...added.flatMap((release) => [release.edition, releaseText(release)])];
+  return [base.order, ...added.flatMap((release) => [release.edition, releaseText(release)])];
 }
 
 /** Fields of the hash that tell what the snapshot is, in the order of `parseHead`. */

@@ -46,13 +46,16 @@ export async function lockChannel(
 async function isBehind(sql: Sql, channelId: string, known: KnownState): Promise<boolean> {
   // Another database has left what is known under the same name.
   if (known.channelId !== channelId) return false;
-  const rows = await sql.query<ServingOrder & { readonly lacksOffer: boolean }>(
-    `SELECT present_epoch() AS epoch, revision, EXISTS (
-       SELECT FROM releases
-       WHERE channel_id = $1 AND id = ANY ($2::text[]) AND offered_at IS NULL
-     ) AS "lacksOffer" FROM channels WHERE id = $1`,
-    [channelId, known.offered],
+  // Few releases were never offered, and many were.
+  const rows = await sql.query<ServingOrder & { readonly neverOffered: readonly string[] }>(
+    `SELECT present_epoch() AS epoch, revision, (
+       SELECT coalesce(json_agg(id), '[]'::json) FROM releases
+       WHERE channel_id = $1 AND offered_at IS NULL
+     ) AS "neverOffered" FROM channels WHERE id = $1`,
+    [channelId],
   );
   const [present] = rows;
-  return present !== undefined && (present.lacksOffer || compareServing(present, known) < 0);
+  if (present === undefined) return false;
+  if (compareServing(present, known) < 0) return true;
+  return known.offeredAmong(present.neverOffered).length > 0;
 }

@@ -6,7 +6,6 @@ import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts'
 import type { SnapshotLookup } from '../../ports/ledger.ts';
 import { assembleSnapshot } from '../../snapshot/assemble-snapshot.ts';
 import type { ReleaseEdition } from '../../snapshot/release-text.ts';
-import { parseEntries } from '../../snapshot/snapshot-index.ts';
 import type { Database, Sql } from '../database.ts';
 import { isoText, jsonObject, SNAPSHOT_ARTIFACTS_JSON } from './column.ts';
 
@@ -20,22 +19,19 @@ type Row = {
   readonly revision: number;
   readonly updateMode: ChannelUpdateMode;
   readonly minimumSupportedVersion: string | null;
-  readonly editions: string;
+  readonly entries: string;
 };
 
-/** The channel, and the edition of each of its releases in the form that `parseEntries` reads. */
+/** The channel, and the entries of its index as `SnapshotIndex` has them. */
 const INDEX = `
   SELECT app.id AS "appId", app.ref AS "appRef", channels.id AS "channelId",
     channels.name AS channel, present_epoch() AS epoch, channels.revision,
     channels.update_mode AS "updateMode",
     channels.minimum_supported_version AS "minimumSupportedVersion",
-    (
-      SELECT coalesce(string_agg(
-        CASE WHEN releases.offered_at IS NULL THEN releases.edition ELSE releases.edition || '*' END,
-        ' ' ORDER BY releases.created_at, releases.id
-      ), '')
-      FROM releases WHERE releases.channel_id = channels.id
-    ) AS editions
+    array_to_string(ARRAY(
+      SELECT CASE WHEN offered_at IS NULL THEN edition ELSE edition || '*' END
+      FROM releases WHERE releases.channel_id = channels.id ORDER BY created_at, id
+    ), ' ') AS entries
   FROM (
     SELECT id, ref FROM apps WHERE ref = $1 OR id = $1 ORDER BY (ref = $1) DESC LIMIT 1
   ) AS app
@@ -93,9 +89,7 @@ async function readOn(
   const row = rows[0];
   if (row === undefined) return 'unknown-app';
   if (row.channelId === null) return 'unknown-channel';
-  const { editions, channelId, ...head } = row;
-  const entries = parseEntries(editions);
-  if (entries === undefined) throw new Error(`Channel ${channelId} has a malformed edition`);
+  const { entries, channelId, ...head } = row;
   const index = { head: { ...head, channelId }, entries };
   return assembleSnapshot(index, known, (wanted) => readReleases(sql, wanted));
 }

@@ -15,8 +15,7 @@ export async function refuseFullChannel(
   channelId: string,
 ): Promise<Failure<'channelFull'> | undefined> {
   const rows = await sql.query<{ releases: number; bytes: number }>(
-    `SELECT count(*)::float8 AS releases, coalesce(sum(content_bytes), 0)::float8 AS bytes
-     FROM releases WHERE channel_id = $1`,
+    `SELECT release_count AS releases, content_bytes::float8 AS bytes FROM channels WHERE id = $1`,
     [channelId],
   );
   const { releases = 0, bytes = 0 } = rows[0] ?? {};

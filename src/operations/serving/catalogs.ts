@@ -8,7 +8,7 @@
 import { LRUCache } from 'lru-cache';
 import { type Failure, fail, failUntil, isFailure, type Outcome } from '../../contract/failure.ts';
 import { isRef } from '../../contract/ref.ts';
-import { type Catalog, snapshotWithOffers } from '../../domain/decision/catalog.ts';
+import { type Catalog, markOffered } from '../../domain/decision/catalog.ts';
 import { compareServing, type ServingOrder } from '../../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
@@ -252,7 +252,7 @@ export class Catalogs {
 
   private async settled(snapshot: ServingSnapshot, isNews: boolean): Promise<void> {
     const { catalog } = await this.install(snapshot);
-    if (catalog !== undefined) this.dependencies.lastGood.keep(snapshotWithOffers(catalog));
+    if (catalog !== undefined) this.dependencies.lastGood.keep(catalog.marked);
     if (isNews) await this.share(snapshot);
   }
 
@@ -271,16 +271,9 @@ export class Catalogs {
       this.dependencies.rewind.restoreLater(present.snapshot, [...releaseIds]);
       return undefined;
     }
-    let isNew = false;
-    for (const release of present?.byCanonical.values() ?? []) {
-      if (release.offered || !releaseIds.has(release.source.id)) continue;
-      release.offered = true;
-      isNew = true;
-    }
-    if (present === undefined || !isNew) return undefined;
-    const snapshot = snapshotWithOffers(present);
-    if (!this.comparison.isDue(channelId)) this.dependencies.lastGood.keep(snapshot);
-    return snapshot;
+    if (present === undefined || !markOffered(present, releaseIds)) return undefined;
+    if (!this.comparison.isDue(channelId)) this.dependencies.lastGood.keep(present.marked);
+    return present.marked;
   }
 
   /** Serves a state of a loaded channel that another node shared, if it is a newer one. */
@@ -368,7 +361,7 @@ export class Catalogs {
     const present = this.slots.peek(read.channelId)?.catalog;
     const isOtherEpoch = present !== undefined && present.snapshot.epoch < read.epoch;
     const snapshot = isOtherEpoch
-      ? await this.dependencies.rewind.carryOffers(read, snapshotWithOffers(present))
+      ? await this.dependencies.rewind.carryOffers(read, present.marked)
       : read;
     const catalog = isNewer(snapshot, present)
       ? await compileInSlices(snapshot, present)
@@ -388,7 +381,7 @@ export class Catalogs {
 
 /** Returns what is served from a slot, with the marks of offers that were made since it was read. */
 function snapshotIn(slot: CatalogSlot | undefined): ServingSnapshot | undefined {
-  return slot?.catalog === undefined ? undefined : snapshotWithOffers(slot.catalog);
+  return slot?.catalog?.marked;
 }
 
 function isNewer(snapshot: ServingSnapshot, held: Catalog | undefined): boolean {

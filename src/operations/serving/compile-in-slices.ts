@@ -24,7 +24,7 @@ export async function compileInSlices(
 ): Promise<Catalog> {
   const slice = new TimeSlice();
   const compiled: (CompiledRelease | undefined)[] = [];
-  const finder = new EditionFinder(before?.compiled ?? [], (release) => release?.source);
+  const finder = new EditionFinder(before?.compiled ?? [], (release) => release?.source.edition);
   for (const source of snapshot.releases) {
     compiled.push(compileRelease(source, finder.find(source.edition, compiled.length)));
     if (compiled.length % CLOCK_EVERY === 0 && slice.isOver) await slice.pause();

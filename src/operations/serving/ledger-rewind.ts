@@ -9,7 +9,7 @@
 // from then on, for every node.
 
 import { compareServing, orderOf, type ServingOrder } from '../../domain/decision/serving-order.ts';
-import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import { countOffered, type ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
 import type { SnapshotHead } from '../../ports/engine.ts';
@@ -207,19 +207,25 @@ function isOlder(present: ServingSnapshot, copy: ServingSnapshot): boolean {
  */
 function missingOffers(present: ServingSnapshot, copy: ServingSnapshot): readonly string[] {
   if (copy.channelId !== present.channelId) return [];
-  const offered = new Set(offeredIn(copy));
-  return present.releases
-    .filter(({ id, offered: is }) => !is && offered.has(id))
-    .map(({ id }) => id);
+  const lacking = present.releases.filter(({ offered }) => !offered).map(({ id }) => id);
+  return offeredAmong([copy], lacking);
 }
 
-function offeredIn({ releases }: ServingSnapshot): readonly string[] {
-  return releases.filter(({ offered }) => offered).map(({ id }) => id);
+/** Returns those of these releases, by id, that are offered in one of the copies. */
+function offeredAmong(copies: Copies, releaseIds: readonly string[]): readonly string[] {
+  // Mostly none, or a few: the releases of a channel that were never offered.
+  if (releaseIds.length === 0) return [];
+  const wanted = new Set(releaseIds);
+  const found = new Set<string>();
+  for (const { releases } of copies) {
+    for (const { id, offered } of releases) if (offered && wanted.has(id)) found.add(id);
+  }
+  return [...found];
 }
 
 function hasMore(head: SnapshotHead, held: ServingSnapshot): boolean {
   if (head.channelId !== held.channelId) return false;
-  return compareServing(head, held) > 0 || head.offered > offeredIn(held).length;
+  return compareServing(head, held) > 0 || head.offered > countOffered(held);
 }
 
 /** Returns the newest state of the copies with the offers of all; undefined when there are none. */
@@ -228,6 +234,9 @@ function mergeCopies(copies: Copies): KnownState | undefined {
   if (first === undefined) return undefined;
   const same = copies.filter(({ channelId }) => channelId === first.channelId);
   const newest = same.reduce((one, other) => (compareServing(one, other) < 0 ? other : one), first);
-  const offered = [...new Set(same.flatMap(offeredIn))];
-  return { channelId: first.channelId, ...orderOf(newest), offered };
+  return {
+    channelId: first.channelId,
+    ...orderOf(newest),
+    offeredAmong: (releaseIds) => offeredAmong(same, releaseIds),
+  };
 }
