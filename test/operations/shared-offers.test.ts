@@ -179,3 +179,18 @@ it('a copy that cannot be stored is announced all the same', async () => {
   expect(node.engine.announced).toHaveLength(1);
   expect(node.metrics.faults.counts.get('engine-write')).toBe(1);
 });
+
+it('an offer of a newer state marks no older one, in which the release may be for more devices', async () => {
+  const { node } = await cutOff();
+  // The announced state cannot be read: the node still serves revision 1, in which 1.1.0 was not offered.
+  node.engine.fault = engineAway();
+  const { appRef, channel, channelId } = catalogOf(node).snapshot;
+  const offeredReleaseId = 'rel-1.1.0';
+  node.catalogs.hear({ appRef, channel, channelId, epoch: 0, revision: 2, offeredReleaseId });
+  await settle();
+  expect(servedRevision(node)).toBe(1);
+  expect(await offeredBy(node)).not.toBe('1.1.0');
+  // An offer of this state, or of an older one, was recorded in the ledger and stays.
+  node.catalogs.hear({ appRef, channel, channelId, epoch: 0, revision: 1, offeredReleaseId });
+  expect(await offeredBy(node)).toBe('1.1.0');
+});

@@ -170,9 +170,9 @@ export class Catalogs {
    */
   hear(announcement: Announcement): void {
     this.dependencies.known.hear(announcement);
-    const { channelId, offeredReleaseId, epoch } = announcement;
+    const { channelId, offeredReleaseId } = announcement;
     const offered = offeredReleaseId === undefined ? [] : [offeredReleaseId];
-    this.noteOffered(channelId, epoch, new Set(offered));
+    this.noteOffered(channelId, announcement, new Set(offered));
     this.announced.hear(announcement);
   }
 
@@ -258,20 +258,23 @@ export class Catalogs {
 
   /**
    * Marks releases of a loaded channel as offered, also on disk: without that, a node that starts without the
-   * ledger would hold them back. Returns the snapshot with the new marks, or undefined when none is new. The
-   * ledger may have lost marks of an earlier epoch, which are written back to it instead.
+   * ledger would hold them back. `order` is the state in which they were offered. Returns the snapshot with
+   * the new marks, or undefined when none is new. The ledger may have lost marks of an earlier epoch, which
+   * are written back to it instead.
    */
   noteOffered(
     channelId: string,
-    epoch: number,
+    order: ServingOrder,
     releaseIds: ReadonlySet<string>,
   ): ServingSnapshot | undefined {
     const present = this.slots.peek(channelId)?.catalog;
-    if (present !== undefined && epoch < present.snapshot.epoch) {
+    if (present !== undefined && order.epoch < present.snapshot.epoch) {
       this.dependencies.rewind.restoreLater(present.snapshot, [...releaseIds]);
       return undefined;
     }
-    if (present === undefined || !markOffered(present, releaseIds)) return undefined;
+    // In an older state than that, a release may be for more devices than it may ever be offered to.
+    if (present === undefined || compareServing(present.snapshot, order) < 0) return undefined;
+    if (!markOffered(present, releaseIds)) return undefined;
     if (!this.comparison.isDue(channelId)) this.dependencies.lastGood.keep(present.marked);
     return present.marked;
   }

@@ -50,9 +50,10 @@ export class SharedOffers {
    * now, and for the other nodes, for which nobody waits.
    */
   tell(catalog: Catalog, release: CompiledRelease): void {
-    const { channelId, epoch } = catalog.snapshot;
+    const { channelId } = catalog.snapshot;
     const { id } = release.source;
-    const snapshot = this.dependencies.catalogs.noteOffered(channelId, epoch, new Set([id]));
+    const { catalogs } = this.dependencies;
+    const snapshot = catalogs.noteOffered(channelId, catalog.snapshot, new Set([id]));
     release.offered = true;
     if (snapshot === undefined) return;
     this.share(snapshot, id).catch((error: unknown) => {
@@ -101,7 +102,7 @@ export class SharedOffers {
     await catalogs.adoptShared(shared);
     const offered = shared.releases.filter((release) => release.offered);
     const ids = new Set(offered.map(({ id }) => id));
-    catalogs.noteOffered(shared.channelId, shared.epoch, ids);
+    catalogs.noteOffered(shared.channelId, shared, ids);
   }
 
   /** Shares an offer; a node that hears of it and then reads the copy finds the mark in it. */
