@@ -2,7 +2,9 @@
 // its own. Its releases are written straight into PostgreSQL with fixed ids and times, so that answers,
 // cohorts and checksums are the same in every run.
 
+import { randomUUID } from 'node:crypto';
 import pg from 'pg';
+import { eventually } from '../../test/support/eventually.ts';
 import { freshDatabase } from '../../test/support/fresh-database.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../../test/support/node.ts';
 import { startPostgres } from '../../test/support/postgres-server.ts';
@@ -40,6 +42,8 @@ type Surroundings = Pick<
   endStores(): Promise<void>;
 };
 
+/** Requests at a time, so that each of several serving processes gets some. */
+const PROBES = 16;
 const SETTLED = /^sluice_device_limit_total\{outcome="settled"\} (\d+)$/m;
 
 /**
@@ -69,12 +73,39 @@ export async function startBenchService(
       ...gc.environment,
       ...settings,
     });
-    await withClient(database.url, fill);
+    await withClient(database.url, async (sql) => {
+      await fill(sql);
+      await knowChannels(node, sql);
+    });
     const recording = watchRecording([redis.url]);
     return serviceOf(node, { gc, ...urls, recording, isPinned, isPlaced, endStores });
   } catch (error) {
     await endStores();
     throw error;
+  }
+}
+
+/**
+ * Waits until the node knows the channels that were written past it: it finds them by asking the database now and
+ * then, and answers 404 until then.
+ */
+async function knowChannels(node: ServingNode, sql: pg.Client): Promise<void> {
+  const { rows } = await sql.query<{ path: string }>(
+    `SELECT apps.ref || '/' || channels.name AS path
+     FROM channels JOIN apps ON apps.id = channels.app_id LIMIT 1`,
+  );
+  for (const { path } of rows) {
+    await eventually(`the node knows ${path}`, async () => {
+      const answers = await Promise.all(
+        Array.from({ length: PROBES }, () =>
+          fetch(`${node.url}/u/${path}/linux/x86_64/0.0.0`, {
+            // No two of one device, which may ask 120 times a minute.
+            headers: { 'X-Service-Device': randomUUID() },
+          }),
+        ),
+      );
+      return answers.every(({ status }) => status !== 404);
+    });
   }
 }
 

@@ -61,6 +61,12 @@ describeOnRealStores('the release feeds on several nodes', () => {
     await cluster.postgres.stop();
     await cluster.redis.stop();
     expect((await feed(other, '')).text).toBe(known.text);
+    await eventually(
+      'the list of names is no longer fresh: an unknown one may be new',
+      async () => {
+        return (await send(other, 'GET', '/feed/who-knows/stable')).status === 503;
+      },
+    );
     for (const format of FORMATS) {
       const { status, headers, body } = await send(other, 'GET', `/feed/who-knows/stable${format}`);
       expect([status, Object.keys(body ?? {})]).toEqual([503, ['error']]);

@@ -192,14 +192,14 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
     const server = await redisOf();
     const { engine, faults } = await connected(server.url);
     const admin = new Redis(server.url);
-    const bodies = ['{"appRef":', 'null', '[]', '"text"', '{"appRef":"app","revision":1}', ''];
-    for (const body of bodies) {
-      await admin.hset(keys.snapshot('app', 'stable'), { epoch: 0, revision: 1, body });
+    const indexes = ['{"appRef":', 'null', '[]', '"text"', '{"appRef":"app","revision":1}', ''];
+    for (const index of indexes) {
+      await admin.hset(keys.snapshot('app', 'stable'), { epoch: 0, revision: 1, index });
       expect(await engine.getSnapshot('app', 'stable')).toBeUndefined();
     }
     await admin.quit();
     expect(faults.map(({ message }) => message)).toEqual(
-      bodies.map(() => 'ignored a malformed snapshot'),
+      indexes.map(() => 'ignored a malformed snapshot'),
     );
     // The next newer snapshot replaces the malformed one.
     expect(await engine.putSnapshot(snapshotOf('app', 'stable', 2))).toBeUndefined();
