@@ -16,7 +16,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type DiskFault, LastGoodFiles } from '../../src/engine/disk/last-good-files.ts';
 import { sealFile } from '../../src/engine/disk/seal-file.ts';
 import { release } from '../domain/sample.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, sleep } from '../support/eventually.ts';
 import { channelAt } from './serving-node.ts';
 
 /** Version of the file format, written down again so that a changed one fails a test. */
@@ -202,6 +202,52 @@ it('a release is written once, and removed when no index names it any more', asy
   expect(after.size).toBe(50);
   expect([...after].filter(([name, file]) => before.get(name) === file)).toHaveLength(49);
   expect((await files.find('acme', 'stable'))?.releases[7]).toEqual(changed);
+});
+
+describe('a snapshot that has the releases of the last one', () => {
+  /** Returns a later state with the release of the first. */
+  function later(revision: number) {
+    return channelAt(revision, 'stable', { releases: channelAt(1).releases });
+  }
+
+  it('is whole after the channel was forgotten, as a database that lost and regained it has it', async () => {
+    const { files, again, names } = dataDirectory();
+    files.keep(channelAt(1));
+    await files.flush();
+    files.forget('acme', 'stable');
+    await eventually('it is removed', () => names().length === 0);
+    files.keep(channelAt(1));
+    await files.flush();
+    expect(await again().find('acme', 'stable')).toEqual(channelAt(1));
+  });
+
+  it('is whole after somebody removed files from the folder', async () => {
+    const directory = dataDirectory();
+    const index = await keptFile(directory);
+    // The time of the folder's last change has a resolution of milliseconds.
+    await sleep(20);
+    rmSync(releaseFile(index));
+    directory.files.keep(later(2));
+    await directory.files.flush();
+    expect(await directory.again().find('acme', 'stable')).toEqual(later(2));
+  });
+
+  it('is whole after damage that was found while it was written', async () => {
+    const directory = dataDirectory();
+    const path = releaseFile(await keptFile(directory));
+    writeFileSync(path, 'damaged');
+    const { files } = directory;
+    const found = files.find('acme', 'stable');
+    for (let revision = 2; directory.faults.length === 0; revision++) {
+      files.keep(later(revision));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await found).toBeUndefined();
+    await files.flush();
+    files.keep(later(1000));
+    await files.flush();
+    expect(await directory.again().find('acme', 'stable')).toEqual(later(1000));
+  });
 });
 
 it.each([

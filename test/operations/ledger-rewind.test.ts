@@ -194,6 +194,33 @@ describe('a state of a later epoch', () => {
     expect(await isOfferedInLedger(node)).toBe(true);
   });
 
+  it('keeps a mark that is told while it takes the place of the earlier one', async () => {
+    const withSecond = (state: ServingSnapshot) => ({
+      ...state,
+      releases: [...state.releases, { ...channelAt(9).releases[0], id: 'rel_2', offered: false }],
+    });
+    const node = servingNode();
+    const earlier = withSecond(stateAt(6, true)) as ServingSnapshot;
+    node.ledger.commit(earlier);
+    await node.catalogs.find('acme', 'stable');
+    node.ledger.goBackTo(withSecond(stateAt(3, false)) as ServingSnapshot);
+    await node.ledger.raiseEpoch(0);
+    const restoreOffers = node.ledger.restoreOffers.bind(node.ledger);
+    let isTold = false;
+    node.ledger.restoreOffers = (...args) => {
+      if (!isTold) node.catalogs.noteOffered('chn_stable', earlier, new Set(['rel_2']));
+      isTold = true;
+      return restoreOffers(...args);
+    };
+    await node.catalogs.adoptShared(withSecond(stateAt(3, false, 1)) as ServingSnapshot);
+    expect(isTold).toBe(true);
+    expect(servedOf(node)).toEqual({ epoch: 1, revision: 3 });
+    const { catalog } = node.catalogs.peek('acme', 'stable') ?? {};
+    expect(catalog?.marked.releases.map(({ offered }) => offered)).toEqual([true, true]);
+    const inLedger = await node.ledger.readSnapshot('acme', 'stable');
+    expect(inLedger).toMatchObject({ releases: [{ offered: true }, { offered: true }] });
+  });
+
   it('is served while the ledger is away, and the marks are written back once it is there', async () => {
     const node = await rewoundNode();
     await node.ledger.raiseEpoch(0);

@@ -21,6 +21,13 @@ import {
 } from '../../snapshot/snapshot-index.ts';
 import { openSealedFile, sealFile } from './seal-file.ts';
 
+/** What a process wrote to a folder last. */
+export type WrittenFolder = {
+  readonly editions: readonly string[];
+  /** Time of the last change of the folder, which is another one once anybody adds or removes a file. */
+  readonly changedAtMs: number;
+};
+
 /** Index as it was read from the disk. */
 export type StoredIndex = { readonly index: SnapshotIndex; readonly writtenAtMs: number };
 
@@ -72,32 +79,35 @@ export class ChannelFiles {
 
   /**
    * Writes a snapshot: the releases that are not there yet, then the index; then it removes releases that the
-   * index does not name. `before` are the editions that this process wrote last, which the call returns; only
-   * one process may write to a folder. Without them the folder is looked at, and files at the `damaged` paths
-   * are written again.
+   * index does not name. `last` is what this process wrote last, and the call returns what it wrote; only one
+   * process may write to a folder. Without it, or when somebody else has changed the folder, the folder is
+   * looked at, and files at the `damaged` paths are written again.
    */
   async write(
     snapshot: ServingSnapshot,
-    before: readonly string[] | undefined,
-    damaged: ReadonlySet<string>,
-  ): Promise<readonly string[]> {
-    const present = before === undefined ? await this.list() : undefined;
-    const finder = new EditionFinder(before ?? [], (edition) => edition);
+    last: WrittenFolder | undefined,
+    damaged: Set<string>,
+  ): Promise<WrittenFolder> {
+    const changedAtMs = await timeOfWriting(this.folder);
+    const isAsLeft = last !== undefined && changedAtMs > 0 && changedAtMs === last.changedAtMs;
+    const before = isAsLeft ? last.editions : [];
+    const present = isAsLeft ? undefined : await this.list();
+    const finder = new EditionFinder(before, (edition) => edition);
     const slice = new TimeSlice();
     for (const [place, release] of snapshot.releases.entries()) {
       if (finder.find(release.edition, place) !== undefined) continue;
       const path = this.pathOf(release.edition);
-      const isThere = present?.has(fileOf(release.edition)) === true && !damaged.has(path);
+      const isThere = present?.has(fileOf(release.edition)) === true && !damaged.delete(path);
       if (!isThere) await writeSealed(path, releaseText(release));
       if (slice.isOver) await slice.pause();
     }
     await writeSealed(this.indexPath, indexText(writeIndex(snapshot)));
     const editions = snapshot.releases.map(({ edition }) => edition);
     const wanted = new EditionFinder(editions, (edition) => edition);
-    const gone = (before ?? []).filter((edition, place) => !wanted.find(edition, place));
+    const gone = before.filter((edition, place) => !wanted.find(edition, place));
     await this.removeFiles(gone.map(fileOf));
     if (present !== undefined) await this.removeOthers(snapshot, present);
-    return editions;
+    return { editions, changedAtMs: await timeOfWriting(this.folder) };
   }
 
   /** Lists the files of releases by name, and makes their folder if need be. */

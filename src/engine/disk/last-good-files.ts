@@ -12,7 +12,13 @@ import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts'
 import type { ChannelName } from '../../ports/channel-names.ts';
 import type { LastGood } from '../../ports/last-good.ts';
 import { compareIndexes } from '../../snapshot/snapshot-index.ts';
-import { ChannelFiles, FileFault, FOLDER_MODE, type StoredIndex } from './channel-files.ts';
+import {
+  ChannelFiles,
+  FileFault,
+  FOLDER_MODE,
+  type StoredIndex,
+  type WrittenFolder,
+} from './channel-files.ts';
 
 const WAITING_MAX = 10_000;
 const RETRY_MS = 2000;
@@ -51,8 +57,8 @@ export class LastGoodFiles implements LastGood {
   private readonly listed = new Map<string, ChannelName>();
   /** Paths of files that were found damaged, and are written again although they are there. */
   private readonly damaged = new Set<string>();
-  /** Editions of the snapshots that were written last, by path of the index. */
-  private readonly written = new Map<string, readonly string[]>();
+  /** What was written last, by path of the index; another map once damage was found. */
+  private written = new Map<string, WrittenFolder>();
 
   /**
    * Writes to `snapshots/` below `dataDir`, or to a folder in it when `worker` numbers one of several serving
@@ -192,7 +198,8 @@ export class LastGoodFiles implements LastGood {
       if (!(error instanceof FileFault)) throw error;
       if (this.damaged.size >= UNUSABLE_MAX) this.damaged.clear();
       this.damaged.add(error.path);
-      this.written.clear();
+      // A write that is in progress notes what it wrote in the old map.
+      this.written = new Map();
       this.report('read', error.path, error.cause);
       return 'damaged';
     }
@@ -246,12 +253,13 @@ export class LastGoodFiles implements LastGood {
 
   private async write(name: string, snapshot: ServingSnapshot): Promise<void> {
     const path = join(this.directory, name);
-    const before = this.written.get(path);
+    const { written } = this;
+    const last = written.get(path);
     // Taken out first: after a fault nobody knows what is there.
-    this.written.delete(path);
-    const editions = await new ChannelFiles(path).write(snapshot, before, this.damaged);
-    if (this.written.size >= WRITTEN_MAX) this.written.clear();
-    this.written.set(path, editions);
+    written.delete(path);
+    const now = await new ChannelFiles(path).write(snapshot, last, this.damaged);
+    if (written.size >= WRITTEN_MAX) written.clear();
+    written.set(path, now);
   }
 }
 

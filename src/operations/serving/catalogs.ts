@@ -362,14 +362,12 @@ export class Catalogs {
   /** Serves a snapshot from now on, unless one that is as new already is. */
   private async install(read: ServingSnapshot): Promise<CatalogSlot> {
     const present = this.slots.peek(read.channelId)?.catalog;
-    const isOtherEpoch = present !== undefined && present.snapshot.epoch < read.epoch;
-    const snapshot = isOtherEpoch
-      ? await this.dependencies.rewind.carryOffers(read, present.marked)
-      : read;
-    const catalog = isNewer(snapshot, present)
-      ? await compileInSlices(snapshot, present)
-      : undefined;
+    const earlier = markedBefore(read, present);
+    const snapshot = earlier ? await this.dependencies.rewind.carryOffers(read, earlier) : read;
+    const catalog = isNewer(read, present) ? await compileInSlices(snapshot, present) : undefined;
     const slot = this.slots.get(snapshot.channelId) ?? new CatalogSlot(this.plans);
+    // Marks that were made meanwhile are carried over as well.
+    if (markedBefore(read, slot.catalog) !== earlier) return this.install(read);
     // A newer one may have been installed, or the channel evicted, while this one was compiled.
     if (catalog !== undefined && isNewer(snapshot, slot.catalog)) {
       slot.replace(catalog);
@@ -385,6 +383,11 @@ export class Catalogs {
 /** Returns what is served from a slot, with the marks of offers that were made since it was read. */
 function snapshotIn(slot: CatalogSlot | undefined): ServingSnapshot | undefined {
   return slot?.catalog?.marked;
+}
+
+/** Returns what is held, with its marks, when it is of an earlier epoch than the snapshot. */
+function markedBefore({ epoch }: ServingSnapshot, held: Catalog | undefined) {
+  return held !== undefined && held.snapshot.epoch < epoch ? held.marked : undefined;
 }
 
 function isNewer(snapshot: ServingSnapshot, held: Catalog | undefined): boolean {
