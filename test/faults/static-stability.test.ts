@@ -86,7 +86,11 @@ describeOnRealStores('when a store is away', () => {
         async () => (await degraded()) === undefined,
         15_000,
       );
-      const told = linesOf(node).filter((line) => line.store === store && line.part === undefined);
+      const lines = () =>
+        linesOf(node).filter((line) => line.store === store && line.part === undefined);
+      // The log of a process reaches the tests a moment after its answers.
+      await eventually('the log tells', () => lines().length >= 2);
+      const told = lines();
       expect(told.map(({ level, msg }) => `${level} ${msg}`)).toEqual([
         'warn store lost',
         'warn store back',

@@ -10,7 +10,12 @@ export type Proxy = {
    * The bytes are held, as TCP would retransmit them, until `heal`.
    */
   blackhole(): void;
-  /** Ends `blackhole` and `dropWhen`: held bytes are forwarded in their order. */
+  /**
+   * Drops whatever the server says on a connection on which the client has sent a chunk for which this is true,
+   * from that chunk on: the answers are lost, the requests arrive.
+   */
+  silenceAfter(predicate: (chunkFromClient: Buffer) => boolean): void;
+  /** Ends `blackhole`, `dropWhen` and `silenceAfter`: held bytes are forwarded in their order. */
   heal(): void;
   /** Destroys every connection, on both sides; new ones are accepted. */
   cut(): void;
@@ -29,6 +34,9 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let isBlackhole = false;
   let isDropped: (chunk: Buffer) => boolean = () => false;
+  let isSilencing: (chunk: Buffer) => boolean = () => false;
+  /** Sockets to clients that hear nothing any more. */
+  const silenced = new Set<Socket>();
   let held: (() => void)[] = [];
   let delayMs = 0;
   const delayed: { readonly dueAt: number; readonly action: () => void }[] = [];
@@ -58,13 +66,15 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
     sockets.add(from);
     from.setNoDelay(true);
     from.on('data', (chunk: Buffer) => {
-      if (isFromServer && isDropped(chunk)) return;
+      if (isFromServer && (isDropped(chunk) || silenced.has(to))) return;
+      if (!isFromServer && isSilencing(chunk)) silenced.add(from);
       pass(() => void to.write(chunk));
     });
     from.on('end', () => pass(() => void to.end()));
     from.on('error', () => pass(() => void to.destroy()));
     from.on('close', () => {
       sockets.delete(from);
+      silenced.delete(from);
       pass(() => void to.destroySoon());
     });
   }
@@ -90,6 +100,8 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
     heal() {
       isBlackhole = false;
       isDropped = () => false;
+      isSilencing = () => false;
+      silenced.clear();
       const released = held;
       held = [];
       for (const action of released) action();
@@ -104,6 +116,9 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
     },
     dropWhen(predicate) {
       isDropped = predicate;
+    },
+    silenceAfter(predicate) {
+      isSilencing = predicate;
     },
     async close() {
       server.close();

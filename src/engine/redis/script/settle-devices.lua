@@ -2,10 +2,12 @@
 -- `settleDebt` in src/device-limit/shared-window.ts. The server's clock is used, so nodes whose clocks differ
 -- share one window.
 --
--- KEYS[i] sorted set of one device: requests by the microsecond they were allowed at ARGV[4i-3] limit, at
--- least 1 ARGV[4i-2] window in milliseconds ARGV[4i-1] "<process>:<id>" of the request ARGV[4i] owed
--- requests, separated by spaces: "<process>:<id> <age in milliseconds>" Returns for each key 0 when the
--- request was allowed, else the milliseconds until one would be
+-- KEYS[i]       sorted set of one device: requests by the microsecond they were allowed at
+-- ARGV[4i-3]    limit, at least 1
+-- ARGV[4i-2]    window in milliseconds
+-- ARGV[4i-1]    "<process>:<id>" of the request
+-- ARGV[4i]      owed requests, separated by spaces: "<process>:<id> <age in milliseconds>"
+-- Returns       for each key 0 when the request was allowed, else the milliseconds until one would be
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])

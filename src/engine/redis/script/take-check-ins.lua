@@ -1,9 +1,13 @@
 -- Takes batches: first abandoned ones, which a consumer left unacknowledged for too long, then new ones; both
 -- in the order in which they were appended. Every abandoned batch is older than every new one. Never blocks.
 --
--- KEYS[1] stream of batches ARGV[1] name of the consumer group ARGV[2] name of the consumer ARGV[3] maximum
--- number of batches, at least 1 ARGV[4] milliseconds after which an unacknowledged batch is abandoned ARGV[5]
--- 1 with the first take of this consumer Returns {id, packed batch, id, packed batch, …}
+-- KEYS[1]  stream of batches
+-- ARGV[1]  name of the consumer group
+-- ARGV[2]  name of the consumer
+-- ARGV[3]  maximum number of batches, at least 1
+-- ARGV[4]  milliseconds after which an unacknowledged batch is abandoned
+-- ARGV[5]  1 with the first take of this consumer
+-- Returns  {id, packed batch, id, packed batch, …}
 --
 -- Uses only commands that Redis allows when its memory is full, because taking is what frees memory.
 
