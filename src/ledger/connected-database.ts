@@ -2,7 +2,7 @@
 // and none gets one after the close.
 
 import { Unavailable } from '../ports/unavailable.ts';
-import type { Database, Sql } from './database.ts';
+import type { Connection, Database, Sql } from './database.ts';
 import { runTransaction } from './run-transaction.ts';
 
 export abstract class ConnectedDatabase implements Database {
@@ -21,7 +21,7 @@ export abstract class ConnectedDatabase implements Database {
   }
 
   transaction<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
-    return this.whileOpen((sql) => runTransaction(sql, work));
+    return this.whileOpen((connection) => runTransaction(connection, work));
   }
 
   close(): Promise<void> {
@@ -30,12 +30,14 @@ export abstract class ConnectedDatabase implements Database {
   }
 
   /** Runs the work on a connection that nothing else uses until the work is done. */
-  protected abstract withConnection<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value>;
+  protected abstract withConnection<Value>(
+    work: (connection: Connection) => Promise<Value>,
+  ): Promise<Value>;
 
   /** Waits for the work that runs, then gives everything back. Called once. */
   protected abstract shutDown(): Promise<void>;
 
-  private async whileOpen<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
+  private async whileOpen<Value>(work: (connection: Connection) => Promise<Value>): Promise<Value> {
     if (this.isClosing) throw new Unavailable('ledger', 'the database is closed');
     return this.withConnection(work);
   }

@@ -16,6 +16,12 @@ export interface Database extends Sql {
   close(): Promise<void>;
 }
 
+/** Statements on one connection, on which a transaction can begin. */
+export interface Connection extends Sql {
+  /** Begins a transaction: the statements that follow are in it until one of them ends it. */
+  begin(): Promise<void>;
+}
+
 /** Statements on a database, or on the connection of one transaction. */
 export interface Sql {
   /**

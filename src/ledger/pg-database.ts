@@ -1,5 +1,8 @@
 // Database on a pool of PostgreSQL connections.
 //
+// A connection may lead to a pooler of transactions, such as PgBouncer, which gives each transaction another
+// session. So nothing is kept in a session: no settings, no named statements, no locks, no LISTEN.
+//
 // A connection on which a call did not end cleanly is destroyed and never returned to the pool, because the
 // state of its session is unknown. Server and client both have time limits. The server's are shorter, so that
 // a slow statement costs no connection; the client's is for a server that does not answer at all.
@@ -8,7 +11,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { LockedTooLong, Unavailable } from '../ports/unavailable.ts';
 import { ConnectedDatabase } from './connected-database.ts';
-import type { Database, Sql } from './database.ts';
+import type { Connection, Database } from './database.ts';
+import { limitedQuery } from './limited-query.ts';
 import type { Greeter } from './migrated-database.ts';
 import { sqlStateKind } from './sql-state-kind.ts';
 
@@ -22,6 +26,11 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5000;
 const SCRIPT_TIMEOUT_MS = 10 * 60_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
 const GOODBYE_TIMEOUT_MS = 1000;
+
+/** Script, because one round trip then begins a transaction together with its limits. */
+const BEGIN = `BEGIN;
+  SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
+  SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
 
 /** SQLSTATE of a statement that `statement_timeout` cancelled; its session is still sound. */
 const QUERY_CANCELED = '57014';
@@ -59,9 +68,7 @@ function poolSettings(connectionString: string): pg.PoolConfig {
     application_name: 'sluice',
     max: CONNECTIONS_MAX,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
   };
@@ -113,7 +120,9 @@ class PgDatabase extends ConnectedDatabase {
     void ended.then(() => this.#connected.delete(ended));
   }
 
-  protected withConnection<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
+  protected withConnection<Value>(
+    work: (connection: Connection) => Promise<Value>,
+  ): Promise<Value> {
     const running = this.#runOnConnection(work);
     this.#running.add(running);
     const forget = () => this.#running.delete(running);
@@ -121,7 +130,7 @@ class PgDatabase extends ConnectedDatabase {
     return running;
   }
 
-  async #runOnConnection<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
+  async #runOnConnection<Value>(work: (connection: Connection) => Promise<Value>): Promise<Value> {
     const client = await this.#connect();
     const connection = new PgConnection(client);
     try {
@@ -161,10 +170,12 @@ class PgDatabase extends ConnectedDatabase {
   }
 }
 
-class PgConnection implements Sql {
+class PgConnection implements Connection {
   /** Whether this connection must not be used again. */
   isBroken = false;
   readonly #client: pg.PoolClient;
+  /** Whether the limits of a transaction hold; until then, each statement brings its own. */
+  #isInTransaction = false;
 
   constructor(client: pg.PoolClient) {
     this.#client = client;
@@ -175,8 +186,21 @@ class PgConnection implements Sql {
     values: readonly unknown[] = [],
     timeoutMs = ANSWER_TIMEOUT_MS,
   ): Promise<Row[]> {
-    const result = await this.#send({ text, values: [...values], query_timeout: timeoutMs });
+    const result = this.#isInTransaction
+      ? await this.#send({ text, values: [...values], query_timeout: timeoutMs })
+      : await this.#ask(
+          limitedQuery(
+            this.#client,
+            { text, values },
+            { serverMs: STATEMENT_TIMEOUT_MS, answerMs: timeoutMs },
+          ),
+        );
     return result.rows as Row[];
+  }
+
+  async begin(): Promise<void> {
+    await this.#send({ text: BEGIN });
+    this.#isInTransaction = true;
   }
 
   async runScript(text: string): Promise<void> {
@@ -184,9 +208,14 @@ class PgConnection implements Sql {
   }
 
   /** Sends a query. Its `query_timeout` is missing from the driver's types. */
-  async #send(query: pg.QueryConfig & { query_timeout?: number }): Promise<pg.QueryResult> {
+  #send(query: pg.QueryConfig & { query_timeout?: number }): Promise<pg.QueryResult> {
+    return this.#ask(this.#client.query(query));
+  }
+
+  /** Turns an error that is about the connection into `Unavailable`. */
+  async #ask(answer: Promise<pg.QueryResult>): Promise<pg.QueryResult> {
     try {
-      return await this.#client.query(query);
+      return await answer;
     } catch (error) {
       if (!isConnectionFault(error)) throw error;
       const state = error instanceof pg.DatabaseError ? error.code : undefined;

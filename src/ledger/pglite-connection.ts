@@ -4,7 +4,7 @@
 import type { NoCalls } from '../child-process/calls.ts';
 import type { ForkedChild } from '../child-process/forked-child.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import type { Sql } from './database.ts';
+import type { Connection } from './database.ts';
 import type { CallsToPglite, PgliteErrorFields, PgliteRequest } from './pglite-request.ts';
 import { sqlStateKind } from './sql-state-kind.ts';
 
@@ -15,7 +15,7 @@ import { sqlStateKind } from './sql-state-kind.ts';
 const ANSWER_TIMEOUT_MS = 10_000;
 const SCRIPT_TIMEOUT_MS = 10 * 60_000;
 
-export class PgliteConnection implements Sql {
+export class PgliteConnection implements Connection {
   readonly #process: ForkedChild<CallsToPglite, NoCalls>;
 
   constructor(process: ForkedChild<CallsToPglite, NoCalls>) {
@@ -29,6 +29,10 @@ export class PgliteConnection implements Sql {
   ): Promise<Row[]> {
     const rows = await this.#ask({ kind: 'query', text, values }, timeoutMs);
     return rows as Row[];
+  }
+
+  async begin(): Promise<void> {
+    await this.query('BEGIN');
   }
 
   async runScript(text: string): Promise<void> {

@@ -11,7 +11,7 @@ import type { ForkedChild } from '../child-process/forked-child.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { ConnectedDatabase } from './connected-database.ts';
-import type { Database, Sql } from './database.ts';
+import type { Connection, Database } from './database.ts';
 import { PgliteConnection } from './pglite-connection.ts';
 import type { CallsToPglite } from './pglite-request.ts';
 
@@ -86,7 +86,9 @@ class PgliteDatabase extends ConnectedDatabase {
     }
   }
 
-  protected async withConnection<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
+  protected async withConnection<Value>(
+    work: (connection: Connection) => Promise<Value>,
+  ): Promise<Value> {
     if (this.#session === undefined) {
       // Calls do not wait for a start, because it may take long and callers can go on without an answer.
       throw new Unavailable('ledger', 'the embedded database is starting again');

@@ -1,14 +1,14 @@
 // Runs a transaction on a connection: BEGIN, the work, then COMMIT or ROLLBACK.
 
-import type { Sql } from './database.ts';
+import type { Connection, Sql } from './database.ts';
 
 /** Runs `work` between BEGIN and COMMIT on a connection that no other caller uses meanwhile. */
 export async function runTransaction<Value>(
-  connection: Sql,
+  connection: Connection,
   work: (sql: Sql) => Promise<Value>,
 ): Promise<Value> {
   const watched = new WatchedSql(connection);
-  await connection.query('BEGIN');
+  await connection.begin();
   try {
     const value = await work(watched);
     // PostgreSQL turns COMMIT into a silent ROLLBACK once a statement has failed: work that swallowed the

@@ -10,6 +10,7 @@ import type { TestProject } from 'vitest/node';
 import { findBrowser } from './browser.ts';
 import { findHaproxy } from './compose-front.ts';
 import { makeMigratedTemplate } from './migrated-database.ts';
+import { findPgBouncer } from './pgbouncer.ts';
 import { findPostgres, type PostgresServer, startPostgres } from './postgres-server.ts';
 import { findRedis, type RedisServer, startRedis } from './redis-server.ts';
 import { shareInRun } from './share-in-run.ts';
@@ -52,6 +53,7 @@ async function startServers(): Promise<RunServers> {
     findPostgres() === undefined && 'postgres with initdb',
     findBrowser() === undefined && 'Chromium',
     findHaproxy() === undefined && 'HAProxy',
+    findPgBouncer() === undefined && 'PgBouncer',
   ].filter((name) => name !== false);
   if (process.env.SLUICE_REQUIRE_REAL === '1' && missing.length > 0) {
     throw new Error(`SLUICE_REQUIRE_REAL=1, but there is no ${missing.join(' and no ')}`);
@@ -93,6 +95,7 @@ function describeServers(): string {
   const redis = versionOf(findRedis());
   const browser = versionOf(findBrowser());
   const haproxy = versionOf(findHaproxy(), '-v');
+  const pgBouncer = versionOf(findPgBouncer());
   return [
     postgres === undefined ? 'no PostgreSQL found (PGlite only)' : `PostgreSQL ${postgres}`,
     redis === undefined ? 'no Redis found (memory only)' : `Redis ${redis}`,
@@ -101,6 +104,7 @@ function describeServers(): string {
     haproxy === undefined
       ? 'no HAProxy found (no test of the compose front)'
       : `HAProxy ${haproxy}`,
+    pgBouncer === undefined ? 'no PgBouncer found (no test of pools)' : `PgBouncer ${pgBouncer}`,
   ].join(', ');
 }
 

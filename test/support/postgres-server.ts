@@ -13,6 +13,7 @@ import {
   temporaryFolder,
   waitUntilUp,
 } from './server-process.ts';
+import { findSystemAccount, type SystemAccount } from './system-account.ts';
 
 export type PostgresServer = {
   /** URL of the database `postgres`, as superuser without a password. */
@@ -46,16 +47,10 @@ export type PostgresServerOptions = {
   readonly fsync?: boolean;
 };
 
-/**
- * System account of the server, because PostgreSQL refuses to run as root; empty for the account of the
- * tests.
- */
-type Account = { readonly uid?: number; readonly gid?: number };
-
 type Installation = {
   readonly binary: string;
   readonly folder: string;
-  readonly account: Account;
+  readonly account: SystemAccount;
   readonly fsync: boolean;
 };
 
@@ -81,7 +76,12 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   const binary = findPostgres();
   if (binary === undefined) throw new Error('No postgres with initdb found');
   const folder = temporaryFolder('sluice-postgres-');
-  const installation = { binary, folder, account: findAccount(), fsync: options.fsync ?? false };
+  const installation = {
+    binary,
+    folder,
+    account: findSystemAccount(),
+    fsync: options.fsync ?? false,
+  };
   try {
     initialize(installation);
     const { port, server } = await startOnFreePort(installation);
@@ -203,19 +203,6 @@ async function queryOn<Row extends pg.QueryResultRow>(port: number, text: string
 
 function urlOf(port: number): string {
   return `postgres://postgres@127.0.0.1:${port}/postgres`;
-}
-
-function findAccount(): Account {
-  if (process.getuid?.() !== 0) return {};
-  for (const name of ['postgres', 'nobody']) {
-    try {
-      const id = (flag: string) => Number(execFileSync('id', [flag, name], { stdio: 'pipe' }));
-      return { uid: id('-u'), gid: id('-g') };
-    } catch {
-      // There is no such account: the next one is tried.
-    }
-  }
-  throw new Error('PostgreSQL does not run as root, and there is neither `postgres` nor `nobody`');
 }
 
 function initialize({ binary, folder, account }: Installation): void {

@@ -1,0 +1,99 @@
+// Starts a real PgBouncer for one test, in transaction mode and otherwise with the settings that it has when
+// nobody sets any: it refuses what a session would have to keep.
+
+import { chownSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { findBinary } from './find-binary.ts';
+import { freePort } from './free-port.ts';
+import { removeFolder, startProcess, temporaryFolder, waitUntilUp } from './server-process.ts';
+import { findSystemAccount } from './system-account.ts';
+
+export type PgBouncer = {
+  readonly port: number;
+  /** Returns the address of a database of the server, led through PgBouncer. */
+  through(databaseUrl: string): string;
+  /** Returns the rows of a command such as `SHOW POOLS`. */
+  show(command: string): Promise<Record<string, unknown>[]>;
+  /** Leads new connections to another server from now on, and ends the open ones. */
+  moveTo(postgresPort: number): Promise<void>;
+  /** Returns its log. */
+  output(): string;
+  stop(): Promise<void>;
+};
+
+const START_TIMEOUT_MS = 10_000;
+const USER = 'postgres';
+
+/** The `pgbouncer` binary, when there is one. */
+export function findPgBouncer(): string | undefined {
+  return findBinary('pgbouncer', ['/usr/sbin']);
+}
+
+/** Starts PgBouncer in front of a PostgreSQL on loopback, for its superuser without a password. */
+export async function startPgBouncer(postgresPort: number): Promise<PgBouncer> {
+  const binary = findPgBouncer();
+  if (binary === undefined) throw new Error('No pgbouncer found');
+  const folder = temporaryFolder('sluice-pgbouncer-');
+  const account = findSystemAccount();
+  const { uid, gid } = account;
+  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+  const port = await freePort();
+  const file = join(folder, 'pgbouncer.ini');
+  writeFileSync(join(folder, 'userlist.txt'), `"${USER}" ""\n`);
+  writeFileSync(file, settings(folder, port, postgresPort));
+  const server = await startProcess(binary, [file], { ...account, cwd: folder });
+  const through = (databaseUrl: string) => {
+    const url = new URL(databaseUrl);
+    url.port = String(port);
+    return url.href;
+  };
+  const console = through(`postgres://${USER}@127.0.0.1/pgbouncer`);
+  const show = (command: string) => runOn(console, command);
+  const isAnswering = () =>
+    show('SHOW VERSION').then(
+      () => true,
+      () => false,
+    );
+  await waitUntilUp(server, isAnswering, START_TIMEOUT_MS);
+  return {
+    port,
+    through,
+    show,
+    async moveTo(otherPort) {
+      writeFileSync(file, settings(folder, port, otherPort));
+      await show('RELOAD');
+      await show('RECONNECT');
+    },
+    output: () => server.output(),
+    async stop() {
+      await server.end('SIGKILL');
+      removeFolder(folder);
+    },
+  };
+}
+
+function settings(folder: string, port: number, postgresPort: number): string {
+  return `[databases]
+* = host=127.0.0.1 port=${postgresPort}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir = ${folder}
+auth_type = trust
+auth_file = ${join(folder, 'userlist.txt')}
+admin_users = ${USER}
+pool_mode = transaction
+`;
+}
+
+async function runOn(url: string, command: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query(command)).rows;
+  } finally {
+    await client.end();
+  }
+}
