@@ -12,6 +12,8 @@ export type Config = Readonly<{
   databaseUrl: string | undefined;
   /** Address of Redis; undefined for the in-process engine. */
   redisUrl: string | undefined;
+  /** First part of the names of all keys and pub/sub channels in Redis. */
+  redisPrefix: string;
   dataDir: string;
   adminToken: string | undefined;
   secretKey: string | undefined;
@@ -67,6 +69,11 @@ const ENVIRONMENT = z.object({
   REDIS_URL: optionalText().refine(
     (value) => value === undefined || isRedisAddress(value),
     'must be a redis:// or rediss:// address, or several of them separated by commas',
+  ),
+  // Braces would choose the node of a cluster; a colon could make the names of two deployments the same.
+  REDIS_PREFIX: text('sluice').refine(
+    (value) => /^[\w.-]{1,64}$/.test(value),
+    'must be 1 to 64 ASCII letters, digits, hyphens, underscores or dots',
   ),
   DATA_DIR: text('./data'),
   // A token with other characters could be set but not sent in a header, and the client's error would quote
@@ -135,6 +142,7 @@ function readSettings(environment: NodeJS.ProcessEnv): Config {
     port,
     databaseUrl: settings.DATABASE_URL,
     redisUrl: settings.REDIS_URL,
+    redisPrefix: settings.REDIS_PREFIX,
     dataDir: settings.DATA_DIR,
     adminToken: settings.ADMIN_TOKEN,
     secretKey: settings.SECRET_KEY,

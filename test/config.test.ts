@@ -17,6 +17,7 @@ describe('readConfig', () => {
       port: 8080,
       databaseUrl: undefined,
       redisUrl: undefined,
+      redisPrefix: 'sluice',
       dataDir: './data',
       adminToken: undefined,
       secretKey: undefined,
@@ -37,7 +38,7 @@ describe('readConfig', () => {
     const names = ['HOST', 'PORT', 'DATABASE_URL', 'REDIS_URL', 'DATA_DIR', 'ADMIN_TOKEN'];
     const more = [
       ...['SECRET_KEY', 'ORGANIZATIONS_BY', 'PUBLIC_URL', 'WORKERS', 'TRUST_PROXY', 'LOG_LEVEL'],
-      ...['READY_MAX_UNCONFIRMED_SECONDS', 'ADMIN_LISTEN', 'ADMIN_URL'],
+      ...['READY_MAX_UNCONFIRMED_SECONDS', 'ADMIN_LISTEN', 'ADMIN_URL', 'REDIS_PREFIX'],
       ...['NEW_DEVICES_PER_ADDRESS_PER_MINUTE', 'NEW_DEVICES_PER_APP_PER_MINUTE'],
     ];
     const retention = ['DEVICE_RETENTION_DAYS', 'ADOPTION_RETENTION_DAYS'];
@@ -78,6 +79,7 @@ describe('readConfig', () => {
         ...['127.0.0.1:6379', 'redis://127.0.0.1:6379,http://127.0.0.1:6380'],
       ],
     ],
+    ['REDIS_PREFIX', ['a:b', '{a}', 'two words', 'ü', 'x'.repeat(65), 'a*', 'a/b']],
     ['ADMIN_TOKEN', ['two words', 'schlüssel', 'line\n']],
     ['PUBLIC_URL', ['sluice.example.com', 'ftp://a.example.com', 'https://a.example.com/?a=b']],
     ['ORGANIZATIONS_BY', ['everyone', 'owner', 'ANYONE']],

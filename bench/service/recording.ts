@@ -3,7 +3,7 @@
 // the processes that are measured.
 
 import { Redis } from 'ioredis';
-import { keys } from '../../src/engine/redis/keys.ts';
+import { keys } from '../../test/support/redis-keys.ts';
 import {
   favourSession,
   freeProcess,

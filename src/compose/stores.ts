@@ -124,6 +124,7 @@ function openEngine(config: Config, log: Log): Engine {
   const rareLog = new RareLog(log);
   return createRedisEngine({
     url: config.redisUrl,
+    prefix: config.redisPrefix,
     onFault: (error) => rareLog.warnAbout('engine', { err: error }, 'engine fault'),
   });
 }

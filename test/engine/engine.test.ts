@@ -47,7 +47,7 @@ async function connectTwo(
 }
 
 function connect(url: string) {
-  return createRedisEngine({ url, onFault: () => {} });
+  return createRedisEngine({ url, prefix: 'sluice', onFault: () => {} });
 }
 
 function skip(name: string, reason: string): void {

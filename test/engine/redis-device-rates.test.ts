@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
-import { keys } from '../../src/engine/redis/keys.ts';
+import { keys } from '../support/redis-keys.ts';
 import { findRedis } from '../support/redis-server.ts';
 import { adminOf, connected, redisOf } from './redis-fixture.ts';
 

@@ -22,7 +22,11 @@ export async function redisOf(...args: string[]): Promise<RedisServer> {
 /** An engine, not yet connected, and the faults it reports. */
 export function open(url: string): { engine: Engine; faults: Error[] } {
   const faults: Error[] = [];
-  const engine = createRedisEngine({ url, onFault: (error) => faults.push(error as Error) });
+  const engine = createRedisEngine({
+    url,
+    prefix: 'sluice',
+    onFault: (error) => faults.push(error as Error),
+  });
   leftovers.push(() => engine.close());
   return { engine, faults };
 }

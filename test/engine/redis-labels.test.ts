@@ -2,7 +2,7 @@
 
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
-import { keys } from '../../src/engine/redis/keys.ts';
+import { keys } from '../support/redis-keys.ts';
 import { findRedis } from '../support/redis-server.ts';
 import { confirmed, HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';
 import { adminOf, connected, redisOf } from './redis-fixture.ts';

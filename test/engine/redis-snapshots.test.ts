@@ -4,7 +4,7 @@
 import type { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
-import { keys } from '../../src/engine/redis/keys.ts';
+import { keys } from '../support/redis-keys.ts';
 import { findRedis } from '../support/redis-server.ts';
 import { editionOf, snapshotOf } from './engine-contract.ts';
 import { adminOf, connected, redisOf } from './redis-fixture.ts';

@@ -3,11 +3,11 @@
 
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { keys } from '../../src/engine/redis/keys.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { asks, label, withTargeted } from '../support/device-labels.ts';
 import { eventually, sleep } from '../support/eventually.ts';
+import { keys } from '../support/redis-keys.ts';
 import { check, send, type Tenant } from '../support/tenant.ts';
 
 /** Time within which every node decides by changed labels, under any single fault. */

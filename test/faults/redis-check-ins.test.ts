@@ -3,13 +3,13 @@
 
 import { describe, expect, it } from 'vitest';
 import { packCheckInPayload } from '../../src/engine/redis/check-in-payload.ts';
-import { keys } from '../../src/engine/redis/keys.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { batchOf, checkInOf, devicesIn, idsOf } from '../engine/fleet-sample.ts';
 import { adminOf, connected, leftovers, redisOf } from '../engine/redis-fixture.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import { findRedisCli, startRedisCluster } from '../support/redis-cluster.ts';
+import { keys } from '../support/redis-keys.ts';
 import { findRedis, type RedisServer } from '../support/redis-server.ts';
 import { startProxy } from '../support/tcp-proxy.ts';
 

@@ -5,7 +5,6 @@ import { createRequire } from 'node:module';
 import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
-import { keys } from '../../src/engine/redis/keys.ts';
 import { createRedisEngine } from '../../src/engine/redis/redis-engine.ts';
 import type { Engine } from '../../src/ports/engine.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
@@ -15,6 +14,7 @@ import { connected, leftovers, open, redisOf } from '../engine/redis-fixture.ts'
 import { eventually, sleep } from '../support/eventually.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import { findRedisCli, startRedisCluster } from '../support/redis-cluster.ts';
+import { keys } from '../support/redis-keys.ts';
 import { findRedis, type RedisServer } from '../support/redis-server.ts';
 import { startProxy } from '../support/tcp-proxy.ts';
 
@@ -292,7 +292,7 @@ describe.skipIf(!hasRedis)('secrets', () => {
       ',',
       'redis://h/x',
     ]) {
-      const create = () => createRedisEngine({ url, onFault: () => {} });
+      const create = () => createRedisEngine({ url, prefix: 'sluice', onFault: () => {} });
       expect(create).toThrow(/^The Redis URL/);
       expect(create).not.toThrow('secret');
     }

@@ -9,59 +9,73 @@ import type { DeviceName } from '../../ports/label-cache.ts';
  */
 const SNAPSHOT_FORMAT = 3;
 
-export const keys = {
-  /**
-   * Hash {channel, epoch, revision, offered, index, release:<edition>…}: one channel's snapshot. Neither name
-   * can contain a colon.
-   */
-  snapshot(appRef: string, channel: string): string {
-    return `sluice:snapshot:${SNAPSHOT_FORMAT}:{${appRef}:${channel}}`;
-  },
+export type KeysOptions = {
+  /** First part of all names: deployments with different ones do not meet on a Redis. */
+  readonly prefix: string;
+  /** Number of the database on the server. Databases have keys of their own, but share pub/sub channels. */
+  readonly database: number;
+};
 
-  /** Hash {tag, body}: names of all channels. The number is the version of the body's format. */
-  channelNames: 'sluice:channel-names:1',
+export type Keys = ReturnType<typeof createKeys>;
 
-  /** List with the time in microseconds of each request allowed within the window, oldest first. */
-  rate(key: string): string {
-    return `sluice:rate:{${key}}`;
-  },
+/** Returns the names that a deployment uses. */
+export function createKeys({ prefix, database }: KeysOptions) {
+  // Below the prefix, as access rules of Redis may demand. Database 0 keeps the names without a number.
+  const pubSubPrefix = database === 0 ? prefix : `${prefix}:${database}`;
+  return {
+    /**
+     * Hash {channel, epoch, revision, offered, index, release:<edition>…}: one channel's snapshot. Neither
+     * name can contain a colon.
+     */
+    snapshot(appRef: string, channel: string): string {
+      return `${prefix}:snapshot:${SNAPSHOT_FORMAT}:{${appRef}:${channel}}`;
+    },
 
-  /**
-   * Sorted set of a busy device's requests by the microsecond they were allowed at. The number is the version
-   * of the rule: processes of two versions count separately rather than wrongly.
-   */
-  deviceRate(device: string): string {
-    return `sluice:device-rate:2:{${device}}`;
-  },
+    /** Hash {tag, body}: names of all channels. The number is the version of the body's format. */
+    channelNames: `${prefix}:channel-names:1`,
 
-  /** String `<revision> <label pairs as JSON>`: cached labels of one device. An app id contains no slash. */
-  labels({ appId, deviceId }: DeviceName): string {
-    return `sluice:labels:{${appId}/${escapeId(deviceId)}}`;
-  },
+    /** List with the time in microseconds of each request allowed within the window, oldest first. */
+    rate(key: string): string {
+      return `${prefix}:rate:{${key}}`;
+    },
 
-  /**
-   * Hash {epoch, position, doubted}: the change of labels up to which the cached ones are those of the
-   * ledger, and the millisecond of Redis' clock before which none is confirmed. It never expires.
-   */
-  labelPosition: 'sluice:label-position',
+    /**
+     * Sorted set of a busy device's requests by the microsecond they were allowed at. The number is the
+     * version of the rule: processes of two versions count separately rather than wrongly.
+     */
+    deviceRate(device: string): string {
+      return `${prefix}:device-rate:2:{${device}}`;
+    },
 
-  /**
-   * Stream of packed check-ins, with the field `batch`. One stream is enough: an entry carries hundreds of
-   * devices, so one node of a cluster is far from busy with it, and several streams would have no common
-   * order. The number is the version of the payload format: a node never takes a batch that only a newer
-   * version can read.
-   */
-  checkIns: 'sluice:check-ins:4',
+    /** String `<revision> <label pairs as JSON>`: cached labels of a device. An app id contains no slash. */
+    labels({ appId, deviceId }: DeviceName): string {
+      return `${prefix}:labels:{${appId}/${escapeId(deviceId)}}`;
+    },
 
-  /** Pub/sub channel: announcements of changed channels of all apps, as JSON. */
-  announcements: 'sluice:announcements',
+    /**
+     * Hash {epoch, position, doubted}: the change of labels up to which the cached ones are those of the
+     * ledger, and the millisecond of Redis' clock before which none is confirmed. It never expires.
+     */
+    labelPosition: `${prefix}:label-position`,
 
-  /** Pub/sub channel: devices whose labels changed, as JSON. */
-  labelNews: 'sluice:label-news',
+    /**
+     * Stream of packed check-ins, with the field `batch`. One stream is enough: an entry carries hundreds of
+     * devices, so one node of a cluster is far from busy with it, and several streams would have no common
+     * order. The number is the version of the payload format: a node never takes a batch that only a newer
+     * version can read.
+     */
+    checkIns: `${prefix}:check-ins:4`,
 
-  /** Pub/sub channel: fleet activity for the console, as JSON. */
-  activity: 'sluice:activity',
-} as const;
+    /** Pub/sub channel: announcements of changed channels of all apps, as JSON. */
+    announcements: `${pubSubPrefix}:announcements`,
+
+    /** Pub/sub channel: devices whose labels changed, as JSON. */
+    labelNews: `${pubSubPrefix}:label-news`,
+
+    /** Pub/sub channel: fleet activity for the console, as JSON. */
+    activity: `${pubSubPrefix}:activity`,
+  } as const;
+}
 
 /**
  * Escapes a device id for use in a key. Braces in it would choose the cluster node, and half a surrogate pair

@@ -3,12 +3,13 @@
 
 import type { ChannelName, ChannelNameList, ChannelNameStore } from '../../ports/channel-names.ts';
 import type { RedisConnection } from './connection.ts';
-import { keys } from './keys.ts';
+import type { Keys } from './keys.ts';
 import { parseJson } from './payload.ts';
 import { SCRIPTS } from './script.ts';
 
 export function createRedisChannelNames(
   connection: RedisConnection,
+  keys: Keys,
   onFault: (error: unknown) => void,
 ): ChannelNameStore {
   return {

@@ -16,7 +16,7 @@ import type { CheckInBatch, CheckInQueue } from '../../ports/check-in-queue.ts';
 import { packCheckInPayload, parseCheckInPayload } from './check-in-payload.ts';
 import { CommandBuffer } from './command-buffer.ts';
 import type { RedisConnection } from './connection.ts';
-import { keys } from './keys.ts';
+import type { Keys } from './keys.ts';
 import { SCRIPTS } from './script.ts';
 
 /**
@@ -35,6 +35,7 @@ const POLL_INTERVAL_MS = 50;
 
 export function createRedisCheckIns(
   connection: RedisConnection,
+  keys: Keys,
   onFault: (error: unknown) => void,
 ): CheckInQueue {
   let lastTaker: string | undefined;

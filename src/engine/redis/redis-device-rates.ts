@@ -4,10 +4,10 @@ import { LIMIT } from '../../contract/limit.ts';
 import type { DeviceDebt } from '../../device-limit/shared-window.ts';
 import type { DeviceRates } from '../../ports/device-rates.ts';
 import type { RedisConnection } from './connection.ts';
-import { keys } from './keys.ts';
+import type { Keys } from './keys.ts';
 import { SCRIPTS } from './script.ts';
 
-export function createRedisDeviceRates(connection: RedisConnection): DeviceRates {
+export function createRedisDeviceRates(connection: RedisConnection, keys: Keys): DeviceRates {
   return {
     async settleDevices(debts) {
       const calls = debts.map((debt) => ({

@@ -3,7 +3,7 @@
 import type { Engine } from '../../ports/engine.ts';
 import { openConnection } from './connection.ts';
 import { faultOf } from './fault.ts';
-import { keys } from './keys.ts';
+import { createKeys } from './keys.ts';
 import { packLabelNews } from './label-payload.ts';
 import { createRedisChannelNames } from './redis-channel-names.ts';
 import { createRedisCheckIns } from './redis-check-ins.ts';
@@ -17,6 +17,8 @@ import { parseTarget } from './target.ts';
 export type RedisEngineOptions = {
   /** `redis://` or `rediss://`; several, with commas between them, are the nodes of a Redis Cluster. */
   readonly url: string;
+  /** First part of the names of all keys and pub/sub channels. */
+  readonly prefix: string;
   /**
    * Called with the cause when a connection fails or stored data is malformed. The error contains no secret.
    */
@@ -27,15 +29,16 @@ export type RedisEngineOptions = {
 export function createRedisEngine(options: RedisEngineOptions): Engine {
   const target = parseTarget(options.url);
   const onFault = (error: unknown) => options.onFault(faultOf(error, target));
+  const keys = createKeys({ prefix: options.prefix, database: target.login.db });
   const connection = openConnection(target, onFault);
-  const { announcements, activities, labelNews } = createSubscriptions(target, onFault);
+  const { announcements, activities, labelNews } = createSubscriptions(target, keys, onFault);
 
   return {
-    ...createRedisChannelNames(connection, onFault),
-    ...createRedisCheckIns(connection, onFault),
-    ...createRedisLabels(connection, onFault),
-    ...createRedisDeviceRates(connection),
-    ...createRedisSnapshots(connection, onFault),
+    ...createRedisChannelNames(connection, keys, onFault),
+    ...createRedisCheckIns(connection, keys, onFault),
+    ...createRedisLabels(connection, keys, onFault),
+    ...createRedisDeviceRates(connection, keys),
+    ...createRedisSnapshots(connection, keys, onFault),
 
     async announce(announcement) {
       const route = keys.snapshot(announcement.appRef, announcement.channel);

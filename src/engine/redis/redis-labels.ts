@@ -6,7 +6,7 @@
 
 import type { CachedLabels, LabelCache, LabelPosition } from '../../ports/label-cache.ts';
 import type { RedisConnection } from './connection.ts';
-import { keys } from './keys.ts';
+import type { Keys } from './keys.ts';
 import { packLabelPayload, parseLabelPayload } from './label-payload.ts';
 import { SCRIPTS } from './script.ts';
 
@@ -30,6 +30,7 @@ type RedisLabels = Pick<
 
 export function createRedisLabels(
   connection: RedisConnection,
+  keys: Keys,
   onFault: (error: unknown) => void,
 ): RedisLabels {
   /** Time of this process's stopwatch before which no entry is confirmed. */

@@ -10,7 +10,7 @@ import { assembleSnapshot } from '../../snapshot/assemble-snapshot.ts';
 import { releaseText } from '../../snapshot/release-text.ts';
 import { indexText, parseIndex, writeIndex } from '../../snapshot/snapshot-index.ts';
 import type { RedisConnection } from './connection.ts';
-import { keys } from './keys.ts';
+import type { Keys } from './keys.ts';
 import { SCRIPTS } from './script.ts';
 
 /** Maximum number of releases that are sent with a snapshot because Redis cannot have them yet. */
@@ -42,6 +42,7 @@ type PutReply =
 
 export function createRedisSnapshots(
   connection: RedisConnection,
+  keys: Keys,
   onFault: (error: unknown) => void,
 ): Pick<Engine, 'putSnapshot' | 'getSnapshot' | 'getSnapshotHead'> {
   /** Snapshots that Redis had, whole, when this process last wrote or read them, by key. */

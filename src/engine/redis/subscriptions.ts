@@ -4,14 +4,18 @@
 import type { Activity } from '../../ports/activity-stream.ts';
 import type { Announcement } from '../../ports/engine.ts';
 import type { LabelNews } from '../../ports/label-cache.ts';
-import { keys } from './keys.ts';
+import type { Keys } from './keys.ts';
 import { parseLabelNews } from './label-payload.ts';
 import { parseActivityPayload, parseAnnouncementPayload } from './payload.ts';
 import { openSubscription } from './subscription.ts';
 import type { RedisTarget } from './target.ts';
 
 /** Creates the three subscriptions; each is opened in Redis for its first listener. */
-export function createSubscriptions(target: RedisTarget, onFault: (error: unknown) => void) {
+export function createSubscriptions(
+  target: RedisTarget,
+  keys: Keys,
+  onFault: (error: unknown) => void,
+) {
   const announcements = createSubscribers<Announcement>((subscribers) =>
     openSubscription({
       target,
