@@ -86,8 +86,8 @@ export async function startBenchService(
 }
 
 /**
- * Waits until the node knows the channels that were written past it: it finds them by asking the database now and
- * then, and answers 404 until then.
+ * Waits until the node knows the channels that were written past it: it finds them by asking the database now
+ * and then, and answers 404 until then.
  */
 async function knowChannels(node: ServingNode, sql: pg.Client): Promise<void> {
   const { rows } = await sql.query<{ path: string }>(

@@ -184,7 +184,8 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
     });
     expect(from).not.toEqual(await engine.readLabelPosition());
     expect(await second.getLabels([doubted])).toEqual([{ ...doubted, isConfirmed: false }]);
-    // An age is known to the millisecond: what is put in that of the doubt may count as put before it or after it.
+    // An age is known to the millisecond: what is put in that of the doubt may count as put before it or
+    // after it.
     await sleep(CLOCKS_MOVED_MS);
     const lower = { ...doubted, labels: new Map([['ring', 'other']]), revision: 2 };
     await eventually('what is put later is confirmed', async () => {

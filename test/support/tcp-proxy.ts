@@ -11,8 +11,8 @@ export type Proxy = {
    */
   blackhole(): void;
   /**
-   * Drops whatever the server says on a connection on which the client has sent a chunk for which this is true,
-   * from that chunk on: the answers are lost, the requests arrive.
+   * Drops whatever the server says on a connection on which the client has sent a chunk for which this is
+   * true, from that chunk on: the answers are lost, the requests arrive.
    */
   silenceAfter(predicate: (chunkFromClient: Buffer) => boolean): void;
   /** Ends `blackhole`, `dropWhen` and `silenceAfter`: held bytes are forwarded in their order. */
