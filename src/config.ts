@@ -36,6 +36,8 @@ export type Config = Readonly<{
   /** Maximum number of new devices that checks record of an app in a minute; 0 is no bound. */
   newDevicesPerAppPerMinute: number;
   logLevel: LogLevel;
+  /** Milliseconds for which a stop leaves the port open, not ready, before it begins; 0 for none. */
+  drainMs: number;
   /**
    * Milliseconds without an answer of any store after which the node is not ready; undefined for no limit.
    */
@@ -99,6 +101,7 @@ const ENVIRONMENT = z.object({
   TRUST_PROXY: whole(0, 0, 16),
   NEW_DEVICES_PER_ADDRESS_PER_MINUTE: whole(1200, 0, 999_999),
   NEW_DEVICES_PER_APP_PER_MINUTE: whole(60_000, 0, 999_999),
+  DRAIN_SECONDS: whole(0, 0, 3600),
   READY_MAX_UNCONFIRMED_SECONDS: whole(0, 0, 86_400),
   LOG_LEVEL: oneOf(LOG_LEVELS, 'info'),
 });
@@ -156,6 +159,7 @@ function readSettings(environment: NodeJS.ProcessEnv): Config {
     trustProxy: settings.TRUST_PROXY,
     newDevicesPerAddressPerMinute: settings.NEW_DEVICES_PER_ADDRESS_PER_MINUTE,
     newDevicesPerAppPerMinute: settings.NEW_DEVICES_PER_APP_PER_MINUTE,
+    drainMs: settings.DRAIN_SECONDS * 1000,
     logLevel: settings.LOG_LEVEL,
     readyUnconfirmedMsMax: settings.READY_MAX_UNCONFIRMED_SECONDS * 1000 || undefined,
   });

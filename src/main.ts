@@ -18,6 +18,8 @@ import { tokenFilePath } from './token-file.ts';
 
 /** Longest stop, after which the process exits whatever hangs: SIGTERM promises an end within 10 s. */
 const STOP_MS_MAX = 9000;
+/** Time within which signals count as one: npm passes on what the service manager sent to both. */
+const ONE_SIGNAL_MS = 1000;
 /** Maximum number of questions whether the service is set up; the ledger may not be reachable yet. */
 const SET_UP_CHECKS_MAX = 300;
 const SET_UP_CHECK_INTERVAL_MS = 1000;
@@ -28,7 +30,7 @@ async function main(): Promise<void> {
   const log = createLog(config.logLevel);
   exitOnBug(log);
   tellNearSettings(log);
-  const running = stopOnSignal(log);
+  const running = stopOnSignal(config, log);
   const service = await start(config, log);
   running(service);
   const { address, port, adminPort } = service;
@@ -73,14 +75,26 @@ async function start(config: Config, log: Log): Promise<RunningService> {
 /**
  * Listens for signals already before the start, because the first process of a container would lose a SIGTERM
  * without a listener. Returns a function to call once there is a service to stop; until then a signal ends
- * the process at once.
+ * the process at once. With DRAIN_SECONDS the service goes on for so long, not ready; a later signal ends
+ * that.
  */
-function stopOnSignal(log: Log): (service: RunningService) => void {
+function stopOnSignal({ drainMs }: Config, log: Log): (service: RunningService) => void {
   let running: RunningService | undefined;
-  let isStopping = false;
+  let signalledAt: number | undefined;
+  const enough = new AbortController();
+  const drain = async (): Promise<void> => {
+    if (running === undefined || drainMs === 0) return;
+    log.info({ seconds: drainMs / 1000 }, 'draining');
+    await running.drain();
+    await sleep(drainMs, undefined, { signal: enough.signal }).catch(() => undefined);
+  };
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
-    if (isStopping) return;
-    isStopping = true;
+    if (signalledAt !== undefined) {
+      if (performance.now() - signalledAt >= ONE_SIGNAL_MS) enough.abort();
+      return;
+    }
+    signalledAt = performance.now();
+    await drain();
     log.info({ signal }, 'stopping');
     setTimeout(() => {
       log.warn('something did not stop in time');

@@ -21,6 +21,8 @@ export type RunningService = {
   readonly port: number;
   /** Port of the admin address; undefined without ADMIN_LISTEN. */
   readonly adminPort: number | undefined;
+  /** Makes the service not ready, and each reply its connection's last; it goes on accepting. */
+  drain(): void | Promise<void>;
   /** Finishes the requests in flight and ends all processes that were started. */
   stop(): Promise<void>;
 };

@@ -12,7 +12,8 @@ import { Metrics } from './observe/metrics.ts';
 import type { CallsToProcess, CallsToSupervisor } from './processes/calls-to-process.ts';
 import { NodeLink } from './processes/node-link.ts';
 
-type Running = Pick<Service, 'stop'> & Partial<Pick<Service, 'close' | 'state' | 'follow'>>;
+type Running = Pick<Service, 'stop'> &
+  Partial<Pick<Service, 'drain' | 'close' | 'state' | 'follow'>>;
 type Changes = Parameters<Service['follow']>[0];
 
 const link = new ParentLink<CallsToProcess, CallsToSupervisor>({ start, stop, answer });
@@ -84,6 +85,7 @@ async function startBackground(): Promise<Running> {
 async function answer(call: CallsToProcess['call']): Promise<CallsToProcess['answer']> {
   if (call === 'metrics') return metrics.registry.getMetricsAsJSON();
   if (call === 'readiness') return (await running?.state?.()) ?? STARTING;
+  if (call === 'drain') running?.drain?.();
   if (call === 'close') running?.close?.();
   // All processes of a node run the same build, and only changes of channels are told.
   if (typeof call === 'object') await running?.follow?.(call.news as Changes);

@@ -18,11 +18,13 @@ export type Supervisor = {
   readonly port: number;
   /** Port of the admin address; undefined without ADMIN_LISTEN. */
   readonly adminPort: number | undefined;
+  /** Makes all serving processes not ready, and each reply its connection's last; they go on accepting. */
+  drain(): Promise<void>;
   /** Stops all processes; resolves when they have ended. */
   stop(): Promise<void>;
 };
 
-/** Longest wait for a worker to close its port; a worker that is busy for longer closes it later. */
+/** Longest wait for a worker to drain or to close its port; one that is busy for longer does so later. */
 const CLOSE_MS_MAX = 500;
 /**
  * Longest stop of a worker or of the admin process: above their own bounds for a stop, below that of main.ts.
@@ -58,6 +60,9 @@ export async function startSupervisor(config: Config, log: Log): Promise<Supervi
     address: config.publicUrl ?? `http://${reachableHost(config.host)}:${port}`,
     port,
     adminPort,
+    async drain() {
+      await Promise.all(workers.map((worker) => worker.drain(CLOSE_MS_MAX)));
+    },
     async stop() {
       watchdog.stop();
       // All workers close the port before any ends its connections: a client whose connection one worker ends

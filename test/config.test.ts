@@ -30,6 +30,7 @@ describe('readConfig', () => {
       newDevicesPerAddressPerMinute: 1200,
       newDevicesPerAppPerMinute: 60_000,
       logLevel: 'info',
+      drainMs: 0,
       readyUnconfirmedMsMax: undefined,
       adminListen: undefined,
       adminUrl: undefined,
@@ -38,7 +39,8 @@ describe('readConfig', () => {
     const names = ['HOST', 'PORT', 'DATABASE_URL', 'REDIS_URL', 'DATA_DIR', 'ADMIN_TOKEN'];
     const more = [
       ...['SECRET_KEY', 'ORGANIZATIONS_BY', 'PUBLIC_URL', 'WORKERS', 'TRUST_PROXY', 'LOG_LEVEL'],
-      ...['READY_MAX_UNCONFIRMED_SECONDS', 'ADMIN_LISTEN', 'ADMIN_URL', 'REDIS_PREFIX'],
+      ...['READY_MAX_UNCONFIRMED_SECONDS', 'DRAIN_SECONDS', 'REDIS_PREFIX'],
+      ...['ADMIN_LISTEN', 'ADMIN_URL'],
       ...['NEW_DEVICES_PER_ADDRESS_PER_MINUTE', 'NEW_DEVICES_PER_APP_PER_MINUTE'],
     ];
     const retention = ['DEVICE_RETENTION_DAYS', 'ADOPTION_RETENTION_DAYS'];
@@ -97,6 +99,7 @@ describe('readConfig', () => {
     ['TRUST_PROXY', ['yes', '-1', '17']],
     ['LOG_LEVEL', ['loud', 'INFO']],
     ['READY_MAX_UNCONFIRMED_SECONDS', ['-1', 'off', '86401']],
+    ['DRAIN_SECONDS', ['-1', '1.5', '5s', '3601']],
     ['DEVICE_RETENTION_DAYS', ['0', '36501', 'never']],
     ['ADOPTION_RETENTION_DAYS', ['0', '36501', 'never']],
   ])('%s cannot be %j: one line says so, without a secret (Environment)', (variable, values) => {

@@ -6,6 +6,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError, readClientConfig } from '../config.ts';
 import { readToken } from '../token-file.ts';
+import { version } from '../version.ts';
 import { addCommands } from './commands.ts';
 import { ServiceClient, ServiceError } from './service-client.ts';
 
@@ -16,6 +17,7 @@ const EXIT_USAGE = 2;
 export async function sluice(args: readonly string[]): Promise<number> {
   const program = new Command('sluice')
     .description('Self-hosted release control plane')
+    .version(version(), '--version', 'print the version')
     .configureOutput({ outputError: (text, write) => write(usageError(text)) })
     // Options after a command's name are that command's, whatever the others have.
     .enablePositionalOptions()

@@ -2,11 +2,12 @@
 // on an address of their own (ADMIN_LISTEN).
 
 import { fileURLToPath } from 'node:url';
-import type { Config } from '../config.ts';
+import { type Config, consoleUrlOf } from '../config.ts';
 import { consoleFiles } from '../http/console/console-files.ts';
 import { consoleRoutes } from '../http/console/console-routes.ts';
 import { metricsRoutes, type ReadMetrics } from '../http/health-routes.ts';
 import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
+import { rootRoute } from '../http/root-route.ts';
 import type { Route } from '../http/router.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { ThrottleDependencies } from '../operations/access/login-throttle.ts';
@@ -60,6 +61,7 @@ export function assembleConsole({
   readMetrics,
 }: ConsoleOptions): readonly Route[] {
   return [
+    rootRoute(consoleUrlOf(config) ?? ''),
     ...metricsRoutes(readMetrics),
     ...consoleFiles(CONSOLE_FOLDER),
     ...consoleRoutes({

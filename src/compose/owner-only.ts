@@ -18,9 +18,6 @@ export function keepOwnerOnly(
   if (process.platform !== 'win32') close(directory, onRefused);
 }
 
-/** Mode of a new data directory. */
-export const FOLDER_MODE = 0o700;
-
 function close(path: string, onRefused: (path: string, error: unknown) => void): void {
   try {
     const entry = lstatSync(path);

@@ -28,6 +28,8 @@ export type Service = {
   state(): Promise<NodeState>;
   /** Serves changes that another process of the node has made. */
   follow(changes: readonly ChannelRevision[]): Promise<void>;
+  /** Makes this process not ready for good, and each reply its connection's last; it goes on accepting. */
+  drain(): void;
   /** Stops accepting new connections; open ones are still served. */
   close(): void;
   /** Stops accepting, finishes the requests in flight and closes the stores. */
@@ -107,6 +109,7 @@ export async function composeService(
     adminPort: admin?.port,
     state: serving.state,
     follow: serving.follow,
+    drain: serving.drain,
     close,
     async stop() {
       close();

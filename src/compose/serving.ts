@@ -13,6 +13,7 @@ import { manageRoutes } from '../http/manage/manage-routes.ts';
 import { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { releaseNotesRoutes } from '../http/notes/release-notes-routes.ts';
 import { RenderedReleaseNotes } from '../http/notes/rendered-release-notes.ts';
+import { rootRoute } from '../http/root-route.ts';
 import { createRouter } from '../http/router.ts';
 import type { RequestHandler, ServerOptions } from '../http/server.ts';
 import { Traffic } from '../http/traffic.ts';
@@ -58,6 +59,8 @@ export type Serving = {
   follow(changes: readonly ChannelRevision[]): Promise<void>;
   /** Says whether this process can decide, and what it does without. */
   state(): Promise<NodeState>;
+  /** Makes this process not ready for good, and each reply its connection's last. */
+  drain(): void;
   readonly refresher: CatalogRefresher;
   readonly knownPoll: KnownChannelsPoll;
   readonly warmUp: WarmUp;
@@ -118,6 +121,10 @@ export function assembleServing(options: ServingOptions): Serving {
     ...assembleHandlers(options, { rareLog, catalogs, guarded, health, traffic, keyUses, notes }),
     follow: (changes) => followChanges(catalogs, changes),
     state: () => health.state(),
+    drain() {
+      readiness.drain();
+      traffic.endConnections();
+    },
     keyUses,
     notes,
     refresher,
@@ -170,6 +177,8 @@ function assembleHandlers(
     githubWebhookRoute({ webhooks, ledger, spread, metrics, log: rareLog }),
   ];
   const isConsoleApart = config.adminListen !== undefined;
+  // Where ADMIN_LISTEN is reached is nobody's business but the operators', unless they say it in ADMIN_URL.
+  const wayToConsole = config.adminUrl === undefined ? [] : [rootRoute(config.adminUrl)];
   const isConsoleElsewhere = isConsoleApart && worker !== undefined;
   const forPeople = isConsoleElsewhere
     ? []
@@ -181,7 +190,7 @@ function assembleHandlers(
   return {
     handlers: {
       direct: Object.fromEntries(updaters.map(({ prefix, handlers }) => [prefix, handlers])),
-      router: createRouter(isConsoleApart ? routes : [...routes, ...forPeople], traffic),
+      router: createRouter([...routes, ...(isConsoleApart ? wayToConsole : forPeople)], traffic),
     },
     adminRouter: isAdminHere ? createRouter([...healthOfNode, ...forPeople], traffic) : undefined,
   };

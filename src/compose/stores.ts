@@ -1,6 +1,5 @@
 // Opening of the ledger and the engine as the settings ask for them.
 
-import { mkdirSync } from 'node:fs';
 import { type Config, ConfigError } from '../config.ts';
 import { LastGoodFiles } from '../engine/disk/last-good-files.ts';
 import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
@@ -16,7 +15,8 @@ import type { Ledger } from '../ports/ledger.ts';
 import type { RememberedChannel } from '../ports/ledger-memory.ts';
 import type { LedgerReport } from '../ports/ledger-report.ts';
 import { LoggedLedgerReport } from './ledger-report.ts';
-import { FOLDER_MODE, keepOwnerOnly } from './owner-only.ts';
+import { makeDataDirectory } from './make-data-directory.ts';
+import { keepOwnerOnly } from './owner-only.ts';
 
 export type Stores = {
   readonly ledger: Ledger;
@@ -43,9 +43,7 @@ export type StoresOptions = {
 export async function openStores(options: StoresOptions): Promise<Stores> {
   const { config, log, metrics, holder } = options;
   const isServing = typeof holder !== 'string';
-  await fromSetting('DATA_DIR', () =>
-    mkdirSync(config.dataDir, { recursive: true, mode: FOLDER_MODE }),
-  );
+  await fromSetting('DATA_DIR', () => makeDataDirectory(config.dataDir));
   const lastGood = openLastGood(options);
   // Before the ledger, because what the engine remembers tells whether the database is the right one.
   const engine = await fromSetting('REDIS_URL', () => openEngine(config, log));

@@ -63,7 +63,7 @@ export function writeReply(
   isHead: boolean,
   endsConnection: boolean,
 ): void {
-  writeHead(res, reply);
+  writeHead(res, reply, endsConnection);
   if (isHead || isBodiless(reply.status)) endWithoutBody(res, reply, endsConnection);
   else res.end(reply.body ?? '', endsConnection);
 }
@@ -83,15 +83,18 @@ export function writeReplyInPieces(
     writeReply(res, reply, isHead, endsConnection);
     return undefined;
   }
-  writeHead(res, reply);
+  writeHead(res, reply, endsConnection);
   // After a last reply the client closes the connection, as the header tells it to.
   if (endsConnection) res.writeHeader('Connection', 'close');
   return writeLargeBody(res, body);
 }
 
-function writeHead(res: HttpResponse, { status, headers = NO_HEADERS, contentType }: Reply): void {
-  // uWebSockets.js writes 200 by default.
-  if (status !== 200) res.writeStatus(statusLine(status));
+function writeHead(
+  res: HttpResponse,
+  { status, headers = NO_HEADERS, contentType }: Reply,
+  endsConnection: boolean,
+): void {
+  res.writeStatus(endsConnection ? statusText(status) : keepingStatus(status));
   for (let index = 0; index < headers.length; index++) {
     const header = headers[index] as HeaderPair;
     res.writeHeader(header[0], header[1]);
@@ -112,15 +115,26 @@ function endWithoutBody(res: HttpResponse, reply: Reply, endsConnection: boolean
   res.endWithoutBody();
 }
 
-/** Status lines by status, added by `statusLine`. They save building one for every reply. */
-const STATUS_LINES = new Map<number, string>();
+/** Header that tells when an idle connection may be closed: uWebSockets.js closes it after 8 to 12 seconds. */
+const KEEP_ALIVE = 'Keep-Alive: timeout=8';
+
+/** Cached texts by status, added by `keepingStatus`. They save building one for every reply. */
+const KEEPING_STATUSES = new Map<number, string>();
+
+/**
+ * Returns the status as `statusText` does, with the header of a connection that is kept: a text of its own
+ * would cost another call of uWebSockets.js, which writes this one as it is.
+ */
+function keepingStatus(status: number): string {
+  let text = KEEPING_STATUSES.get(status);
+  if (text === undefined) {
+    text = `${statusText(status)}\r\n${KEEP_ALIVE}`;
+    KEEPING_STATUSES.set(status, text);
+  }
+  return text;
+}
 
 /** Returns the status with its reason, `404 Not Found`, which uWebSockets.js expects in one text. */
-function statusLine(status: number): string {
-  let line = STATUS_LINES.get(status);
-  if (line === undefined) {
-    line = `${status} ${STATUS_CODES[status] ?? 'Unknown'}`;
-    STATUS_LINES.set(status, line);
-  }
-  return line;
+function statusText(status: number): string {
+  return `${status} ${STATUS_CODES[status] ?? 'Unknown'}`;
 }

@@ -45,6 +45,14 @@ export class Traffic {
     this.requests.add(String(status));
   }
 
+  /**
+   * Ends each connection with its next reply from now on: a client that keeps its connection busy always has
+   * a request under way, which closing the connection at any other moment would lose.
+   */
+  endConnections(): void {
+    this.isDraining = true;
+  }
+
   /** Returns whether the reply that is about to be written is its connection's last. */
   endsConnection(): boolean {
     if (!this.isDraining) return false;
@@ -53,13 +61,11 @@ export class Traffic {
   }
 
   /**
-   * Ends each connection with its next reply: a client that keeps its connection busy always has a request
-   * under way, which closing the connection at any other moment would lose. Resolves when nothing is in
-   * flight and no last reply was written for `QUIET_MS`, or after `waitMsMax`; with true when nothing is in
-   * flight.
+   * Ends each connection with its next reply. Resolves when nothing is in flight and no last reply was
+   * written for `QUIET_MS`, or after `waitMsMax`; with true when nothing is in flight.
    */
   async drain(waitMsMax: number): Promise<boolean> {
-    this.isDraining = true;
+    this.endConnections();
     this.lastAnswerAt = performance.now();
     const deadline = performance.now() + waitMsMax;
     const isBusy = () => this.inFlight > 0 || performance.now() - this.lastAnswerAt < QUIET_MS;

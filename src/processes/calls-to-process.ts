@@ -4,13 +4,13 @@ import type { StoreName } from '../observe/store-health.ts';
 import type { ProcessMetrics } from '../observe/sum-metrics.ts';
 
 /**
- * Calls to a process: `metrics` is answered with its metrics, `readiness` with whether it can decide; `close`
- * makes it stop accepting connections, and is answered without a value once it has stopped; `ping` is
- * answered without a value at once, unless the process hangs; news are answered without a value once they
- * count.
+ * Calls to a process: `metrics` is answered with its metrics, `readiness` with whether it can decide; `drain`
+ * makes it not ready, and `close` makes it stop accepting connections, and both are answered without a value
+ * once that is so; `ping` is answered without a value at once, unless the process hangs; news are answered
+ * without a value once they count.
  */
 export type CallsToProcess = {
-  readonly call: 'metrics' | 'readiness' | 'close' | 'ping' | News;
+  readonly call: 'metrics' | 'readiness' | 'drain' | 'close' | 'ping' | News;
   readonly answer: ProcessMetrics | ProcessReadiness | undefined;
 };
 

@@ -36,6 +36,7 @@ export class KeptProcess {
   private readonly service: ChildService<CallsToProcess, CallsToSupervisor>;
   /** Whether the process that runs now is being killed because it did not answer. */
   private isHung = false;
+  private isDraining = false;
   private readonly askingMetrics = new SoleCall(async () => this.service.child?.call('metrics'));
   private readonly askingReadiness = new SoleCall(async () =>
     this.service.child?.call('readiness'),
@@ -57,6 +58,9 @@ export class KeptProcess {
       },
       stopMsMax,
       answer,
+      onReady: (child) => {
+        if (this.isDraining) void child.call('drain');
+      },
       onEnd: ({ how, startError, restartInMs }) => {
         metrics.processes.add('restarted');
         const reason = this.isHung ? 'it hung' : startError?.message;
@@ -119,6 +123,15 @@ export class KeptProcess {
     metrics.processes.add('hung');
     log.error({ process: name, silentMs }, 'a process does not answer and is killed');
     this.service.child?.kill();
+  }
+
+  /**
+   * Makes the process not ready, and whatever is started in its place; resolves when it is, or after
+   * `waitMsMax`.
+   */
+  async drain(waitMsMax: number): Promise<void> {
+    this.isDraining = true;
+    await withinTime(Promise.resolve(this.service.child?.call('drain')), waitMsMax);
   }
 
   /** Makes the process stop accepting connections; resolves when it has stopped, or after `waitMsMax`. */

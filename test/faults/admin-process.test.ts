@@ -28,7 +28,8 @@ describeOnRealStores('the admin process', () => {
     const settings = { DATABASE_URL: database.url, REDIS_URL: redis.url };
     node = await startWorkerNode(
       { settings, drop: database.drop },
-      { WORKERS: '2', ...ADMIN_APART },
+      // Longer than any test takes: the last one ends it by a signal.
+      { WORKERS: '2', DRAIN_SECONDS: '3600', ...ADMIN_APART },
     );
     people = adminAddress(node.log());
     tenant = await createTenant(people);
@@ -51,6 +52,14 @@ describeOnRealStores('the admin process', () => {
       ),
     );
     return [...new Set(answers.map(({ status }) => status))];
+  }
+
+  /** Asks over a connection of its own; tells whether the answer was its last. */
+  async function askAnew(path: string): Promise<{ status: number; isLast: boolean }> {
+    const once = new Connections(1);
+    const { status, headers } = await once.ask(0, node.url + path);
+    once.close();
+    return { status, isLast: headers.connection === 'close' };
   }
 
   it(
@@ -117,7 +126,27 @@ describeOnRealStores('the admin process', () => {
   );
 
   it(
-    'ends with the others, in time, and says that the node stops as long as it answers',
+    'says that the node drains, while every worker answers, one that was started meanwhile too',
+    async () => {
+      node.main.kill('SIGTERM');
+      const state = async (at: { readonly url: string }) => (await send(at, 'GET', '/readyz')).body;
+      await eventually('the node drains', async () => (await state(people))?.error !== undefined);
+      expect(await state(people)).toEqual({ error: 'draining' });
+      const died = node.processIds('worker 1').length;
+      await node.killPart('worker 1');
+      await eventually('it is started again', () => node.processIds('worker 1').length > died);
+      await eventually('it drains as well', async () => {
+        const seen = await Promise.all(Array.from({ length: 16 }, () => askAnew('/readyz')));
+        return seen.every(({ status, isLast }) => status === 503 && isLast);
+      });
+      expect(await statuses()).toEqual([200]);
+      expect((await send(people, 'GET', '/console')).headers.get('connection')).not.toBe('close');
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'ends with the others, in time, at a second signal, and says that the node stops as long as it answers',
     async () => {
       const processes = ['worker 1', 'worker 2', 'admin', 'background'].flatMap((part) =>
         node.processIds(part),

@@ -6,7 +6,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:h
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { describeOnBackends, realStores } from '../support/backend.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, sleep } from '../support/eventually.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
@@ -59,9 +59,9 @@ describeOnBackends('stop', (backend) => {
   });
 
   /** Expects a good end: exit code 0, in time, and no request is served any more. */
-  async function expectGoodEnd(): Promise<void> {
+  async function expectGoodEnd(stopMsMax = STOP_MS_MAX): Promise<void> {
     expect(await run.exitCode).toBe(0);
-    expect(run.msSinceSignal()).toBeLessThan(STOP_MS_MAX);
+    expect(run.msSinceSignal()).toBeLessThan(stopMsMax);
     expect(run.stdout()).toContain('"stopped"');
     await expect(fetch(`${run.url}/healthz`)).rejects.toThrow();
   }
@@ -157,6 +157,68 @@ describeOnBackends('stop', (backend) => {
       await expect(begun.finish()).rejects.toThrow();
       run = await launch(settings);
       expect(await versions()).not.toContain('9.0.0');
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'with DRAIN_SECONDS it is not ready but goes on answering, and a balancer loses no request (Health)',
+    async () => {
+      run = await launch({ ...settings, DRAIN_SECONDS: '3' });
+      const outcomes = new Map<string, number>();
+      let [isSent, isLast] = [true, false];
+      const agent = new Agent({ keepAlive: true, maxSockets: CLIENT_COUNT });
+      const askOn = async (): Promise<void> => {
+        while (isSent) {
+          const path = `/u/${tenant.app}/stable/linux/x86_64/0.9.0`;
+          const headers = { 'x-service-device': randomUUID() };
+          const outcome = await ask(run.url, path, { agent, headers }).then(
+            (reply) => {
+              isLast ||= reply.headers.connection === 'close';
+              return String(reply.status);
+            },
+            (error: NodeJS.ErrnoException) => error.code ?? error.message,
+          );
+          outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+        }
+      };
+      const clients = Array.from({ length: CLIENT_COUNT }, askOn);
+      await eventually('clients are served', () => (outcomes.get('200') ?? 0) > 200);
+      expect(isLast).toBe(false);
+      run.signal('SIGTERM');
+      // A balancer asks over a new connection each time, and sends clients elsewhere a while after the answer.
+      const isReady = async () => (await ask(run.url, '/readyz')).status === 200;
+      await eventually('the balancer sees it', async () => !(await isReady()));
+      const served = outcomes.get('200') ?? 0;
+      await eventually('clients are served', () => (outcomes.get('200') ?? 0) > served + 200);
+      const { status, text } = await ask(run.url, '/readyz');
+      expect([status, JSON.parse(text)]).toEqual([503, { error: 'draining' }]);
+      const fresh = await ask(run.url, '/healthz');
+      expect([fresh.status, fresh.headers.connection, fresh.headers['keep-alive']]).toEqual([
+        ...[200, 'close', undefined],
+      ]);
+      isSent = false;
+      await Promise.all(clients);
+      expect([isLast, [...outcomes.keys()]]).toEqual([true, ['200']]);
+      await expectGoodEnd(3000 + STOP_MS_MAX);
+      expect(run.msSinceSignal()).toBeGreaterThan(2900);
+      agent.destroy();
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'a second signal ends the wait of DRAIN_SECONDS, but not one that comes with the first (Health)',
+    async () => {
+      run = await launch({ ...settings, DRAIN_SECONDS: '3600' });
+      run.signal('SIGTERM');
+      run.signal('SIGTERM');
+      await eventually('it drains', () => run.stdout().includes('"draining"'));
+      await sleep(1500);
+      expect(run.stdout()).not.toContain('"stopping"');
+      expect((await ask(run.url, '/healthz')).status).toBe(200);
+      run.signal('SIGINT');
+      await expectGoodEnd();
     },
     TEST_TIMEOUT_MS,
   );

@@ -49,6 +49,12 @@ describeOnBackends('an admin address', (backend) => {
     },
   );
 
+  it('leads a browser to the console from the admin address, and tells strangers nothing of it', async () => {
+    const [open, apart] = await Promise.all([node, console].map(askRoot));
+    expect([open?.status, open?.headers.get('location')]).toEqual([404, null]);
+    expect([apart?.status, apart?.headers.get('location')]).toEqual([302, '/console']);
+  });
+
   it('POST of a delivery goes to the port of the service, which the webhook names', async () => {
     const tenant = await createTenant(console);
     const { url } = await enableWebhook(console, tenant);
@@ -132,6 +138,11 @@ describeOnBackends('an admin address', (backend) => {
   }
 });
 
+/** Asks for the address without a path, as a browser does when a person types it. */
+function askRoot({ url }: Addressed): Promise<Response> {
+  return fetch(`${url}/`, { headers: { accept: 'text/html' }, redirect: 'manual' });
+}
+
 describe('settings of the admin address (Settings)', () => {
   it('ADMIN_URL is the base of links and decides on the cookie, whatever was asked', async () => {
     const node = await startNode({ ...ADMIN_APART, ADMIN_URL: 'https://ops.example.com/sluice/' });
@@ -153,6 +164,10 @@ describe('settings of the admin address (Settings)', () => {
         /^https:\/\/ops\.example\.com\/sluice\/console\/invitation\//,
       );
       expect(node.output()).toContain('https://ops.example.com/sluice/console');
+      for (const address of [node, console]) {
+        const { headers } = await askRoot(address);
+        expect(headers.get('location')).toBe('https://ops.example.com/sluice/console');
+      }
     } finally {
       await node.dispose();
     }

@@ -186,3 +186,25 @@ describe('the API beside it', () => {
     expect(status).toBe(405);
   });
 });
+
+describe('the address without a path', () => {
+  const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+  it('leads a browser to the console', async () => {
+    const { status, headers } = await get('/', { accept: BROWSER });
+    expect([status, headers.location, headers['cache-control']]).toEqual([
+      ...[302, '/console', 'no-store'],
+    ]);
+    expect((await get('/?x=1', { accept: BROWSER }, 'HEAD')).status).toBe(302);
+  });
+
+  it.each([undefined, '*/*', 'application/json', 'text/htmlx'])(
+    'is unknown to a program that accepts %s, as every other',
+    async (accept) => {
+      const { status, headers, body } = await get('/', accept === undefined ? {} : { accept });
+      expect([status, headers.vary, JSON.parse(body.toString())]).toEqual([
+        ...[404, 'Accept', { error: 'Not found' }],
+      ]);
+    },
+  );
+});

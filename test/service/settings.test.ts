@@ -2,7 +2,7 @@
 // one line that names the variable, secrets are never printed, stdout is JSON lines and stderr is for people.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { stat, writeFile } from 'node:fs/promises';
+import { chmod, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { describeOnBackends, realStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { findBinary } from '../support/find-binary.ts';
 import { freePort } from '../support/free-port.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { ADMIN_TOKEN, type NodeSettings, startNode } from '../support/node.ts';
@@ -27,6 +28,8 @@ type Run = {
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const START_TIMEOUT_MS = 30_000;
+/** Arguments of setpriv that take from root the right to pass over the modes of files. */
+const OBEYING_MODES = ['--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-all'];
 /** A database that no client can reach: the service starts and waits for it, which is all most tests need. */
 const AWAY = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
 
@@ -45,9 +48,13 @@ afterEach(async () => {
 });
 
 /** Starts the service with its own stdout and stderr; nothing of the test's environment reaches it. */
-function start(settings: NodeSettings, command: readonly string[] = [MAIN]): Run {
+function start(
+  settings: NodeSettings,
+  command: readonly string[] = [MAIN],
+  program = process.execPath,
+): Run {
   const env = { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, ...settings };
-  const child = spawn(process.execPath, command, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, command, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const run: Run = { child, stdout: '', stderr: '', exitCode: undefined };
   child.stdout.on('data', (chunk: Buffer) => {
     run.stdout += chunk.toString();
@@ -111,6 +118,29 @@ describe('a wrong setting stops the start with one line that names it (Environme
     await writeFile(join(dataDir, 'file'), '');
     expect(await refused({ DATA_DIR: join(dataDir, 'file') })).toContain('DATA_DIR: ');
     expect(await refused({ DATA_DIR: join(dataDir, 'file', 'below') })).toContain('DATA_DIR: ');
+  });
+
+  it.skipIf(process.platform !== 'linux')(
+    'DATA_DIR that cannot be made, where a file system says that new names do not exist',
+    async () => {
+      const impossible = { DATA_DIR: '/proc/sluice/data' };
+      expect(await refused(impossible)).toContain('DATA_DIR: /proc/sluice cannot be made');
+      expect(await refused({ ...AWAY, ...impossible })).toContain('DATA_DIR: ');
+    },
+  );
+
+  it('DATA_DIR that another account may write to, and this one may not', async ({ skip }) => {
+    const isRoot = process.getuid?.() === 0;
+    const setpriv = findBinary('setpriv');
+    if (isRoot && setpriv === undefined)
+      return skip('root, and no setpriv that makes it obey modes');
+    await chmod(dataDir, 0o500);
+    const [program = '', ...args] = isRoot
+      ? [setpriv, ...OBEYING_MODES, process.execPath]
+      : [process.execPath];
+    const run = await ended(start(AWAY, [...args, MAIN], program));
+    expect(run.exitCode).toBe(1);
+    expect(run.stderr).toBe(`sluice: DATA_DIR: ${dataDir} may not be written to by this account\n`);
   });
 
   describe('also with several workers, which all find the same wrong: still one line', () => {

@@ -1,5 +1,6 @@
 // Tests the `sluice` command, run as a script would run it (docs/operating.md, Command line).
 
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnOneBackend } from '../support/backend.ts';
@@ -50,6 +51,14 @@ describeOnOneBackend('the sluice command', (backend) => {
     expect(answer.status).toBe(200);
     return (answer.body as { entries: Fields[] }).entries;
   }
+
+  it('--version: the version of the package, without a service (Command line)', async () => {
+    const { version } = JSON.parse(
+      readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+    ) as { version: string };
+    const answer = await sluice(['--version'], { SLUICE_URL: 'http://127.0.0.1:1' });
+    expect(answer).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
 
   it('org create: id and name (Command line)', async () => {
     const org = await sluiceJson('org', 'create', '--name', 'Größe & Söhne');

@@ -1,0 +1,56 @@
+// Making of the data directory, which is refused at the start of the service when it cannot be used.
+
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+
+/** Mode of a new directory: it is for the account of the service only. */
+const FOLDER_MODE = 0o700;
+
+/**
+ * Makes the data directory, and the directories above it, where they are missing. Throws when that is not
+ * possible, or when this account may not use the directory.
+ */
+export function makeDataDirectory(path: string): void {
+  const directory = resolve(path);
+  make(directory);
+  try {
+    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    // A disk that has become read-only still has snapshots that can be served: who writes there finds out.
+    if (codeOf(error) === 'EROFS') return;
+    throw new Error(`${directory} may not be written to by this account`, { cause: error });
+  }
+}
+
+/**
+ * Makes a directory, and those above it first. It does so step by step, because `mkdirSync` with `recursive`
+ * never ends where a file system takes no new names, and says that they do not exist (`/proc`).
+ */
+function make(directory: string): void {
+  if (tryToMake(directory)) return;
+  make(dirname(directory));
+  if (tryToMake(directory)) return;
+  throw new Error(`${directory} cannot be made`);
+}
+
+/** Returns whether the directory is there now; false when the one above it is missing. */
+function tryToMake(directory: string): boolean {
+  try {
+    mkdirSync(directory, { mode: FOLDER_MODE });
+    return true;
+  } catch (error) {
+    const code = codeOf(error);
+    // Another process of the node may have made it; a root cannot be made, only be there.
+    if (isDirectory(directory)) return true;
+    if (code === 'ENOENT' && dirname(directory) !== directory) return false;
+    throw error;
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}
