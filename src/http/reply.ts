@@ -115,7 +115,7 @@ function endWithoutBody(res: HttpResponse, reply: Reply, endsConnection: boolean
   res.endWithoutBody();
 }
 
-/** Header that tells when an idle connection may be closed: uWebSockets.js closes it after 8 to 12 seconds. */
+/** Header that says how long an idle connection is kept: uWebSockets.js closes it after 8 to 12 seconds. */
 const KEEP_ALIVE = 'Keep-Alive: timeout=8';
 
 /** Cached texts by status, added by `keepingStatus`. They save building one for every reply. */

@@ -186,7 +186,7 @@ describeOnBackends('stop', (backend) => {
       await eventually('clients are served', () => (outcomes.get('200') ?? 0) > 200);
       expect(isLast).toBe(false);
       run.signal('SIGTERM');
-      // A balancer asks over a new connection each time, and sends clients elsewhere a while after the answer.
+      // A balancer asks over a new connection each time, and sends clients elsewhere after a while.
       const isReady = async () => (await ask(run.url, '/readyz')).status === 200;
       await eventually('the balancer sees it', async () => !(await isReady()));
       const served = outcomes.get('200') ?? 0;

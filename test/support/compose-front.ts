@@ -1,5 +1,5 @@
-// Runs the front of docker-compose.yml without Docker: HAProxy itself, on the configuration in that file,
-// with loopback addresses in place of the containers' names.
+// Runs what docker-compose.yml says without Docker: its front in HAProxy itself, with loopback addresses in
+// place of the containers' names, and the settings that it gives to the nodes.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,48 +7,86 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { findBinary } from './find-binary.ts';
 import { freePort } from './free-port.ts';
+import type { NodeSettings } from './node.ts';
 import { startProcess, waitUntilUp } from './server-process.ts';
 
 const START_TIMEOUT_MS = 10_000;
 const COMPOSE_FILE = new URL('../../docker-compose.yml', import.meta.url);
 
-export type ComposeFront = {
+/** Addresses of a node as `host:port`: that of devices and publishers, and that of operators. */
+export type NodeAddresses = { readonly service: string; readonly admin: string };
+
+/** Proxy in front of two nodes. */
+export type Front = {
   readonly url: string;
-  /** Returns the log of HAProxy. */
+  readonly adminUrl: string;
+  /** Returns the log of the proxy. */
   output(): string;
   stop(): Promise<void>;
+};
+
+type ComposeFile = {
+  readonly 'x-node': { readonly environment: Readonly<Record<string, string>> };
+  readonly configs: { readonly front: { readonly content: string } };
 };
 
 export function findHaproxy(): string | undefined {
   return findBinary('haproxy', ['/usr/sbin']);
 }
 
-/** Returns the front's configuration as docker-compose.yml has it. */
-async function readFrontConfig(): Promise<string> {
-  const compose = load(await readFile(COMPOSE_FILE, 'utf8')) as {
-    configs: { front: { content: string } };
-  };
-  return compose.configs.front.content;
+async function readComposeFile(): Promise<ComposeFile> {
+  return load(await readFile(COMPOSE_FILE, 'utf8')) as ComposeFile;
 }
 
-/** Starts HAProxy in front of two nodes, given as `host:port`. It takes a second or two to find them up. */
-export async function startComposeFront(nodes: readonly [string, string]): Promise<ComposeFront> {
+/**
+ * Returns the settings that docker-compose.yml gives to a node, with `variables` as its environment and with
+ * the addresses of the stores, as `host:port`, in place of the containers' names.
+ */
+export async function readComposeSettings(
+  variables: Readonly<Record<string, string>>,
+  stores: { readonly postgres: string; readonly redis: string },
+): Promise<NodeSettings> {
+  const { environment } = (await readComposeFile())['x-node'];
+  const addresses = { 'postgres:5432': stores.postgres, 'redis:6379': stores.redis };
+  return Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => {
+      const set = value.replace(
+        /\$\{(\w+)(?::-([^}]*)|:\?[^}]*)\}/g,
+        (_, variable: string, fallback = '') => variables[variable] ?? fallback,
+      );
+      return [name, replaceAddresses(set, addresses)];
+    }),
+  );
+}
+
+/** Starts HAProxy in front of two nodes. It takes a second or two to find them up. */
+export async function startComposeFront(
+  nodes: readonly [NodeAddresses, NodeAddresses],
+): Promise<Front> {
   const binary = findHaproxy();
   if (binary === undefined) throw new Error('No haproxy found');
-  const port = await freePort();
+  const [port, adminPort] = [await freePort(), await freePort()];
   const folder = await mkdtemp(join(tmpdir(), 'sluice-front-'));
   const file = join(folder, 'haproxy.cfg');
-  await writeFile(file, onLoopback(await readFrontConfig(), port, nodes));
+  const { content } = (await readComposeFile()).configs.front;
+  const addresses = {
+    'bind :8080': `bind 127.0.0.1:${port}`,
+    'bind :9090': `bind 127.0.0.1:${adminPort}`,
+    'sluice-1:8080': nodes[0].service,
+    'sluice-2:8080': nodes[1].service,
+    'sluice-1:9090': nodes[0].admin,
+    'sluice-2:9090': nodes[1].admin,
+  };
+  for (const address of Object.keys(addresses)) {
+    if (!content.includes(address)) throw new Error(`docker-compose.yml has no \`${address}\``);
+  }
+  await writeFile(file, replaceAddresses(content, addresses));
   const server = await startProcess(binary, ['-db', '-f', file]);
   const url = `http://127.0.0.1:${port}`;
-  const isAnswering = () =>
-    fetch(url).then(
-      () => true,
-      () => false,
-    );
-  await waitUntilUp(server, isAnswering, START_TIMEOUT_MS);
+  await waitUntilUp(server, () => answers(url), START_TIMEOUT_MS);
   return {
     url,
+    adminUrl: `http://127.0.0.1:${adminPort}`,
     output: () => server.output(),
     async stop() {
       await server.end('SIGTERM');
@@ -57,15 +95,18 @@ export async function startComposeFront(nodes: readonly [string, string]): Promi
   };
 }
 
-/** Replaces the addresses in the configuration; nothing else of it may differ. */
-function onLoopback(config: string, port: number, nodes: readonly [string, string]): string {
-  const addresses = {
-    'bind :8080': `bind 127.0.0.1:${port}`,
-    'sluice-1:8080': nodes[0],
-    'sluice-2:8080': nodes[1],
-  };
-  return Object.entries(addresses).reduce((changed, [from, to]) => {
-    if (!changed.includes(from)) throw new Error(`docker-compose.yml has no \`${from}\` any more`);
-    return changed.replace(from, to);
-  }, config);
+/** Replaces addresses in a configuration, all at once. */
+export function replaceAddresses(
+  text: string,
+  addresses: Readonly<Record<string, string>>,
+): string {
+  const known = Object.keys(addresses).map((each) => each.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return text.replace(new RegExp(known.join('|'), 'g'), (found) => addresses[found] ?? found);
+}
+
+function answers(url: string): Promise<boolean> {
+  return fetch(url).then(
+    () => true,
+    () => false,
+  );
 }

@@ -3,13 +3,14 @@
 // tested, without Chromium the suites of the console in the browser are skipped, and the run says so. CI sets
 // SLUICE_REQUIRE_REAL=1, so that a missing program fails the run there.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { findBrowser } from './browser.ts';
 import { findHaproxy } from './compose-front.ts';
 import { makeMigratedTemplate } from './migrated-database.ts';
+import { findNginx, findOpenssl } from './nginx-front.ts';
 import { findPgBouncer } from './pgbouncer.ts';
 import { findPostgres, type PostgresServer, startPostgres } from './postgres-server.ts';
 import { findRedis, type RedisServer, startRedis } from './redis-server.ts';
@@ -54,6 +55,8 @@ async function startServers(): Promise<RunServers> {
     findBrowser() === undefined && 'Chromium',
     findHaproxy() === undefined && 'HAProxy',
     findPgBouncer() === undefined && 'PgBouncer',
+    findNginx() === undefined && 'nginx',
+    findOpenssl() === undefined && 'openssl',
   ].filter((name) => name !== false);
   if (process.env.SLUICE_REQUIRE_REAL === '1' && missing.length > 0) {
     throw new Error(`SLUICE_REQUIRE_REAL=1, but there is no ${missing.join(' and no ')}`);
@@ -94,25 +97,33 @@ function describeServers(): string {
   const postgres = versionOf(findPostgres());
   const redis = versionOf(findRedis());
   const browser = versionOf(findBrowser());
-  const haproxy = versionOf(findHaproxy(), '-v');
   const pgBouncer = versionOf(findPgBouncer());
+  const fronts = describeFronts();
   return [
     postgres === undefined ? 'no PostgreSQL found (PGlite only)' : `PostgreSQL ${postgres}`,
     redis === undefined ? 'no Redis found (memory only)' : `Redis ${redis}`,
     `PGlite ${pgliteVersion()} (embedded)`,
     browser === undefined ? 'no Chromium found (no browser tests)' : `Chromium ${browser}`,
-    haproxy === undefined
-      ? 'no HAProxy found (no test of the compose front)'
-      : `HAProxy ${haproxy}`,
     pgBouncer === undefined ? 'no PgBouncer found (no test of pools)' : `PgBouncer ${pgBouncer}`,
+    ...fronts,
   ].join(', ');
+}
+
+/** The proxies are tested together, because a restart of nodes behind them takes a while. */
+function describeFronts(): readonly string[] {
+  const [haproxy, nginx] = [findHaproxy(), findNginx()];
+  if (haproxy === undefined || nginx === undefined || findOpenssl() === undefined) {
+    return ['no HAProxy, nginx or openssl found (no test of proxies)'];
+  }
+  return [`HAProxy ${versionOf(haproxy, '-v')}`, `nginx ${versionOf(nginx, '-v')}`];
 }
 
 /** `postgres (PostgreSQL) 15.19 …`, `Redis server v=7.0.15 …` and `Chromium 156.0 …`: the first number. */
 function versionOf(binary: string | undefined, flag = '--version'): string | undefined {
   if (binary === undefined) return undefined;
-  const text = execFileSync(binary, [flag], { encoding: 'utf8', stdio: 'pipe' });
-  return /\d+(\.\d+)+/.exec(text)?.[0] ?? 'of unknown version';
+  // nginx prints its version as an error.
+  const { stdout, stderr } = spawnSync(binary, [flag], { encoding: 'utf8' });
+  return /\d+(\.\d+)+/.exec(stdout + stderr)?.[0] ?? 'of unknown version';
 }
 
 function pgliteVersion(): string {

@@ -1,0 +1,295 @@
+// Tests the proxies that are put before nodes, each by its own program: the front of docker-compose.yml in
+// HAProxy, and deploy/nginx.conf in nginx. The nodes have the settings that docker-compose.yml gives them.
+
+import { randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { realStores } from '../support/backend.ts';
+import {
+  type Front,
+  findHaproxy,
+  readComposeSettings,
+  startComposeFront,
+} from '../support/compose-front.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
+import { findNginx, findOpenssl, startNginxFront } from '../support/nginx-front.ts';
+import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { createTenant, publish, type Tenant } from '../support/tenant.ts';
+
+type Reply = {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+};
+type Options = Pick<RequestOptions, 'method' | 'headers' | 'agent' | 'localAddress'> & {
+  readonly body?: string;
+};
+/** Answers by their status, or by the code of the error that came instead. */
+type Outcomes = Map<string, number>;
+
+/** Password that no address could carry as it is. */
+const PASSWORD = "p/w#d@e:f%g?h'i $j";
+/** Time after which both proxies send requests to a node that is back. */
+const NOTICED_MS = 3000;
+const CLIENTS = 4;
+const NAMES = ['HAProxy', 'nginx'] as const;
+
+const isMissing =
+  realStores() === undefined ||
+  [findHaproxy(), findNginx(), findOpenssl()].some((binary) => binary === undefined);
+const title = 'two nodes behind a proxy';
+
+describe.skipIf(isMissing)(
+  isMissing ? `${title} (skipped: no PostgreSQL, Redis, HAProxy, nginx or openssl)` : title,
+  () => {
+    let postgres: PostgresServer;
+    let redis: RedisServer;
+    const nodes: ServingNode[] = [];
+    let fronts: Record<(typeof NAMES)[number], Front>;
+    let tenant: Tenant;
+
+    beforeAll(async () => {
+      [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
+      await makeRole(postgres);
+      const settings = await readComposeSettings(
+        { POSTGRES_PASSWORD: PASSWORD, ADMIN_TOKEN, SECRET_KEY: 'a key of the tests' },
+        { postgres: `127.0.0.1:${postgres.port}`, redis: new URL(redis.url).host },
+      );
+      const addresses = [];
+      for (const _ of NAMES) {
+        const [PORT, admin] = [String(await freePort()), `127.0.0.1:${await freePort()}`];
+        addresses.push({ service: `127.0.0.1:${PORT}`, admin });
+        nodes.push(await startNode({ ...settings, PORT, ADMIN_LISTEN: admin }));
+      }
+      const [first, second] = addresses;
+      if (first === undefined || second === undefined) throw new Error('there are two nodes');
+      tenant = await createTenant({ url: `http://${first.admin}` });
+      await publish({ url: `http://${first.service}` }, tenant, '1.1.0');
+      fronts = {
+        HAProxy: await startComposeFront([first, second]),
+        nginx: await startNginxFront([first, second]),
+      };
+      for (const { url, output } of Object.values(fronts)) {
+        await eventually(`it finds the nodes: ${output()}`, async () => {
+          return (await ask(`${url}/readyz`)).status === 200;
+        });
+      }
+    }, 90_000);
+    afterAll(async () => {
+      await Promise.all(Object.values(fronts ?? {}).map((front) => front.stop()));
+      await Promise.all(nodes.map((node) => node.dispose()));
+      await Promise.all([postgres?.stop(), redis?.stop()]);
+    });
+
+    const check = () => `/u/${tenant.app}/stable/linux/x86_64/1.0.0`;
+    const device = () => ({ 'x-service-device': randomUUID() });
+
+    describe.each(NAMES)('%s', (name) => {
+      it('passes on what devices and publishers ask, and what a node refuses', async () => {
+        const { url } = fronts[name];
+        const offered = await ask(url + check(), { headers: device() });
+        expect([offered.status, JSON.parse(offered.text).version]).toEqual([200, '1.1.0']);
+        const unknown = await ask(`${url}/u/none/stable/linux/x86_64/1.0.0`, { headers: device() });
+        expect([unknown.status, JSON.parse(unknown.text)]).toEqual([404, { error: 'Unknown app' }]);
+        const headers = { authorization: `Bearer ${tenant.secret}` };
+        expect((await ask(`${url}/api/v1/apps`, { headers })).status).toBe(200);
+      });
+
+      it('keeps console and metrics from everybody but operators', async () => {
+        const { url, adminUrl } = fronts[name];
+        for (const path of ['/metrics', '/console', '/console/api/session']) {
+          expect([path, (await ask(url + path)).status]).toEqual([path, 404]);
+          expect([path, (await ask(adminUrl + path)).status]).toEqual([path, 200]);
+        }
+        expect((await ask(adminUrl + check())).status).toBe(404);
+        const { status, headers } = await ask(url, { headers: { accept: 'text/html' } });
+        expect([status, headers.location]).toEqual([302, 'http://127.0.0.1:9090/console']);
+      });
+
+      it('passes on long addresses and large bodies', async () => {
+        const { url } = fronts[name];
+        const labels = Array.from({ length: 400 }, (_, n) => `l.key-${n}=${'x'.repeat(120)}`);
+        const long = await ask(`${url}${check()}?${labels.join('&')}`, { headers: device() });
+        expect([long.status, JSON.parse(long.text).error]).toEqual([
+          400,
+          expect.stringContaining('label'),
+        ]);
+        const body = JSON.stringify({ text: 'x'.repeat(3_000_000) });
+        const large = await ask(`${url}/wh/github/${tenant.appId}`, { method: 'POST', body });
+        expect([large.status, large.headers['content-type']]).toEqual([404, 'application/json']);
+      });
+
+      it('tells the nodes who asks, whatever the client claims', async () => {
+        // Each proxy is asked from an address that nothing else asks from.
+        const localAddress = `127.0.0.${NAMES.indexOf(name) + 2}`;
+        const seen = new Set<number>();
+        let asked = 0;
+        await eventually(
+          'requests without a device id meet the limit of their address',
+          async () => {
+            const headers = { 'x-forwarded-for': `192.0.2.${++asked % 250}` };
+            seen.add((await ask(fronts[name].url + check(), { headers, localAddress })).status);
+            return seen.has(429);
+          },
+        );
+        expect([...seen]).toEqual([200, 429]);
+      });
+
+      it('passes on the live feed as it comes', async () => {
+        const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+        const path = `/console/api/live?app=${tenant.app}`;
+        expect(await firstBytes(fronts[name].adminUrl + path, headers)).toMatch(/^: open/);
+      });
+    });
+
+    it('restarted one after the other, fails no request of clients that ask all the time', async () => {
+      const load = Object.values(fronts).map((front) => startLoad(front, check(), tenant));
+      await sleep(500);
+      for (const [index, node] of nodes.entries()) {
+        await node.stop();
+        nodes[index] = await node.restart();
+        await eventually('it is ready', async () => {
+          return (await ask(`${nodes[index]?.url}/readyz`)).status === 200;
+        });
+        await sleep(NOTICED_MS);
+      }
+      const outcomes = await Promise.all(load.map((each) => each.end()));
+      for (const [index, kinds] of outcomes.entries()) {
+        for (const [kind, counts] of Object.entries(kinds)) {
+          expect([NAMES[index], kind, [...counts.keys()]]).toEqual([NAMES[index], kind, ['200']]);
+          expect(counts.get('200'), kind).toBeGreaterThan(4);
+        }
+      }
+    }, 90_000);
+
+    it('and both stopped, are 503 in JSON, with the time to try again', async () => {
+      await Promise.all(nodes.map((node) => node.kill()));
+      for (const [name, { url }] of Object.entries(fronts)) {
+        const { status, headers, text } = await ask(url + check());
+        expect([name, status, headers['content-type'], headers['retry-after']]).toEqual([
+          ...[name, 503, 'application/json', '1'],
+        ]);
+        expect(JSON.parse(text)).toEqual({ error: 'Temporarily unavailable, try again shortly' });
+      }
+    });
+  },
+);
+
+/** Makes the role and the database of docker-compose.yml, on a server that demands the role's password. */
+async function makeRole({ url, port }: PostgresServer): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(`create role sluice login password ${pg.escapeLiteral(PASSWORD)}`);
+    await client.query('create database sluice owner sluice');
+    const { rows } = await client.query<{ hba_file: string }>('show hba_file');
+    const file = rows[0]?.hba_file ?? '';
+    const rules = await readFile(file, 'utf8');
+    await writeFile(file, `host all sluice 127.0.0.1/32 scram-sha-256\n${rules}`);
+    await client.query('select pg_reload_conf()');
+  } finally {
+    await client.end();
+  }
+  const user = { host: '127.0.0.1', port, user: 'sluice', database: 'sluice' };
+  await eventually('a wrong password is refused', () => isRefused({ ...user, password: 'wrong' }));
+}
+
+async function isRefused(config: pg.ClientConfig): Promise<boolean> {
+  const client = new pg.Client(config);
+  try {
+    await client.connect();
+    return false;
+  } catch {
+    return true;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Clients of a front: devices with and without connections that they keep, a publisher, and an operator. */
+function startLoad({ url, adminUrl }: Front, check: string, tenant: Tenant) {
+  let isOver = false;
+  const agents: (HttpAgent | HttpsAgent)[] = [];
+  const kinds: Record<string, Outcomes> = {};
+  const run = async (kind: string, pauseMs: number, once: (agent: HttpAgent) => Promise<Reply>) => {
+    const outcomes: Outcomes = new Map();
+    kinds[kind] = outcomes;
+    const Agent = url.startsWith('https:') ? HttpsAgent : HttpAgent;
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    agents.push(agent);
+    while (!isOver) {
+      const outcome = await once(agent).then(
+        ({ status }) => String(status),
+        (error: NodeJS.ErrnoException) => error.code ?? error.message,
+      );
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      await sleep(pauseMs);
+    }
+  };
+  const asDevice = (agent: HttpAgent | false) =>
+    ask(url + check, { headers: { 'x-service-device': randomUUID() }, agent });
+  const reportOf = () => {
+    const devices = [{ deviceId: randomUUID(), version: '1.0.0', platform: 'linux' }];
+    return JSON.stringify({ app: tenant.app, devices });
+  };
+  const headers = { authorization: `Bearer ${tenant.secret}` };
+  const clients = [
+    ...Array.from({ length: CLIENTS }, (_, n) => run(`device ${n}`, 10, asDevice)),
+    run('new connections', 20, () => asDevice(false)),
+    run('publisher', 1500, (agent) =>
+      ask(`${url}/api/v1/fleet/report`, { method: 'POST', body: reportOf(), headers, agent }),
+    ),
+    run('operator', 200, (agent) => ask(`${adminUrl}/console/api/session`, { agent })),
+  ];
+  return {
+    async end(): Promise<Record<string, Outcomes>> {
+      isOver = true;
+      await Promise.all(clients);
+      for (const agent of agents) agent.destroy();
+      return kinds;
+    },
+  };
+}
+
+/** Sends a request over the agent's connection, else over one of its own. Certificates are not checked. */
+function ask(url: string, { body, ...options }: Options = {}): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const send = url.startsWith('https:') ? httpsRequest : httpRequest;
+    const all = { agent: false, rejectUnauthorized: false, ...options };
+    const sent = send(url, all, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8');
+      answer.on('data', (chunk: string) => {
+        text += chunk;
+      });
+      answer.on('error', reject);
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }),
+      );
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+/** Returns the first bytes of an answer that does not end, and leaves. */
+function firstBytes(url: string, headers: Record<string, string>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const send = url.startsWith('https:') ? httpsRequest : httpRequest;
+    const sent = send(url, { agent: false, rejectUnauthorized: false, headers }, (answer) => {
+      answer.once('data', (chunk: Buffer) => {
+        resolve(chunk.toString());
+        sent.destroy();
+      });
+      answer.on('error', () => undefined);
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}

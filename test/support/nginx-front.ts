@@ -1,0 +1,99 @@
+// Runs deploy/nginx.conf in nginx itself, with loopback addresses and a certificate of its own.
+
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Front, type NodeAddresses, replaceAddresses } from './compose-front.ts';
+import { findBinary } from './find-binary.ts';
+import { freePort } from './free-port.ts';
+import { startProcess, waitUntilUp } from './server-process.ts';
+
+const START_TIMEOUT_MS = 10_000;
+const CONFIG_FILE = new URL('../../deploy/nginx.conf', import.meta.url);
+
+export function findNginx(): string | undefined {
+  return findBinary('nginx', ['/usr/sbin']);
+}
+
+/** The program that makes the certificate. */
+export function findOpenssl(): string | undefined {
+  return findBinary('openssl');
+}
+
+/** Starts nginx in front of two nodes. */
+export async function startNginxFront(
+  nodes: readonly [NodeAddresses, NodeAddresses],
+): Promise<Front> {
+  const [binary, openssl] = [findNginx(), findOpenssl()];
+  if (binary === undefined || openssl === undefined)
+    throw new Error('No nginx or no openssl found');
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-nginx-'));
+  makeCertificate(openssl, folder);
+  const addresses = {
+    'listen 443 ': `listen 127.0.0.1:${port} `,
+    'listen 8443 ': `listen 127.0.0.1:${adminPort} `,
+    'server 127.0.0.1:8080 ': `server ${nodes[0].service} `,
+    'server 127.0.0.1:8081 ': `server ${nodes[1].service} `,
+    'server 127.0.0.1:9090 ': `server ${nodes[0].admin} `,
+    'server 127.0.0.1:9091 ': `server ${nodes[1].admin} `,
+    '/etc/ssl/sluice/updates.pem': join(folder, 'cert.pem'),
+    '/etc/ssl/sluice/updates.key': join(folder, 'cert.key'),
+    '/etc/ssl/sluice/admin.pem': join(folder, 'cert.pem'),
+    '/etc/ssl/sluice/admin.key': join(folder, 'cert.key'),
+  };
+  const config = await readFile(CONFIG_FILE, 'utf8');
+  for (const address of Object.keys(addresses)) {
+    if (!config.includes(address)) throw new Error(`deploy/nginx.conf has no \`${address}\``);
+  }
+  await writeFile(join(folder, 'sluice.conf'), replaceAddresses(config, addresses));
+  await writeFile(join(folder, 'nginx.conf'), mainConfig(folder));
+  const args = ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
+  const server = await startProcess(binary, args);
+  await waitUntilUp(server, () => isOpen(port), START_TIMEOUT_MS);
+  return {
+    url: `https://127.0.0.1:${port}`,
+    adminUrl: `https://127.0.0.1:${adminPort}`,
+    output: () => server.output(),
+    async stop() {
+      await server.end('SIGTERM');
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Configuration that includes that of the service, as the packages of nginx have one. */
+function mainConfig(folder: string): string {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `  ${name}_temp_path ${folder}/${name};\n`,
+  );
+  return `daemon off;
+master_process off;
+pid ${folder}/nginx.pid;
+events { worker_connections 512; }
+http {
+  access_log off;
+${temporary.join('')}  include ${folder}/sluice.conf;
+}
+`;
+}
+
+function makeCertificate(openssl: string, folder: string): void {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  const files = ['-keyout', join(folder, 'cert.key'), '-out', join(folder, 'cert.pem')];
+  const args = ['req', '-x509', ...key, ...files, '-days', '2', '-subj', '/CN=updates.example.com'];
+  execFileSync(openssl, args, { stdio: 'pipe' });
+}
+
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
