@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { parseUrl } from './contract/parse-url.ts';
+import { splitHosts } from './contract/split-hosts.ts';
 import { type NearSetting, nearSettings } from './near-settings.ts';
 
 export type Config = Readonly<{
@@ -54,6 +55,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export class ConfigError extends Error {}
 
 const POSTGRES_SCHEMES = ['postgres:', 'postgresql:'];
+/** Values of `target_session_attrs` that do not ask for a standby. */
+const WRITABLE_SESSIONS = ['read-write', 'primary', 'any'];
 const REDIS_SCHEMES = ['redis:', 'rediss:'];
 const HTTP_SCHEMES = ['http:', 'https:'];
 const PORT_MAX = 65_535;
@@ -64,10 +67,15 @@ const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 const ENVIRONMENT = z.object({
   HOST: text('127.0.0.1'),
   PORT: whole(8080, 0, PORT_MAX),
-  DATABASE_URL: optionalText().refine(
-    (value) => value === undefined || isUrl(value, POSTGRES_SCHEMES),
-    'must be a postgres:// address',
-  ),
+  DATABASE_URL: optionalText()
+    .refine(
+      (value) => value === undefined || isDatabaseAddress(value),
+      'must be a postgres:// address, whose hosts have commas between them where there are several',
+    )
+    .refine(
+      (value) => value === undefined || takesWrites(value),
+      `target_session_attrs must be one of ${WRITABLE_SESSIONS.join(', ')}: the record takes writes`,
+    ),
   REDIS_URL: optionalText().refine(
     (value) => value === undefined || isRedisAddress(value),
     'must be a redis:// or rediss:// address, or several of them separated by commas',
@@ -290,6 +298,23 @@ function isRedisAddress(value: string): boolean {
   const [first = '', ...others] = parts.filter((part) => part !== '');
   const urls = others.map((part) => (part.includes('://') ? part : `redis://${part}`));
   return [first, ...urls].every((url) => isUrl(url, REDIS_SCHEMES));
+}
+
+/** Whether the value is an address of PostgreSQL; several hosts stand before the path. */
+function isDatabaseAddress(value: string): boolean {
+  const addresses = splitHosts(value);
+  return addresses.every((address) => {
+    const url = parseUrl(address);
+    // An empty host is loopback or a socket; beside others it is a comma too many.
+    if (url === undefined || (addresses.length > 1 && url.hostname === '')) return false;
+    const isList = ['host', 'port'].some((name) => url.searchParams.get(name)?.includes(','));
+    return POSTGRES_SCHEMES.includes(url.protocol) && !isList;
+  });
+}
+
+function takesWrites(address: string): boolean {
+  const wanted = parseUrl(splitHosts(address)[0] ?? '')?.searchParams.get('target_session_attrs');
+  return wanted === undefined || wanted === null || WRITABLE_SESSIONS.includes(wanted);
 }
 
 function isUrl(value: string, schemes: readonly string[]): boolean {

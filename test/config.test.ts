@@ -64,6 +64,16 @@ describe('readConfig', () => {
     expect(readConfig({ REDIS_URL: url }).redisUrl).toBe(url);
   });
 
+  it.each([
+    'postgres://127.0.0.1/sluice',
+    'postgres:///sluice?host=/tmp',
+    'postgresql://user:p%2Cass@h1:5432,h2:5433,[::1]/sluice?target_session_attrs=read-write',
+    'postgres://h1,h2/sluice?target_session_attrs=primary&sslmode=disable',
+    'postgres://h1,h2',
+  ])('DATABASE_URL may be %s (Environment)', (url) => {
+    expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url);
+  });
+
   it.each<[variable: string, values: readonly string[]]>([
     ['PORT', ['http', '-1', '65536', '80.5', '0x50', '8080 9090']],
     [
@@ -72,6 +82,15 @@ describe('readConfig', () => {
         'localhost:5432/sluice',
         'mysql://localhost/sluice',
         'postgres://user:s3cret@host:99999/sluice',
+        'postgres://user:s3cret@h1:5432,h2:99999/sluice',
+        'postgres://user:s3cret@h1,,h2/sluice',
+        'postgres://user:s3cret@h1,/sluice',
+        'postgres://user:s3cret@/sluice?host=h1,h2',
+        'postgres://user:s3cret@h1/sluice?port=1,2',
+        'postgres://user:s3cret@h1,h2/sluice?target_session_attrs=standby',
+        'postgres://user:s3cret@h1,h2/sluice?target_session_attrs=read-only',
+        'postgres://user:s3cret@h1,h2/sluice?target_session_attrs=',
+        'redis://user:s3cret@h1,h2/sluice',
       ],
     ],
     [

@@ -12,6 +12,7 @@ import pg from 'pg';
 import { LockedTooLong, Unavailable } from '../ports/unavailable.ts';
 import { ConnectedDatabase } from './connected-database.ts';
 import type { Connection, Database } from './database.ts';
+import { HostsPool, type HostsPoolSettings } from './hosts-pool.ts';
 import { limitedQuery } from './limited-query.ts';
 import type { Greeter } from './migrated-database.ts';
 import { sqlStateKind } from './sql-state-kind.ts';
@@ -37,7 +38,17 @@ const QUERY_CANCELED = '57014';
 /** SQLSTATE of a statement that waited for a lock until `lock_timeout`; its session is still sound. */
 const LOCK_NOT_AVAILABLE = '55P03';
 
+const SETTINGS: HostsPoolSettings = {
+  application_name: 'sluice',
+  max: CONNECTIONS_MAX,
+  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  query_timeout: ANSWER_TIMEOUT_MS,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+};
+
 export type PgDatabaseOptions = {
+  /** Address of a server, or of several of which one takes writes, with commas between the hosts. */
   readonly url: string;
   /** Called with the error of each connection that broke while it was idle. */
   readonly onFault: (error: unknown) => void;
@@ -50,9 +61,7 @@ export type PgDatabaseOptions = {
  * valid.
  */
 export function openPgDatabase({ url, onFault, greeter }: PgDatabaseOptions): Database {
-  const settings = poolSettings(url);
-  refuseBadAddress(settings);
-  const pool = new pg.Pool(settings);
+  const pool = new HostsPool(url, SETTINGS);
   const database = new PgDatabase(pool, greeter);
   pool.on('error', (error) => {
     // The pool attaches the whole connection with its settings to the error, and a log would print them.
@@ -62,39 +71,15 @@ export function openPgDatabase({ url, onFault, greeter }: PgDatabaseOptions): Da
   return database;
 }
 
-function poolSettings(connectionString: string): pg.PoolConfig {
-  return {
-    connectionString,
-    application_name: 'sluice',
-    max: CONNECTIONS_MAX,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: ANSWER_TIMEOUT_MS,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
-  };
-}
-
-/**
- * Throws when the address is not valid, because the driver's own error would carry the address, with its
- * password, into a log.
- */
-function refuseBadAddress(settings: pg.PoolConfig): void {
-  try {
-    new pg.Client(settings);
-  } catch {
-    throw new Error('The database URL is not a valid PostgreSQL address');
-  }
-}
-
 class PgDatabase extends ConnectedDatabase {
-  readonly #pool: pg.Pool;
+  readonly #pool: HostsPool;
   readonly #running = new Set<Promise<unknown>>();
   readonly #connected = new Set<Promise<void>>();
   readonly #greeter: Greeter | undefined;
   /** Identities of the databases to which the connections lead, as far as they were examined. */
   readonly #identities = new WeakMap<pg.PoolClient, string>();
 
-  constructor(pool: pg.Pool, greeter: Greeter | undefined) {
+  constructor(pool: HostsPool, greeter: Greeter | undefined) {
     super();
     this.#pool = pool;
     this.#greeter = greeter;
@@ -146,7 +131,7 @@ class PgDatabase extends ConnectedDatabase {
    */
   async #connect(): Promise<pg.PoolClient> {
     for (;;) {
-      const client = await this.#pool.connect().catch((error: unknown) => {
+      const client = await this.#pool.take().catch((error: unknown) => {
         // Every failure to connect makes the data unavailable, a refused password included.
         throw new Unavailable('ledger', describable(error));
       });
