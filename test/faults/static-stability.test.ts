@@ -3,7 +3,7 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
@@ -33,15 +33,35 @@ describeOnRealStores('when a store is away', () => {
   let cluster: Cluster;
   let node: ClusterNode;
   let tenant: Tenant;
+  /** What brings the stores back that a test took away. */
+  const endings: (() => unknown)[] = [];
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     cluster = await startCluster();
     node = await cluster.addNode();
+  });
+  afterAll(() => cluster?.dispose());
+  beforeEach(async () => {
     tenant = await createTenant(node);
     await publish(node, tenant, '1.0.0');
-    await check(node, tenant, '0.9.0');
+    // For a second after a fault a node makes no first offer.
+    await eventually('it is offered', async () => {
+      return (await check(node, tenant, '0.9.0')).body?.version === '1.0.0';
+    });
   });
-  afterEach(() => cluster.dispose());
+  afterEach(async () => {
+    for (const end of endings.splice(0).reverse()) await end();
+    await eventually('the node publishes', async () => {
+      return (await publish(node, tenant, `9.0.${Date.now()}`)).status === 201;
+    });
+  });
+
+  /** Takes a store away until the end of the test. */
+  async function lose(store: 'postgres' | 'redis', how: 'kill' | 'pause'): Promise<void> {
+    const server = cluster[store];
+    endings.push(() => (how === 'kill' ? server.restart() : server.resume()));
+    await server[how]();
+  }
 
   function expectUnavailable(answer: Answer): void {
     expect(answer.status).toBe(503);
@@ -105,7 +125,7 @@ describeOnRealStores('when a store is away', () => {
   it.each(['kill', 'pause'] as const)(
     'PostgreSQL gone (%s): what the node knows it keeps serving',
     async (how) => {
-      await cluster.postgres[how]();
+      await lose('postgres', how);
       for (let round = 0; round < 50; round++) {
         const answer = await check(node, tenant, '0.9.0');
         expect(answer.body?.version).toBe('1.0.0');
@@ -118,7 +138,7 @@ describeOnRealStores('when a store is away', () => {
   it.each(['kill', 'pause'] as const)(
     'PostgreSQL gone (%s): what the node cannot know is 503 with Retry-After, never 404 or 204',
     async (how) => {
-      await cluster.postgres[how]();
+      await lose('postgres', how);
       expectUnavailable(await publish(node, tenant, '1.1.0'));
       expectUnavailable(await control(node, tenant, '1.0.0', { status: 'paused' }));
       await expectSoonUnknowable(() => check(node, { app: 'never-heard-of' }, '1.0.0'));
@@ -129,7 +149,7 @@ describeOnRealStores('when a store is away', () => {
     'PostgreSQL gone (%s): a release that was never offered is skipped, the one below is offered',
     async (how) => {
       await publish(node, tenant, '1.1.0');
-      await cluster.postgres[how]();
+      await lose('postgres', how);
       const start = performance.now();
       const answers = await Promise.all(
         Array.from({ length: 20 }, () => check(node, tenant, '0.9.0')),
@@ -149,7 +169,7 @@ describeOnRealStores('when a store is away', () => {
     const before = await send(node, 'GET', file);
     expect(before.text).toContain("version: '1.1.0'");
     await publish(node, tenant, '1.2.0', { artifacts: [artifact] });
-    await cluster.postgres.kill();
+    await lose('postgres', 'kill');
     const answer = await send(node, 'GET', file);
     expect([answer.status, answer.text]).toEqual([200, before.text]);
     await expectSoonUnknowable(() => send(node, 'GET', '/e/never-heard-of/stable/latest.yml'));
@@ -168,10 +188,18 @@ describeOnRealStores('when a store is away', () => {
     });
   });
 
+  it('PostgreSQL gone and a new node: it serves what Redis knows, offers included', async () => {
+    await lose('postgres', 'kill');
+    const late = await cluster.addNode();
+    expect((await check(late, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+    expectUnavailable(await check(late, { app: 'never-heard-of' }, '1.0.0'));
+    await late.dispose();
+  });
+
   it.each(['kill', 'pause'] as const)(
     'Redis gone (%s): checks, publishing and steering go on, and the rate limit still counts',
     async (how) => {
-      await cluster.redis[how]();
+      await lose('redis', how);
       expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
       expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.1.0');
       expect((await control(node, tenant, '1.1.0', { status: 'rolled_back' })).status).toBe(200);
@@ -187,11 +215,15 @@ describeOnRealStores('when a store is away', () => {
   );
 
   it('both gone and the node restarted: it serves the last known state from its disk', async () => {
-    await eventually('the offer is on disk', () => hasOfferOnDisk(node.dataDir));
-    await cluster.postgres.kill();
-    await cluster.redis.kill();
-    await node.kill();
-    const restarted = await node.restart();
+    const doomed = await cluster.addNode();
+    await eventually('it offers', async () => {
+      return (await check(doomed, tenant, '0.9.0')).body?.version === '1.0.0';
+    });
+    await eventually('the offer is on disk', () => hasOfferOnDisk(doomed.dataDir));
+    await lose('postgres', 'kill');
+    await lose('redis', 'kill');
+    await doomed.kill();
+    const restarted = await doomed.restart();
     try {
       expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.0.0');
       expect((await send(restarted, 'GET', '/readyz')).status).toBe(200);
@@ -205,13 +237,6 @@ describeOnRealStores('when a store is away', () => {
       await restarted.dispose();
     }
   }, 60_000);
-
-  it('PostgreSQL gone and a new node: it serves what Redis knows, offers included', async () => {
-    await cluster.postgres.kill();
-    const late = await cluster.addNode();
-    expect((await check(late, tenant, '0.9.0')).body?.version).toBe('1.0.0');
-    expectUnavailable(await check(late, { app: 'never-heard-of' }, '1.0.0'));
-  });
 });
 
 /** Whether an index on disk has a release that was offered, which is marked with an asterisk. */
