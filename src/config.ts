@@ -1,10 +1,12 @@
 // Settings of the service, read from the environment, which no other file reads. They are parsed once, frozen
-// and passed on as values. A wrong setting stops the start with a line that names the variable.
+// and passed on as values; those in files of their own are read again when an operator asks for it. A wrong
+// setting stops the start with a line that names the variable.
 
 import { z } from 'zod';
 import { parseUrl } from './contract/parse-url.ts';
 import { splitHosts } from './contract/split-hosts.ts';
 import { type NearSetting, nearSettings } from './near-settings.ts';
+import { readSettingFile } from './setting-file.ts';
 
 export type Config = Readonly<{
   host: string;
@@ -16,8 +18,10 @@ export type Config = Readonly<{
   /** First part of the names of all keys and pub/sub channels in Redis. */
   redisPrefix: string;
   dataDir: string;
-  adminToken: string | undefined;
-  secretKey: string | undefined;
+  /** Admin tokens that are accepted; empty when none is set. Clients send the first. */
+  adminTokens: readonly string[];
+  /** Keys that open sealed secrets; empty when none is set. The first seals. */
+  secretKeys: readonly string[];
   /** Accounts that may create organizations: the operator's alone, or every one. */
   organizationsBy: (typeof ORGANIZATION_MAKERS)[number];
   /** Base URL of the service for its clients; undefined for the address that it listens on. */
@@ -43,7 +47,14 @@ export type Config = Readonly<{
    * Milliseconds without an answer of any store after which the node is not ready; undefined for no limit.
    */
   readyUnconfirmedMsMax: number | undefined;
+  /** What the files of settings contained, for the processes that this one starts. */
+  files: FileValues;
 }>;
+
+/** Settings that may lie in a file, which `NAME_FILE` names. */
+const FILE_SETTINGS = ['ADMIN_TOKEN', 'SECRET_KEY', 'DATABASE_URL', 'REDIS_URL'] as const;
+/** Values of the settings that lie in files. */
+export type FileValues = Readonly<Partial<Record<(typeof FILE_SETTINGS)[number], string>>>;
 
 const ORGANIZATION_MAKERS = ['operator', 'anyone'] as const;
 export type ListenAddress = { readonly host: string; readonly port: number };
@@ -62,6 +73,8 @@ const HTTP_SCHEMES = ['http:', 'https:'];
 const PORT_MAX = 65_535;
 /** Minimum length of a token or key that somebody has typed, where others can reach the service. */
 const SECRET_LENGTH_MIN = 32;
+/** Maximum number of values that a secret has at a time; trying a key costs each process time. */
+const SECRETS_MAX = 8;
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 const ENVIRONMENT = z.object({
@@ -88,11 +101,17 @@ const ENVIRONMENT = z.object({
   DATA_DIR: text('./data'),
   // A token with other characters could be set but not sent in a header, and the client's error would quote
   // it.
-  ADMIN_TOKEN: optionalText().refine(
-    (value) => value === undefined || /^[\x21-\x7e]+$/.test(value),
-    'must be visible ASCII characters, without spaces',
-  ),
-  SECRET_KEY: optionalText(),
+  ADMIN_TOKEN: optionalText()
+    .refine(
+      (value) => value === undefined || /^[\x21-\x7e]+$/.test(value),
+      'must be visible ASCII characters, without spaces',
+    )
+    .transform(severalSecrets),
+  SECRET_KEY: optionalText().transform(severalSecrets),
+  ADMIN_TOKEN_FILE: optionalText(),
+  SECRET_KEY_FILE: optionalText(),
+  DATABASE_URL_FILE: optionalText(),
+  REDIS_URL_FILE: optionalText(),
   ORGANIZATIONS_BY: oneOf(ORGANIZATION_MAKERS, 'operator'),
   PUBLIC_URL: baseUrl(),
   ADMIN_LISTEN: optionalText().transform((value, { addIssue }) => {
@@ -114,11 +133,34 @@ const ENVIRONMENT = z.object({
   LOG_LEVEL: oneOf(LOG_LEVELS, 'info'),
 });
 
-/** Reads the settings; throws a `ConfigError` for a wrong one. An empty variable counts as unset. */
-export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
-  const config = readSettings(environment);
+/**
+ * Reads the settings; throws a `ConfigError` for a wrong one. An empty variable counts as unset. `files`
+ * stands for the contents of the files that the environment names, which are read unless it is given.
+ */
+export function readConfig(
+  environment: NodeJS.ProcessEnv = process.env,
+  files: FileValues = readFiles(environment),
+): Config {
+  const config = readSettings(environment, files);
   refuseShortSecrets(config);
   return config;
+}
+
+function readFiles(environment: NodeJS.ProcessEnv): FileValues {
+  const values: Partial<Record<keyof FileValues, string>> = {};
+  for (const name of FILE_SETTINGS) {
+    const variable = `${name}_FILE`;
+    const path = environment[variable];
+    if (!path) continue;
+    if (environment[name]) throw new ConfigError(`${variable}: ${name} is set as well`);
+    try {
+      values[name] = readSettingFile(path);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new ConfigError(`${variable}: ${reason}`, { cause: error });
+    }
+  }
+  return Object.freeze(values);
 }
 
 /** Returns the variables whose names are close to a setting's; they are not read. */
@@ -128,11 +170,12 @@ export function readNearSettings(
   return nearSettings(environment, [...Object.keys(ENVIRONMENT.shape), ...CLIENT_VARIABLES]);
 }
 
-function readSettings(environment: NodeJS.ProcessEnv): Config {
-  const parsed = ENVIRONMENT.safeParse(environment);
+function readSettings(environment: NodeJS.ProcessEnv, files: FileValues): Config {
+  const parsed = ENVIRONMENT.safeParse({ ...environment, ...files });
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    throw new ConfigError(`${issue?.path.join('.')}: ${issue?.message}`);
+    const name = String(issue?.path[0]);
+    throw new ConfigError(`${name in files ? `${name}_FILE` : name}: ${issue?.message}`);
   }
   const settings = parsed.data;
   if (settings.WORKERS > 1) {
@@ -155,8 +198,8 @@ function readSettings(environment: NodeJS.ProcessEnv): Config {
     redisUrl: settings.REDIS_URL,
     redisPrefix: settings.REDIS_PREFIX,
     dataDir: settings.DATA_DIR,
-    adminToken: settings.ADMIN_TOKEN,
-    secretKey: settings.SECRET_KEY,
+    adminTokens: settings.ADMIN_TOKEN,
+    secretKeys: settings.SECRET_KEY,
     organizationsBy: settings.ORGANIZATIONS_BY,
     publicUrl: settings.PUBLIC_URL,
     adminListen,
@@ -170,15 +213,16 @@ function readSettings(environment: NodeJS.ProcessEnv): Config {
     drainMs: settings.DRAIN_SECONDS * 1000,
     logLevel: settings.LOG_LEVEL,
     readyUnconfirmedMsMax: settings.READY_MAX_UNCONFIRMED_SECONDS * 1000 || undefined,
+    files,
   });
 }
 
 /** Refuses secrets that can be guessed, unless only this machine can reach the service. */
-function refuseShortSecrets({ host, adminListen, adminToken, secretKey }: Config): void {
+function refuseShortSecrets({ host, adminListen, adminTokens, secretKeys }: Config): void {
   if (isLoopback(host) && isLoopback(adminListen?.host ?? host)) return;
-  const secrets = { ADMIN_TOKEN: adminToken, SECRET_KEY: secretKey };
-  for (const [name, secret] of Object.entries(secrets)) {
-    if (secret === undefined || secret.length >= SECRET_LENGTH_MIN) continue;
+  const secrets = { ADMIN_TOKEN: adminTokens, SECRET_KEY: secretKeys };
+  for (const [name, values] of Object.entries(secrets)) {
+    if (values.every(({ length }) => length >= SECRET_LENGTH_MIN)) continue;
     const reason = `must have at least ${SECRET_LENGTH_MIN} characters`;
     throw new ConfigError(`${name}: ${reason}, unless the service listens on loopback only`);
   }
@@ -202,7 +246,10 @@ export type ClientConfig = Readonly<{
  * Reads what the command line needs to reach a running service; throws a `ConfigError` for a wrong setting.
  */
 export function readClientConfig(environment: NodeJS.ProcessEnv = process.env): ClientConfig {
-  const config = readSettings({ ...environment, WORKERS: undefined });
+  // The other files may be readable for the service's account alone.
+  const { ADMIN_TOKEN, ADMIN_TOKEN_FILE } = environment;
+  const files = readFiles({ ADMIN_TOKEN, ADMIN_TOKEN_FILE });
+  const config = readSettings({ ...environment, WORKERS: undefined }, files);
   const { host, port } = config.adminListen ?? config;
   const url = environment.SLUICE_URL || `http://${reachableHost(host)}:${port}`;
   if (!isUrl(url, HTTP_SCHEMES)) {
@@ -210,7 +257,7 @@ export function readClientConfig(environment: NodeJS.ProcessEnv = process.env): 
   }
   return Object.freeze({
     url: url.replace(/\/+$/, ''),
-    adminToken: config.adminToken,
+    adminToken: config.adminTokens[0],
     dataDir: config.dataDir,
   });
 }
@@ -241,6 +288,24 @@ function optionalText() {
     .string()
     .optional()
     .transform((value) => value || undefined);
+}
+
+/** Parses the values of a secret, which commas separate: while it changes, the old one counts as well. */
+function severalSecrets(
+  value: string | undefined,
+  { addIssue }: z.RefinementCtx,
+): readonly string[] {
+  if (value === undefined) return [];
+  const parts = value.split(',');
+  if (parts.length === 1) return parts;
+  const min = SECRET_LENGTH_MIN;
+  // A secret from before commas had a meaning must not become several that can be guessed.
+  if (parts.some(({ length }) => length < min)) {
+    addIssue(`commas separate several values, of which each must have at least ${min} characters`);
+  } else if (parts.some((part) => part !== part.trim())) {
+    addIssue('the commas between several values must have no spaces beside them');
+  } else if (parts.length > SECRETS_MAX) addIssue(`must have at most ${SECRETS_MAX} values`);
+  return parts;
 }
 
 function oneOf<const Values extends readonly [string, ...string[]]>(

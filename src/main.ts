@@ -13,6 +13,7 @@ import {
 } from './config.ts';
 import { exitOnBug } from './observe/exit-on-bug.ts';
 import { createLog, type Log } from './observe/log.ts';
+import { reloadOnSignal } from './reload-on-signal.ts';
 import { type RunningService, startService } from './start-service.ts';
 import { tokenFilePath } from './token-file.ts';
 
@@ -31,8 +32,10 @@ async function main(): Promise<void> {
   exitOnBug(log);
   tellNearSettings(log);
   const running = stopOnSignal(config, log);
+  const reloading = reloadOnSignal(log);
   const service = await start(config, log);
   running(service);
+  reloading(service, config);
   const { address, port, adminPort } = service;
   const console = consoleOf(service, config);
   const admin = adminPort === undefined ? {} : { adminAddress: console.address, adminPort };
@@ -155,14 +158,14 @@ async function tellFirstStep(console: ConsoleAddress, config: Config, log: Log):
 }
 
 /** Returns whether there is an admin token: the setting, or the one that an embedded service generates. */
-function hasAdminToken({ adminToken, databaseUrl }: Config): boolean {
-  return adminToken !== undefined || databaseUrl === undefined;
+function hasAdminToken({ adminTokens, databaseUrl }: Config): boolean {
+  return adminTokens.length > 0 || databaseUrl === undefined;
 }
 
 function welcome(config: Config, address: string, consoleAddress: string): string {
   const dataDir = resolve(config.dataDir);
   const token =
-    config.adminToken === undefined
+    config.adminTokens.length === 0
       ? tokenFilePath(dataDir, 'admin-token')
       : 'the one you set in ADMIN_TOKEN';
   return `

@@ -6,12 +6,14 @@
 //   the same, and ADMIN_LISTEN:                 a supervisor as well, and an admin process
 
 import { composeService } from './compose/service.ts';
+import { refuseBadAddresses } from './compose/stores.ts';
 import type { Config } from './config.ts';
 import type { Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
 import { startBackgroundProcess } from './processes/background-process.ts';
 import { NodeCalls } from './processes/node-calls.ts';
 import { NodeMetrics } from './processes/node-metrics.ts';
+import { NodeSettings } from './processes/node-settings.ts';
 import { Watchdog } from './processes/watchdog.ts';
 import { startSupervisor } from './supervisor.ts';
 
@@ -23,12 +25,29 @@ export type RunningService = {
   readonly adminPort: number | undefined;
   /** Makes the service not ready, and each reply its connection's last; it goes on accepting. */
   drain(): void | Promise<void>;
+  /**
+   * Takes over the settings that may change while the service runs: secrets, and the addresses of the stores.
+   * Resolves when every process uses them. Rejects with a `ConfigError`, and changes nothing, for an address
+   * that cannot be used.
+   */
+  reload(config: Config): Promise<void>;
   /** Finishes the requests in flight and ends all processes that were started. */
   stop(): Promise<void>;
 };
 
 /** Starts the service; rejects, with one line that names the setting at fault, when it cannot run. */
-export function startService(config: Config, log: Log): Promise<RunningService> {
+export async function startService(config: Config, log: Log): Promise<RunningService> {
+  const service = await startProcesses(config, log);
+  return {
+    ...service,
+    async reload(next) {
+      await refuseBadAddresses(next, config);
+      await service.reload(next);
+    },
+  };
+}
+
+function startProcesses(config: Config, log: Log): Promise<RunningService> {
   const isShared = config.databaseUrl !== undefined && config.redisUrl !== undefined;
   if (!isShared) return serveAlone(config, log);
   const hasSupervisor = config.workers > 1 || config.adminListen !== undefined;
@@ -49,10 +68,15 @@ async function serveBesideBackground(config: Config, log: Log): Promise<RunningS
     readMetrics: () => nodeMetrics.text(),
     hasBackground: false,
   });
-  const background = startBackgroundProcess(log, metrics, nodeMetrics, new NodeCalls(nodeMetrics));
+  const settings = new NodeSettings(config.files);
+  const calls = new NodeCalls(nodeMetrics, settings);
+  const background = startBackgroundProcess(log, metrics, nodeMetrics, calls);
   const watchdog = new Watchdog([background]);
   return {
     ...service,
+    async reload(next) {
+      await Promise.all([service.reload(next), settings.replace(next.files)]);
+    },
     async stop() {
       watchdog.stop();
       await service.stop();

@@ -5,14 +5,14 @@
 import { constants, setPriority } from 'node:os';
 import { ParentLink } from './child-process/parent-link.ts';
 import type { Service } from './compose/service.ts';
-import { readConfig } from './config.ts';
+import { type Config, type FileValues, readConfig } from './config.ts';
 import { exitOnBug } from './observe/exit-on-bug.ts';
-import { createLog } from './observe/log.ts';
+import { createLog, type Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
 import type { CallsToProcess, CallsToSupervisor } from './processes/calls-to-process.ts';
 import { NodeLink } from './processes/node-link.ts';
 
-type Running = Pick<Service, 'stop'> &
+type Running = Pick<Service, 'stop' | 'reload'> &
   Partial<Pick<Service, 'drain' | 'close' | 'state' | 'follow'>>;
 type Changes = Parameters<Service['follow']>[0];
 
@@ -20,25 +20,27 @@ const link = new ParentLink<CallsToProcess, CallsToSupervisor>({ start, stop, an
 const node = new NodeLink(link);
 const [part = '', ...numbers] = process.argv.slice(2);
 const [first = Number.NaN, second = Number.NaN] = numbers.map(Number);
-const starts: Readonly<Record<string, () => Promise<Running>>> = {
-  '--worker': () => startWorker({ number: first, port: second }),
-  '--admin': () => startAdmin({ port: first, servicePort: second }),
+const starts: Readonly<Record<string, (config: Config, log: Log) => Promise<Running>>> = {
+  '--worker': (...own) => startWorker(...own, { number: first, port: second }),
+  '--admin': (...own) => startAdmin(...own, { port: first, servicePort: second }),
 };
-const config = readConfig();
-const log = createLog(
-  config.logLevel,
-  part === '--worker' ? { worker: first } : { part: part.replace(/^--/, '') },
-);
 const STARTING = { obstacle: 'starting', degraded: [] };
 const metrics = new Metrics();
 let running: Running | undefined;
+/** Settings that the process was told last; undefined until then. */
+let told: Config | undefined;
 
-exitOnBug(log);
 await link.run();
 
 async function start(): Promise<void> {
+  // The parent's, not those of the files, which may have changed since it has read them.
+  const config = readFrom(await node.settings());
+  const identity = part === '--worker' ? { worker: first } : { part: part.replace(/^--/, '') };
+  const log = createLog(config.logLevel, identity);
+  exitOnBug(log);
   try {
-    running = await (starts[part] ?? startBackground)();
+    running = await (starts[part] ?? startBackground)(config, log);
+    if (told !== undefined) await running.reload(told);
   } catch (error) {
     log.debug({ err: error }, 'cannot start');
     throw error;
@@ -46,7 +48,16 @@ async function start(): Promise<void> {
   log.info('ready');
 }
 
-async function startWorker(worker: { number: number; port: number }): Promise<Running> {
+function readFrom(settings: unknown): Config {
+  // All processes of a node run the same build.
+  return readConfig(undefined, settings as FileValues);
+}
+
+async function startWorker(
+  config: Config,
+  log: Log,
+  worker: { number: number; port: number },
+): Promise<Running> {
   const { composeService } = await import('./compose/service.ts');
   return composeService(config, log, {
     metrics,
@@ -57,7 +68,11 @@ async function startWorker(worker: { number: number; port: number }): Promise<Ru
   });
 }
 
-async function startAdmin(ports: { port: number; servicePort: number }): Promise<Running> {
+async function startAdmin(
+  config: Config,
+  log: Log,
+  ports: { port: number; servicePort: number },
+): Promise<Running> {
   const { composeAdmin } = await import('./compose/admin.ts');
   return composeAdmin(config, log, {
     metrics,
@@ -71,7 +86,7 @@ async function startAdmin(ports: { port: number; servicePort: number }): Promise
 /**
  * Starts the background work. The modules that serve requests are not loaded, as they would only take memory.
  */
-async function startBackground(): Promise<Running> {
+async function startBackground(config: Config, log: Log): Promise<Running> {
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
@@ -87,8 +102,12 @@ async function answer(call: CallsToProcess['call']): Promise<CallsToProcess['ans
   if (call === 'readiness') return (await running?.state?.()) ?? STARTING;
   if (call === 'drain') running?.drain?.();
   if (call === 'close') running?.close?.();
-  // All processes of a node run the same build, and only changes of channels are told.
-  if (typeof call === 'object') await running?.follow?.(call.news as Changes);
+  if (typeof call === 'object' && 'settings' in call) {
+    told = readFrom(call.settings);
+    await running?.reload(told);
+  }
+  // Only changes of channels are told.
+  if (typeof call === 'object' && 'news' in call) await running?.follow?.(call.news as Changes);
   return undefined;
 }
 

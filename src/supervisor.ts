@@ -10,6 +10,7 @@ import { claimPort } from './processes/claim-port.ts';
 import { KeptProcess } from './processes/kept-process.ts';
 import { NodeCalls } from './processes/node-calls.ts';
 import { NodeMetrics } from './processes/node-metrics.ts';
+import { NodeSettings } from './processes/node-settings.ts';
 import { Watchdog } from './processes/watchdog.ts';
 
 export type Supervisor = {
@@ -20,6 +21,8 @@ export type Supervisor = {
   readonly adminPort: number | undefined;
   /** Makes all serving processes not ready, and each reply its connection's last; they go on accepting. */
   drain(): Promise<void>;
+  /** Makes all processes use the settings that may change while the service runs. */
+  reload(config: Config): Promise<void>;
   /** Stops all processes; resolves when they have ended. */
   stop(): Promise<void>;
 };
@@ -42,7 +45,8 @@ export async function startSupervisor(config: Config, log: Log): Promise<Supervi
   const adminPort = adminListen && (await claim('ADMIN_LISTEN', adminListen));
   const metrics = new Metrics();
   const nodeMetrics = new NodeMetrics(metrics, log);
-  const calls = new NodeCalls(nodeMetrics);
+  const settings = new NodeSettings(config.files);
+  const calls = new NodeCalls(nodeMetrics, settings);
   const answer = calls.answer.bind(calls);
   const keep = (name: string, args: readonly string[]) =>
     new KeptProcess({ name, args, stopMsMax: STOP_MS_MAX, log, metrics, answer });
@@ -53,6 +57,7 @@ export async function startSupervisor(config: Config, log: Log): Promise<Supervi
     adminPort === undefined ? [] : [keep('admin', ['--admin', String(adminPort), String(port)])];
   calls.include(...workers);
   nodeMetrics.include(...workers, ...admins);
+  settings.include(...workers, ...admins);
   await Promise.all([...workers, ...admins].map((each) => each.start()));
   const background = startBackgroundProcess(log, metrics, nodeMetrics, calls);
   const watchdog = new Watchdog([...workers, ...admins, background]);
@@ -63,6 +68,7 @@ export async function startSupervisor(config: Config, log: Log): Promise<Supervi
     async drain() {
       await Promise.all(workers.map((worker) => worker.drain(CLOSE_MS_MAX)));
     },
+    reload: ({ files }) => settings.replace(files),
     async stop() {
       watchdog.stop();
       // All workers close the port before any ends its connections: a client whose connection one worker ends

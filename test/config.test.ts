@@ -1,7 +1,10 @@
 // Tests the reader of the environment by itself: defaults, empty values, and everything that needs no running
 // service.
 
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   ConfigError,
   consoleUrlOf,
@@ -19,8 +22,8 @@ describe('readConfig', () => {
       redisUrl: undefined,
       redisPrefix: 'sluice',
       dataDir: './data',
-      adminToken: undefined,
-      secretKey: undefined,
+      adminTokens: [],
+      secretKeys: [],
       organizationsBy: 'operator',
       publicUrl: undefined,
       workers: 1,
@@ -34,6 +37,7 @@ describe('readConfig', () => {
       readyUnconfirmedMsMax: undefined,
       adminListen: undefined,
       adminUrl: undefined,
+      files: {},
     };
     expect(readConfig({})).toEqual(defaults);
     const names = ['HOST', 'PORT', 'DATABASE_URL', 'REDIS_URL', 'DATA_DIR', 'ADMIN_TOKEN'];
@@ -42,6 +46,7 @@ describe('readConfig', () => {
       ...['READY_MAX_UNCONFIRMED_SECONDS', 'DRAIN_SECONDS', 'REDIS_PREFIX'],
       ...['ADMIN_LISTEN', 'ADMIN_URL'],
       ...['NEW_DEVICES_PER_ADDRESS_PER_MINUTE', 'NEW_DEVICES_PER_APP_PER_MINUTE'],
+      ...['ADMIN_TOKEN_FILE', 'SECRET_KEY_FILE', 'DATABASE_URL_FILE', 'REDIS_URL_FILE'],
     ];
     const retention = ['DEVICE_RETENTION_DAYS', 'ADOPTION_RETENTION_DAYS'];
     const empty = Object.fromEntries([...names, ...more, ...retention].map((name) => [name, '']));
@@ -182,9 +187,107 @@ describe('readConfig', () => {
       expect(() => readConfig({ ...environment, [name]: 'a' })).not.toThrow();
     });
 
+    it('may have several values of 32 characters, of which all count', () => {
+      const values = ['a', 'b', 'c'].map((letter) => letter.repeat(32));
+      const { adminTokens, secretKeys } = readConfig({ [name]: values.join(',') });
+      expect(name === 'ADMIN_TOKEN' ? adminTokens : secretKeys).toEqual(values);
+      const client = readClientConfig({ [name]: values.join(',') });
+      expect(client.adminToken).toBe(name === 'ADMIN_TOKEN' ? values[0] : undefined);
+    });
+
+    it.each([
+      [`${SHORT}y,${SHORT}`, 'a short one'],
+      [`${SHORT},s3cret`, 'a secret from before commas had a meaning'],
+      [`${SHORT}y,`, 'an empty one'],
+      [Array(9).fill(`${SHORT}y`).join(','), 'too many'],
+    ])('of several values cannot be %j, on loopback either: %s', (value) => {
+      for (const environment of [{}, { HOST: '0.0.0.0' }]) {
+        const read = () => readConfig({ ...environment, [name]: value });
+        expect(read).toThrow(new RegExp(`^${name}: [^\\n]+$`));
+        expect(read).not.toThrow(/s3cret/);
+      }
+    });
+
     it('is for the command line as it is: the service has decided about it', () => {
       const environment = { HOST: '0.0.0.0', [name]: 'a' };
       expect(() => readClientConfig(environment)).not.toThrow();
+    });
+  });
+
+  it('SECRET_KEY takes no spaces beside commas, which would be part of a key', () => {
+    const [one, other] = ['a'.repeat(32), 'b'.repeat(32)];
+    expect(() => readConfig({ SECRET_KEY: `${one}, ${other}` })).toThrow(/^SECRET_KEY: .*spaces/);
+    expect(readConfig({ SECRET_KEY: 'a phrase with spaces' }).secretKeys).toHaveLength(1);
+  });
+
+  describe('a setting in a file', () => {
+    let folder: string;
+    beforeEach(() => {
+      folder = mkdtempSync(join(tmpdir(), 'sluice-config-'));
+    });
+    afterEach(() => rmSync(folder, { recursive: true }));
+
+    function file(name: string, text: string): string {
+      const path = join(folder, name);
+      writeFileSync(path, text);
+      return path;
+    }
+
+    it('has the text of the file, without the line end after it', () => {
+      const environment = {
+        ADMIN_TOKEN_FILE: file('token', `${'t'.repeat(40)}\n`),
+        SECRET_KEY_FILE: file('key', 'a phrase \r\n\n'),
+        DATABASE_URL_FILE: file('database', 'postgres://127.0.0.1/sluice\n'),
+        REDIS_URL_FILE: file('redis', 'redis://127.0.0.1'),
+        WORKERS: '2',
+      };
+      expect(readConfig(environment)).toMatchObject({
+        adminTokens: ['t'.repeat(40)],
+        secretKeys: ['a phrase '],
+        databaseUrl: 'postgres://127.0.0.1/sluice',
+        redisUrl: 'redis://127.0.0.1',
+      });
+      expect(readClientConfig(environment).adminToken).toBe('t'.repeat(40));
+    });
+
+    it('is for the command line the token alone: the others may be readable for the service only', () => {
+      const away = join(folder, 'away');
+      const others = { SECRET_KEY_FILE: away, DATABASE_URL_FILE: away, REDIS_URL_FILE: away };
+      const environment = { ADMIN_TOKEN_FILE: file('token', 'token'), ...others };
+      expect(readClientConfig(environment).adminToken).toBe('token');
+      expect(() => readClientConfig({ ADMIN_TOKEN_FILE: away })).toThrow(/^ADMIN_TOKEN_FILE: /);
+    });
+
+    it.each(['ADMIN_TOKEN', 'SECRET_KEY', 'DATABASE_URL', 'REDIS_URL'])(
+      '%s_FILE that cannot be used is named in one line, without what it contains',
+      (name) => {
+        const variable = `${name}_FILE`;
+        const files = [
+          join(folder, 'away'),
+          folder,
+          '/dev/zero',
+          file('empty', '\n'),
+          file('long', 's3cret'.repeat(11_000)),
+          ...(name === 'SECRET_KEY' ? [] : [file('wrong', 's3cret \n s3cret')]),
+        ];
+        for (const path of files) {
+          const read = () => readConfig({ [variable]: path });
+          expect(read, path).toThrow(ConfigError);
+          expect(read, path).toThrow(new RegExp(`^${variable}: [^\\n]+$`));
+          expect(read, path).not.toThrow(/s3cret/);
+        }
+        const both = {
+          [variable]: file('right', 'redis://127.0.0.1'),
+          [name]: 'redis://127.0.0.1',
+        };
+        expect(() => readConfig(both)).toThrow(`${variable}: ${name} is set as well`);
+      },
+    );
+
+    it('is taken from a parent that has read it, whatever the file contains now', () => {
+      const environment = { ADMIN_TOKEN_FILE: join(folder, 'away') };
+      const { files } = readConfig({ ADMIN_TOKEN_FILE: file('token', 'first') });
+      expect(readConfig(environment, files).adminTokens).toEqual(['first']);
     });
   });
 

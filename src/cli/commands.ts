@@ -1,7 +1,7 @@
 // Commands that set up organizations, apps, channels, keys and webhooks, and that list devices and the audit.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { ConsoleAnswers } from '../contract/console.ts';
+import type { ConsoleAnswers, ResealedSecrets } from '../contract/console.ts';
 import { UPDATE_MODES } from '../contract/resource.ts';
 import { printAnswer } from './print-answer.ts';
 import type { ServiceClient } from './service-client.ts';
@@ -17,6 +17,7 @@ export function addCommands(program: Command, connect: Connect): void {
   addChannelCommands(program, connect);
   addKeyCommands(program, connect);
   addWebhookCommands(program, connect);
+  addSecretCommands(program, connect);
   addAccountCommands(program, connect);
   addDeviceCommands(program, connect);
   asking(
@@ -141,6 +142,30 @@ function addWebhookCommands(program: Command, connect: Connect): void {
     connect,
     ({ app }) => ({ method: 'GET', path: `webhooks?${query({ app })}` }),
   );
+}
+
+function addSecretCommands(program: Command, connect: Connect): void {
+  const secrets = program.command('secrets').description('secrets at rest');
+  answering(
+    secrets
+      .command('reseal')
+      .description('encrypt webhook secrets under the first of several SECRET_KEYs'),
+    connect,
+    reseal,
+  );
+}
+
+/** Seals all webhook secrets again, which the service does in parts; returns how many there were. */
+async function reseal(client: ServiceClient): Promise<Omit<ResealedSecrets, 'next'>> {
+  let [resealed, unreadable] = [0, 0];
+  for (let after: string | undefined; ; ) {
+    const answer = await client.call('POST', 'secrets/reseal', { after });
+    const part = answer as ConsoleAnswers['POST secrets/reseal'];
+    resealed += part.resealed;
+    unreadable += part.unreadable;
+    if (part.next === null) return { resealed, unreadable };
+    after = part.next;
+  }
 }
 
 function addAccountCommands(program: Command, connect: Connect): void {

@@ -15,12 +15,14 @@ import { ActivityBroadcast } from '../operations/fleet/activity-broadcast.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import { createSpreadChange } from '../operations/publishing/spread-change.ts';
 import { spreadInNode, type TellNode } from '../operations/publishing/spread-in-node.ts';
+import { Webhooks } from '../operations/publishing/webhooks.ts';
 import { assembleAdmission } from './assemble-admission.ts';
 import { assembleConnectionLimit } from './assemble-connection-limit.ts';
-import { assembleWebhooks } from './assemble-webhooks.ts';
 import { assembleCatalogs } from './catalogs.ts';
 import { assembleConsole } from './console.ts';
-import { fromSetting, openStores, type Stores } from './stores.ts';
+import { reloadable } from './reloadable.ts';
+import { Secrets } from './secrets.ts';
+import { fromSetting, type Stores } from './stores.ts';
 import { watchStores } from './watch-stores.ts';
 
 export type AdminOptions = {
@@ -48,14 +50,15 @@ export async function composeAdmin(
   config: Config,
   log: Log,
   options: AdminOptions,
-): Promise<{ stop(): Promise<void> }> {
-  const stores = watchStores(
+): Promise<{ reload(config: Config): Promise<void>; stop(): Promise<void> }> {
+  const stores = await watchStores({
     config,
-    await openStores({ config, log, metrics: options.metrics, holder: 'admin' }),
-    options.metrics,
     log,
-  );
-  const parts = assembleAdmin(config, log, options, stores);
+    metrics: options.metrics,
+    holder: 'admin',
+  });
+  const secrets = new Secrets(config);
+  const parts = assembleAdmin(config, log, options, stores, secrets);
   const { refresher, knownPoll, live, notes, traffic, router } = parts;
   refresher.start(stores.engine);
   knownPoll.start(stores.engine);
@@ -71,6 +74,7 @@ export async function composeAdmin(
   );
   live.start();
   return {
+    reload: reloadable(log, secrets, stores),
     async stop() {
       server.stopAccepting();
       await traffic.drain(IN_FLIGHT_WAIT_MS_MAX);
@@ -84,7 +88,13 @@ export async function composeAdmin(
   };
 }
 
-function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: Stores) {
+function assembleAdmin(
+  config: Config,
+  log: Log,
+  options: AdminOptions,
+  stores: Stores,
+  secrets: Secrets,
+) {
   const { metrics, readMetrics, readiness, tellNode, servicePort } = options;
   const { engine } = stores;
   const rareLog = new RareLog(log);
@@ -99,10 +109,11 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
   const routes = [
     ...healthRoutes(readiness),
     ...assembleConsole({
-      ...{ config, ledger, catalogs, labels, live, notes, readMetrics, firstOffers: NO_OFFERS },
+      ...{ config, secrets, ledger, catalogs, labels, live, notes, readMetrics },
+      firstOffers: NO_OFFERS,
       limits: { engine, alone: createMemoryEngine(), metrics },
       log: rareLog,
-      webhooks: assembleWebhooks(config, ledger, () => address, rareLog),
+      webhooks: new Webhooks({ ledger, box: secrets.box, address: () => address, log: rareLog }),
       spread: spreadInNode(createSpreadChange(catalogs, engine, metrics, rareLog), tellNode),
     }),
   ];

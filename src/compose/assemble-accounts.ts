@@ -12,11 +12,12 @@ import { Passwords } from '../operations/access/passwords.ts';
 import { SignInGate } from '../operations/access/sign-in-gate.ts';
 import { argon2Hasher } from '../password/argon2-hasher.ts';
 import type { Ledger } from '../ports/ledger.ts';
-import { generatedSecret } from './generated-secret.ts';
+import type { Secrets } from './secrets.ts';
 
 /** Builds the account and member operations that the console's routes call. */
 export function assembleAccounts(
   config: Config,
+  secrets: Secrets,
   stores: ThrottleDependencies & { readonly ledger: Ledger; readonly log: RareLog },
 ) {
   const { ledger, metrics, log } = stores;
@@ -26,8 +27,7 @@ export function assembleAccounts(
   const failed = new FailedSignIns(ledger, log);
   const gate = new SignInGate({ ledger, passwords, throttle, browsers, failed, metrics });
   const shared = { ledger, passwords, throttle, browsers, gate, now: Date.now };
-  const adminToken = generatedSecret(config, config.adminToken, 'admin-token');
-  const accounts = new Accounts({ ...shared, adminToken });
+  const accounts = new Accounts({ ...shared, adminTokens: () => secrets.adminTokens });
   const members = new Members({ ...shared, accounts });
   const resets = new PasswordResets({ ...shared, accounts });
   const areOrganizationsOpen = config.organizationsBy === 'anyone';

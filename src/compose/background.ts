@@ -14,7 +14,8 @@ import { LabelFeed } from '../operations/fleet/label-feed.ts';
 import { LedgerClock } from '../operations/fleet/ledger-clock.ts';
 import { assembleAdmission, rememberRecorded } from './assemble-admission.ts';
 import type { Fleet } from './fleet.ts';
-import { openStores, type Stores } from './stores.ts';
+import { reloadable } from './reloadable.ts';
+import type { Stores } from './stores.ts';
 import { watchStores } from './watch-stores.ts';
 
 export type Background = {
@@ -34,13 +35,8 @@ export async function composeBackground(
   config: Config,
   log: Log,
   metrics: Metrics,
-): Promise<{ stop(): Promise<void> }> {
-  const stores = watchStores(
-    config,
-    await openStores({ config, log, metrics, holder: 'background' }),
-    metrics,
-    log,
-  );
+): Promise<{ reload(config: Config): Promise<void>; stop(): Promise<void> }> {
+  const stores = await watchStores({ config, log, metrics, holder: 'background' });
   const admission = assembleAdmission(config, stores.ledger, log);
   const labels = new DeviceLabels({ ...stores, admission, metrics, log });
   const clock = new LedgerClock(stores.ledger);
@@ -49,6 +45,7 @@ export async function composeBackground(
   const background = assembleBackground(config, log, metrics, stores, { labels, clock });
   background.start();
   return {
+    reload: reloadable(log, undefined, stores),
     async stop() {
       await background.stop();
       clockWatch.stop();

@@ -16,6 +16,7 @@ import type { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import { PurgeDevices } from '../operations/fleet/purge-devices.ts';
 import { ViewFleet } from '../operations/fleet/view-fleet.ts';
 import { Administer } from '../operations/publishing/administer.ts';
+import { ResealSecrets } from '../operations/publishing/reseal-secrets.ts';
 import type { SpreadChange } from '../operations/publishing/spread-change.ts';
 import { ViewConsole } from '../operations/publishing/view-console.ts';
 import type { Webhooks } from '../operations/publishing/webhooks.ts';
@@ -24,12 +25,14 @@ import { ExplainDecision } from '../operations/serving/explain-decision.ts';
 import type { FirstOffers } from '../operations/serving/first-offer.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { assembleAccounts } from './assemble-accounts.ts';
+import type { Secrets } from './secrets.ts';
 
 /** Folder into which the build writes the console. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../console', import.meta.url));
 
 export type ConsoleOptions = {
   readonly config: Config;
+  readonly secrets: Secrets;
   readonly limits: ThrottleDependencies;
   readonly ledger: Ledger;
   readonly log: RareLog;
@@ -48,6 +51,7 @@ export type ConsoleOptions = {
 /** Builds the routes that people, operators and monitoring use. */
 export function assembleConsole({
   config,
+  secrets,
   limits,
   ledger,
   log,
@@ -65,13 +69,14 @@ export function assembleConsole({
     ...metricsRoutes(readMetrics),
     ...consoleFiles(CONSOLE_FOLDER),
     ...consoleRoutes({
-      ...assembleAccounts(config, { ...limits, ledger, log }),
+      ...assembleAccounts(config, secrets, { ...limits, ledger, log }),
       administer: new Administer(ledger, spread, config.organizationsBy === 'anyone'),
       view: new ViewConsole(ledger),
       fleet: new ViewFleet(ledger, live),
       purge: new PurgeDevices({ ledger, labels }),
       explainer: new ExplainDecision({ ledger, catalogs, labels, firstOffers }),
       webhooks,
+      resealing: new ResealSecrets({ ledger, box: secrets.box }),
       ledger,
       spread,
       notes,

@@ -14,8 +14,10 @@ import type { ChannelRevision } from '../ports/changed.ts';
 import { assembleConnectionLimit } from './assemble-connection-limit.ts';
 import { assembleBackground } from './background.ts';
 import { assembleFleet } from './fleet.ts';
+import { reloadable } from './reloadable.ts';
+import { Secrets } from './secrets.ts';
 import { assembleServing } from './serving.ts';
-import { fromSetting, openStores } from './stores.ts';
+import { fromSetting } from './stores.ts';
 import { watchStores } from './watch-stores.ts';
 
 export type Service = {
@@ -30,6 +32,8 @@ export type Service = {
   follow(changes: readonly ChannelRevision[]): Promise<void>;
   /** Makes this process not ready for good, and each reply its connection's last; it goes on accepting. */
   drain(): void;
+  /** Takes over the settings that may change while the service runs; never rejects. */
+  reload(config: Config): Promise<void>;
   /** Stops accepting new connections; open ones are still served. */
   close(): void;
   /** Stops accepting, finishes the requests in flight and closes the stores. */
@@ -58,16 +62,12 @@ export async function composeService(
   log: Log,
   { metrics, readMetrics, hasBackground, worker, tellNode }: ServiceOptions,
 ): Promise<Service> {
-  const stores = watchStores(
-    config,
-    await openStores({ config, log, metrics, holder: worker?.number }),
-    metrics,
-    log,
-  );
+  const stores = await watchStores({ config, log, metrics, holder: worker?.number });
   const fleet = assembleFleet(config, stores, metrics, log);
+  const secrets = new Secrets(config);
   let address = config.publicUrl ?? '';
   const serving = assembleServing({
-    ...{ config, log, metrics, stores, fleet, readMetrics },
+    ...{ config, secrets, log, metrics, stores, fleet, readMetrics },
     address: () => address,
     worker: worker?.number,
     tellNode,
@@ -110,6 +110,7 @@ export async function composeService(
     state: serving.state,
     follow: serving.follow,
     drain: serving.drain,
+    reload: reloadable(log, secrets, stores),
     close,
     async stop() {
       close();

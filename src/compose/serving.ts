@@ -30,6 +30,7 @@ import {
   spreadInNode,
   type TellNode,
 } from '../operations/publishing/spread-in-node.ts';
+import { Webhooks } from '../operations/publishing/webhooks.ts';
 import type { Catalogs } from '../operations/serving/catalogs.ts';
 import { CheckUpdate } from '../operations/serving/check-update.ts';
 import { FirstOffers } from '../operations/serving/first-offer.ts';
@@ -44,10 +45,10 @@ import type { LastGood } from '../ports/last-good.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { ELECTRON } from '../updater/electron.ts';
 import { MANIFEST } from '../updater/manifest.ts';
-import { assembleWebhooks } from './assemble-webhooks.ts';
 import { assembleCatalogs } from './catalogs.ts';
 import { assembleConsole } from './console.ts';
 import type { Fleet } from './fleet.ts';
+import type { Secrets } from './secrets.ts';
 import type { WatchedStores } from './watch-stores.ts';
 
 export type Serving = {
@@ -73,6 +74,7 @@ export type Serving = {
 
 export type ServingOptions = {
   readonly config: Config;
+  readonly secrets: Secrets;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly stores: WatchedStores;
@@ -148,7 +150,17 @@ type Parts = {
 };
 
 function assembleHandlers(
-  { config, metrics, stores, fleet, readMetrics, address, worker, tellNode }: ServingOptions,
+  {
+    config,
+    secrets,
+    metrics,
+    stores,
+    fleet,
+    readMetrics,
+    address,
+    worker,
+    tellNode,
+  }: ServingOptions,
   { rareLog, catalogs, guarded: ledger, health, traffic, keyUses, notes }: Parts,
 ): Pick<Serving, 'handlers' | 'adminRouter'> {
   const { engine } = stores;
@@ -165,7 +177,7 @@ function assembleHandlers(
   const gate = assembleGate(config, metrics, engine);
   const keys = new AuthenticateKey(ledger, (keyId) => keyUses.note(keyId));
   const guards = { keys, engine, alone: createMemoryEngine(), metrics };
-  const webhooks = assembleWebhooks(config, ledger, address, rareLog);
+  const webhooks = new Webhooks({ ledger, box: secrets.box, address, log: rareLog });
   const updaters = assembleUpdaters({ check, gate, traffic });
   const healthOfNode = healthRoutes(() => health.state());
   const routes = [
@@ -184,7 +196,7 @@ function assembleHandlers(
     ? []
     : assembleConsole({
         ...{ config, limits: guards, ledger, catalogs, labels, live, webhooks, spread, notes },
-        ...{ firstOffers, readMetrics, log: rareLog },
+        ...{ secrets, firstOffers, readMetrics, log: rareLog },
       });
   const isAdminHere = isConsoleApart && !isConsoleElsewhere;
   return {

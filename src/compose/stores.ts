@@ -4,6 +4,8 @@ import { type Config, ConfigError } from '../config.ts';
 import { LastGoodFiles } from '../engine/disk/last-good-files.ts';
 import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
 import { createRedisEngine } from '../engine/redis/redis-engine.ts';
+import { parseTarget } from '../engine/redis/target.ts';
+import { refuseBadAddress } from '../ledger/hosts-pool.ts';
 import { openLedger } from '../ledger/open-ledger.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -26,6 +28,11 @@ export type Stores = {
   /** Channels that live on outside of the ledger. */
   readonly memory: RememberedChannels;
   readonly report: LedgerReport;
+  /**
+   * Makes new connections go to the addresses of changed settings; resolves when they do. What runs on the
+   * others ends there.
+   */
+  use(config: Config): Promise<void>;
 };
 
 export type StoresOptions = {
@@ -46,7 +53,7 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
   await fromSetting('DATA_DIR', () => makeDataDirectory(config.dataDir));
   const lastGood = openLastGood(options);
   // Before the ledger, because what the engine remembers tells whether the database is the right one.
-  const engine = await fromSetting('REDIS_URL', () => openEngine(config, log));
+  const { engine, useRedis } = await fromSetting('REDIS_URL', () => openEngine(config, log));
   const memory = new RememberedChannels(lastGood, engine);
   const forget = (channels: readonly RememberedChannel[]) => {
     const news = memory.forget(channels);
@@ -63,7 +70,11 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
     );
     // After the ledger, because a new embedded database has files with the modes of its template.
     closeDataDirectory(config, log);
-    return { ledger, engine, lastGood, memory, report };
+    const use = async ({ databaseUrl, redisUrl }: Config): Promise<void> => {
+      if (databaseUrl !== undefined) ledger.useAddress(databaseUrl);
+      if (redisUrl !== undefined) await useRedis(redisUrl);
+    };
+    return { ledger, engine, lastGood, memory, report, use };
   } catch (error) {
     await engine.close();
     throw error;
@@ -117,12 +128,38 @@ function readOnly(files: LastGood): LastGood {
   };
 }
 
-function openEngine(config: Config, log: Log): Engine {
-  if (config.redisUrl === undefined) return createMemoryEngine();
+function openEngine(
+  config: Config,
+  log: Log,
+): { readonly engine: Engine; readonly useRedis: (url: string) => Promise<void> } {
+  if (config.redisUrl === undefined) {
+    return { engine: createMemoryEngine(), useRedis: async () => undefined };
+  }
   const rareLog = new RareLog(log);
-  return createRedisEngine({
+  const engine = createRedisEngine({
     url: config.redisUrl,
     prefix: config.redisPrefix,
     onFault: (error) => rareLog.warnAbout('engine', { err: error }, 'engine fault'),
   });
+  return { engine, useRedis: (url) => engine.useAddress(url) };
+}
+
+/**
+ * Rejects with a `ConfigError` for an address of a store that no connection can be made from, and for one
+ * that cannot take the place of the `present` one while a process runs.
+ */
+export async function refuseBadAddresses(
+  { databaseUrl, redisUrl }: Config,
+  present: Config,
+): Promise<void> {
+  if (databaseUrl !== undefined) {
+    await fromSetting('DATABASE_URL', () => refuseBadAddress(databaseUrl));
+  }
+  if (redisUrl === undefined || present.redisUrl === undefined) return;
+  const [next, former] = await fromSetting('REDIS_URL', () =>
+    [redisUrl, present.redisUrl ?? ''].map((url) => parseTarget(url).login.db),
+  );
+  if (next !== former) {
+    throw new ConfigError('REDIS_URL: another database number needs a restart of every node');
+  }
 }

@@ -6,7 +6,7 @@ import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { StoreHealth, type StoreName } from '../observe/store-health.ts';
 import { LockedTooLong, Unavailable } from '../ports/unavailable.ts';
-import type { Stores } from './stores.ts';
+import { openStores, type Stores, type StoresOptions } from './stores.ts';
 
 /** Milliseconds between probes of a store to which there were no calls. */
 const PROBE_INTERVAL_MS = 1000;
@@ -17,15 +17,16 @@ type StorePort = { isReachable(): Promise<boolean>; close(): Promise<void> };
 /** Stores of a process, and what the log and the figures say of each that can be lost. */
 export type WatchedStores = Stores & { readonly healths: readonly StoreHealth[] };
 
+/** Opens the stores of a process and watches them; rejects as `openStores` does. */
+export async function watchStores(options: StoresOptions): Promise<WatchedStores> {
+  const { config, metrics, log } = options;
+  return watchOpened(config, await openStores(options), metrics, log);
+}
+
 /**
  * Watches the stores of a process. An engine inside the process cannot be lost, so only its gauge is there.
  */
-export function watchStores(
-  config: Config,
-  stores: Stores,
-  metrics: Metrics,
-  log: Log,
-): WatchedStores {
+function watchOpened(config: Config, stores: Stores, metrics: Metrics, log: Log): WatchedStores {
   const watchedLedger = watchStore('ledger', stores.ledger, metrics, log);
   if (config.redisUrl === undefined) {
     metrics.storeUp.set('engine', () => 1);

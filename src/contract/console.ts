@@ -71,6 +71,7 @@ export type ConsoleAnswers = {
   'GET webhooks': WebhookDetail;
   'POST webhooks': IssuedWebhookSecret;
   'POST webhooks/disable': DisabledWebhook;
+  'POST secrets/reseal': ResealedSecrets;
 };
 
 /** Answer of one endpoint; a path parameter may be spelled as anything, such as `:id`. */
@@ -392,3 +393,12 @@ export type WebhookDetail = {
 export type IssuedWebhookSecret = { readonly url: string; readonly secret: string };
 
 export type DisabledWebhook = { readonly enabled: false };
+
+/** Webhook secrets that a call has sealed again under the first key. */
+export type ResealedSecrets = {
+  readonly resealed: number;
+  /** Secrets that no key opens. */
+  readonly unreadable: number;
+  /** App after which the next call goes on; null when there is nothing left to look at. */
+  readonly next: string | null;
+};

@@ -18,8 +18,8 @@ export class HostsPool extends pg.Pool {
    * when it is not valid, without quoting it.
    */
   constructor(url: string, settings: HostsPoolSettings) {
+    refuseBadAddress(url);
     const hosts = new Hosts(splitHosts(url));
-    for (const host of hosts.all) refuseBadAddress(host);
     super({
       ...settings,
       Client: class extends pg.Client {
@@ -72,12 +72,12 @@ class Hosts {
 }
 
 /**
- * Throws when the address is not valid, because the driver's own error would carry the address, with its
- * password, into a log.
+ * Throws when the address of one server, or of several, is not valid, because the driver's own error would
+ * carry the address, with its password, into a log.
  */
-function refuseBadAddress(connectionString: string): void {
+export function refuseBadAddress(url: string): void {
   try {
-    new pg.Client({ connectionString });
+    for (const connectionString of splitHosts(url)) new pg.Client({ connectionString });
   } catch {
     throw new Error('The database URL is not a valid PostgreSQL address');
   }

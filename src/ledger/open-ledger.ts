@@ -7,7 +7,7 @@ import type { LedgerMemory } from '../ports/ledger-memory.ts';
 import type { LedgerReport } from '../ports/ledger-report.ts';
 import type { Database } from './database.ts';
 import { type Greeter, migrateDatabase } from './migrated-database.ts';
-import { openPgDatabase } from './pg-database.ts';
+import { type MovableDatabase, openPgDatabase } from './pg-database.ts';
 import { openPgliteDatabase } from './pglite-database.ts';
 import { markUsed, refuseRecreation } from './refuse-recreation.ts';
 import { createSqlLedger } from './sql-ledger.ts';
@@ -20,6 +20,12 @@ export type LedgerOptions = {
   readonly report: LedgerReport;
 };
 
+/** Ledger whose database may get another address while it is used. */
+export type OpenLedger = Ledger & {
+  /** Makes new connections go to another address of PostgreSQL; throws when it is not valid. */
+  useAddress(databaseUrl: string): void;
+};
+
 /**
  * Opens and migrates the ledger. If PostgreSQL cannot be reached, or is not the record, the ledger opens all
  * the same, and its calls reject with `Unavailable` until that is over. Rejects when waiting may not help and
@@ -27,25 +33,40 @@ export type LedgerOptions = {
  * refused password; and always for an embedded directory that another process has open, that is damaged, or
  * that has lost its database.
  */
-export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const database = await migrateDatabase((greeter) => openDatabase(options, greeter), options);
-  return createSqlLedger(database, () => database.confirm());
+export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
+  let movable: MovableDatabase | undefined;
+  const open = async (greeter: Greeter): Promise<Database> => {
+    const { databaseUrl } = options;
+    if (databaseUrl === undefined) return openEmbedded(options);
+    movable = openAddress(databaseUrl, options, greeter);
+    return movable;
+  };
+  const database = await migrateDatabase(open, options);
+  return {
+    ...createSqlLedger(database, () => database.confirm()),
+    useAddress: (url) => movable?.moveTo(url),
+  };
 }
 
-async function openDatabase(
-  { databaseUrl: url, dataDir, memory, report }: LedgerOptions,
+function openAddress(
+  url: string,
+  { dataDir, report }: LedgerOptions,
   greeter: Greeter,
-): Promise<Database> {
-  const onFault = (error: unknown) => report.fault(error);
-  const directory = join(dataDir, 'ledger');
-  if (url !== undefined) {
-    // Without the address, a later start would make an embedded database.
-    tryToMark(directory, report);
-    return openPgDatabase({ url, onFault, greeter });
-  }
+): MovableDatabase {
+  // Without the address, a later start would make an embedded database.
+  tryToMark(directoryIn(dataDir), report);
+  return openPgDatabase({ url, onFault: (error) => report.fault(error), greeter });
+}
+
+async function openEmbedded({ dataDir, memory, report }: LedgerOptions): Promise<Database> {
+  const directory = directoryIn(dataDir);
   const { channels } = await memory.channels();
   refuseRecreation(directory, channels.length);
-  return openPgliteDatabase({ directory, onFault });
+  return openPgliteDatabase({ directory, onFault: (error) => report.fault(error) });
+}
+
+function directoryIn(dataDir: string): string {
+  return join(dataDir, 'ledger');
 }
 
 function tryToMark(directory: string, report: LedgerReport): void {

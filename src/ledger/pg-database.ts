@@ -60,36 +60,67 @@ export type PgDatabaseOptions = {
  * Creates the pool without a connection, because the server may be away. Throws when the address is not
  * valid.
  */
-export function openPgDatabase({ url, onFault, greeter }: PgDatabaseOptions): Database {
-  const pool = new HostsPool(url, SETTINGS);
-  const database = new PgDatabase(pool, greeter);
-  pool.on('error', (error) => {
-    // The pool attaches the whole connection with its settings to the error, and a log would print them.
-    Reflect.deleteProperty(error, 'client');
-    if (!database.isClosing) onFault(error);
-  });
-  return database;
+export function openPgDatabase(options: PgDatabaseOptions): MovableDatabase {
+  return new PgDatabase(options);
 }
 
-class PgDatabase extends ConnectedDatabase {
-  readonly #pool: HostsPool;
+/** Database whose address may change while it is used. */
+export type MovableDatabase = Database & {
+  /**
+   * Makes new connections go to another address. Calls that run end on the connections that they have, which
+   * are closed after them; for that moment there may be twice as many. Throws when the address is not valid.
+   */
+  moveTo(url: string): void;
+};
+
+class PgDatabase extends ConnectedDatabase implements MovableDatabase {
+  readonly #options: PgDatabaseOptions;
+  #url: string;
+  #pool: HostsPool;
+  /** Ends of the pools that lead to earlier addresses. */
+  readonly #ending = new Set<Promise<void>>();
   readonly #running = new Set<Promise<unknown>>();
   readonly #connected = new Set<Promise<void>>();
-  readonly #greeter: Greeter | undefined;
   /** Identities of the databases to which the connections lead, as far as they were examined. */
   readonly #identities = new WeakMap<pg.PoolClient, string>();
 
-  constructor(pool: HostsPool, greeter: Greeter | undefined) {
+  constructor(options: PgDatabaseOptions) {
     super();
-    this.#pool = pool;
-    this.#greeter = greeter;
+    this.#options = options;
+    this.#url = options.url;
+    this.#pool = this.#openPool(options.url);
+  }
+
+  moveTo(url: string): void {
+    if (url === this.#url || this.isClosing) return;
+    const former = this.#pool;
+    this.#pool = this.#openPool(url);
+    this.#url = url;
+    const ending = this.#endAfter([...this.#running], former);
+    this.#ending.add(ending);
+    void ending.then(() => this.#ending.delete(ending));
+  }
+
+  #openPool(url: string): HostsPool {
+    const pool = new HostsPool(url, SETTINGS);
     pool.on('connect', (client) => this.#watch(client));
+    pool.on('error', (error) => {
+      // The pool attaches the whole connection with its settings to the error, and a log would print them.
+      Reflect.deleteProperty(error, 'client');
+      // A pool that is being ended has nothing to lose.
+      if (!this.isClosing && pool === this.#pool) this.#options.onFault(error);
+    });
+    return pool;
+  }
+
+  /** Ends a pool once these calls are over: it would let those that wait run into their time limit. */
+  async #endAfter(calls: readonly Promise<unknown>[], pool: pg.Pool): Promise<void> {
+    await Promise.allSettled(calls);
+    await pool.end();
   }
 
   protected async shutDown(): Promise<void> {
-    // The pool would let calls that still wait for a connection run into their time limit.
-    await Promise.allSettled(this.#running);
-    await this.#pool.end();
+    await Promise.all([...this.#ending, this.#endAfter([...this.#running], this.#pool)]);
     // `end` resolves once the goodbyes are sent; a server that is gone never answers them.
     await Promise.race([
       Promise.all(this.#connected),
@@ -135,7 +166,8 @@ class PgDatabase extends ConnectedDatabase {
         // Every failure to connect makes the data unavailable, a refused password included.
         throw new Unavailable('ledger', describable(error));
       });
-      const isExamining = this.#greeter !== undefined && this.#greeter.identity === undefined;
+      const { greeter } = this.#options;
+      const isExamining = greeter !== undefined && greeter.identity === undefined;
       if (!isExamining || !this.#identities.has(client)) return client;
       client.release(true);
     }
@@ -143,10 +175,11 @@ class PgDatabase extends ConnectedDatabase {
 
   /** Rejects, and gives the connection up, when it leads to another database than it must. */
   async #greet(client: pg.PoolClient, connection: PgConnection): Promise<void> {
-    const expected = this.#greeter?.identity;
+    const { greeter } = this.#options;
+    const expected = greeter?.identity;
     if (expected === undefined || this.#identities.get(client) === expected) return;
     try {
-      const identity = await this.#greeter?.greet(connection);
+      const identity = await greeter?.greet(connection);
       if (identity !== undefined) this.#identities.set(client, identity);
     } catch (error) {
       connection.isBroken = true;

@@ -37,6 +37,7 @@ import { recordCheckIns } from './query/record-check-ins.ts';
 import { recordChecks } from './query/record-checks.ts';
 import { recordDelivery } from './query/record-delivery.ts';
 import { recordFirstOffer } from './query/record-first-offer.ts';
+import { listSealedSecrets, replaceSealedSecrets } from './query/replace-sealed-secrets.ts';
 import { restoreOffers } from './query/restore-offers.ts';
 import { revokeKey } from './query/revoke-key.ts';
 import { sweepFleet } from './query/sweep-fleet.ts';
@@ -99,6 +100,8 @@ export function createSqlLedger(
     enableWebhook: (appId, webhook, actor) => enableWebhook(database, appId, webhook, actor),
     disableWebhook: (appId, actor) => disableWebhook(database, appId, actor),
     findEnabledWebhook: (app, provider) => findEnabledWebhook(database, app, provider),
+    listSealedSecrets: (after, countMax) => listSealedSecrets(database, after, countMax),
+    replaceSealedSecrets: (changes) => replaceSealedSecrets(database, changes),
     readWebhook: (appId) => readWebhook(database, appId),
     recordDelivery: (delivery, actor) => recordDelivery(database, delivery, actor),
     completeRelease: (organizationId, name, artifacts, actor, known) =>

@@ -6,7 +6,7 @@ import type { LogLevel } from '../config.ts';
 
 export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'>;
 
-const SECRET_FIELDS = ['authorization', 'secret', 'token', 'password', 'adminToken', 'secretKey'];
+const SECRET_FIELDS = ['authorization', 'secret', 'token', 'password', 'adminTokens', 'secretKeys'];
 
 /**
  * Builds the logger. Every line carries the process id and `fields`, which identify the process of a node.

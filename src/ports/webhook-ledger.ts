@@ -20,6 +20,16 @@ export type EnabledWebhook = {
   readonly enabledAt: string;
 };
 
+/** Sealed secret of an enabled webhook. */
+export type SealedSecret = Pick<EnabledWebhook, 'appId' | 'sealedSecret'>;
+
+/** Sealed secret of an app, and the same one sealed anew. */
+export type ResealedSecret = {
+  readonly appId: string;
+  readonly from: string;
+  readonly to: string;
+};
+
 export type NewDelivery = Omit<WebhookDelivery, 'id' | 'at'>;
 
 export interface WebhookLedger {
@@ -38,6 +48,15 @@ export interface WebhookLedger {
     app: string,
     provider: Webhook['provider'],
   ): Promise<EnabledWebhook | undefined>;
+
+  /** Lists the sealed secrets of the enabled webhooks by app id, from the one after `after`. */
+  listSealedSecrets(after: string | undefined, countMax: number): Promise<readonly SealedSecret[]>;
+
+  /**
+   * Replaces those sealed secrets that are still `from`, and returns how many. The webhooks stay what they
+   * are, `enabledAt` included: deliveries that are on their way count.
+   */
+  replaceSealedSecrets(changes: readonly ResealedSecret[]): Promise<number>;
 
   /** Reads the app's webhook, enabled or not, with its last deliveries, newest first. */
   readWebhook(appId: string): Promise<{

@@ -31,6 +31,7 @@ export function startBackgroundProcess(
     answer: (call) => calls.answer(call),
   });
   nodeMetrics.include(background);
+  calls.settings.include(background);
   background.start().catch((error: unknown) => {
     log.error({ err: error }, 'the background process could not start; it is tried again');
   });

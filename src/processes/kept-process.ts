@@ -13,6 +13,7 @@ import type {
   CallsToSupervisor,
   News,
   ProcessReadiness,
+  Settings,
 } from './calls-to-process.ts';
 
 /** Maximum number of news on their way to a process. */
@@ -104,10 +105,10 @@ export class KeptProcess {
   }
 
   /**
-   * Tells the process news; resolves when they count there, or after `waitMsMax`. A process that has many
-   * unanswered news hangs, and is told no more.
+   * Tells the process news or settings; resolves when they count there, or after `waitMsMax`. A process that
+   * has many unanswered ones hangs, and is told no more.
    */
-  async tell(news: News, waitMsMax: number): Promise<void> {
+  async tell(news: News | Settings, waitMsMax: number): Promise<void> {
     if (this.untold >= UNTOLD_MAX) return;
     this.untold += 1;
     const told = Promise.resolve(this.service.child?.call(news)).finally(() => {

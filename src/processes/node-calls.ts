@@ -3,6 +3,7 @@
 import type { CallsToSupervisor, ProcessReadiness } from './calls-to-process.ts';
 import type { KeptProcess } from './kept-process.ts';
 import type { NodeMetrics } from './node-metrics.ts';
+import type { NodeSettings } from './node-settings.ts';
 
 /** Longest wait for a process to tell whether it can decide. */
 const READINESS_MS_MAX = 1000;
@@ -11,10 +12,12 @@ const NEWS_MS_MAX = 1000;
 const NONE_READY: ProcessReadiness = { obstacle: 'no serving process answers', degraded: [] };
 
 export class NodeCalls {
+  readonly settings: NodeSettings;
   private readonly nodeMetrics: NodeMetrics;
   private readonly serving: KeptProcess[] = [];
 
-  constructor(nodeMetrics: NodeMetrics) {
+  constructor(nodeMetrics: NodeMetrics, settings: NodeSettings) {
+    this.settings = settings;
     this.nodeMetrics = nodeMetrics;
   }
 
@@ -27,6 +30,7 @@ export class NodeCalls {
   async answer(call: CallsToSupervisor['call']): Promise<CallsToSupervisor['answer']> {
     if (call === 'sum') return this.nodeMetrics.text();
     if (call === 'readiness') return this.readReadiness();
+    if (call === 'settings') return this.settings.present;
     await Promise.all(this.serving.map((each) => each.tell(call, NEWS_MS_MAX)));
     return undefined;
   }

@@ -41,7 +41,13 @@ export class NodeLink {
   /** Reads whether a serving process of the node can decide. */
   async readiness(): Promise<ProcessReadiness> {
     const answer = await this.probing.ask();
-    return typeof answer === 'object' ? answer : NO_ANSWER;
+    return typeof answer === 'object' && 'obstacle' in answer ? answer : NO_ANSWER;
+  }
+
+  /** Reads the settings that every process of the node uses now, for a process that starts. */
+  async settings(): Promise<unknown> {
+    const answer = await this.link.call('settings');
+    return typeof answer === 'object' && 'settings' in answer ? answer.settings : undefined;
   }
 
   /** Tells the serving processes news; resolves when they count there, or after a limit of time. */

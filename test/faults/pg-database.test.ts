@@ -24,6 +24,7 @@ import { eventually, sleep } from '../support/eventually.ts';
 import { type FreshDatabase, freshDatabase } from '../support/fresh-database.ts';
 import { KeptReport, ledgerOptions, TestMemory } from '../support/ledger-options.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { runOn } from '../support/run-on.ts';
 
 const postgresUrl = inject('postgresUrl');
 /** Longest time until a call fails: the limits of connecting and of answering together stay below it. */
@@ -404,14 +405,4 @@ async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boo
     () => true,
   );
   return Promise.race([settled, sleep(ms).then(() => false)]);
-}
-
-async function runOn<Row>(url: string, statement: string): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(statement)).rows as Row[];
-  } finally {
-    await client.end();
-  }
 }

@@ -45,7 +45,7 @@ beforeAll(async () => {
   const failed = new FailedSignIns(ledger, new RareLog(createLog('silent')));
   const gate = new SignInGate({ ledger, passwords, throttle, browsers, failed, metrics });
   const shared = { ledger, passwords, throttle, browsers, gate, now: () => nowMs };
-  accounts = new Accounts({ ...shared, adminToken: 'admin' });
+  accounts = new Accounts({ ...shared, adminTokens: () => ['admin'] });
   members = new Members({ ...shared, accounts });
   const request = {
     token: 'admin',

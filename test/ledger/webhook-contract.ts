@@ -103,6 +103,37 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
         expect(JSON.stringify(audit)).not.toContain('v1.sealed');
       });
 
+      test('sealed secrets are listed by app id, and replaced while they are what they were', async () => {
+        const other = await createTenant(ledger);
+        const apps = [tenant.appId, other.appId].toSorted();
+        const [first = '', second = ''] = apps;
+        for (const app of [tenant, other]) await integration(app);
+        const enabledAt = async () => (await ledger.findEnabledWebhook(first, 'github'))?.enabledAt;
+        const before = await enabledAt();
+
+        const all = await ledger.listSealedSecrets(undefined, 1000);
+        const listed = all.filter(({ appId }) => apps.includes(appId));
+        expect(listed).toEqual(apps.map((appId) => ({ appId, sealedSecret: 'v1.sealed' })));
+        expect((await ledger.listSealedSecrets(first, 1000))[0]?.appId).not.toBe(first);
+        expect(await ledger.listSealedSecrets(undefined, 1)).toHaveLength(1);
+
+        const changes = [
+          { appId: first, from: 'v1.sealed', to: 'v1.again' },
+          { appId: second, from: 'v1.other', to: 'v1.again' },
+          { appId: 'nobody', from: 'v1.sealed', to: 'v1.again' },
+        ];
+        expect(await ledger.replaceSealedSecrets(changes)).toBe(1);
+        expect(await ledger.replaceSealedSecrets(changes)).toBe(0);
+        const found = await Promise.all(
+          apps.map((app) => ledger.findEnabledWebhook(app, 'github')),
+        );
+        expect(found.map((each) => each?.sealedSecret)).toEqual(['v1.again', 'v1.sealed']);
+        expect(await enabledAt()).toBe(before);
+        for (const app of apps) await ledger.disableWebhook(app, OPERATOR);
+        const left = await ledger.listSealedSecrets(undefined, 1000);
+        expect(left.filter(({ appId }) => apps.includes(appId))).toEqual([]);
+      });
+
       test('an unknown app is 404, or found nowhere', async () => {
         const webhook = { provider: 'github', sealedSecret: 'v1.x' } as const;
         for (const app of ['nobody', '', 'nul\u0000', tenant.app.toUpperCase()]) {

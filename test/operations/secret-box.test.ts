@@ -4,13 +4,14 @@
 import { describe, expect, it } from 'vitest';
 import { SecretBox } from '../../src/operations/publishing/secret-box.ts';
 
-const box = new SecretBox('a key');
+const box = new SecretBox(['a key']);
 const SECRET = 'It’s a secret';
+const OPENED = { secret: SECRET, isUnderFirst: true };
 
 describe('SecretBox', () => {
   it('gives back what was sealed, also in another process with the same key', () => {
-    expect(box.open(box.seal(SECRET, 'app_1'), 'app_1')).toBe(SECRET);
-    expect(new SecretBox('a key').open(box.seal(SECRET, 'app_1'), 'app_1')).toBe(SECRET);
+    expect(box.open(box.seal(SECRET, 'app_1'), 'app_1')).toEqual(OPENED);
+    expect(new SecretBox(['a key']).open(box.seal(SECRET, 'app_1'), 'app_1')).toEqual(OPENED);
   });
 
   it('what is sealed shows nothing of the secret, and differs each time', () => {
@@ -23,7 +24,7 @@ describe('SecretBox', () => {
 
   it('opens with no other key, and for no other owner', () => {
     const sealed = box.seal(SECRET, 'app_1');
-    expect(new SecretBox('another key').open(sealed, 'app_1')).toBeUndefined();
+    expect(new SecretBox(['another key']).open(sealed, 'app_1')).toBeUndefined();
     expect(box.open(sealed, 'app_2')).toBeUndefined();
   });
 
@@ -52,5 +53,26 @@ describe('SecretBox', () => {
       const sealed = [version, nonce, text, tag.slice(0, length)].join('.');
       expect(box.open(sealed, 'app_1')).toBeUndefined();
     }
+  });
+
+  it('of several keys the first seals, and all open', async () => {
+    const both = new SecretBox(['another key', 'a key']);
+    const bySecond = box.seal(SECRET, 'app_1');
+    expect(both.open(bySecond, 'app_1')).toEqual({ secret: SECRET, isUnderFirst: false });
+    const byFirst = both.seal(SECRET, 'app_1');
+    expect(both.open(byFirst, 'app_1')).toEqual(OPENED);
+    expect(box.open(byFirst, 'app_1')).toBeUndefined();
+    expect(new SecretBox(['another key']).open(byFirst, 'app_1')).toEqual(OPENED);
+  });
+
+  it('other keys count once they are derived; until then the ones before do', async () => {
+    const changing = new SecretBox(['a key']);
+    const sealed = changing.seal(SECRET, 'app_1');
+    const changed = changing.use(['another key']);
+    expect(changing.open(sealed, 'app_1')).toEqual(OPENED);
+    await changed;
+    expect(changing.open(sealed, 'app_1')).toBeUndefined();
+    await changing.use(['another key', 'a key']);
+    expect(changing.open(sealed, 'app_1')).toEqual({ secret: SECRET, isUnderFirst: false });
   });
 });

@@ -1,7 +1,7 @@
 // Creates a database for one test file, on a server that many share.
 
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
+import { runOn } from './run-on.ts';
 
 export type FreshDatabase = {
   readonly url: string;
@@ -20,21 +20,12 @@ export async function createDatabase(
   name: string,
   template = 'template1',
 ): Promise<FreshDatabase> {
-  await run(postgresUrl, `create database ${name} template ${template}`);
+  await runOn(postgresUrl, `create database ${name} template ${template}`);
   const url = new URL(postgresUrl);
   url.pathname = `/${name}`;
   return {
     url: url.href,
-    drop: () => run(postgresUrl, `drop database if exists ${name} with (force)`),
+    drop: async () =>
+      void (await runOn(postgresUrl, `drop database if exists ${name} with (force)`)),
   };
-}
-
-async function run(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
 }

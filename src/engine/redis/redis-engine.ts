@@ -1,10 +1,10 @@
 // The engine on Redis, shared by several nodes. `Engine` states the obligations.
 
 import type { Engine } from '../../ports/engine.ts';
-import { openConnection } from './connection.ts';
 import { faultOf } from './fault.ts';
 import { createKeys } from './keys.ts';
 import { packLabelNews } from './label-payload.ts';
+import { openMovableConnection } from './movable-connection.ts';
 import { createRedisChannelNames } from './redis-channel-names.ts';
 import { createRedisCheckIns } from './redis-check-ins.ts';
 import { createRedisDeviceRates } from './redis-device-rates.ts';
@@ -25,13 +25,23 @@ export type RedisEngineOptions = {
   readonly onFault: (error: unknown) => void;
 };
 
+/** Engine whose Redis may get another address while it is used. */
+export type RedisEngine = Engine & {
+  /**
+   * Connects to another address, and uses it once it answers, or after a moment without an answer. Throws
+   * when the URL cannot be understood. The number of the database stays: names of pub/sub channels have it.
+   */
+  useAddress(url: string): Promise<void>;
+};
+
 /** Connects at once, in the background; throws only when the URL cannot be understood. */
-export function createRedisEngine(options: RedisEngineOptions): Engine {
-  const target = parseTarget(options.url);
+export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
+  let { url } = options;
+  let target = parseTarget(url);
   const onFault = (error: unknown) => options.onFault(faultOf(error, target));
   const keys = createKeys({ prefix: options.prefix, database: target.login.db });
-  const connection = openConnection(target, onFault);
-  const { announcements, activities, labelNews } = createSubscriptions(target, keys, onFault);
+  const connection = openMovableConnection(target, onFault);
+  const { announcements, activities, labelNews } = createSubscriptions(() => target, keys, onFault);
 
   return {
     ...createRedisChannelNames(connection, keys, onFault),
@@ -74,6 +84,15 @@ export function createRedisEngine(options: RedisEngineOptions): Engine {
     },
 
     isReachable: connection.isReachable,
+
+    async useAddress(nextUrl) {
+      if (nextUrl === url) return;
+      const next = parseTarget(nextUrl);
+      url = nextUrl;
+      await connection.moveTo(next);
+      target = next;
+      for (const each of [announcements, activities, labelNews]) each.reconnect();
+    },
 
     async close() {
       announcements.close();

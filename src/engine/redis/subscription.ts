@@ -12,7 +12,8 @@ import { connectionOptions, retryDelayMs } from './connection.ts';
 import type { RedisTarget } from './target.ts';
 
 export type SubscriptionOptions = {
-  readonly target: RedisTarget;
+  /** Returns the servers to connect to now. */
+  readonly target: () => RedisTarget;
   readonly channel: string;
   readonly onMessage: (message: string) => void;
   readonly onResumed: () => void;
@@ -23,9 +24,15 @@ export type SubscriptionOptions = {
 // driver drop it.
 const HEARTBEAT_INTERVAL_MS = 1000;
 
-/** Subscribes to a pub/sub channel until the returned function is called. */
-export function openSubscription(options: SubscriptionOptions): () => void {
-  const { target, channel, onMessage, onResumed, onFault } = options;
+export type Subscription = {
+  /** Gives the connection up for a new one; what is missed between the two is told as after a loss. */
+  reconnect(): void;
+  close(): void;
+};
+
+/** Subscribes to a pub/sub channel until it is closed. */
+export function openSubscription(options: SubscriptionOptions): Subscription {
+  const { channel, onMessage, onResumed, onFault } = options;
   let failedAttempts = 0;
   let connectionCount = 0;
   let mayHaveMissed = false;
@@ -38,6 +45,7 @@ export function openSubscription(options: SubscriptionOptions): () => void {
   }, HEARTBEAT_INTERVAL_MS);
 
   function connect(): Redis {
+    const target = options.target();
     const node = target.nodes[connectionCount++ % target.nodes.length];
     // No retry by the driver: it would insist on this node.
     const redis = new Redis({ ...node, ...connectionOptions(target), retryStrategy: null });
@@ -68,10 +76,13 @@ export function openSubscription(options: SubscriptionOptions): () => void {
     }, retryDelayMs(failedAttempts));
   }
 
-  return () => {
-    isClosed = true;
-    clearInterval(heartbeat);
-    clearTimeout(retry);
-    client.disconnect();
+  return {
+    reconnect: () => client.disconnect(),
+    close() {
+      isClosed = true;
+      clearInterval(heartbeat);
+      clearTimeout(retry);
+      client.disconnect();
+    },
   };
 }

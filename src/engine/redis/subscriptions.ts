@@ -7,12 +7,15 @@ import type { LabelNews } from '../../ports/label-cache.ts';
 import type { Keys } from './keys.ts';
 import { parseLabelNews } from './label-payload.ts';
 import { parseActivityPayload, parseAnnouncementPayload } from './payload.ts';
-import { openSubscription } from './subscription.ts';
+import { openSubscription, type Subscription } from './subscription.ts';
 import type { RedisTarget } from './target.ts';
 
-/** Creates the three subscriptions; each is opened in Redis for its first listener. */
+/**
+ * Creates the three subscriptions; each is opened in Redis for its first listener. `target` returns the
+ * servers to connect to now.
+ */
 export function createSubscriptions(
-  target: RedisTarget,
+  target: () => RedisTarget,
   keys: Keys,
   onFault: (error: unknown) => void,
 ) {
@@ -61,9 +64,9 @@ type Delivery<Message> = { deliver(message: Message): void; resume(): void };
  * Creates the list of listeners of one pub/sub channel, which share one subscription, opened for the first
  * listener.
  */
-function createSubscribers<Message>(open: (delivery: Delivery<Message>) => () => void) {
+function createSubscribers<Message>(open: (delivery: Delivery<Message>) => Subscription) {
   const all: Subscriber<Message>[] = [];
-  let closeSubscription: (() => void) | undefined;
+  let subscription: Subscription | undefined;
   let isClosed = false;
   const delivery: Delivery<Message> = {
     deliver(message) {
@@ -77,12 +80,15 @@ function createSubscribers<Message>(open: (delivery: Delivery<Message>) => () =>
     add(listener: (message: Message) => void, onResumed: () => void): void {
       if (isClosed) return;
       all.push({ listener, onResumed });
-      closeSubscription ??= open(delivery);
+      subscription ??= open(delivery);
+    },
+    reconnect(): void {
+      subscription?.reconnect();
     },
     close(): void {
       isClosed = true;
       all.length = 0;
-      closeSubscription?.();
+      subscription?.close();
     },
   };
 }

@@ -5,6 +5,7 @@ import type { LiveEndReason } from '../../contract/console.ts';
 import { Access } from '../../operations/access/access.ts';
 import type { PurgeDevices } from '../../operations/fleet/purge-devices.ts';
 import type { ViewFleet } from '../../operations/fleet/view-fleet.ts';
+import type { ResealSecrets } from '../../operations/publishing/reseal-secrets.ts';
 import type { Webhooks } from '../../operations/publishing/webhooks.ts';
 import type { ExplainDecision } from '../../operations/serving/explain-decision.ts';
 import type { Ledger } from '../../ports/ledger.ts';
@@ -16,6 +17,7 @@ import { ConsoleRoutes } from './console-route.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
 import { type OrganizationDependencies, organizationRoutes } from './organization-routes.ts';
 import { RecheckAccess } from './recheck-access.ts';
+import { secretRoutes } from './secret-routes.ts';
 import { type SessionDependencies, sessionRoutes } from './session-routes.ts';
 import { webhookConsoleRoutes } from './webhook-console-routes.ts';
 
@@ -28,6 +30,7 @@ export type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
     readonly purge: PurgeDevices;
     readonly explainer: ExplainDecision;
     readonly webhooks: Webhooks;
+    readonly resealing: ResealSecrets;
   };
 
 /** Routes that end sessions or rights: open event streams are checked after them. */
@@ -43,7 +46,8 @@ const ENDING_ACCESS: ReadonlySet<string> = new Set([
 
 /** Builds the routes below `/console/api`. */
 export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route[] {
-  const { accounts, consoleUrl, ledger, fleet, purge, explainer, webhooks } = dependencies;
+  const { accounts, consoleUrl, ledger, fleet, purge, explainer } = dependencies;
+  const { webhooks, resealing } = dependencies;
   const admit = createAuthorize(accounts, consoleUrl);
   const access = new Access(ledger);
   const routes = new ConsoleRoutes(admit, access);
@@ -55,6 +59,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
     ...appRoutes(routes, dependencies),
     ...fleetConsoleRoutes(routes, { fleet, purge, explainer, access, accounts, recheck }),
     ...webhookConsoleRoutes(routes, webhooks),
+    ...secretRoutes(routes, resealing),
   ];
   return all.map((route) =>
     ENDING_ACCESS.has(`${route.method} ${route.path}`) ? checkedAfter(route, recheck) : route,

@@ -1,8 +1,17 @@
 // Encryption of secrets at rest with a key that is not in the database, so that a copy of the database
 // reveals none of them. AES-256-GCM, with the owner of the secret as associated data: a secret that is moved
 // to another row cannot be decrypted.
+//
+// While an operator changes the key there are several: the first seals, all open.
 
-import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes, scrypt, scryptSync } from 'node:crypto';
+
+/** Secret as it was before it was sealed. */
+export type OpenedSecret = {
+  readonly secret: string;
+  /** Whether it was sealed under the first key. */
+  readonly isUnderFirst: boolean;
+};
 
 /** Version of the sealed format, at the beginning of every sealed text. */
 const VERSION = 'v1';
@@ -17,46 +26,75 @@ const TAG_BYTES = 16;
 const SALT = 'sluice secret box v1';
 
 export class SecretBox {
-  readonly #key: Buffer;
+  /** Derived keys by the value that they were derived from, in the order of the setting. */
+  #keys: ReadonlyMap<string, Buffer>;
 
   /**
-   * `secretKey` is the setting SECRET_KEY. It should be random, but operators may type phrases, so the key is
-   * derived with scrypt (about 50 ms, once). All nodes that share a database need the same SECRET_KEY.
+   * `secretKeys` are the values of the setting SECRET_KEY, at least one. They should be random, but operators
+   * may type phrases, so keys are derived with scrypt (about 50 ms each). All nodes that share a database
+   * need the same ones.
    */
-  constructor(secretKey: string) {
-    this.#key = scryptSync(secretKey, SALT, KEY_BYTES);
+  constructor(secretKeys: readonly string[]) {
+    this.#keys = new Map(secretKeys.map((key) => [key, scryptSync(key, SALT, KEY_BYTES)]));
   }
 
-  /** Encrypts a secret of `owner` to `v1.<nonce>.<ciphertext>.<tag>`, in base64url. */
+  /** Replaces the keys; resolves when the new ones count. Derives them beside the thread that serves. */
+  async use(secretKeys: readonly string[]): Promise<void> {
+    const derived = secretKeys.map(
+      async (key) => [key, this.#keys.get(key) ?? (await deriveKey(key))] as const,
+    );
+    this.#keys = new Map(await Promise.all(derived));
+  }
+
+  /** Encrypts a secret of `owner` to `v1.<nonce>.<ciphertext>.<tag>`, in base64url, under the first key. */
   seal(secret: string, owner: string): string {
+    const [key] = this.#keys.values();
+    if (key === undefined) throw new Error('There is no key to seal with');
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG_BYTES });
+    const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
     cipher.setAAD(Buffer.from(`${VERSION}:${owner}`));
     const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
     return [VERSION, ...[nonce, sealed, cipher.getAuthTag()].map(encode)].join('.');
   }
 
   /**
-   * Decrypts a secret; returns undefined when it was sealed with another key, for another owner, or was
+   * Decrypts a secret; returns undefined when it was sealed with none of the keys, for another owner, or was
    * modified.
    */
-  open(sealed: string, owner: string): string | undefined {
-    const [version, nonce, text, tag] = sealed.split('.');
-    if (version !== VERSION || nonce === undefined || text === undefined || tag === undefined) {
-      return undefined;
+  open(sealed: string, owner: string): OpenedSecret | undefined {
+    let isUnderFirst = true;
+    for (const key of this.#keys.values()) {
+      const secret = openWith(key, sealed, owner);
+      if (secret !== undefined) return { secret, isUnderFirst };
+      isUnderFirst = false;
     }
-    try {
-      const decipher = createDecipheriv(CIPHER, this.#key, decode(nonce), {
-        authTagLength: TAG_BYTES,
-      });
-      decipher.setAAD(Buffer.from(`${VERSION}:${owner}`));
-      decipher.setAuthTag(decode(tag));
-      return Buffer.concat([decipher.update(decode(text)), decipher.final()]).toString('utf8');
-    } catch {
-      // A wrong tag and a malformed nonce mean the same: the text was not sealed by this box.
-      return undefined;
-    }
+    return undefined;
   }
+}
+
+function openWith(key: Buffer, sealed: string, owner: string): string | undefined {
+  const [version, nonce, text, tag] = sealed.split('.');
+  if (version !== VERSION || nonce === undefined || text === undefined || tag === undefined) {
+    return undefined;
+  }
+  try {
+    const decipher = createDecipheriv(CIPHER, key, decode(nonce), { authTagLength: TAG_BYTES });
+    decipher.setAAD(Buffer.from(`${VERSION}:${owner}`));
+    decipher.setAuthTag(decode(tag));
+    return Buffer.concat([decipher.update(decode(text)), decipher.final()]).toString('utf8');
+  } catch {
+    // A wrong tag and a malformed nonce mean the same: the text was not sealed with this key.
+    return undefined;
+  }
+}
+
+function deriveKey(secretKey: string): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(secretKey, SALT, KEY_BYTES, (error, key) => {
+      if (error === null) resolve(key);
+      else reject(error);
+    });
+  });
 }
 
 function encode(bytes: Buffer): string {

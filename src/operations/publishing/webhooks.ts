@@ -101,8 +101,8 @@ export class Webhooks {
     const found = await this.gate.pass(() => ledger.findEnabledWebhook(app, provider));
     if (found === undefined) return fail('unknownApp');
     const { sealedSecret, ...webhook } = found;
-    const secret = box?.open(sealedSecret, ownerOf(webhook.appId));
-    if (secret !== undefined) return { ...webhook, secret };
+    const opened = box?.open(sealedSecret, ownerOf(webhook.appId));
+    if (opened !== undefined) return { ...webhook, secret: opened.secret };
     const reason = box === undefined ? 'SECRET_KEY is not set' : 'SECRET_KEY is another one';
     log.warn({ app: webhook.appRef, reason }, 'webhook secret cannot be read, delivery refused');
     return fail('webhookUnreadable');
@@ -117,6 +117,6 @@ export class Webhooks {
  * Owner under which a webhook's secret is sealed, so that the secret of another app cannot be decrypted in
  * its place.
  */
-function ownerOf(appId: string): string {
+export function ownerOf(appId: string): string {
   return `webhook:${appId}`;
 }

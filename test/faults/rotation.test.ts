@@ -1,0 +1,366 @@
+// Tests the change of secrets and addresses while a service runs (docs/operating.md, Rotation): two nodes
+// read them from files again on SIGHUP, while devices, operators and a code host ask all the time.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SecretBox } from '../../src/operations/publishing/secret-box.ts';
+import { ADMIN_APART, adminAddress, logLines } from '../support/admin-address.ts';
+import { describeOnRealStores } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
+import { ADMIN_TOKEN, type NodeSettings, startNode } from '../support/node.ts';
+import { Person } from '../support/person.ts';
+import { runOn } from '../support/run-on.ts';
+import { removeFolder, temporaryFolder } from '../support/server-process.ts';
+import { runSluice } from '../support/sluice-command.ts';
+import { check, createTenant, publish, randomId, send, type Tenant } from '../support/tenant.ts';
+import {
+  freshStores,
+  isAlive,
+  type Stores,
+  startWorkerNode,
+  type WorkerNode,
+} from '../support/worker-node.ts';
+
+const PAUSE_MS = 20;
+const READ_AGAIN = 'settings were read again';
+const NOT_READ = 'settings could not be read again, the ones before stay';
+/** Values of 32 characters, as several at a time must have. */
+const long = (text: string) => text.padEnd(32, '-');
+const [TOKEN, NEXT_TOKEN] = [long('token-before'), long('token-after')];
+const [KEY, NEXT_KEY] = [long('key-before'), long('key-after')];
+
+describeOnRealStores('secrets and addresses in files', () => {
+  let folder: string;
+  let stores: Stores;
+  let nodes: readonly [WorkerNode, WorkerNode];
+  let tenant: Tenant;
+  let hook: Hook;
+  /** Console addresses of the nodes. */
+  let consoles: readonly { readonly url: string }[];
+  /** Token that operators send now. */
+  let token = TOKEN;
+  let releases = 0;
+
+  /** Values that the files should have. */
+  const right = new Map<string, string>();
+
+  function put(name: string, value: string): void {
+    right.set(name, value);
+    spoil(name, value);
+  }
+
+  function spoil(name: string, text: string): void {
+    writeFileSync(join(folder, name), `${text}\n`);
+  }
+
+  function mend(): void {
+    for (const [name, value] of right) spoil(name, value);
+  }
+
+  /** Sends SIGHUP to every node, and waits until each says that it has read the files. */
+  async function reload(message = READ_AGAIN): Promise<void> {
+    const counts = nodes.map((node) => told(node, message));
+    for (const { main } of nodes) main.kill('SIGHUP');
+    await eventually('the nodes have read the files', () =>
+      nodes.every((node, index) => told(node, message) > (counts[index] ?? 0)),
+    );
+  }
+
+  function told(node: WorkerNode, message: string): number {
+    return node.log().filter(({ msg }) => msg === message).length;
+  }
+
+  function operator(node: { readonly url: string }, method: string, path: string, body?: unknown) {
+    const headers = { authorization: `Bearer ${token}` };
+    return send(node, method, `/console/api/${path}`, { headers, body });
+  }
+
+  beforeAll(async () => {
+    folder = temporaryFolder('sluice-files-');
+    stores = await freshStores();
+    const { DATABASE_URL = '', REDIS_URL = '' } = stores.settings;
+    const values = { DATABASE_URL, REDIS_URL, ADMIN_TOKEN, SECRET_KEY: KEY };
+    for (const [name, value] of Object.entries(values)) put(name, value);
+    const files = Object.keys(values).flatMap((name) => [
+      [name, undefined],
+      [`${name}_FILE`, join(folder, name)],
+    ]);
+    const settings = Object.fromEntries(files) as NodeSettings;
+    nodes = await Promise.all([
+      startWorkerNode(stores, { ...settings, WORKERS: '2', ...ADMIN_APART }),
+      startWorkerNode(stores, settings),
+    ]);
+    consoles = [adminAddress(nodes[0].log()), nodes[1]];
+    tenant = await createTenant(consoles[1] ?? nodes[1]);
+    expect((await publish(nodes[0], tenant, '1.0.0')).status).toBe(201);
+    hook = await enableWebhook(nodes[1], tenant);
+    // The helpers above know one token, which is too short to be one of several.
+    put('ADMIN_TOKEN', TOKEN);
+    await reload();
+  }, 120_000);
+  afterAll(async () => {
+    for (const node of nodes ?? []) await node.dispose();
+    await stores?.drop();
+    removeFolder(folder);
+  });
+
+  /** Asks both nodes in every way until it is stopped. */
+  function ask() {
+    const counts = { check: 0, console: 0, delivery: 0, publish: 0 };
+    const failed: string[] = [];
+    let isOver = false;
+    const repeat = async (
+      kind: keyof typeof counts,
+      call: (turn: number) => Promise<{ status: number; text: string }>,
+    ) => {
+      for (let turn = 0; !isOver; turn++) {
+        const answer = await call(turn).catch((error: unknown) => ({
+          status: 0,
+          text: `${error}`,
+        }));
+        counts[kind] += 1;
+        if (answer.status < 200 || answer.status >= 300) {
+          failed.push(`${kind}: ${answer.status} ${answer.text}`);
+        }
+        await sleep(PAUSE_MS);
+      }
+    };
+    const at = <Node>(all: readonly Node[], turn: number) => all[turn % all.length] as Node;
+    let publisher = tenant;
+    // A key may make 60 calls a minute.
+    const anotherKeyOf = async () => {
+      const made = await operator(nodes[1], 'POST', 'keys', { org: tenant.org, name: randomId() });
+      publisher = { ...tenant, secret: String(made.body?.secret) };
+      return publisher;
+    };
+    const running = Promise.all([
+      repeat('check', (turn) => check(at(nodes, turn), tenant, '0.9.0', { device: `d${turn}` })),
+      repeat('console', (turn) => operator(at(consoles, turn), 'GET', `audit?org=${tenant.org}`)),
+      repeat('delivery', (turn) => {
+        const assets = [asset('notes-linux-amd64')];
+        return deliver(at(nodes, turn), hook, releaseEvent(`v2.0.${turn}`, { assets }));
+      }),
+      repeat('publish', async (turn) => {
+        const key = turn % 50 === 0 ? await anotherKeyOf() : publisher;
+        releases += 1;
+        return publish(at(nodes, turn), key, `1.1.${releases}`, { channel: 'beta' });
+      }),
+    ]);
+    return {
+      /** Waits until every kind of request has met the settings that hold now, on both nodes. */
+      async goOn() {
+        const before = { ...counts };
+        const kinds = Object.keys(counts) as (keyof typeof counts)[];
+        await eventually(
+          'every kind of request goes on',
+          () => kinds.every((kind) => counts[kind] >= before[kind] + 5),
+          20_000,
+        );
+      },
+      /** Returns what failed. */
+      async stop() {
+        isOver = true;
+        await running;
+        return failed;
+      },
+    };
+  }
+
+  it('both secrets change under load without a failed request (Rotation)', async () => {
+    const load = ask();
+    await load.goOn();
+    // First everywhere as a second value, then everywhere as the first, then alone.
+    put('ADMIN_TOKEN', `${TOKEN},${NEXT_TOKEN}`);
+    put('SECRET_KEY', `${KEY},${NEXT_KEY}`);
+    await reload();
+    await load.goOn();
+    token = NEXT_TOKEN;
+    put('ADMIN_TOKEN', `${NEXT_TOKEN},${TOKEN}`);
+    put('SECRET_KEY', `${NEXT_KEY},${KEY}`);
+    await reload();
+    await load.goOn();
+    const before = await webhookRow();
+    const resealed = await reseal();
+    expect(resealed).toEqual({ resealed: 1, unreadable: 0 });
+    expect(await reseal()).toEqual({ resealed: 0, unreadable: 0 });
+    await load.goOn();
+    put('ADMIN_TOKEN', NEXT_TOKEN);
+    put('SECRET_KEY', NEXT_KEY);
+    await reload();
+    await load.goOn();
+    expect(await load.stop()).toEqual([]);
+
+    const after = await webhookRow();
+    expect(after.enabledAt).toBe(before.enabledAt);
+    expect(after.sealed).not.toBe(before.sealed);
+    const opened = new SecretBox([NEXT_KEY]).open(after.sealed, `webhook:${tenant.appId}`);
+    expect(opened?.secret).toBe(hook.secret);
+    const auditPath = `/console/api/audit?org=${tenant.org}`;
+    for (const node of consoles) {
+      const headers = { authorization: `Bearer ${TOKEN}` };
+      expect((await send(node, 'GET', auditPath, { headers })).status).toBe(401);
+      expect((await operator(node, 'GET', `audit?org=${tenant.org}`)).status).toBe(200);
+    }
+  }, 60_000);
+
+  async function reseal(): Promise<unknown> {
+    const env = { SLUICE_URL: consoles[0]?.url, ADMIN_TOKEN_FILE: join(folder, 'ADMIN_TOKEN') };
+    const { code, stdout, stderr } = await runSluice(['secrets', 'reseal', '--json'], env);
+    expect([code, stderr]).toEqual([0, '']);
+    return JSON.parse(stdout);
+  }
+
+  async function webhookRow(): Promise<{ sealed: string; enabledAt: string }> {
+    const [row] = await runOn<{ sealed: string; enabledAt: string }>(
+      String(stores.settings.DATABASE_URL),
+      'SELECT sealed_secret AS sealed, enabled_at::text AS "enabledAt" FROM webhooks',
+    );
+    if (row === undefined) throw new Error('no webhook');
+    return row;
+  }
+
+  it('only the holder of the admin token seals secrets again', async () => {
+    const path = '/console/api/secrets/reseal';
+    for (const headers of [{}, { authorization: `Bearer ${TOKEN}` }]) {
+      expect((await send(nodes[1], 'POST', path, { headers, body: {} })).status).toBe(401);
+    }
+    const owner = new Person(nodes[1]);
+    const account = { name: 'O', email: 'o@example.com', password: long('password') };
+    const setUp = { ...account, token: NEXT_TOKEN, organization: 'O' };
+    expect((await owner.call('POST', 'setup', setUp)).status).toBe(201);
+    expect((await owner.call('POST', 'secrets/reseal', {})).status).toBe(403);
+    const answer = await operator(nodes[1], 'POST', 'secrets/reseal', {});
+    expect([answer.status, answer.body]).toEqual([200, { resealed: 0, unreadable: 0, next: null }]);
+  });
+
+  it('the address of PostgreSQL changes under load: new connections use it, the others end (Rotation)', async () => {
+    const databaseUrl = String(stores.settings.DATABASE_URL);
+    const role = `rotated_${randomId()}`.replace(/\W/g, '');
+    await runOn(databaseUrl, `CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'p'`);
+    const url = new URL(databaseUrl);
+    const former = url.username;
+    url.username = role;
+    url.password = 'p';
+    const users = async () =>
+      (
+        await runOn<{ user: string }>(
+          databaseUrl,
+          `SELECT DISTINCT usename AS user FROM pg_stat_activity
+           WHERE application_name = 'sluice' AND datname = current_database()`,
+        )
+      ).map((row) => row.user);
+    expect(await users()).toEqual([former]);
+    const load = ask();
+    await load.goOn();
+    put('DATABASE_URL', url.href);
+    await reload();
+    await eventually('only the new role is connected', async () => (await users()).join() === role);
+    await load.goOn();
+    expect(await load.stop()).toEqual([]);
+  }, 60_000);
+
+  it('the address of Redis changes under load, and announcements still arrive (Rotation)', async () => {
+    const former = new URL(String(stores.settings.REDIS_URL));
+    const name = `rotated${randomId()}`.replace(/\W/g, '');
+    const redis = new Redis(former.href);
+    await redis.call('ACL', 'SETUSER', name, 'on', '>p', '~*', '&*', '+@all');
+    const users = async () => {
+      const list = String(await redis.call('CLIENT', 'LIST'));
+      const own = `id=${await redis.call('CLIENT', 'ID')} `;
+      const lines = list.split('\n').filter((line) => line !== '' && !line.startsWith(own));
+      return new Set(lines.map((line) => /user=(\S+)/.exec(line)?.[1]));
+    };
+    expect([...(await users())]).toEqual(['default']);
+    const load = ask();
+    await load.goOn();
+    former.username = name;
+    former.password = 'p';
+    put('REDIS_URL', former.href);
+    await reload();
+    await eventually(
+      'only the new user is connected',
+      async () => [...(await users())].join() === name,
+    );
+    await load.goOn();
+    redis.disconnect();
+    expect(await load.stop()).toEqual([]);
+    const found = nodes.map((node) => told(node, 'found a change that no announcement told'));
+    const key = await operator(nodes[1], 'POST', 'keys', { org: tenant.org, name: 'last' });
+    const publisher = { ...tenant, secret: String(key.body?.secret) };
+    expect((await publish(nodes[0], publisher, '9.0.0')).status).toBe(201);
+    await eventually('the other node serves it', async () => {
+      return (await check(nodes[1], tenant, '0.9.0')).body?.version === '9.0.0';
+    });
+    expect(nodes.map((node) => told(node, 'found a change that no announcement told'))).toEqual(
+      found,
+    );
+  }, 60_000);
+
+  it('a file that cannot be used changes nothing, and each node says so once (Rotation)', async () => {
+    const errors = () => nodes.map((node) => told(node, NOT_READ));
+    const wrong = {
+      ADMIN_TOKEN: 'one-s3cret,two',
+      SECRET_KEY: '',
+      DATABASE_URL: 's3cret',
+      REDIS_URL: 'redis://:s3cret@127.0.0.1/not-a-number',
+    };
+    for (const [name, text] of Object.entries(wrong)) {
+      const before = errors();
+      // What is right in another file does not count either.
+      spoil(name === 'ADMIN_TOKEN' ? 'SECRET_KEY' : 'ADMIN_TOKEN', long('another'));
+      spoil(name, text);
+      await reload(NOT_READ);
+      // A process that ends meanwhile starts with what the others use.
+      const starts = nodes[0].processIds('worker 1').length;
+      await nodes[0].killPart('worker 1');
+      await eventually('it is back', () => nodes[0].processIds('worker 1').length > starts);
+      expect(errors()).toEqual(before.map((count) => count + 1));
+      for (const node of nodes) {
+        const line = node.log().findLast(({ msg }) => msg === NOT_READ);
+        const reason = expect.stringMatching(`^${name}(_FILE)?: `);
+        expect(line).toMatchObject({ level: 'error', reason });
+        expect(JSON.stringify(line)).not.toContain('s3cret');
+      }
+      for (const node of consoles) {
+        expect((await operator(node, 'GET', `audit?org=${tenant.org}`)).status).toBe(200);
+      }
+      // To a process of either node; which one of the first, the system decides.
+      for (const node of [...nodes, ...nodes, ...nodes]) {
+        expect((await deliver(node, hook, releaseEvent('v3.0.0'))).status).toBe(200);
+      }
+      mend();
+    }
+  }, 60_000);
+
+  it('SIGHUP ends no process, also many at once and sent to each (Rotation)', async () => {
+    const parts = ['worker 1', 'worker 2', 'admin', 'background'];
+    const ids = parts.map((part) => nodes[0].processIds(part).at(-1) ?? Number.NaN);
+    const counts = parts.map((part) => nodes[0].processIds(part).length);
+    for (let round = 0; round < 20; round++) {
+      for (const id of [...ids, Number(nodes[0].main.pid)]) process.kill(id, 'SIGHUP');
+    }
+    await sleep(300);
+    expect(ids.map(isAlive)).toEqual(ids.map(() => true));
+    expect(parts.map((part) => nodes[0].processIds(part).length)).toEqual(counts);
+    expect((await check(nodes[0], tenant, '0.9.0')).status).toBe(200);
+  });
+});
+
+describe('a service without files', () => {
+  it('goes on at SIGHUP', async () => {
+    const node = await startNode();
+    try {
+      process.kill(node.process.pid, 'SIGHUP');
+      await eventually('it has read the settings', () => node.output().includes(READ_AGAIN));
+      expect((await send(node, 'GET', '/readyz')).status).toBe(200);
+      const lines = logLines(node.output()).filter(({ msg }) => msg === READ_AGAIN);
+      expect(lines).toMatchObject([{ level: 'info', changed: [] }]);
+    } finally {
+      await node.dispose();
+    }
+  });
+});

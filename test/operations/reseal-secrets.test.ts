@@ -1,0 +1,93 @@
+// Tests the change of the key of webhook secrets on a ledger in memory: in batches, once, and whatever
+// happens meanwhile.
+
+import { describe, expect, it } from 'vitest';
+import { fail } from '../../src/contract/failure.ts';
+import { ResealSecrets } from '../../src/operations/publishing/reseal-secrets.ts';
+import { SecretBox } from '../../src/operations/publishing/secret-box.ts';
+import type { ResealedSecret } from '../../src/ports/webhook-ledger.ts';
+
+const former = new SecretBox(['the key before']);
+const both = new SecretBox(['the new key', 'the key before']);
+
+/** Sealed secrets by app id. */
+class Rows {
+  readonly sealed = new Map<string, string>();
+  readonly batches: number[] = [];
+
+  constructor(count: number) {
+    for (let index = 0; index < count; index++) {
+      const appId = `app_${String(index).padStart(4, '0')}`;
+      this.sealed.set(appId, former.seal(`secret ${index}`, `webhook:${appId}`));
+    }
+  }
+
+  async listSealedSecrets(after: string | undefined, countMax: number) {
+    const rows = [...this.sealed].map(([appId, sealedSecret]) => ({ appId, sealedSecret }));
+    const batch = rows.filter(({ appId }) => appId > (after ?? '')).slice(0, countMax);
+    this.batches.push(batch.length);
+    return batch;
+  }
+
+  async replaceSealedSecrets(changes: readonly ResealedSecret[]): Promise<number> {
+    const right = changes.filter(({ appId, from }) => this.sealed.get(appId) === from);
+    for (const { appId, to } of right) this.sealed.set(appId, to);
+    return right.length;
+  }
+}
+
+describe('ResealSecrets', () => {
+  it('seals every secret under the first key, a hundred at a time, and once', async () => {
+    const ledger = new Rows(250);
+    const resealing = new ResealSecrets({ ledger, box: both });
+    expect(await resealing.reseal(undefined)).toEqual({ resealed: 250, unreadable: 0, next: null });
+    expect(ledger.batches).toEqual([100, 100, 50]);
+    const alone = new SecretBox(['the new key']);
+    const opened = [...ledger.sealed].map(([appId, text]) => alone.open(text, `webhook:${appId}`));
+    expect(opened.map((each) => each?.secret)).toEqual(opened.map((_, index) => `secret ${index}`));
+    const before = new Map(ledger.sealed);
+    expect(await resealing.reseal(undefined)).toEqual({ resealed: 0, unreadable: 0, next: null });
+    expect(ledger.sealed).toEqual(before);
+  });
+
+  it('a call ends after two seconds and tells where the next one goes on', async () => {
+    const ledger = new Rows(250);
+    let clock = 0;
+    const now = () => {
+      clock += 1500;
+      return clock;
+    };
+    const resealing = new ResealSecrets({ ledger, box: both, now });
+    const first = await resealing.reseal(undefined);
+    expect(first).toEqual({ resealed: 200, unreadable: 0, next: 'app_0199' });
+    const second = await resealing.reseal('app_0199');
+    expect(second).toEqual({ resealed: 50, unreadable: 0, next: null });
+  });
+
+  it('a secret that no key opens is counted, and stays', async () => {
+    const ledger = new Rows(3);
+    const foreign = new SecretBox(['a key of another service']).seal('x', 'webhook:app_0001');
+    ledger.sealed.set('app_0001', foreign);
+    const resealing = new ResealSecrets({ ledger, box: both });
+    expect(await resealing.reseal(undefined)).toEqual({ resealed: 2, unreadable: 1, next: null });
+    expect(ledger.sealed.get('app_0001')).toBe(foreign);
+  });
+
+  it('a secret that was replaced meanwhile is not sealed again', async () => {
+    const ledger = new Rows(2);
+    const list = ledger.listSealedSecrets.bind(ledger);
+    ledger.listSealedSecrets = async (after, countMax) => {
+      const batch = await list(after, countMax);
+      ledger.sealed.set('app_0000', 'the secret of an owner who enabled it again');
+      return batch;
+    };
+    const resealing = new ResealSecrets({ ledger, box: both });
+    expect(await resealing.reseal(undefined)).toMatchObject({ resealed: 1 });
+    expect(ledger.sealed.get('app_0000')).toBe('the secret of an owner who enabled it again');
+  });
+
+  it('without SECRET_KEY there is nothing to seal with', async () => {
+    const resealing = new ResealSecrets({ ledger: new Rows(1), box: undefined });
+    expect(await resealing.reseal(undefined)).toEqual(fail('secretKeyMissing'));
+  });
+});
