@@ -117,6 +117,7 @@ function snapshotOf({ releases, expressions }: Shape): ServingSnapshot {
     revision: 1,
     updateMode: 'optional',
     minimumSupportedVersion: null,
+    requireSignature: false,
     releases: Array.from({ length: releases }, (_, index) =>
       releaseOf(index, index === releases - 1 && releases > 1 ? 20 : 100, expressions),
     ),

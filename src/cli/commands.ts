@@ -84,13 +84,22 @@ function addChannelCommands(program: Command, connect: Connect): void {
       .option('--default-rollout <percent>', 'rollout of new releases', wholeNumber)
       .addOption(
         new Option('--update-mode <mode>', 'how updates are announced').choices(UPDATE_MODES),
+      )
+      .addOption(
+        new Option('--require-signature <whether>', 'offer signed artifacts only').choices([
+          'true',
+          'false',
+        ]),
       ),
     connect,
-    ({ minimumSupportedVersion, ...options }) => ({
+    ({ minimumSupportedVersion, requireSignature, ...options }) => ({
       method: 'PATCH',
       path: 'channels',
       body: {
         ...options,
+        ...(requireSignature === undefined
+          ? {}
+          : { requireSignature: requireSignature === 'true' }),
         minimumSupportedVersion: minimumSupportedVersion === '' ? null : minimumSupportedVersion,
       },
     }),

@@ -26,6 +26,9 @@ export const LIMIT = {
   artifactUrlLengthMax: 2048,
   artifactNameLengthMax: 64,
   artifactPassThroughLengthMax: 16 * 1024,
+  artifactFormatLengthMax: 32,
+  systemVersionLengthMax: 32,
+  buildVersionLengthMax: 64,
   channelReleasesMax: 10_000,
   /** Maximum bytes of the notes and artifacts of all releases of a channel, of whatever status. */
   channelContentBytesMax: 64 * 1024 * 1024,

@@ -37,6 +37,16 @@ export type Artifact = {
   /** Size in bytes. */
   readonly size?: number;
   readonly signature?: string;
+  /** Format of the file, such as `deb`; where it is absent, the address tells it. */
+  readonly format?: string;
+  /** SHA-256, lower-case hex. */
+  readonly sha256?: string;
+  /** SHA-1, lower-case hex. */
+  readonly sha1?: string;
+  /** Oldest version of the operating system that it runs on, as dotted numbers. */
+  readonly minimumSystemVersion?: string;
+  /** Number of the build that the app itself compares (`CFBundleVersion`). */
+  readonly buildVersion?: string;
 };
 
 export type Release = {
@@ -75,6 +85,8 @@ export type Channel = {
   readonly minimumSupportedVersion: string | null;
   readonly defaultRollout: number;
   readonly updateMode: ChannelUpdateMode;
+  /** Whether devices get no artifact without an address and a signature. */
+  readonly requireSignature: boolean;
 };
 
 export type UpdateManifest = {

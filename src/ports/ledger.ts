@@ -27,7 +27,7 @@ import type {
   Targeting,
 } from '../contract/resource.ts';
 import type { ServingOrder } from '../domain/decision/serving-order.ts';
-import type { ServingSnapshot, SnapshotArtifact } from '../domain/decision/serving-snapshot.ts';
+import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { Serving } from '../domain/release/serving-change.ts';
 import type { AccountLedger } from './account-ledger.ts';
 import type { Actor } from './actor.ts';
@@ -36,6 +36,7 @@ import type { ChannelNameList } from './channel-names.ts';
 import type { AuditFilter, ConsoleLedger } from './console-ledger.ts';
 import type { FleetLedger } from './fleet-ledger.ts';
 import type { KnownState } from './known-state.ts';
+import type { NewArtifact } from './new-artifact.ts';
 import type { ReleaseName } from './release-name.ts';
 import type { WebhookLedger } from './webhook-ledger.ts';
 
@@ -49,7 +50,7 @@ export type NewRelease = {
   /** Roll-out in percent; undefined takes the channel's default. */
   readonly rolloutPct: number | undefined;
   readonly targets: Targeting | null;
-  readonly artifacts: readonly SnapshotArtifact[];
+  readonly artifacts: readonly NewArtifact[];
 };
 
 export type ReleaseFilter = {
@@ -67,6 +68,7 @@ export type ChannelChange = {
   readonly minimumSupportedVersion?: string | null | undefined;
   readonly defaultRollout?: number | undefined;
   readonly updateMode?: ChannelUpdateMode | undefined;
+  readonly requireSignature?: boolean | undefined;
 };
 
 /** API key for authentication. `secretHash` is the lower-case hex SHA-256 of the whole secret. */

@@ -3,10 +3,10 @@
 
 import type { Failure, LostRight, Outcome, UnknownRelease } from '../contract/failure.ts';
 import type { Release, Webhook, WebhookDelivery } from '../contract/resource.ts';
-import type { SnapshotArtifact } from '../domain/decision/serving-snapshot.ts';
 import type { Actor } from './actor.ts';
 import type { Changed } from './changed.ts';
 import type { KnownState } from './known-state.ts';
+import type { NewArtifact } from './new-artifact.ts';
 import type { ReleaseName } from './release-name.ts';
 
 /** Enabled webhook of an app. */
@@ -78,7 +78,7 @@ export interface WebhookLedger {
   completeRelease(
     organizationId: string,
     name: ReleaseName,
-    artifacts: readonly SnapshotArtifact[],
+    artifacts: readonly NewArtifact[],
     actor: Actor,
     known?: KnownState,
   ): Promise<Outcome<Changed<Release>, UnknownRelease | 'channelFull' | LostRight>>;

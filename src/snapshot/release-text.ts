@@ -1,12 +1,30 @@
 // One release of a snapshot as JSON. The text belongs to its edition: it never changes, so it is written and
 // read once. Whether the release was offered is not in it, since that changes within an edition.
 
-import { RELEASE_STATUSES, TARGET_OPERATORS, type Targeting } from '../contract/resource.ts';
-import type { SnapshotArtifact, SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
+import {
+  type Artifact,
+  RELEASE_STATUSES,
+  TARGET_OPERATORS,
+  type Targeting,
+} from '../contract/resource.ts';
+import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
 import { areTexts, isCount, isListOf, isObject, isOneOf, isText, parseJson } from './parse-json.ts';
 
 /** Release as it is stored: the same for as long as it has this edition. */
 export type ReleaseEdition = Omit<SnapshotRelease, 'offered'>;
+
+/** Fields of an artifact that are texts where they are present; a node of an older version wrote fewer. */
+const OPTIONAL_TEXTS = [
+  'arch',
+  'url',
+  'sha512',
+  'signature',
+  'format',
+  'sha256',
+  'sha1',
+  'minimumSystemVersion',
+  'buildVersion',
+] as const satisfies readonly (keyof Artifact)[];
 
 /** Returns the text of a release. */
 export function releaseText({ offered: _, ...release }: SnapshotRelease): string {
@@ -33,14 +51,12 @@ function isRelease(value: unknown): value is ReleaseEdition {
   );
 }
 
-function isArtifact(value: unknown): value is SnapshotArtifact {
-  if (!isObject<SnapshotArtifact>(value)) return false;
+function isArtifact(value: unknown): value is Artifact {
+  if (!isObject<Artifact>(value)) return false;
   return (
     typeof value.platform === 'string' &&
     (value.size === undefined || isCount(value.size)) &&
-    [value.arch, value.url, value.sha512, value.sha256, value.signature].every(
-      (text) => text === undefined || typeof text === 'string',
-    )
+    OPTIONAL_TEXTS.every((name) => value[name] === undefined || typeof value[name] === 'string')
   );
 }
 

@@ -77,7 +77,9 @@ export function parseIndex(text: string): SnapshotIndex | undefined {
   const end = text.indexOf('\n');
   if (end === -1) return undefined;
   const head = parseJson(text.slice(0, end));
-  return isHead(head) ? { head, entries: text.slice(end + 1) } : undefined;
+  // A node of an older version wrote it without the field, and its channels do not require signatures.
+  const whole = isObject<SnapshotHead>(head) ? { requireSignature: false, ...head } : head;
+  return isHead(whole) ? { head: whole, entries: text.slice(end + 1) } : undefined;
 }
 
 /**
@@ -108,6 +110,7 @@ function isHead(value: unknown): value is SnapshotHead {
     isCount(value.epoch) &&
     isCount(value.revision) &&
     isOneOf(UPDATE_MODES, value.updateMode) &&
+    typeof value.requireSignature === 'boolean' &&
     (value.minimumSupportedVersion === null || typeof value.minimumSupportedVersion === 'string')
   );
 }

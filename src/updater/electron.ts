@@ -9,15 +9,15 @@
 
 import { dump } from 'js-yaml';
 import { fail } from '../contract/failure.ts';
+import type { Artifact } from '../contract/resource.ts';
 import {
+  extensionOf,
   fileNameOf,
   foldArch,
   foldPlatform,
-  formatOf,
   NO_ARCH,
 } from '../domain/decision/artifact.ts';
 import { type Candidate, type Catalog, candidatesBy } from '../domain/decision/catalog.ts';
-import type { SnapshotArtifact } from '../domain/decision/serving-snapshot.ts';
 import { isSemVer } from '../domain/decision/version.ts';
 import type { Updater } from './updater.ts';
 
@@ -79,7 +79,7 @@ type ElectronCandidate = Candidate & {
 };
 
 /** Artifact with an address and at least one checksum. */
-type ElectronArtifact = SnapshotArtifact & { readonly url: string } & (
+type ElectronArtifact = Artifact & { readonly url: string } & (
     | { readonly sha512: string }
     | { readonly sha256: string }
   );
@@ -138,7 +138,7 @@ const UNUSABLE = -1;
  * Artifacts of unknown format are taken for installable when no others are.
  */
 function listArtifacts(
-  artifacts: readonly SnapshotArtifact[],
+  artifacts: readonly Artifact[],
   file: ElectronFile,
 ): readonly ElectronArtifact[] {
   const { platform } = FILES[file];
@@ -146,18 +146,18 @@ function listArtifacts(
     .filter((artifact) => foldPlatform(artifact.platform) === platform)
     .filter(isVerifiable)
     .filter((artifact) => archRank(artifact, file) !== UNUSABLE);
-  const installable = usable.filter(({ url }) => INSTALLABLE[platform]?.has(formatOf(url)));
+  const installable = usable.filter(({ url }) => INSTALLABLE[platform]?.has(extensionOf(url)));
   const listed =
     installable.length > 0
       ? installable
-      : usable.filter(({ url }) => !OTHER_FORMATS.has(formatOf(url)));
+      : usable.filter(({ url }) => !OTHER_FORMATS.has(extensionOf(url)));
   return listed.sort(
     (left, right) =>
       archRank(left, file) - archRank(right, file) || setupRank(left) - setupRank(right),
   );
 }
 
-function isVerifiable(artifact: SnapshotArtifact): artifact is ElectronArtifact {
+function isVerifiable(artifact: Artifact): artifact is ElectronArtifact {
   const { url, sha512 = '', sha256 = '' } = artifact;
   return url !== undefined && (sha512 !== '' || sha256 !== '');
 }
@@ -168,7 +168,7 @@ function isVerifiable(artifact: SnapshotArtifact): artifact is ElectronArtifact 
  * all: what runs on every arch first, then x64, then other arches, then arm64, because a client that finds
  * its arch in no address takes the first.
  */
-function archRank(artifact: SnapshotArtifact, file: ElectronFile): number {
+function archRank(artifact: Artifact, file: ElectronFile): number {
   const arch = foldArch(artifact.arch);
   const wanted = FILES[file].arch;
   if (wanted !== NO_ARCH) return [wanted, UNIVERSAL, NO_ARCH].indexOf(arch);

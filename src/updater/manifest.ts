@@ -4,8 +4,16 @@
 // `platforms`, and `pub_date` is in RFC 3339. An empty url or signature would break its check; none can be
 // published.
 
+import { isFailure } from '../contract/failure.ts';
 import type { Artifact, ChannelUpdateMode, UpdateManifest } from '../contract/resource.ts';
-import { foldArch, foldPlatform, refuseArtifactName } from '../domain/decision/artifact.ts';
+import {
+  ANYTHING,
+  foldArch,
+  foldPlatform,
+  type Installable,
+  refuseArtifactName,
+} from '../domain/decision/artifact.ts';
+import { readKind } from '../domain/decision/artifact-format.ts';
 import { type ArtifactCandidate, candidatesFor } from '../domain/decision/catalog.ts';
 import type { Plan } from '../domain/decision/plan.ts';
 import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
@@ -15,9 +23,19 @@ import type { Question, Updater } from './updater.ts';
 export const MANIFEST: Updater<ArtifactCandidate, 'platform' | 'arch'> = {
   path: '/u/:appRef/:channel/:platform/:arch/:version',
   deviceHeaders: [],
-  ask({ platform, arch }) {
+  parameters: ['bundle', 'bundle_type'],
+  agent: 'tauri-plugin-updater/',
+  ask({ platform, arch }, { parameters, hasAgent }) {
     const refusal = refuseArtifactName('platform', platform) ?? refuseArtifactName('arch', arch);
-    return refusal ?? manifestQuestion(foldPlatform(platform), foldArch(arch));
+    if (refusal !== undefined) return refusal;
+    const bundle = parameters.get('bundle') ?? parameters.get('bundle_type') ?? '';
+    const kind = readKind('bundle', bundle);
+    if (isFailure(kind)) return kind;
+    return manifestQuestion(foldPlatform(platform), foldArch(arch), {
+      kind,
+      // Tauri's updater takes an answer without a signature for a broken one, and fails.
+      mustBeSigned: hasAgent,
+    });
   },
   mediaType: 'application/json',
   isConditional: false,
@@ -25,14 +43,24 @@ export const MANIFEST: Updater<ArtifactCandidate, 'platform' | 'arch'> = {
   nothing: 'no-content',
 };
 
-/** Returns the question of devices with this platform and arch, both folded. */
-export function manifestQuestion(platform: string, arch: string): Question<ArtifactCandidate> {
+/** Returns the question of devices with this platform and arch, both folded, which can install this. */
+export function manifestQuestion(
+  platform: string,
+  arch: string,
+  { kind, mustBeSigned }: Installable = ANYTHING,
+): Question<ArtifactCandidate> {
+  const signed = { kind, mustBeSigned: true };
+  const any = { kind, mustBeSigned };
   return {
     platform,
     arch,
-    // Names may contain any character: the length keeps the keys of two pairs apart.
-    planKey: `manifest ${platform.length} ${platform}${arch}`,
-    candidates: (catalog) => candidatesFor(catalog, platform, arch),
+    // Platform and arch may contain any character: the length keeps the keys of two pairs apart. A kind has
+    // no space.
+    planKey: `manifest ${mustBeSigned ? '!' : ''}${kind} ${platform.length} ${platform}${arch}`,
+    candidates: (catalog) => {
+      const installable = catalog.snapshot.requireSignature ? signed : any;
+      return candidatesFor(catalog, platform, arch, installable);
+    },
   };
 }
 

@@ -20,11 +20,22 @@ export type Updater<Item extends Candidate, Name extends string> = {
    * client compares versions itself.
    */
   readonly path: `/${string}/:appRef/:channel/:${string}`;
-  /** Headers that name the device where `X-Service-Device` does not, in the order in which they are tried. */
+  /**
+   * Headers that name the device where neither `X-Service-Device` nor `device` in the query does, in the
+   * order in which they are tried.
+   */
   readonly deviceHeaders: readonly string[];
-  /** Reads the decoded segments, none of which is empty; a refusal where there can be no answer to them. */
+  /** Names of the query's parameters that the answer depends on; of a repeated one the last value counts. */
+  readonly parameters?: readonly string[];
+  /** Beginning of the User-Agent of clients that are answered otherwise than the rest, if there are any. */
+  readonly agent?: string;
+  /**
+   * Reads the decoded segments, none of which is empty, and what the client tells beside them; a refusal
+   * where there can be no answer to them.
+   */
   readonly ask: (
     segments: Readonly<Record<Name | 'channel', string>>,
+    client: AskingClient,
   ) => Outcome<Question<Item>, UpdaterFailureKind>;
   readonly mediaType: string;
   /** Whether clients may keep a document and ask by its entity tag whether it is still valid. */
@@ -36,6 +47,14 @@ export type Updater<Item extends Candidate, Name extends string> = {
   readonly offer: (plan: Plan<Item>, candidate: Item) => Buffer;
   /** Answer when nothing is offered: none at all (204), a refusal, or a document that offers nothing. */
   readonly nothing: 'no-content' | Failure | ((plan: Plan<Item>) => Buffer);
+};
+
+/** What a request tells beside its path. */
+export type AskingClient = {
+  /** Values of the updater's `parameters`, as far as the query has them. */
+  readonly parameters: ReadonlyMap<string, string>;
+  /** Whether its User-Agent begins with the updater's `agent`. */
+  readonly hasAgent: boolean;
 };
 
 /** Question that clients with the same platform and arch ask a channel, whatever their version. */

@@ -12,7 +12,16 @@ import type { DecisionRule } from '../../src/domain/decision/rule/decision-rule.
 import { DECISION_RULES } from '../../src/domain/decision/rule/decision-rules.ts';
 
 import type { Updater } from '../../src/updater/updater.ts';
-import { catalog, device, fields, planOf, release, snapshot, version } from '../domain/sample.ts';
+import {
+  catalog,
+  device,
+  fields,
+  planOf,
+  release,
+  SILENT_CLIENT,
+  snapshot,
+  version,
+} from '../domain/sample.ts';
 import { readDocument, repositoryPath, sectionOf } from './document.ts';
 
 const guide = readDocument('CONTRIBUTING.md');
@@ -24,7 +33,10 @@ describe('the recipe', () => {
     const { PLAIN } = await example<{
       PLAIN: Updater<ArtifactCandidate, 'platform' | 'arch'>;
     }>('Recipe: add an updater', 'src/updater');
-    const question = PLAIN.ask({ channel: 'stable', platform: 'Linux', arch: 'x64' });
+    const question = PLAIN.ask(
+      { channel: 'stable', platform: 'Linux', arch: 'x64' },
+      SILENT_CLIENT,
+    );
     if (isFailure(question)) throw new Error(question.message);
     const artifacts = [{ platform: 'linux', arch: 'x86_64', url: 'https://example.com/a.tar.gz' }];
     const served = catalog([release('1.1.0', { artifacts })]);

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Artifact } from '../../src/contract/resource.ts';
 import {
+  extensionOf,
   foldArch,
   foldPlatform,
-  formatOf,
   indexArtifacts,
   NO_ARCH,
   selectArtifact,
@@ -170,6 +170,6 @@ describe('the format of an address', () => {
     ['https://dl.example.com', ''],
     ['no address.zip', ''],
   ])('%s: "%s"', (url, format) => {
-    expect(formatOf(url)).toBe(format);
+    expect(extensionOf(url)).toBe(format);
   });
 });

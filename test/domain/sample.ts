@@ -26,6 +26,7 @@ import {
   type RequestFields,
 } from '../../src/domain/decision/targeting.ts';
 import { parseVersion, type Version } from '../../src/domain/decision/version.ts';
+import type { AskingClient } from '../../src/updater/updater.ts';
 
 /** An artifact that every device of every platform in these tests can take, unless told otherwise. */
 export const ANY_ARCH: Artifact = { platform: 'linux', url: 'https://dl.example.com/app' };
@@ -68,6 +69,7 @@ export function snapshot(
     revision: 1,
     updateMode: 'optional',
     minimumSupportedVersion: null,
+    requireSignature: false,
     releases,
     ...parts,
   };
@@ -207,3 +209,6 @@ export function matchesBoth(
 ): boolean {
   return matchesFields(compiled.fieldTests, request) && matchesLabels(compiled.labelTests, labels);
 }
+
+/** What a client tells beside its path that tells nothing. */
+export const SILENT_CLIENT: AskingClient = { parameters: new Map(), hasAgent: false };

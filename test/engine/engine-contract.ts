@@ -59,6 +59,7 @@ export function snapshotOf(
     revision,
     updateMode: 'recommended',
     minimumSupportedVersion: revision % 2 === 0 ? '1.0.0' : null,
+    requireSignature: revision % 2 === 1,
     releases: [
       {
         id: `rel_${revision}`,

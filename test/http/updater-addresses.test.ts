@@ -8,12 +8,13 @@ import type { Candidate } from '../../src/domain/decision/catalog.ts';
 import { UpdaterAddresses } from '../../src/http/device/updater-addresses.ts';
 import { ELECTRON } from '../../src/updater/electron.ts';
 import { MANIFEST } from '../../src/updater/manifest.ts';
+import { SILENT_CLIENT } from '../domain/sample.ts';
 
 type Addresses = Pick<UpdaterAddresses<Candidate, string>, 'read'>;
 
 /** Returns the outcome of a parse, without the parts that only a catalog fills in. */
 function outcomeOf(addresses: Addresses, path: string): unknown {
-  const outcome = addresses.read(path);
+  const outcome = addresses.read(path, SILENT_CLIENT);
   if (isFailure(outcome)) return outcome;
   const { app, channel, platform, arch } = outcome.scope;
   return { app, channel, platform, arch, version: outcome.version };

@@ -352,6 +352,7 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
       minimumSupportedVersion: null,
       defaultRollout: 100,
       updateMode: 'optional',
+      requireSignature: false,
     });
     expect(await ledger.readChannel(appOf(tenant), 'nul\u0000')).toEqual(fail('unknownChannel'));
   });

@@ -141,6 +141,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
             minimumSupportedVersion: null,
             defaultRollout: 100,
             updateMode: 'optional',
+            requireSignature: false,
           });
           expect(created.changed).toMatchObject([
             { appRef: tenant.app, channel: name, revision: 1 },
@@ -161,7 +162,11 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
 
       test('an update changes what it names, bumps the revision and shows in the snapshot', async () => {
         const tenant = await createTenant(ledger);
-        const change = { minimumSupportedVersion: '1.2', updateMode: 'recommended' } as const;
+        const change = {
+          minimumSupportedVersion: '1.2',
+          updateMode: 'recommended',
+          requireSignature: true,
+        } as const;
         const { value, changed } = expectValue(
           await ledger.updateChannel(tenant.appId, 'stable', change, OPERATOR),
         );
@@ -178,6 +183,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
           minimumSupportedVersion: null,
           defaultRollout: 0,
           updateMode: 'recommended',
+          requireSignature: true,
         });
       });
 
@@ -263,7 +269,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
     });
 
     describe('publishing', () => {
-      test('a release comes back whole, with exactly the fields of the contract', async () => {
+      test('a release comes back whole, with exactly the fields that it was given', async () => {
         const tenant = await createTenant(ledger);
         const artifacts: Artifact[] = [
           { platform: 'linux' },
@@ -275,7 +281,15 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
             size: Number.MAX_SAFE_INTEGER,
             signature: '"quoted"\n',
           },
-          { platform: 'linux', arch: '' },
+          {
+            platform: 'linux',
+            arch: '',
+            format: 'deb',
+            sha256: 'ab'.repeat(32),
+            sha1: 'cd'.repeat(20),
+            minimumSystemVersion: '10.15',
+            buildVersion: '7',
+          },
         ];
         const notes = '# Notes\n\u{1F680} "quoted"';
         const { value, changed } = await publish(ledger, tenant, '1.2.0', {
@@ -319,6 +333,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
           revision: 2,
           updateMode: 'optional',
           minimumSupportedVersion: null,
+          requireSignature: false,
           releases: [
             {
               id,
@@ -766,7 +781,11 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
         await serve(ledger, tenant, '1.2.0', { rollout: 5, targets: NOT_MINE });
         const { revokedAt } = expectValue(await ledger.revokeKey(id, OPERATOR));
         const entries = await auditOf(tenant);
-        const policy = { minimumSupportedVersion: null, updateMode: 'optional' };
+        const policy = {
+          minimumSupportedVersion: null,
+          updateMode: 'optional',
+          requireSignature: false,
+        };
         const serving = { rolloutPct: 100, status: 'published', targets: null };
         const by = (
           actor: string,

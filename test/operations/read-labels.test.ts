@@ -4,14 +4,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
-import { readDeviceIdentity, readLabels } from '../../src/http/device/device-identity.ts';
+import { readDeviceIdentity } from '../../src/http/device/device-identity.ts';
+import { readRequestQuery } from '../../src/http/device/request-query.ts';
 
 const LONG_BYTES = 64 * 1024;
 
 /** Returns the labels as entries, in order, or the message of the refusal. */
 function labels(query: string | undefined): [string, string][] | string {
-  const read = readLabels(query);
-  return isFailure(read) ? read.message : [...read];
+  const read = readRequestQuery(query);
+  return isFailure(read) ? read.message : [...read.labels];
 }
 
 function many(count: number, from = 0): string {
@@ -113,13 +114,15 @@ describe('labels', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
         const query = pieces.join('');
-        const read = readLabels(query);
+        const read = readRequestQuery(query);
         if (isFailure(read)) return;
         // `URLSearchParams` drops a leading question mark; a leading `x&` prevents that.
         const all = [...new URLSearchParams(`x&${query}`)].filter(([name]) =>
           name.startsWith('l.'),
         );
-        expect(new Map(read)).toEqual(new Map(all.map(([name, value]) => [name.slice(2), value])));
+        expect(new Map(read.labels)).toEqual(
+          new Map(all.map(([name, value]) => [name.slice(2), value])),
+        );
       }),
     );
   });

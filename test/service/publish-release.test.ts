@@ -323,7 +323,7 @@ serviceSuite('publishing a release', (node) => {
       ['rolloutPct', { rolloutPct: 10 }],
       ['id', { id: 'rel_1' }],
       ['createdAt', { createdAt: '2026-01-01T00:00:00Z' }],
-      ['artifacts.0.sha256', { artifacts: [{ ...ARTIFACT, sha256: 'x' }] }],
+      ['artifacts.0.md5', { artifacts: [{ ...ARTIFACT, md5: 'x' }] }],
       ['artifacts.1.Platform', { artifacts: [ARTIFACT, { ...ARTIFACT, Platform: 'x' }] }],
       ['targets.matchLabel', { targets: { matchLabel: { ring: ['a'] } } }],
       [

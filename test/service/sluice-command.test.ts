@@ -150,12 +150,15 @@ describeOnOneBackend('the sluice command', (backend) => {
       minimumSupportedVersion: null,
       defaultRollout: 100,
       updateMode: 'optional',
+      requireSignature: false,
     };
     const steps: [option: string, value: string, change: Fields][] = [
       ['--minimum-supported-version', '1.2', { minimumSupportedVersion: '1.2' }],
       ['--default-rollout', '0', { defaultRollout: 0 }],
       ['--update-mode', 'recommended', { updateMode: 'recommended' }],
+      ['--require-signature', 'true', { requireSignature: true }],
       ['--default-rollout', '25', { defaultRollout: 25 }],
+      ['--require-signature', 'false', { requireSignature: false }],
       ['--minimum-supported-version', '', { minimumSupportedVersion: null }],
       ['--update-mode', 'optional', { updateMode: 'optional' }],
     ];

@@ -229,13 +229,15 @@ serviceSuite('a GitHub release for electron-updater', (node) => {
       }
     });
 
-    it('cannot be published through the API: its artifacts have a sha512 (§2.1)', async () => {
+    it('published through the API, it is in the update file as well (§2.1)', async () => {
       const own = await createTenant(node);
-      const artifacts = [{ platform: 'windows', sha256: 'ab'.repeat(32) }];
+      const url = 'https://dl.example.com/app-setup.exe';
+      const artifacts = [{ platform: 'windows', url, sha256: 'ab'.repeat(32) }];
       const body = { app: own.app, channel: 'stable', version: '1.0.0', artifacts };
       const answer = await manage(node, own, 'POST', 'releases', body);
-      expect(answer.status).toBe(400);
-      expect(answer.body?.error).toMatch(/^artifacts\.0\.sha256: /);
+      expect(answer.status).toBe(201);
+      const file = await send(node, 'GET', `/e/${own.app}/stable/latest.yml`);
+      expect(file.text).toContain(`sha2: '${'ab'.repeat(32)}'`);
     });
   });
 });

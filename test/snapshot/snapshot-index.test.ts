@@ -45,7 +45,9 @@ it('a channel without releases has an index', () => {
 it.each(Object.keys(WHOLE).filter((key) => key !== 'releases'))(
   'without %s, or with one of another type, it is refused',
   (key) => {
-    for (const wrong of [undefined, {}, [1]]) {
+    // Nodes of older versions wrote heads without this one.
+    const wrongs = key === 'requireSignature' ? [{}, [1], null] : [undefined, {}, [1]];
+    for (const wrong of wrongs) {
       expect(parseIndex(indexText(writeIndex({ ...WHOLE, [key]: wrong })))).toBeUndefined();
     }
   },

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import { planUpdate } from '../../src/domain/decision/plan.ts';
 import { ELECTRON } from '../../src/updater/electron.ts';
-import { catalog, release } from '../domain/sample.ts';
+import { catalog, release, SILENT_CLIENT } from '../domain/sample.ts';
 
 type Parse = { load(text: string): unknown };
 
@@ -32,7 +32,7 @@ function fileWith(notes: string): string {
   const artifacts = [
     { platform: 'windows', url: 'https://example.com/a.exe', sha512: `${'a'.repeat(86)}==` },
   ];
-  const question = ELECTRON.ask({ channel: 'stable', file: 'latest.yml' });
+  const question = ELECTRON.ask({ channel: 'stable', file: 'latest.yml' }, SILENT_CLIENT);
   if (isFailure(question)) throw new Error(question.message);
   const served = catalog([release('1.10.0', { notes, artifacts })]);
   const list = question.candidates(served);

@@ -3,12 +3,13 @@
 import type { Artifact } from '../../contract/resource.ts';
 
 export type ArtifactDraft = Readonly<
-  Record<'platform' | 'arch' | 'url' | 'sha512' | 'size' | 'signature', string>
+  Record<'platform' | 'arch' | 'format' | 'url' | 'sha512' | 'size' | 'signature', string>
 >;
 
 export const NEW_ARTIFACT: ArtifactDraft = {
   platform: '',
   arch: '',
+  format: '',
   url: '',
   sha512: '',
   size: '',

@@ -1,6 +1,7 @@
 // Artifacts of a release by platform.
 
 import type { Artifact } from '../../contract/resource.ts';
+import { artifactFormat } from '../../domain/decision/artifact-format.ts';
 import { bytesText } from '../format/number-text.ts';
 import { Card } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
@@ -14,6 +15,13 @@ const COLUMNS: readonly Column<Artifact>[] = [
     label: 'Architecture',
     render: ({ arch }) =>
       arch === undefined ? <span class="muted">any</span> : <Name text={arch} />,
+  },
+  {
+    label: 'Format',
+    render: (artifact) => {
+      const format = artifactFormat(artifact);
+      return format === undefined ? <span class="muted">–</span> : <Name text={format} />;
+    },
   },
   {
     label: 'Size',

@@ -14,6 +14,11 @@ const MODES = [
   { value: 'recommended', label: 'Recommended' },
 ] as const;
 
+const SIGNATURES = [
+  { value: 'optional', label: 'Optional' },
+  { value: 'required', label: 'Required' },
+] as const;
+
 /** Sends only changed fields, because another person may have changed others meanwhile. */
 export function ChannelDialog(props: {
   details: ChannelDetail;
@@ -24,6 +29,7 @@ export function ChannelDialog(props: {
   const [minimum, setMinimum] = useState(details.minimumSupportedVersion ?? '');
   const [rollout, setRollout] = useState(String(details.defaultRollout));
   const [mode, setMode] = useState<ChannelUpdateMode>(details.updateMode);
+  const [isSignedOnly, setSignedOnly] = useState(details.requireSignature);
   const minimumSupportedVersion = minimum.trim() === '' ? null : minimum.trim();
   const change = {
     ...(minimumSupportedVersion === details.minimumSupportedVersion
@@ -31,6 +37,7 @@ export function ChannelDialog(props: {
       : { minimumSupportedVersion }),
     ...(Number(rollout) === details.defaultRollout ? {} : { defaultRollout: Number(rollout) }),
     ...(mode === details.updateMode ? {} : { updateMode: mode }),
+    ...(isSignedOnly === details.requireSignature ? {} : { requireSignature: isSignedOnly }),
   };
   const save = async () => {
     await call('PATCH', 'channels', { app: details.app, name: details.name, ...change });
@@ -70,6 +77,13 @@ export function ChannelDialog(props: {
           options={MODES}
           onChoose={setMode}
           hint="What apps are told about an update that is not required."
+        />
+        <Choice
+          label="Signatures"
+          value={isSignedOnly ? 'required' : 'optional'}
+          options={SIGNATURES}
+          onChoose={(choice) => setSignedOnly(choice === 'required')}
+          hint="Whether an artifact may be unsigned. Tauri apps never get one that is."
         />
       </Form>
     </Dialog>

@@ -76,7 +76,14 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
 }
 
 function ChannelLead({ details }: { details: ChannelDetail }) {
-  const { devices, devicesDay, minimumSupportedVersion, defaultRollout, updateMode } = details;
+  const {
+    devices,
+    devicesDay,
+    minimumSupportedVersion,
+    defaultRollout,
+    updateMode,
+    requireSignature,
+  } = details;
   return (
     <>
       {countText(devices, 'device')}, {countText(devicesDay, 'seen', 'seen')} in the last day · new
@@ -87,6 +94,7 @@ function ChannelLead({ details }: { details: ChannelDetail }) {
           and required below <span class="code">{minimumSupportedVersion}</span>
         </>
       )}
+      {requireSignature && ' · signed artifacts only'}
     </>
   );
 }

@@ -1,5 +1,6 @@
 // Form rows for the artifacts of a new release.
 
+import { ARTIFACT_FORMATS } from '../../domain/decision/artifact-format.ts';
 import { type ArtifactDraft, NEW_ARTIFACT } from '../format/artifact-draft.ts';
 import { Field } from './field.tsx';
 
@@ -51,6 +52,12 @@ function ArtifactRow(props: {
       <div class="columns">
         <Field label="Platform" options={PLATFORMS} placeholder="darwin" {...field('platform')} />
         <Field label="Architecture" options={ARCHES} placeholder="any" {...field('arch')} />
+        <Field
+          label="Format"
+          options={ARTIFACT_FORMATS}
+          placeholder="as the URL ends"
+          {...field('format')}
+        />
         <Field label="Size (bytes)" {...field('size')} />
       </div>
       <Field label="URL" placeholder="https://…" isCode {...field('url')} />

@@ -1,26 +1,50 @@
-// Selects the artifact of a release that a device installs: by platform and arch after alias folding, then
-// the most specific arch, then a signed artifact before an unsigned one, then the order of publishing.
+// Selects the artifact of a release that a device installs: by platform and arch after alias folding, by what
+// the device can install, then the most specific arch, then a signed artifact before an unsigned one, then
+// the format that replaces a running app best, then the order of publishing.
 
 import { type Failure, invalidField } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { parseUrl } from '../../contract/parse-url.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { isLongerThan, isStorable } from '../../contract/text.ts';
+import { ANY_KIND, artifactFormat, formatRank, kindOf } from './artifact-format.ts';
 
-/** Artifacts of a release by folded platform, then arch: the best of those that share the pair. */
-export type ArtifactIndex = ReadonlyMap<string, ReadonlyMap<string, Artifact>>;
+/** Artifacts of a release by folded platform, then arch: those that share the pair, best first. */
+export type ArtifactIndex = ReadonlyMap<string, ReadonlyMap<string, readonly IndexedArtifact[]>>;
 
-/** Builds the index; among equals a signed artifact wins, then the first published. */
+type IndexedArtifact = {
+  readonly artifact: Artifact;
+  /** Kind of installation that it replaces; undefined when its format is not known. */
+  readonly kind: string | undefined;
+  /** Whether a client that checks signatures can install it: it has an address and a signature. */
+  readonly isVerifiable: boolean;
+};
+
+/** What a device can install of the artifacts for its platform and arch. */
+export type Installable = {
+  /** Kind that the device was installed from; `ANY_KIND` when it does not tell. */
+  readonly kind: string;
+  /** Whether it fails on an artifact without an address and a signature. */
+  readonly mustBeSigned: boolean;
+};
+
+/** What a device can install that tells nothing of it. */
+export const ANYTHING: Installable = { kind: ANY_KIND, mustBeSigned: false };
+
+/** Builds the index; among equals a signed artifact wins, then the best format, then the first published. */
 export function indexArtifacts(artifacts: readonly Artifact[]): ArtifactIndex {
-  const index = new Map<string, Map<string, Artifact>>();
+  const index = new Map<string, Map<string, IndexedArtifact[]>>();
   for (const artifact of artifacts) {
     const platform = foldPlatform(artifact.platform);
-    const byArch = index.get(platform) ?? new Map<string, Artifact>();
+    const byArch = index.get(platform) ?? new Map<string, IndexedArtifact[]>();
     index.set(platform, byArch);
     const arch = foldArch(artifact.arch);
-    const best = byArch.get(arch);
-    const isBetter = best === undefined || (hasSignature(artifact) && !hasSignature(best));
-    if (isBetter) byArch.set(arch, artifact);
+    const known = byArch.get(arch) ?? [];
+    byArch.set(arch, known);
+    known.push(indexed(artifact));
+  }
+  for (const [platform, byArch] of index) {
+    for (const known of byArch.values()) if (known.length > 1) sortByPreference(platform, known);
   }
   return index;
 }
@@ -33,11 +57,41 @@ export function selectArtifact(
   index: ArtifactIndex,
   platform: string,
   arch: string,
+  installable: Installable = ANYTHING,
 ): Artifact | undefined {
   const byArch = index.get(platform);
   if (byArch === undefined) return undefined;
-  if (arch === NO_ARCH) return byArch.get(NO_ARCH) ?? byArch.get(UNIVERSAL);
-  return byArch.get(arch) ?? byArch.get(UNIVERSAL) ?? byArch.get(NO_ARCH);
+  const arches = arch === NO_ARCH ? [NO_ARCH, UNIVERSAL] : [arch, UNIVERSAL, NO_ARCH];
+  for (const each of arches) {
+    const fitting = byArch.get(each)?.find((candidate) => canInstall(installable, candidate));
+    if (fitting !== undefined) return fitting.artifact;
+  }
+  return undefined;
+}
+
+function canInstall(
+  { kind, mustBeSigned }: Installable,
+  { kind: offered, isVerifiable }: IndexedArtifact,
+): boolean {
+  return (kind === ANY_KIND || kind === offered) && (isVerifiable || !mustBeSigned);
+}
+
+function indexed(artifact: Artifact): IndexedArtifact {
+  const format = artifactFormat(artifact);
+  return {
+    artifact,
+    kind: format === undefined ? undefined : kindOf(format),
+    isVerifiable: artifact.url !== undefined && hasSignature(artifact),
+  };
+}
+
+/** Sorts artifacts for the same platform and arch, best first; equals keep the order of publishing. */
+function sortByPreference(platform: string, artifacts: IndexedArtifact[]): void {
+  artifacts.sort(({ artifact: left }, { artifact: right }) => {
+    const bySignature = Number(hasSignature(right)) - Number(hasSignature(left));
+    if (bySignature !== 0) return bySignature;
+    return formatRank(platform, artifactFormat(left)) - formatRank(platform, artifactFormat(right));
+  });
 }
 
 /** Arch of an artifact that is for the whole platform, and of a device that names none. */
@@ -74,8 +128,8 @@ export function foldArch(arch: string | undefined): string {
   return ARCH_ALIASES.get(lower) ?? lower;
 }
 
-/** Returns the format that an artifact's address ends on, in lower case without the dot; '' if on none. */
-export function formatOf(url: string): string {
+/** Returns the extension that an artifact's address ends on, in lower case without the dot; '' if on none. */
+export function extensionOf(url: string): string {
   const name = fileNameOf(url);
   return name.includes('.') ? name.slice(name.lastIndexOf('.') + 1).toLowerCase() : '';
 }

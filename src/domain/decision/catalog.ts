@@ -4,7 +4,15 @@
 // parts that are built when first needed are added.
 
 import type { Artifact } from '../../contract/resource.ts';
-import { type ArtifactIndex, indexArtifacts, NO_ARCH, selectArtifact } from './artifact.ts';
+import {
+  ANYTHING,
+  type ArtifactIndex,
+  type Installable,
+  indexArtifacts,
+  NO_ARCH,
+  selectArtifact,
+} from './artifact.ts';
+import { ANY_KIND } from './artifact-format.ts';
 import type { DecisionRule } from './rule/decision-rule.ts';
 import { DECISION_RULES } from './rule/decision-rules.ts';
 import { compileRequirements, type Requirement } from './rule/requirement.ts';
@@ -30,8 +38,8 @@ export type Catalog = {
   readonly published: readonly CompiledRelease[];
   /** Lists of candidates by key, built when first needed: see `candidatesBy`. */
   readonly candidates: Map<string, readonly Candidate[]>;
-  /** Folded platform → arches some published release has for it: see `candidatesFor`. */
-  readonly arches: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Folded platform → what published releases have for it: see `candidatesFor`. */
+  readonly reaches: ReadonlyMap<string, Reach>;
 };
 
 export type CompiledRelease = {
@@ -40,11 +48,14 @@ export type CompiledRelease = {
   /** Requirements of the decision rules for a device to be offered the release. */
   readonly requirements: readonly Requirement[];
   readonly artifacts: ArtifactIndex;
-  /** Text that is the same for releases whose artifacts are for the same platforms and arches. */
+  /** Text that is the same for releases whose artifacts are of the same platforms, arches and kinds. */
   readonly reach: string;
   /** Whether the ledger knows that the release was offered to a device; turns true once, never back. */
   offered: boolean;
 };
+
+/** What some artifact is for, or is. */
+type Reach = { readonly arches: ReadonlySet<string>; readonly kinds: ReadonlySet<string> };
 
 /** Published release that clients can be offered. An updater adds the parts that its clients take of it. */
 export type Candidate = { readonly release: CompiledRelease };
@@ -88,7 +99,7 @@ export function catalogOf(
     compiled,
     published,
     candidates: new Map(),
-    arches: collectArches(published),
+    reaches: collectReaches(published),
   };
 }
 
@@ -114,23 +125,27 @@ export function compileRelease(
 }
 
 /**
- * Returns the published releases that have an artifact for this folded platform and arch, highest first. The
- * lists are kept, and clients cannot multiply them: an unknown platform has the empty list, and all arches
- * that no artifact names share one list.
+ * Returns the published releases that have an artifact for this folded platform and arch which the client can
+ * install, highest first. The lists are kept, and clients cannot multiply them: an unknown platform or kind
+ * has the empty list, and all arches that no artifact names share one list.
  */
 export function candidatesFor(
   catalog: Catalog,
   platform: string,
   arch: string,
+  installable: Installable = ANYTHING,
 ): readonly ArtifactCandidate[] {
-  const arches = catalog.arches.get(platform);
-  if (arches === undefined) return NONE;
+  const reach = catalog.reaches.get(platform);
+  if (reach === undefined) return NONE;
+  const { kind, mustBeSigned } = installable;
+  if (kind !== ANY_KIND && !reach.kinds.has(kind)) return NONE;
   // Names may contain any character: the length keeps the keys of two pairs apart, and the first character
   // keeps the shared list apart from those of named arches.
-  const isNamed = arch === NO_ARCH || arches.has(arch);
-  const key = isNamed ? `=${platform.length}/${platform}${arch}` : `*${platform}`;
+  const isNamed = arch === NO_ARCH || reach.arches.has(arch);
+  const place = isNamed ? `=${platform.length}/${platform}${arch}` : `*${platform}`;
+  const key = `${mustBeSigned ? '!' : ''}${kind}${place}`;
   return candidatesBy(catalog, key, (release) => {
-    const artifact = selectArtifact(release.artifacts, platform, arch);
+    const artifact = selectArtifact(release.artifacts, platform, arch, installable);
     return artifact === undefined ? undefined : { release, artifact, manifests: [] };
   });
 }
@@ -171,23 +186,31 @@ export function countAtOrAbove(
 }
 
 function reachOf(artifacts: ArtifactIndex): string {
-  return JSON.stringify([...artifacts].map(([platform, byArch]) => [platform, ...byArch.keys()]));
+  return JSON.stringify(
+    [...artifacts].map(([platform, byArch]) => [
+      platform,
+      [...byArch].map(([arch, known]) => [arch, ...known.map(({ kind }) => kind)]),
+    ]),
+  );
 }
 
-function collectArches(releases: readonly CompiledRelease[]): Map<string, Set<string>> {
-  const arches = new Map<string, Set<string>>();
+function collectReaches(releases: readonly CompiledRelease[]): Map<string, Reach> {
+  const reaches = new Map<string, { arches: Set<string>; kinds: Set<string> }>();
   // Most releases of a channel are for the same machines.
   const collected = new Set<string>();
   for (const { reach, artifacts } of releases) {
     if (collected.has(reach)) continue;
     collected.add(reach);
     for (const [platform, byArch] of artifacts) {
-      const known = arches.get(platform) ?? new Set();
-      arches.set(platform, known);
-      for (const arch of byArch.keys()) known.add(arch);
+      const known = reaches.get(platform) ?? { arches: new Set(), kinds: new Set() };
+      reaches.set(platform, known);
+      for (const [arch, indexed] of byArch) {
+        known.arches.add(arch);
+        for (const { kind } of indexed) if (kind !== undefined) known.kinds.add(kind);
+      }
     }
   }
-  return arches;
+  return reaches;
 }
 
 function countWhile(

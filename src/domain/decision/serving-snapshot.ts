@@ -19,6 +19,8 @@ export type ServingSnapshot = {
   readonly revision: number;
   readonly updateMode: ChannelUpdateMode;
   readonly minimumSupportedVersion: string | null;
+  /** Whether devices get no artifact without an address and a signature. */
+  readonly requireSignature: boolean;
   /** Oldest first: by creation, then by id. */
   readonly releases: readonly SnapshotRelease[];
 };
@@ -38,13 +40,8 @@ export type SnapshotRelease = {
   readonly offered: boolean;
   /** RFC 3339, UTC, milliseconds. */
   readonly createdAt: string;
-  readonly artifacts: readonly SnapshotArtifact[];
-};
-
-/** Artifact, with what only some updaters' update files have beside the fields of the contract's manifest. */
-export type SnapshotArtifact = Artifact & {
-  /** Lower-case hex. From a code-hosting service; absent in snapshots of older nodes. */
-  readonly sha256?: string;
+  /** The `sha256` of one may have come from a code-hosting service. */
+  readonly artifacts: readonly Artifact[];
 };
 
 /** Counts the releases that were offered. Within one revision the count only grows. */

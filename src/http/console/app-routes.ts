@@ -50,10 +50,11 @@ const channelBody = z
     minimumSupportedVersion: versionField.nullable().optional(),
     defaultRollout: rolloutField.optional(),
     updateMode: z.enum(UPDATE_MODES).optional(),
+    requireSignature: z.boolean().optional(),
   })
   .refine(
     (body) => Object.values(body).filter((value) => value !== undefined).length > 2,
-    'One of minimumSupportedVersion, defaultRollout or updateMode is required',
+    'One of minimumSupportedVersion, defaultRollout, updateMode or requireSignature is required',
   );
 const appQuery = z.object({ app: nameField });
 const channelQuery = z.object({ app: nameField, channel: nameField });

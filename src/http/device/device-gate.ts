@@ -3,7 +3,7 @@
 // network that an admitted device asks from.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import type { Failure } from '../../contract/failure.ts';
+import { type Failure, isFailure } from '../../contract/failure.ts';
 import { ADMITTED } from '../../device-limit/device-windows.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
 import {
@@ -16,6 +16,7 @@ import type { LimitDevices } from '../../operations/fleet/limit-devices.ts';
 import { type Exchange, remoteAddressOf } from '../exchange.ts';
 import { clientAddress } from './client-address.ts';
 import { readDeviceIdentity } from './device-identity.ts';
+import { readRequestQuery } from './request-query.ts';
 
 /** Seed of the hashes of addresses, which keeps an address apart from a device whose id is the same text. */
 const ADDRESS_SEED = 0x5eed;
@@ -72,8 +73,14 @@ export class DeviceGate {
   /**
    * Counts a request that may wait for its answer; resolves with the 429, or undefined when it is admitted.
    */
-  limitExchange({ headers, remoteAddress }: Exchange): Promise<Failure<'rateLimited'> | undefined> {
-    const id = readDeviceIdentity(headers.get('x-service-device') ?? '');
+  limitExchange({
+    headers,
+    queryText,
+    remoteAddress,
+  }: Exchange): Promise<Failure<'rateLimited'> | undefined> {
+    const query = readRequestQuery(queryText);
+    const named = isFailure(query) ? undefined : query.deviceId;
+    const id = readDeviceIdentity(headers.get('x-service-device') ?? '') ?? named;
     if (id !== undefined) return this.limit.limit(hashText(id), secondHash(id));
     const forwarded = headers.get(FORWARDED_FOR) ?? '';
     const client = clientAddress(remoteAddress, forwarded, this.trustedProxies);

@@ -14,29 +14,35 @@ import { LIMIT } from '../../contract/limit.ts';
 import { ADMITTED, MUST_SETTLE } from '../../device-limit/device-windows.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
-import type { Labels } from '../../domain/decision/targeting.ts';
-import { tagLabels } from '../../domain/fleet/label.ts';
 import { utf8WordsOf } from '../../hashing/utf8-words.ts';
 import { refusalOf } from '../../operations/fleet/limit-devices.ts';
 import type { PlanDecision } from '../../operations/serving/catalog-slot.ts';
 import type { CheckQuery } from '../../operations/serving/check-query.ts';
 import type { CheckDevice, CheckUpdate } from '../../operations/serving/check-update.ts';
+import type { AskingClient } from '../../updater/updater.ts';
 import { answerLater, faultReply } from '../exchange.ts';
 import { failureReply, headerBlock, NO_STORE, type Reply, writeReply } from '../reply.ts';
 import type { RequestHandler } from '../server.ts';
 import type { Traffic } from '../traffic.ts';
 import type { DeviceGate } from './device-gate.ts';
-import { readDeviceIdentity, readLabels } from './device-identity.ts';
+import { readDeviceIdentity } from './device-identity.ts';
 import { GenerationalCache } from './generational-cache.ts';
+import { EMPTY_QUERY, type RequestQuery, readRequestQuery } from './request-query.ts';
 
 /**
  * Question that clients ask at an updater's addresses: how to read it and the device, and how to answer it.
  */
 export type DeviceQuestion<Item extends Candidate> = {
   /** Returns the query of a path; 404 when it has another form, 400 naming the part at fault. */
-  readonly parse: (path: string) => Outcome<CheckQuery<Item>, FailureKind>;
-  /** Headers that may name the device, in the order in which they are tried. */
-  readonly deviceHeaders: readonly string[];
+  readonly parse: (path: string, client: AskingClient) => Outcome<CheckQuery<Item>, FailureKind>;
+  /** Header that names the device, before the query's `device`. */
+  readonly deviceHeader: string;
+  /** Headers that name the device where neither does, in the order in which they are tried. */
+  readonly otherDeviceHeaders: readonly string[];
+  /** Parameters of the query that the answer depends on. */
+  readonly parameters: readonly string[];
+  /** Beginning of the User-Agent of clients that are answered otherwise; '' where there are none. */
+  readonly agent: string;
   /** Whether the answer depends on `If-None-Match`. */
   readonly isConditional: boolean;
   /**
@@ -44,9 +50,6 @@ export type DeviceQuestion<Item extends Candidate> = {
    */
   readonly reply: (decision: PlanDecision<Item>, ifNoneMatch: string) => Reply;
 };
-
-/** Labels of a request with their `tagLabels`. */
-type TaggedLabels = { readonly labels: Labels; readonly tag: number };
 
 type DeviceRequest = {
   readonly res: HttpResponse;
@@ -57,10 +60,11 @@ type DeviceRequest = {
 /** Maximum number of cached queries by path. Clients choose paths, hence a bound. */
 const PATHS_MAX = 50_000;
 
-/** Maximum number of cached labels by query string. Devices of a fleet send few different ones. */
+/** Maximum number of cached query strings. Devices of a fleet send few different ones. */
 const QUERY_TEXTS_MAX = 10_000;
 
-const NO_LABELS: TaggedLabels = { labels: new Map(), tag: tagLabels(new Map()) };
+/** End of the cache's key for clients with the question's User-Agent: a path contains no space. */
+const AGENT_VARIANT = ' agent';
 
 export type DeviceRouteDependencies = {
   readonly check: CheckUpdate;
@@ -76,10 +80,10 @@ export class DeviceRoute<Item extends Candidate> {
   private readonly check: CheckUpdate;
   private readonly gate: DeviceGate;
   private readonly traffic: Traffic;
-  /** Cached queries by path. They save parsing it, and keep the index of their plan. */
+  /** Cached queries by path and variant. They save parsing it, and keep the index of their plan. */
   private readonly queries = new GenerationalCache<CheckQuery<Item>>(PATHS_MAX);
-  /** Cached labels by query string. They save parsing and tagging them. */
-  private readonly labels = new GenerationalCache<TaggedLabels>(QUERY_TEXTS_MAX);
+  /** Cached query strings, read. They save parsing them, and tagging their labels. */
+  private readonly asked = new GenerationalCache<RequestQuery>(QUERY_TEXTS_MAX);
 
   constructor(question: DeviceQuestion<Item>, dependencies: DeviceRouteDependencies) {
     this.question = question;
@@ -102,25 +106,27 @@ export class DeviceRoute<Item extends Candidate> {
 
   private serve(request: DeviceRequest, req: HttpRequest): void {
     const { question, check } = this;
-    const id = this.readDeviceId(req);
+    const queryText = req.getQuery();
+    const read = queryText === undefined ? EMPTY_QUERY : this.readQuery(queryText);
+    // What is wrong with a request is told to whoever has not asked too often.
+    const asked = isFailure(read) ? EMPTY_QUERY : read;
+    const id = this.readDeviceId(req, asked);
     const hash = id === undefined ? undefined : hashText(id);
     const wait = this.gate.now(request.res, req, id, hash);
     if (wait > ADMITTED) return this.refuse(request, refusalOf(wait));
-    let query = this.queries.get(request.path);
+    const hasAgent =
+      question.agent !== '' && req.getHeader('user-agent').startsWith(question.agent);
+    const key = keyOf(request.path, asked, hasAgent);
+    let query = this.queries.get(key);
     if (query === undefined) {
-      const parsed = this.newQuery(request.path);
+      const parsed = this.newQuery(request.path, key, { parameters: asked.parameters, hasAgent });
       if (isFailure(parsed)) return this.refuseAfter(request, wait, parsed);
       query = parsed;
     }
-    const queryText = req.getQuery();
-    let labels = queryText === undefined ? NO_LABELS : this.labels.get(queryText);
-    if (labels === undefined) {
-      const read = this.newLabels(queryText as string);
-      if (isFailure(read)) return this.refuseAfter(request, wait, read);
-      labels = read;
-    }
+    if (isFailure(read)) return this.refuseAfter(request, wait, read);
     const { network } = this.gate;
-    const device = { id, hash, labels: labels.labels, labelsTag: labels.tag, network };
+    const { labels, labelsTag } = asked;
+    const device = { id, hash, labels, labelsTag, network };
     const ifNoneMatch = question.isConditional ? req.getHeader('if-none-match') : '';
     if (wait === ADMITTED) {
       const decision = check.now(query, device);
@@ -131,15 +137,13 @@ export class DeviceRoute<Item extends Candidate> {
     this.decideLater(request, wait, query, device, ifNoneMatch);
   }
 
-  private readDeviceId(req: HttpRequest): string | undefined {
-    const { deviceHeaders } = this.question;
-    for (let index = 0; index < deviceHeaders.length; index++) {
-      const header = req.getHeader(deviceHeaders[index] as string);
-      if (header === '') continue;
-      // ASCII needs no decoding. The test costs nothing, because the hash of the id needs the same words.
-      const isPlain = header.length <= LIMIT.deviceIdLengthMax && utf8WordsOf(header).isAscii;
-      const id = isPlain ? header : readDeviceIdentity(header);
-      if (id !== undefined) return id;
+  private readDeviceId(req: HttpRequest, { deviceId }: RequestQuery): string | undefined {
+    const { deviceHeader, otherDeviceHeaders } = this.question;
+    const id = idIn(req.getHeader(deviceHeader)) ?? deviceId;
+    if (id !== undefined) return id;
+    for (let index = 0; index < otherDeviceHeaders.length; index++) {
+      const other = idIn(req.getHeader(otherDeviceHeaders[index] as string));
+      if (other !== undefined) return other;
     }
     return undefined;
   }
@@ -163,18 +167,23 @@ export class DeviceRoute<Item extends Candidate> {
     });
   }
 
-  private newQuery(path: string): Outcome<CheckQuery<Item>, FailureKind> {
-    const query = this.question.parse(path);
-    if (!isFailure(query)) this.queries.keep(path, query);
+  private newQuery(
+    path: string,
+    key: string,
+    client: AskingClient,
+  ): Outcome<CheckQuery<Item>, FailureKind> {
+    const query = this.question.parse(path, client);
+    if (!isFailure(query)) this.queries.keep(key, query);
     return query;
   }
 
-  private newLabels(queryText: string): Outcome<TaggedLabels, 'invalid'> {
-    const labels = readLabels(queryText);
-    if (isFailure(labels)) return labels;
-    const tagged = { labels, tag: tagLabels(labels) };
-    this.labels.keep(queryText, tagged);
-    return tagged;
+  private readQuery(queryText: string): Outcome<RequestQuery, 'invalid'> {
+    const known = this.asked.get(queryText);
+    if (known !== undefined) return known;
+    const read = readRequestQuery(queryText, this.question.parameters);
+    // One that names a device comes from no other.
+    if (!isFailure(read) && read.deviceId === undefined) this.asked.keep(queryText, read);
+    return read;
   }
 
   private refuseAfter(request: DeviceRequest, wait: number, failure: Failure): void {
@@ -206,6 +215,19 @@ export class DeviceRoute<Item extends Candidate> {
   private write({ res, isHead }: DeviceRequest, reply: Reply): void {
     writeReply(res, reply, isHead, this.traffic.endsConnection());
   }
+}
+
+/** Returns the text by which the query of a request is cached: mostly the path alone. */
+function keyOf(path: string, { variant }: RequestQuery, hasAgent: boolean): string {
+  if (variant === '' && !hasAgent) return path;
+  return hasAgent ? path + AGENT_VARIANT + variant : path + variant;
+}
+
+function idIn(header: string): string | undefined {
+  if (header === '') return undefined;
+  // ASCII needs no decoding. The test costs nothing, because the hash of the id needs the same words.
+  const isPlain = header.length <= LIMIT.deviceIdLengthMax && utf8WordsOf(header).isAscii;
+  return isPlain ? header : readDeviceIdentity(header);
 }
 
 function methodOf({ isHead }: DeviceRequest): string {

@@ -11,7 +11,7 @@ import {
   checkQuery,
   checkScope,
 } from '../../operations/serving/check-query.ts';
-import type { Updater, UpdaterFailureKind } from '../../updater/updater.ts';
+import type { AskingClient, Updater, UpdaterFailureKind } from '../../updater/updater.ts';
 import { decodeSegment } from '../router.ts';
 import { GenerationalCache } from './generational-cache.ts';
 
@@ -28,8 +28,9 @@ export class UpdaterAddresses<Item extends Candidate, Name extends string> {
   private readonly names: readonly string[];
   private readonly hasVersion: boolean;
   /**
-   * Cached scopes by the part of an address before the version. They save reading that part for a version
-   * that is seen for the first time, and give all versions the same scope.
+   * Cached scopes by the part of an address before the version, and by what the client tells beside it. They
+   * save reading that part for a version that is seen for the first time, and give all versions the same
+   * scope.
    */
   private readonly scopes = new GenerationalCache<CheckScope<Item>>(SCOPES_MAX);
 
@@ -41,35 +42,48 @@ export class UpdaterAddresses<Item extends Candidate, Name extends string> {
   }
 
   /** Returns the query of an address; 404 when it has another form, 400 naming the segment at fault. */
-  read(path: string): Outcome<CheckQuery<Item>, AddressFailureKind> {
-    if (!this.hasVersion) return this.query(path, undefined);
+  read(path: string, client: AskingClient): Outcome<CheckQuery<Item>, AddressFailureKind> {
+    if (!this.hasVersion) return this.query(path, undefined, client);
     const end = path.lastIndexOf('/');
     return end === path.length - 1
       ? fail('notFound')
-      : this.query(path.slice(0, end), path.slice(end + 1));
+      : this.query(path.slice(0, end), path.slice(end + 1), client);
   }
 
   private query(
     path: string,
     versionSegment: string | undefined,
+    client: AskingClient,
   ): Outcome<CheckQuery<Item>, AddressFailureKind> {
-    const scope = this.scopes.get(path) ?? this.newScope(path);
+    const key = keyOf(path, client);
+    const scope = this.scopes.get(key) ?? this.newScope(path, key, client);
     if (isFailure(scope)) return scope;
     const version = versionSegment === undefined ? undefined : readVersion(versionSegment);
     return isFailure(version) ? version : checkQuery(scope, version);
   }
 
-  private newScope(path: string): Outcome<CheckScope<Item>, AddressFailureKind> {
+  private newScope(
+    path: string,
+    key: string,
+    client: AskingClient,
+  ): Outcome<CheckScope<Item>, AddressFailureKind> {
     const segments = readSegments(path, this.names);
     if (isFailure(segments)) return segments;
     const { appRef = '', channel = '' } = segments;
     // `segments` has exactly the names that the updater's path has.
-    const question = this.updater.ask(segments as Record<Name | 'channel', string>);
+    const named = segments as Record<Name | 'channel', string>;
+    const question = this.updater.ask(named, client);
     if (isFailure(question)) return question;
     const scope = checkScope(appRef, channel, question);
-    scope.isKept = this.scopes.keep(path, scope);
+    scope.isKept = this.scopes.keep(key, scope);
     return scope;
   }
+}
+
+/** Returns the key of a scope: a path contains no space, so no other path is the same text. */
+function keyOf(path: string, { parameters, hasAgent }: AskingClient): string {
+  if (parameters.size === 0) return hasAgent ? `${path} ` : path;
+  return `${path} ${hasAgent ? ' ' : ''}${JSON.stringify([...parameters].sort())}`;
 }
 
 /**

@@ -45,11 +45,14 @@ export function updaterRoute<Item extends Candidate, Name extends string>(
   updater: Updater<Item, Name>,
   dependencies: DeviceRouteDependencies,
 ): UpdaterRoute {
-  const { path, deviceHeaders, isConditional } = updater;
+  const { path, deviceHeaders, parameters = [], agent = '', isConditional } = updater;
   const addresses = new UpdaterAddresses(updater);
   const question: DeviceQuestion<Item> = {
-    parse: (path) => addresses.read(path),
-    deviceHeaders: [DEVICE_HEADER, ...deviceHeaders],
+    parse: (path, client) => addresses.read(path, client),
+    deviceHeader: DEVICE_HEADER,
+    otherDeviceHeaders: deviceHeaders,
+    parameters,
+    agent,
     isConditional,
     reply: replyOf(updater),
   };

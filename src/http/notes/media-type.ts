@@ -1,6 +1,6 @@
 // Media type of an artifact by its file name, because artifacts carry no media type of their own.
 
-import { formatOf } from '../../domain/decision/artifact.ts';
+import { extensionOf } from '../../domain/decision/artifact.ts';
 
 const UNKNOWN = 'application/octet-stream';
 
@@ -27,5 +27,5 @@ const BY_EXTENSION: ReadonlyMap<string, string> = new Map([
  * Returns the media type of the file at an absolute URL; `application/octet-stream` when its name tells none.
  */
 export function mediaTypeOf(url: string): string {
-  return BY_EXTENSION.get(formatOf(url)) ?? UNKNOWN;
+  return BY_EXTENSION.get(extensionOf(url)) ?? UNKNOWN;
 }

@@ -3,7 +3,7 @@
 
 import { LIMIT } from '../../contract/limit.ts';
 import type { Artifact, Release } from '../../contract/resource.ts';
-import type { ServingSnapshot, SnapshotArtifact } from '../../domain/decision/serving-snapshot.ts';
+import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 
 export type ReleaseNotes = {
   /** Ref of the app. */
@@ -56,6 +56,14 @@ export function releaseNotesOf(snapshot: ServingSnapshot): ReleaseNotes {
   return { app, channel, releases };
 }
 
-function toContract({ sha256: _, ...artifact }: SnapshotArtifact): Artifact {
-  return artifact;
+/** Returns an artifact with the contract's fields alone: what else is known of it is for updaters. */
+function toContract({ platform, arch, url, sha512, size, signature }: Artifact): Artifact {
+  return {
+    platform,
+    ...(arch === undefined ? {} : { arch }),
+    ...(url === undefined ? {} : { url }),
+    ...(sha512 === undefined ? {} : { sha512 }),
+    ...(size === undefined ? {} : { size }),
+    ...(signature === undefined ? {} : { signature }),
+  };
 }

@@ -64,6 +64,8 @@ export const newPasswordField = z
   )
   .refine((text) => text.isWellFormed(), 'Must not contain broken characters');
 
+const FORMAT = new RegExp(`^[a-z0-9][a-z0-9.+-]{0,${LIMIT.artifactFormatLengthMax - 1}}$`);
+
 const TURNS_REASON = 'Must not contain bidirectional control characters';
 
 /** Display name of an app, an organization, an account or a key, where it is given. */
@@ -79,6 +81,25 @@ export const newEmailField = emailField.refine((text) => !turnsText(text), TURNS
 export const urlField = textField(LIMIT.artifactUrlLengthMax).refine(
   isHttpUrl,
   'Must be an absolute http(s) URL',
+);
+
+/** Format of an artifact: one that Sluice knows, or a publisher's own name. */
+export const formatField = z
+  .string()
+  .regex(FORMAT, `Must be a format's name of at most ${LIMIT.artifactFormatLengthMax} characters`);
+
+/** Checksum of so many hexadecimal digits; kept in lower case. */
+export function hexField(digits: number) {
+  return z
+    .string()
+    .regex(new RegExp(`^[0-9a-fA-F]{${digits}}$`), `Must be ${digits} hexadecimal digits`)
+    .transform((text) => text.toLowerCase());
+}
+
+/** Version of an operating system. */
+export const systemVersionField = textField(LIMIT.systemVersionLengthMax).regex(
+  /^\d+(?:\.\d+)*$/,
+  'Must be dotted numbers',
 );
 
 /** JSON object whose keys are read one by one: `z.record` would lose a key such as `__proto__`. */

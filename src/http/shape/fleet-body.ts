@@ -1,8 +1,10 @@
 // Bodies of the fleet endpoints (docs/contract.md 4.5 and 4.6).
 
 import { z } from 'zod';
+import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isStorable } from '../../contract/text.ts';
+import { readKind } from '../../domain/decision/artifact-format.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { refuseLabel } from '../../domain/fleet/label.ts';
 import { nameField, objectField, textField } from './field.ts';
@@ -13,6 +15,14 @@ const deviceIdField = textField(LIMIT.deviceIdLengthMax);
 const platformField = textField(LIMIT.artifactNameLengthMax);
 const archField = platformField.optional();
 const channelField = textField(LIMIT.refLengthMax).default(DEFAULT_CHANNEL);
+
+/** Kind of installation that a device was made by: what it can be offered. */
+const bundleField = z.string().transform((text, context) => {
+  const kind = readKind('', text);
+  if (!isFailure(kind)) return kind;
+  context.addIssue({ code: 'custom', message: kind.message.replace(/^: /, '') });
+  return z.NEVER;
+});
 
 /** Version of a device in canonical form, by which the fleet is counted. */
 const deviceVersionField = z.string().transform((text, context) => {
@@ -59,7 +69,7 @@ export const planWaveBody = z.strictObject({
   app: nameField,
   channel: channelField,
   dryRun: z.boolean().default(false),
-  devices: devicesOf(z.strictObject(deviceFields)),
+  devices: devicesOf(z.strictObject({ ...deviceFields, bundle: bundleField.optional() })),
 });
 
 function devicesOf<Device extends z.ZodType>(device: Device) {

@@ -9,14 +9,20 @@ import type { ServingChange } from '../../domain/release/serving-change.ts';
 import type { NewRelease } from '../../ports/ledger.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import {
+  formatField,
+  hexField,
   nameField,
   rolloutField,
   statusField,
+  systemVersionField,
   textField,
   urlField,
   versionField,
 } from './field.ts';
 import { targetingField } from './targeting.ts';
+
+const SHA256_DIGITS = 64;
+const SHA1_DIGITS = 40;
 
 const artifactField = z
   .strictObject({
@@ -26,6 +32,11 @@ const artifactField = z
     sha512: textField(LIMIT.artifactPassThroughLengthMax).optional(),
     size: z.int().min(0).optional(),
     signature: textField(LIMIT.artifactPassThroughLengthMax).optional(),
+    format: formatField.optional(),
+    sha256: hexField(SHA256_DIGITS).optional(),
+    sha1: hexField(SHA1_DIGITS).optional(),
+    minimumSystemVersion: systemVersionField.optional(),
+    buildVersion: textField(LIMIT.buildVersionLengthMax).optional(),
   })
   // The parser types optional keys as possibly undefined. JSON has no undefined, so that a key without a
   // value is absent.

@@ -55,7 +55,7 @@ export function readReleaseEvent(
       name,
       url,
       size: size ?? undefined,
-      sha256: sha256Of(digest ?? ''),
+      digest: sha256Of(digest ?? ''),
       // Payloads from before GitHub had this field contain uploaded assets only.
       isUploaded: (state ?? 'uploaded') === 'uploaded',
     })),

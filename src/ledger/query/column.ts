@@ -13,7 +13,6 @@ import type {
   Release,
   Webhook,
 } from '../../contract/resource.ts';
-import type { SnapshotArtifact } from '../../domain/decision/serving-snapshot.ts';
 
 /** One expression in SQL for each field of a type. */
 type Expressions<Type> = Readonly<Record<keyof Type & string, string>>;
@@ -58,6 +57,7 @@ export const POLICY_COLUMNS = columns<ChannelPolicy>({
   minimumSupportedVersion: 'minimum_supported_version',
   defaultRollout: 'default_rollout',
   updateMode: 'update_mode',
+  requireSignature: 'require_signature',
 });
 
 /** Columns of an invitation, for rows of `invitations`. */
@@ -116,16 +116,25 @@ const ARTIFACT: Expressions<Artifact> = {
   sha512: 'artifacts.sha512',
   size: 'artifacts.size',
   signature: 'artifacts.signature',
+  format: 'artifacts.format',
+  sha256: 'artifacts.given_sha256',
+  sha1: 'artifacts.sha1',
+  minimumSystemVersion: 'artifacts.minimum_system_version',
+  buildVersion: 'artifacts.build_version',
 };
 
 /** Artifacts of a row of `releases` as JSON, in publish order; optional fields only where present. */
 export const ARTIFACTS_JSON = artifactsJson(jsonObject<Artifact>(ARTIFACT));
 
 /**
- * Artifacts of a row of `releases` for a snapshot, which also has the SHA-256 that only update files name.
+ * Artifacts of a row of `releases` for a snapshot: where the publisher gave no SHA-256, with the one that a
+ * code-hosting service told.
  */
 export const SNAPSHOT_ARTIFACTS_JSON = artifactsJson(
-  jsonObject<SnapshotArtifact>({ ...ARTIFACT, sha256: 'artifacts.sha256' }),
+  jsonObject<Artifact>({
+    ...ARTIFACT,
+    sha256: 'coalesce(artifacts.given_sha256, artifacts.sha256)',
+  }),
 );
 
 function artifactsJson(artifact: string): string {

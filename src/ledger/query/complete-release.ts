@@ -10,10 +10,10 @@ import {
 } from '../../contract/failure.ts';
 import type { Release } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
-import type { SnapshotArtifact } from '../../domain/decision/serving-snapshot.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
 import type { KnownState } from '../../ports/known-state.ts';
+import type { NewArtifact } from '../../ports/new-artifact.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
@@ -39,7 +39,7 @@ export function completeRelease(
   database: Database,
   organizationId: string,
   name: ReleaseName,
-  artifacts: readonly SnapshotArtifact[],
+  artifacts: readonly NewArtifact[],
   actor: Actor,
   known?: KnownState,
 ): Promise<Outcome<Changed<Release>, UnknownRelease | 'channelFull' | LostRight>> {

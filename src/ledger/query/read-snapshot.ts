@@ -19,6 +19,7 @@ type Row = {
   readonly revision: number;
   readonly updateMode: ChannelUpdateMode;
   readonly minimumSupportedVersion: string | null;
+  readonly requireSignature: boolean;
   readonly entries: string;
 };
 
@@ -28,6 +29,7 @@ const INDEX = `
     channels.name AS channel, present_epoch() AS epoch, channels.revision,
     channels.update_mode AS "updateMode",
     channels.minimum_supported_version AS "minimumSupportedVersion",
+    channels.require_signature AS "requireSignature",
     array_to_string(ARRAY(
       SELECT CASE WHEN offered_at IS NULL THEN edition ELSE edition || '*' END
       FROM releases WHERE releases.channel_id = channels.id ORDER BY created_at, id

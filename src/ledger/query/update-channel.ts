@@ -42,15 +42,15 @@ export function updateChannel(
 }
 
 function policyOf(channel: LockedChannel): ChannelPolicy {
-  const { minimumSupportedVersion, defaultRollout, updateMode } = channel;
-  return { minimumSupportedVersion, defaultRollout, updateMode };
+  const { minimumSupportedVersion, defaultRollout, updateMode, requireSignature } = channel;
+  return { minimumSupportedVersion, defaultRollout, updateMode, requireSignature };
 }
 
 /**
  * Returns the policy after the change: null clears the minimum version, undefined leaves a field as it is.
  */
 function applyChange(before: ChannelPolicy, change: ChannelChange): ChannelPolicy {
-  const { minimumSupportedVersion, defaultRollout, updateMode } = change;
+  const { minimumSupportedVersion, defaultRollout, updateMode, requireSignature } = change;
   return {
     minimumSupportedVersion:
       minimumSupportedVersion === undefined
@@ -58,6 +58,7 @@ function applyChange(before: ChannelPolicy, change: ChannelChange): ChannelPolic
         : minimumSupportedVersion,
     defaultRollout: defaultRollout ?? before.defaultRollout,
     updateMode: updateMode ?? before.updateMode,
+    requireSignature: requireSignature ?? before.requireSignature,
   };
 }
 
@@ -65,14 +66,22 @@ function isSame(before: ChannelPolicy, after: ChannelPolicy): boolean {
   return (
     before.minimumSupportedVersion === after.minimumSupportedVersion &&
     before.defaultRollout === after.defaultRollout &&
-    before.updateMode === after.updateMode
+    before.updateMode === after.updateMode &&
+    before.requireSignature === after.requireSignature
   );
 }
 
 async function storePolicy(sql: Sql, id: string, policy: ChannelPolicy): Promise<void> {
   await sql.query(
-    `UPDATE channels SET minimum_supported_version = $2, default_rollout = $3, update_mode = $4
+    `UPDATE channels SET minimum_supported_version = $2, default_rollout = $3, update_mode = $4,
+       require_signature = $5
      WHERE id = $1`,
-    [id, policy.minimumSupportedVersion, policy.defaultRollout, policy.updateMode],
+    [
+      id,
+      policy.minimumSupportedVersion,
+      policy.defaultRollout,
+      policy.updateMode,
+      policy.requireSignature,
+    ],
   );
 }

@@ -11,11 +11,11 @@ import {
 import { LIMIT } from '../../contract/limit.ts';
 import type { Release } from '../../contract/resource.ts';
 import { storableText } from '../../contract/text.ts';
-import type { SnapshotArtifact } from '../../domain/decision/serving-snapshot.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { classifyAsset } from '../../domain/release/classify-asset.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Ledger } from '../../ports/ledger.ts';
+import type { NewArtifact } from '../../ports/new-artifact.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import type { SpreadChange } from './spread-change.ts';
 import type { OpenWebhook } from './webhooks.ts';
@@ -26,7 +26,7 @@ type AnnouncedAsset = {
   /** Size in bytes. */
   readonly size: number | undefined;
   /** SHA-256 in lower-case hex. */
-  readonly sha256: string | undefined;
+  readonly digest: string | undefined;
   /** Whether the upload is complete; false while it is in progress or after it failed. */
   readonly isUploaded: boolean;
 };
@@ -99,7 +99,7 @@ type Publishing = {
   readonly spread: SpreadChange;
   readonly webhook: OpenWebhook;
   readonly name: ReleaseName;
-  readonly artifacts: readonly SnapshotArtifact[];
+  readonly artifacts: readonly NewArtifact[];
 };
 
 async function publish(
@@ -165,14 +165,14 @@ function unlessUnknown(
 
 /** Selects the assets that devices can install, in their order, up to the maximum number of artifacts. */
 function artifactsOf(assets: readonly AnnouncedAsset[]): {
-  readonly artifacts: readonly SnapshotArtifact[];
+  readonly artifacts: readonly NewArtifact[];
   readonly leftOut: number;
 } {
-  const all = assets.flatMap(({ name, url, size, sha256, isUploaded }): SnapshotArtifact[] => {
+  const all = assets.flatMap(({ name, url, size, digest, isUploaded }): NewArtifact[] => {
     const target = isUploaded ? classifyAsset(name) : undefined;
     if (target === undefined) return [];
     const sizePart = size === undefined ? {} : { size };
-    return [{ ...target, url, ...sizePart, ...(sha256 === undefined ? {} : { sha256 }) }];
+    return [{ ...target, url, ...sizePart, ...(digest === undefined ? {} : { digest }) }];
   });
   const artifacts = all.slice(0, LIMIT.artifactCountMax);
   return { artifacts, leftOut: all.length - artifacts.length };

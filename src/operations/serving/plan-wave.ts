@@ -3,6 +3,7 @@
 
 import { type Failure, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { foldArch, foldPlatform } from '../../domain/decision/artifact.ts';
+import { ANY_KIND } from '../../domain/decision/artifact-format.ts';
 import type { ArtifactCandidate } from '../../domain/decision/catalog.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
@@ -25,6 +26,8 @@ type WaveDevice = {
   readonly version: string;
   readonly platform: string;
   readonly arch?: string | undefined;
+  /** Kind that the device was installed from (`readKind`). */
+  readonly bundle?: string | undefined;
 };
 
 export type WaveRequest = {
@@ -203,12 +206,13 @@ function collectLabelKeys(
   return [...keys];
 }
 
-/** Returns the query of each device. Devices with the same version, platform and arch share one. */
+/** Returns the query of each device. Devices with the same version, platform, arch and kind share one. */
 function queriesOf(appRef: string, request: WaveRequest): readonly CheckQuery<ArtifactCandidate>[] {
   const known = new Map<string, CheckQuery<ArtifactCandidate>>();
-  return request.devices.map(({ version, platform, arch }) => {
-    const key = JSON.stringify([version, platform, arch]);
-    const query = known.get(key) ?? createQuery(appRef, request.channel, version, platform, arch);
+  return request.devices.map((device) => {
+    const { version, platform, arch, bundle } = device;
+    const key = JSON.stringify([version, platform, arch, bundle]);
+    const query = known.get(key) ?? createQuery(appRef, request.channel, device);
     known.set(key, query);
     return query;
   });
@@ -217,12 +221,13 @@ function queriesOf(appRef: string, request: WaveRequest): readonly CheckQuery<Ar
 function createQuery(
   app: string,
   channel: string,
-  versionText: string,
-  platform: string,
-  arch: string | undefined,
+  { version: versionText, platform, arch, bundle = ANY_KIND }: WaveDevice,
 ): CheckQuery<ArtifactCandidate> {
   const version = parseVersion(versionText);
   if (version === undefined) throw new Error('a wave was planned with a version nobody checked');
-  const question = manifestQuestion(foldPlatform(platform), foldArch(arch));
+  const question = manifestQuestion(foldPlatform(platform), foldArch(arch), {
+    kind: bundle,
+    mustBeSigned: false,
+  });
   return checkQuery(checkScope(app, channel, question), version);
 }
