@@ -69,6 +69,7 @@ const POSTGRES_SCHEMES = ['postgres:', 'postgresql:'];
 /** Values of `target_session_attrs` that do not ask for a standby. */
 const WRITABLE_SESSIONS = ['read-write', 'primary', 'any'];
 const REDIS_SCHEMES = ['redis:', 'rediss:'];
+const SENTINEL_SCHEMES = ['redis+sentinel:', 'rediss+sentinel:'];
 const HTTP_SCHEMES = ['http:', 'https:'];
 const PORT_MAX = 65_535;
 /** Minimum length of a token or key that somebody has typed, where others can reach the service. */
@@ -91,7 +92,8 @@ const ENVIRONMENT = z.object({
     ),
   REDIS_URL: optionalText().refine(
     (value) => value === undefined || isRedisAddress(value),
-    'must be a redis:// or rediss:// address, or several of them separated by commas',
+    'must be a redis:// or rediss:// address, several of them separated by commas, ' +
+      'or redis+sentinel://h1,h2/name',
   ),
   // Braces would choose the node of a cluster; a colon could make the names of two deployments the same.
   REDIS_PREFIX: text('sluice').refine(
@@ -359,6 +361,7 @@ function isSameAddress(one: ListenAddress, other: ListenAddress): boolean {
  * Whether the value is an address of Redis, or the nodes of a cluster; all but the first may be `host:port`.
  */
 function isRedisAddress(value: string): boolean {
+  if (splitHosts(value).every((address) => isUrl(address, SENTINEL_SCHEMES))) return true;
   const parts = value.split(',').map((part) => part.trim());
   const [first = '', ...others] = parts.filter((part) => part !== '');
   const urls = others.map((part) => (part.includes('://') ? part : `redis://${part}`));

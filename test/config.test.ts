@@ -65,6 +65,8 @@ describe('readConfig', () => {
     'redis://a:1, b:2,c:3',
     // The comma alone says that it is a cluster.
     'redis://a:1,',
+    'redis+sentinel://:p%2Cass@a:26379,b,[::1]:1/main/2?sentinel_password=x',
+    'rediss+sentinel://a,b/main',
   ])('REDIS_URL may be %s (Environment)', (url) => {
     expect(readConfig({ REDIS_URL: url }).redisUrl).toBe(url);
   });
@@ -103,6 +105,7 @@ describe('readConfig', () => {
       [
         ...['a:1', ',', ', ,', 'redis://a:1,http://b:2', 'http://a', 'redis://a:1,b:x'],
         ...['127.0.0.1:6379', 'redis://127.0.0.1:6379,http://127.0.0.1:6380'],
+        ...['redis+sentinel://a:x,b/main', 'http+sentinel://a,b/main'],
       ],
     ],
     ['REDIS_PREFIX', ['a:b', '{a}', 'two words', 'ü', 'x'.repeat(65), 'a*', 'a/b']],

@@ -4,10 +4,10 @@
 // time limit when the server is silent. Nothing is queued for a reconnection and nothing is sent twice,
 // because a caller that was told "unavailable" has gone on without it.
 
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { type BackOff, backOffMs } from '../../flow/back-off.ts';
+import { Cluster, Redis } from 'ioredis';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { BufferedCommand, type CommandBuffer } from './command-buffer.ts';
+import { connectionOptions, optionsOfNode, retryDelayMs } from './connection-options.ts';
 import { faultOf } from './fault.ts';
 import { restoreStringSpeed } from './restore-string-speed.ts';
 import type { Script } from './script.ts';
@@ -46,48 +46,35 @@ export type RedisConnection = {
 
 restoreStringSpeed();
 
-const COMMAND_TIMEOUT_MS = 800;
-// A connection without an answer for this long is dropped, so that further commands fail at once rather than
-// time out one by one.
-const SILENCE_TIMEOUT_MS = 1000;
-const DISCONNECT_TIMEOUT_MS = 100;
-const RETRY: BackOff = { minMs: 50, maxMs: 1000 };
 const SLOTS_REFRESH_INTERVAL_MS = 5000;
 // One redirection because a slot has moved, one because it is moving; two more for a cluster that is being
 // repaired.
 const REDIRECTIONS_MAX = 4;
-
-/** Milliseconds to wait before a connection attempt; `attempt` counts from 1. */
-export function retryDelayMs(attempt: number): number {
-  return backOffMs(RETRY, attempt);
-}
-
-/** Options of every connection to Redis. */
-export function connectionOptions({ login }: RedisTarget) {
-  return {
-    ...login,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    connectTimeout: COMMAND_TIMEOUT_MS,
-    socketTimeout: SILENCE_TIMEOUT_MS,
-    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
-    maxLoadingRetryTime: RETRY.maxMs,
-    // The driver's own re-subscription fails as an unhandled rejection; `subscription.ts` does it.
-    autoResubscribe: false,
-    retryStrategy: retryDelayMs,
-    // The primary has become a replica: its name may meanwhile resolve to another server.
-    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
-  } satisfies RedisOptions;
-}
 
 /** Connects, and reconnects until closed; `onFault` is called with the cause of each failure. */
 export function openConnection(
   target: RedisTarget,
   onFault: (error: unknown) => void,
 ): RedisConnection {
-  const client = target.isCluster ? openCluster(target, onFault) : openSingle(target, onFault);
+  let client = target.isCluster ? openCluster(target, onFault) : openSingle(target, onFault);
+  /** Whether the one server of the address has said whether it belongs to a cluster. */
+  let isKnown = client instanceof Cluster || target.sentinel !== undefined;
+  let isClosed = false;
+
+  if (!isKnown) client.on('ready', () => void learn());
+
+  /** Asks the one server, and turns to the whole cluster when it belongs to one. */
+  async function learn(): Promise<void> {
+    const server = client;
+    const answer: unknown = await server.info('cluster').catch((error: unknown) => error);
+    // A server that refuses to tell is used as it is; one that is silent is asked again.
+    const isSilent = answer instanceof Error && answer.name !== 'ReplyError';
+    if (isSilent || isKnown || isClosed) return;
+    isKnown = true;
+    if (!/^cluster_enabled:1\b/m.test(String(answer))) return;
+    client = openCluster(target, onFault);
+    server.disconnect();
+  }
 
   /** Turns every failure of Redis into `Unavailable`: to callers, the engine did not answer. */
   async function ask<Answer>(answer: Promise<Answer>): Promise<Answer> {
@@ -112,13 +99,17 @@ export function openConnection(
       void (await ask(client.hset(key, ...namesAndValues))),
     readLength: (key) => ask(client.xlen(key)),
     isReachable: async () => {
+      if (!isKnown) await learn();
       // Checked first, because the driver answers pings before it accepts other commands.
-      if (client.status !== 'ready') return false;
+      if (client.status !== 'ready' || !isKnown) return false;
       const servers = client instanceof Cluster ? client.nodes('master') : [client];
       const answers = await Promise.allSettled(servers.map((server) => server.ping()));
       return answers.length > 0 && answers.every(({ status }) => status === 'fulfilled');
     },
-    close: () => client.disconnect(),
+    close: () => {
+      isClosed = true;
+      client.disconnect();
+    },
   };
 }
 
@@ -177,14 +168,15 @@ async function sendBuffered(
 }
 
 function openSingle(target: RedisTarget, onFault: (error: unknown) => void): Redis {
-  const redis = new Redis({ ...target.nodes[0], ...connectionOptions(target) });
+  const redis = new Redis(connectionOptions(target));
   redis.on('error', onFault);
+  redis.on('sentinelError', onFault);
   return redis;
 }
 
 function openCluster(target: RedisTarget, onFault: (error: unknown) => void): Cluster {
   // A cluster decides by itself when and how to connect to each node.
-  const { retryStrategy, enableOfflineQueue, ...redisOptions } = connectionOptions(target);
+  const { retryStrategy, enableOfflineQueue, ...redisOptions } = optionsOfNode(target);
   const cluster = new Cluster([...target.nodes], {
     redisOptions,
     enableOfflineQueue: false,
@@ -193,7 +185,7 @@ function openCluster(target: RedisTarget, onFault: (error: unknown) => void): Cl
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     maxRedirections: REDIRECTIONS_MAX,
-    slotsRefreshTimeout: COMMAND_TIMEOUT_MS,
+    slotsRefreshTimeout: redisOptions.commandTimeout,
     slotsRefreshInterval: SLOTS_REFRESH_INTERVAL_MS,
     // With TLS the name must reach the certificate check unresolved.
     ...(target.login.tls && { dnsLookup: (name, done) => done(null, name) }),

@@ -3,10 +3,12 @@
 
 import type { RedisTarget } from './target.ts';
 
-/** The error's message and code, with the password blotted out wherever the server echoed it. */
-export function faultOf(error: unknown, { login }: RedisTarget): Error {
-  const message = error instanceof Error ? error.message : String(error);
-  const { password } = login;
-  const told = new Error(password === undefined ? message : message.replaceAll(password, '***'));
+/** The error's message and code, with the passwords blotted out wherever a server echoed them. */
+export function faultOf(error: unknown, { login, sentinel }: RedisTarget): Error {
+  let message = error instanceof Error ? error.message : String(error);
+  for (const password of [login.password, sentinel?.login.password]) {
+    if (password !== undefined) message = message.replaceAll(password, '***');
+  }
+  const told = new Error(message);
   return Object.assign(told, error instanceof Error && 'code' in error && { code: error.code });
 }

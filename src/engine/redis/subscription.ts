@@ -8,7 +8,7 @@
 // called.
 
 import { Redis } from 'ioredis';
-import { connectionOptions, retryDelayMs } from './connection.ts';
+import { connectionOptions, retryDelayMs } from './connection-options.ts';
 import type { RedisTarget } from './target.ts';
 
 export type SubscriptionOptions = {
@@ -46,9 +46,13 @@ export function openSubscription(options: SubscriptionOptions): Subscription {
 
   function connect(): Redis {
     const target = options.target();
-    const node = target.nodes[connectionCount++ % target.nodes.length];
-    // No retry by the driver: it would insist on this node.
-    const redis = new Redis({ ...node, ...connectionOptions(target), retryStrategy: null });
+    // No retry by the driver: it would insist on this node, and to ask the Sentinels again is `onLost`'s
+    // part.
+    const redis = new Redis({
+      ...connectionOptions(target, connectionCount++),
+      retryStrategy: null,
+      sentinelRetryStrategy: () => null,
+    });
     redis.on('error', onFault);
     redis.on('message', (_channel, message) => onMessage(message));
     redis.once('ready', () => {

@@ -1,44 +1,83 @@
 // Parser of the Redis URL: the servers and the credentials.
 
 import { parseUrl } from '../../contract/parse-url.ts';
+import { splitHosts } from '../../contract/split-hosts.ts';
+
+/** Address of a server. */
+type RedisNode = { readonly host: string; readonly port: number };
+
+/** Credentials; both are optional for Redis. */
+type Login = { readonly username?: string; readonly password?: string };
 
 export type RedisTarget = {
   /** Whether the nodes form a Redis Cluster: the URL contains a comma, even a trailing one. */
   readonly isCluster: boolean;
-  /** Addresses of the servers; at least one. */
-  readonly nodes: readonly { readonly host: string; readonly port: number }[];
-  readonly login: {
-    readonly username?: string;
-    readonly password?: string;
+  /** Addresses of the servers; at least one. With `sentinel`, of the Sentinels. */
+  readonly nodes: readonly RedisNode[];
+  /** What to ask the Sentinels for, and as whom; undefined when the nodes are the servers themselves. */
+  readonly sentinel: { readonly name: string; readonly login: Login } | undefined;
+  readonly login: Login & {
     readonly db: number;
-    /** Present for `rediss://`; the certificate is checked against the system's authorities. */
+    /** Present for `rediss`; the certificate is checked against the system's authorities. */
     readonly tls?: Record<string, never>;
   };
 };
 
 const PORT_DEFAULT = 6379;
+const SENTINEL_PORT_DEFAULT = 26_379;
+const SENTINEL_SCHEME = /^rediss?\+sentinel:/i;
 
 /**
- * Parses `redis://` and `rediss://` URLs, or several with commas between them (all but the first may be
- * a bare `host:port`); login and TLS are those of the first. Throws without quoting the URL, which may
- * carry a password.
+ * Parses `redis://` and `rediss://` URLs, or several with commas between them (all but the first may be a
+ * bare `host:port`), and `redis+sentinel://h1,h2/name`; login and TLS are those of the first. Throws without
+ * quoting the URL, which may carry a password.
  */
 export function parseTarget(url: string): RedisTarget {
+  return SENTINEL_SCHEME.test(url) ? parseSentinels(url) : parseServers(url);
+}
+
+function parseServers(url: string): RedisTarget {
   const parts = url.split(',').filter((part) => part.trim() !== '');
   const urls = parts.map((part) => parseNode(part.trim()));
   const [first] = urls;
   if (first === undefined) throw new Error('The Redis URL is empty');
   return {
     isCluster: url.includes(','),
-    nodes: urls.map(({ hostname, port }) => ({
-      host: hostname.replace(/^\[|\]$/g, ''),
-      port: port === '' ? PORT_DEFAULT : Number(port),
-    })),
+    nodes: urls.map((each) => nodeOf(each, PORT_DEFAULT)),
+    sentinel: undefined,
     login: {
-      ...(first.username !== '' && { username: decodeURIComponent(first.username) }),
-      ...(first.password !== '' && { password: decodeURIComponent(first.password) }),
+      ...loginOf(first.username, first.password),
       db: Number(first.pathname.slice(1)),
       ...(first.protocol === 'rediss:' && { tls: {} }),
+    },
+  };
+}
+
+function parseSentinels(url: string): RedisTarget {
+  const urls = splitHosts(url).map(parseUrl);
+  const [first] = urls;
+  const [, name, db = '0'] = /^\/([\w.-]+)(?:\/(\d+))?$/.exec(first?.pathname ?? '') ?? [];
+  const nodes = urls.flatMap((each) =>
+    each === undefined || each.hostname === '' ? [] : [nodeOf(each, SENTINEL_PORT_DEFAULT)],
+  );
+  if (first === undefined || name === undefined || nodes.length < urls.length) {
+    throw new Error(
+      'The Redis URL of Sentinels must be ' +
+        'redis[s]+sentinel://[user:password@]host[:port],…/name[/database]',
+    );
+  }
+  const { searchParams: options } = first;
+  const [username, password] = ['sentinel_username', 'sentinel_password'].map(
+    (option) => options.get(option) ?? '',
+  );
+  return {
+    isCluster: false,
+    nodes,
+    sentinel: { name, login: { ...(username && { username }), ...(password && { password }) } },
+    login: {
+      ...loginOf(first.username, first.password),
+      db: Number(db),
+      ...(first.protocol === 'rediss+sentinel:' && { tls: {} }),
     },
   };
 }
@@ -52,4 +91,19 @@ function parseNode(part: string): URL {
     throw new Error('The Redis URL must be redis[s]://[user:password@]host[:port][/database]');
   }
   return url;
+}
+
+function nodeOf({ hostname, port }: URL, portDefault: number): RedisNode {
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? portDefault : Number(port),
+  };
+}
+
+/** Reads the credentials as they stand in a URL. */
+function loginOf(username: string, password: string): Login {
+  return {
+    ...(username !== '' && { username: decodeURIComponent(username) }),
+    ...(password !== '' && { password: decodeURIComponent(password) }),
+  };
 }
