@@ -14,8 +14,9 @@ const RELEASES = 2000;
 const NOTES_BYTES = 10 * 1024;
 const ROUNDS = 12;
 /**
- * Factor of a publish on the huge channel over one on the empty channel, and time for which a publish may stop a
- * node. An idle machine is to stay below 2 and 20 ms, which the test prints; a busy one stops every process.
+ * Factor of a publish on the huge channel over one on the empty channel, and time for which a publish may
+ * stop a node. An idle machine is to stay below 2 and 20 ms, which the test prints; a busy one stops every
+ * process.
  */
 const FACTOR_MAX = 4;
 const BLOCKED_MS_MAX = 60;

@@ -32,8 +32,8 @@ describeOnBackends('stop', (backend) => {
   let run: Run;
 
   /**
-   * Every test ends the process, and the next one starts another on the same stores, which shows that the last
-   * one left them sound.
+   * Every test ends the process, and the next one starts another on the same stores, which shows that the
+   * last one left them sound.
    */
   beforeAll(async () => {
     dataDir = temporaryFolder('sluice-stop-');
@@ -98,7 +98,7 @@ describeOnBackends('stop', (backend) => {
     );
 
     it(
-      'a publish whose body is still being sent is finished, whatever signals follow, and is there afterwards (Health)',
+      'a publish whose body is still being sent is finished, and is there afterwards (Health)',
       async () => {
         const version = signal === 'SIGTERM' ? '2.0.0' : '2.1.0';
         const begun = await beginPublish(run.url, tenant, version);
