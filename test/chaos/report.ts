@@ -13,6 +13,7 @@ export class ChaosReport {
   private readonly publisher: Publisher;
   private readonly rows = new Map<string, Row>();
   private lostCount = 0;
+  private findingCount = 0;
 
   constructor(seed: number, judge: Judge, publisher: Publisher) {
     this.seed = seed;
@@ -25,7 +26,7 @@ export class ChaosReport {
     this.lostCount += count;
   }
 
-  /** Adds faults that struck together, and prints them. */
+  /** Adds faults that struck together, and prints them with what was found since the last ones. */
   struck(faults: readonly ChaosFault[], rightMs: number, wrong: number): void {
     const name = faults
       .map((fault) => fault.name)
@@ -37,6 +38,9 @@ export class ChaosReport {
     row.wrong += wrong;
     row.rightMs.push(rightMs);
     process.stdout.write(`${name}: right after ${seconds(rightMs)}, ${wrong} wrong\n`);
+    const { findings } = this.judge;
+    for (const finding of findings.slice(this.findingCount)) process.stdout.write(`- ${finding}\n`);
+    this.findingCount = findings.length;
   }
 
   /** Returns the table, the totals and what was wrong. */

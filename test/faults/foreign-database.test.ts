@@ -88,6 +88,45 @@ describeOnRealStores('an empty database in the place of the record', () => {
   );
 
   it(
+    'is answered for without Redis as well, by a running node and by a restarted one from its disk',
+    async () => {
+      const { database, redis, start } = await stores();
+      const node = await start();
+      const tenant = await createTenant(node);
+      await publish(node, tenant, '1.0.0');
+      await untilOffered(node, tenant, '1.0.0');
+      await redis.kill();
+      await database.replace('an empty one');
+      const replacedAt = performance.now();
+      await eventually('it is recognised', async () => isToldForeign(node), BACK_WITHIN_MS);
+      const recognisedMs = Math.round(performance.now() - replacedAt);
+      const expectKnownServed = async (one: ServingNode) => {
+        expect(await offered(one, tenant)).toBe('1.0.0');
+        await untilStatus(one, tenant, 'no-such-channel', 503);
+        expect((await publish(one, tenant, '1.1.0')).status).toBe(503);
+      };
+      await expectKnownServed(node);
+      await node.stop();
+      const again = await node.restart();
+      endings.push(() => again.stop());
+      await expectKnownServed(again);
+      await database.restore();
+      const restoredAt = performance.now();
+      await eventually(
+        'the record is used again',
+        async () => (await publish(again, tenant, '1.1.0')).status === 201,
+        BACK_WITHIN_MS,
+      );
+      await untilOffered(again, tenant, '1.1.0');
+      console.info(
+        `foreign database, no Redis: recognised after ${recognisedMs} ms,` +
+          ` the record used ${Math.round(performance.now() - restoredAt)} ms after its return`,
+      );
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'is used when nothing is known, and when Redis was emptied or the snapshots were removed',
     async () => {
       const { start, redis } = await stores();

@@ -1,7 +1,7 @@
 // Tests a node while a store is away: it decides from what it has, never claims what it cannot know, and
 // recovers by itself (docs/contract.md 14.3 and 15.3).
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
@@ -21,7 +21,7 @@ import {
 const CHECK_MS_MAX = 3000;
 
 /** Returns the log of a node, line by line. */
-function linesOf(node: ClusterNode): Record<string, unknown>[] {
+function linesOf(node: Pick<ClusterNode, 'output'>): Record<string, unknown>[] {
   const lines = node
     .output()
     .split('\n')
@@ -50,7 +50,7 @@ describeOnRealStores('when a store is away', () => {
     });
   });
   afterEach(async () => {
-    for (const end of endings.splice(0).reverse()) await end();
+    await bringBack();
     await eventually('the node publishes', async () => {
       return (await publish(node, tenant, `9.0.${Date.now()}`)).status === 201;
     });
@@ -61,6 +61,10 @@ describeOnRealStores('when a store is away', () => {
     const server = cluster[store];
     endings.push(() => (how === 'kill' ? server.restart() : server.resume()));
     await server[how]();
+  }
+
+  async function bringBack(): Promise<void> {
+    for (const end of endings.splice(0).reverse()) await end();
   }
 
   function expectUnavailable(answer: Answer): void {
@@ -196,6 +200,26 @@ describeOnRealStores('when a store is away', () => {
     await late.dispose();
   });
 
+  it('PostgreSQL gone and the snapshots on disk damaged: a node that restarts serves what Redis knows', async () => {
+    const doomed = await cluster.addNode();
+    await eventually('it offers', async () => {
+      return (await check(doomed, tenant, '0.9.0')).body?.version === '1.0.0';
+    });
+    await eventually('the offer is on disk', () => hasOfferOnDisk(doomed.dataDir));
+    await doomed.kill();
+    await lose('postgres', 'kill');
+    for (const path of indexesOnDisk(doomed.dataDir)) truncateSync(path, 40);
+    const restarted = await doomed.restart();
+    const start = performance.now();
+    expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+    console.log(`disk damaged, PostgreSQL gone: served after ${ms(performance.now() - start)}`);
+    const damaged = linesOf(restarted).filter(({ msg }) =>
+      String(msg).endsWith('could not be read'),
+    );
+    expect(damaged.length).toBeGreaterThan(0);
+    await restarted.dispose();
+  });
+
   it.each(['kill', 'pause'] as const)(
     'Redis gone (%s): checks, publishing and steering go on, and the rate limit still counts',
     async (how) => {
@@ -214,6 +238,50 @@ describeOnRealStores('when a store is away', () => {
     60_000,
   );
 
+  it.each(['kill', 'pause'] as const)(
+    'both gone (%s): what the node knows it keeps serving, and it goes on by itself when they are back',
+    async (how) => {
+      await publish(node, tenant, '1.1.0');
+      await Promise.all([lose('postgres', how), lose('redis', how)]);
+      const times: number[] = [];
+      for (let round = 0; round < 50; round++) {
+        const start = performance.now();
+        // 1.1.0 was never offered, and no store can take note that it is.
+        expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+        times.push(performance.now() - start);
+      }
+      expect(Math.max(...times)).toBeLessThan(CHECK_MS_MAX);
+      expect((await send(node, 'GET', '/readyz')).status).toBe(200);
+      const asked = performance.now();
+      expectUnavailable(await publish(node, tenant, '1.2.0'));
+      const refusedMs = performance.now() - asked;
+      await bringBack();
+      const back = performance.now();
+      await eventually('1.1.0 is offered', async () => {
+        return (await check(node, tenant, '0.9.0')).body?.version === '1.1.0';
+      });
+      times.sort((one, other) => one - other);
+      console.log(
+        `both stores gone (${how}): checks after ${ms(times[25])} (median), ${ms(times.at(-1))} (longest);` +
+          ` a publish refused after ${ms(refusedMs)};` +
+          ` a release offered for the first time ${ms(performance.now() - back)} after they were back`,
+      );
+    },
+  );
+
+  it('Redis gone and the node restarted: it serves and publishes by PostgreSQL', async () => {
+    const doomed = await cluster.addNode();
+    await lose('redis', 'kill');
+    await doomed.kill();
+    const start = performance.now();
+    const restarted = await doomed.restart();
+    expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+    console.log(`Redis gone, restarted: serves after ${ms(performance.now() - start)}`);
+    expect((await publish(restarted, tenant, '1.1.0')).status).toBe(201);
+    expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.1.0');
+    await restarted.dispose();
+  });
+
   it('both gone and the node restarted: it serves the last known state from its disk', async () => {
     const doomed = await cluster.addNode();
     await eventually('it offers', async () => {
@@ -223,9 +291,11 @@ describeOnRealStores('when a store is away', () => {
     await lose('postgres', 'kill');
     await lose('redis', 'kill');
     await doomed.kill();
+    const start = performance.now();
     const restarted = await doomed.restart();
     try {
       expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+      console.log(`both stores gone, restarted: serves after ${ms(performance.now() - start)}`);
       expect((await send(restarted, 'GET', '/readyz')).status).toBe(200);
       expectUnavailable(await check(restarted, { app: 'never-heard-of' }, '1.0.0'));
       await cluster.postgres.restart();
@@ -241,11 +311,18 @@ describeOnRealStores('when a store is away', () => {
 
 /** Whether an index on disk has a release that was offered, which is marked with an asterisk. */
 function hasOfferOnDisk(dataDir: string): boolean {
+  return indexesOnDisk(dataDir).some((path) => readFileSync(path, 'utf8').includes('*'));
+}
+
+/** Lists the paths of the indexes that a node has on its disk. */
+function indexesOnDisk(dataDir: string): string[] {
   const folder = join(dataDir, 'snapshots');
   const names = existsSync(folder) ? readdirSync(folder) : [];
-  return names
-    .filter((name) => name.endsWith('.json'))
-    .some((name) => readFileSync(join(folder, name), 'utf8').includes('*'));
+  return names.filter((name) => name.endsWith('.json')).map((name) => join(folder, name));
+}
+
+function ms(value: number | undefined): string {
+  return `${Math.round(value ?? Number.NaN)} ms`;
 }
 
 function bearer(tenant: Tenant) {

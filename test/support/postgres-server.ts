@@ -237,6 +237,8 @@ async function startOn(port: number, { binary, folder, account, fsync }: Install
     `unix_socket_directories=${folder}`,
     `max_connections=${CONNECTION_COUNT_MAX}`,
     `fsync=${fsync ? 'on' : 'off'}`,
+    // For standbys that reconnect: a restored dump writes more than what is kept otherwise.
+    'wal_keep_size=1GB',
   ];
   const args = ['-D', join(folder, 'data'), ...settings.flatMap((setting) => ['-c', setting])];
   const server = await startProcess(binary, args, { ...account, cwd: folder });
