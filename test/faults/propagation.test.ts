@@ -138,7 +138,8 @@ describeOnRealStores('propagation between nodes', () => {
     cluster.redis.resume();
     await timeUntil(other, '1.1.0');
     report(
-      `Redis frozen: ${ms(time)} after the answer, which took ${ms(answeredMs)}, the next ${ms(answeredAgainMs)}`,
+      `Redis frozen: ${ms(time)} after the answer, which took ${ms(answeredMs)},` +
+        ` the next one ${ms(answeredAgainMs)}`,
     );
     expect(answer.status).toBe(200);
     expect(time).toBeLessThan(FAULT_MS_MAX);
