@@ -221,6 +221,20 @@ describe('a snapshot that has the releases of the last one', () => {
     expect(await again().find('acme', 'stable')).toEqual(channelAt(1));
   });
 
+  it('is whole however soon after that it is there again', async () => {
+    const { files, again } = dataDirectory();
+    for (let round = 0; round < 20; round++) {
+      files.keep(channelAt(1));
+      // Each time the removal is a little further when the channel comes back.
+      for (let turn = 0; turn < round; turn++) await new Promise(setImmediate);
+      files.forget('acme', 'stable');
+      for (let turn = 0; turn < round; turn++) await new Promise(setImmediate);
+      files.keep(channelAt(1));
+      await files.flush();
+      expect(await again().find('acme', 'stable'), `round ${round}`).toEqual(channelAt(1));
+    }
+  });
+
   it('is whole after somebody removed files from the folder', async () => {
     const directory = dataDirectory();
     const index = await keptFile(directory);

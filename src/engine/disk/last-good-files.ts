@@ -1,6 +1,6 @@
 // Last known snapshots as files: for each channel an index, and a file for each release. Writes run one after
 // another, and a channel that changes while its write waits is written once, so a burst of changes costs
-// little.
+// little. Removals wait their turn among the writes, so that none takes away what was written after it.
 //
 // Several serving processes on one data directory each write files of their own, so that none replaces a
 // newer snapshot by an older one. All of them read the files of all: the newest one counts.
@@ -29,6 +29,9 @@ const WRITTEN_MAX = 10_000;
 /** Maximum number of attempts to read a snapshot that another process replaces meanwhile. */
 const READS_MAX = 3;
 
+/** Stands for the removal of a channel's files, which waits its turn as a write does. */
+const FORGOTTEN = Symbol('forgotten');
+
 /** Name of the folder of one of several serving processes, beside the files of a single process. */
 const WORKER_FOLDER = /^worker-\d{1,2}$/;
 
@@ -48,7 +51,7 @@ export class LastGoodFiles implements LastGood {
   /** Folder that this process writes to. */
   private readonly directory: string;
   private readonly onFault: (fault: DiskFault) => void;
-  private readonly waiting = new Map<string, ServingSnapshot>();
+  private readonly waiting = new Map<string, ServingSnapshot | typeof FORGOTTEN>();
   private writing: Promise<void> | undefined;
   private retrying: NodeJS.Timeout | undefined;
   /** Times of writing of indexes that lead to no usable snapshot, by path: each is read and reported once. */
@@ -80,16 +83,16 @@ export class LastGoodFiles implements LastGood {
   async find(appRef: string, channel: string): Promise<ServingSnapshot | undefined> {
     const name = fileName(appRef, channel);
     const waiting = this.waiting.get(name);
-    if (waiting !== undefined) return waiting;
+    if (waiting !== undefined) return waiting === FORGOTTEN ? undefined : waiting;
     const directories = [this.root, ...(await this.workerFolders())];
     return this.readNewest(directories.map((each) => join(each, name)));
   }
 
   forget(appRef: string, channel: string): void {
     const name = fileName(appRef, channel);
-    this.waiting.delete(name);
     this.listed.delete(name);
-    void this.remove(name);
+    this.waiting.set(name, FORGOTTEN);
+    this.writing ??= this.writeAll();
   }
 
   async list(countMax: number): Promise<readonly ChannelName[]> {
@@ -209,23 +212,24 @@ export class LastGoodFiles implements LastGood {
     this.onFault({ doing, path, error });
   }
 
-  /** Removes the files of a channel, after a write of it that is in progress. */
+  /** Removes the files of a channel from the folders of all processes. */
   private async remove(name: string): Promise<void> {
-    while (this.writing !== undefined) await this.writing;
     for (const directory of [this.root, ...(await this.workerFolders())]) {
       // A channel of the same name that is there again by now is kept.
       if (this.waiting.has(name)) return;
       const path = join(directory, name);
+      this.written.delete(path);
       await new ChannelFiles(path).remove().catch((error) => this.report('write', path, error));
     }
   }
 
   private async writeAll(): Promise<void> {
-    let next: [string, ServingSnapshot] | undefined;
+    let next: ReturnType<typeof this.take>;
     try {
       await mkdir(this.directory, { recursive: true, mode: FOLDER_MODE });
       for (next = this.take(); next !== undefined; next = this.take()) {
-        await this.write(next[0], next[1]);
+        const [name, snapshot] = next;
+        await (snapshot === FORGOTTEN ? this.remove(name) : this.write(name, snapshot));
       }
     } catch (error) {
       if (next !== undefined && !this.waiting.has(next[0])) this.waiting.set(next[0], next[1]);
@@ -245,7 +249,7 @@ export class LastGoodFiles implements LastGood {
     }, RETRY_MS).unref();
   }
 
-  private take(): [string, ServingSnapshot] | undefined {
+  private take(): [string, ServingSnapshot | typeof FORGOTTEN] | undefined {
     const next = this.waiting.entries().next().value;
     if (next !== undefined) this.waiting.delete(next[0]);
     return next;
