@@ -1,6 +1,6 @@
 # The service as an image. Debian rather than Alpine: uWebSockets.js is a native module built for glibc.
 
-FROM node:20-bookworm-slim AS build
+FROM node:22-bookworm-slim AS build
 WORKDIR /app
 # Dependencies first: a change to the sources alone does not fetch them again.
 COPY package.json package-lock.json .npmrc ./
@@ -10,7 +10,7 @@ COPY scripts/build.mjs ./scripts/build.mjs
 COPY src ./src
 RUN npm run build && npm prune --omit=dev
 
-FROM node:20-bookworm-slim
+FROM node:22-bookworm-slim
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

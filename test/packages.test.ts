@@ -1,7 +1,9 @@
-// Tests what `npm ci` installs: nothing that has to be compiled, nothing without an integrity hash.
+// Tests what `npm ci` installs: nothing that has to be compiled, nothing without an integrity hash, nothing
+// that asks for another Node or that its author has given up, and so nothing that `npm ci` would warn of.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import semver from 'semver';
 import { describe, expect, it } from 'vitest';
 
 type LockedPackage = {
@@ -9,6 +11,9 @@ type LockedPackage = {
   readonly integrity?: string;
   readonly resolved?: string;
   readonly hasInstallScript?: boolean;
+  readonly deprecated?: string;
+  readonly optional?: boolean;
+  readonly engines?: { readonly node?: string };
 };
 
 /**
@@ -16,6 +21,12 @@ type LockedPackage = {
  */
 const SCRIPTS_NOT_NEEDED = ['node_modules/esbuild'];
 
+/** Packages that ask for a later Node than they need: npm warns of these on Node 20 (docs/decisions/0001). */
+const ENGINES_TOO_NARROW = ['node_modules/uWebSockets.js'];
+
+const { engines, allowScripts } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+) as { engines: { node: string }; allowScripts: Record<string, boolean> };
 const { packages } = JSON.parse(
   readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8'),
 ) as { packages: Record<string, LockedPackage> };
@@ -40,7 +51,30 @@ describe('every package of the lockfile', () => {
 
   it('installs without a script, so that a machine without a compiler can install it', () => {
     const paths = pathsWhere(({ hasInstallScript }) => hasInstallScript === true);
-    expect(paths.filter((path) => !SCRIPTS_NOT_NEEDED.includes(path))).toEqual([]);
+    expect(paths).toEqual(SCRIPTS_NOT_NEEDED);
+    // npm is told so, or it would warn that nobody has decided on them.
+    expect(allowScripts).toEqual({ esbuild: false });
+  });
+
+  it('runs on every Node that package.json names', () => {
+    const narrower = pathsWhere(
+      // npm leaves out optional packages that do not fit, without a word.
+      (each) => each.optional !== true && !semver.subset(engines.node, each.engines?.node ?? '*'),
+    );
+    expect(narrower).toEqual(ENGINES_TOO_NARROW);
+  });
+
+  it('is not deprecated', () => {
+    expect(pathsWhere(({ deprecated }) => deprecated !== undefined)).toEqual([]);
+  });
+});
+
+describe('package.json', () => {
+  it('names the versions of Node for which there is a binary of uWebSockets.js, and no others', () => {
+    const majors = Array.from({ length: 30 }, (_, index) => index + 10);
+    const named = majors.filter((major) => semver.intersects(engines.node, `${major}`));
+    expect(named).toEqual([20, 22]);
+    expect(semver.minVersion(engines.node)?.version).toBe('20.19.0');
   });
 });
 
