@@ -3,7 +3,12 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readConsoleSteps, runConsoleSteps, shownPattern } from '../support/console-steps.ts';
+import {
+  missingProgram,
+  readConsoleSteps,
+  runConsoleSteps,
+  shownPattern,
+} from '../support/console-steps.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
 
 const DOCUMENTS = new URL('../../docs/', import.meta.url);
@@ -16,7 +21,10 @@ const documents = readdirSync(DOCUMENTS)
   }))
   .filter(({ steps }) => steps.length > 0);
 
-describe.each(documents)('the examples of docs/$name', ({ steps }) => {
+const missing = missingProgram();
+const why = missing === undefined ? '' : ` (skipped: no ${missing})`;
+
+describe.skipIf(missing).each(documents)(`the examples of docs/$name${why}`, ({ steps }) => {
   let node: ServingNode;
   let outputs: readonly string[];
 

@@ -3,13 +3,21 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readDocument, sectionOf } from '../docs/document.ts';
-import { readConsoleSteps, runConsoleSteps, shownPattern } from '../support/console-steps.ts';
+import {
+  missingProgram,
+  readConsoleSteps,
+  runConsoleSteps,
+  shownPattern,
+} from '../support/console-steps.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
 import { type Answer, send } from '../support/tenant.ts';
 
 const tour = sectionOf(readDocument('README.md'), 'Five-minute tour');
 
-describe("the README's five-minute tour", () => {
+const missing = missingProgram();
+const title = "the README's five-minute tour";
+
+describe.skipIf(missing)(missing ? `${title} (skipped: no ${missing})` : title, () => {
   let node: ServingNode;
   let outputs: readonly string[];
   let key: string;

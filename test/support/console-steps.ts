@@ -1,10 +1,19 @@
 // Runs the `console` blocks of a document as they are written, in one shell, against a running service.
 
 import { execFileSync } from 'node:child_process';
+import { findBinary } from './find-binary.ts';
 import type { ServingNode } from './node.ts';
 
 /** Command of a document, with the output that the document shows for it. */
 type ConsoleStep = { command: string; shown: string };
+
+/** Programs that the commands of the documents need, beside those that every system has. */
+const PROGRAMS = ['bash', 'curl'] as const;
+
+/** Returns the first of the programs that is missing on this machine. */
+export function missingProgram(): string | undefined {
+  return PROGRAMS.find((name) => findBinary(name) === undefined);
+}
 
 /** Mark in a document for text that is different every time. */
 const ANYTHING = '…';

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { findBrowser } from './browser.ts';
 import { findHaproxy } from './compose-front.ts';
+import { missingProgram } from './console-steps.ts';
 import { makeMigratedTemplate } from './migrated-database.ts';
 import { findNginx, findOpenssl } from './nginx-front.ts';
 import { findPgBouncer } from './pgbouncer.ts';
@@ -57,7 +58,8 @@ async function startServers(): Promise<RunServers> {
     findPgBouncer() === undefined && 'PgBouncer',
     findNginx() === undefined && 'nginx',
     findOpenssl() === undefined && 'openssl',
-  ].filter((name) => name !== false);
+    missingProgram(),
+  ].filter((name) => typeof name === 'string');
   if (process.env.SLUICE_REQUIRE_REAL === '1' && missing.length > 0) {
     throw new Error(`SLUICE_REQUIRE_REAL=1, but there is no ${missing.join(' and no ')}`);
   }
