@@ -4,6 +4,7 @@
 // for a processor.
 
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const SERVERS = 'test/support/global-setup.ts';
 const NODES = 'test/support/shared-nodes.ts';
@@ -16,6 +17,34 @@ const SERVER_PARTS: Readonly<Record<string, { folders: string[]; before: string[
   faults: { folders: ['test/faults', 'test/child-process'], before: [SERVERS] },
 };
 
+/**
+ * Files that take longest, the longest first: begun last, they would run on alone. A fresh clone knows no times
+ * of earlier runs.
+ */
+const LONGEST = [
+  'device-limit',
+  'check-in-faults',
+  'stop',
+  'foreign-database',
+  'pglite-database',
+  'workers',
+  'static-stability',
+  'propagation',
+  'backup',
+  'known-channels',
+  'record-database',
+  'ledger-went-back',
+  'hung-worker',
+].map((name) => `/test/faults/${name}.test.ts`);
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const long = LONGEST.flatMap((end) => sorted.filter(({ moduleId }) => moduleId.endsWith(end)));
+    return [...long, ...sorted.filter((file) => !long.includes(file))];
+  }
+}
+
 const shared = {
   testTimeout: 30_000,
   hookTimeout: 60_000,
@@ -26,6 +55,7 @@ const shared = {
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {

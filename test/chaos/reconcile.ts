@@ -35,7 +35,6 @@ export async function reconcile(
   judge: Judge,
   loss?: Loss,
 ): Promise<number> {
-  const askedAt = performance.now();
   const releases = await world.query<ReleaseRow>(RELEASES);
   const devices = await world.query<DeviceRow>(DEVICES);
   let lostCount = 0;
@@ -51,9 +50,6 @@ export async function reconcile(
       const name = `${tenant.app} ${release.version}`;
       compare(`${name} status`, release.status, row?.status ?? 'absent');
       if (row !== undefined) compare(`${name} rollout`, release.isForAll, row.isForAll);
-      if (loss === undefined && row?.isOffered === false && release.offeredAt < askedAt) {
-        judge.note(`${name} was offered, and the ledger does not say so`);
-      }
     }
     const rings = new Map(
       devices.filter((row) => row.app === tenant.app).map((row) => [row.device, row.ring]),
@@ -63,6 +59,25 @@ export async function reconcile(
     }
   }
   return lostCount;
+}
+
+/**
+ * Notes as wrong every release that a device was offered and that the ledger does not have as offered. To be
+ * called once every node is right: marks that a fail-over took are written back by the nodes that follow it.
+ */
+export async function checkOffers(
+  world: World,
+  apps: readonly ChaosApp[],
+  judge: Judge,
+): Promise<void> {
+  const askedAt = performance.now();
+  const releases = await world.query<ReleaseRow>(RELEASES);
+  for (const { app, version, isOffered } of releases) {
+    const model = apps.find(({ tenant }) => tenant.app === app)?.model;
+    const offeredAt = model?.releases.get(version)?.offeredAt ?? Number.POSITIVE_INFINITY;
+    if (isOffered || offeredAt >= askedAt) continue;
+    judge.note(`${app} ${version} was offered, and the ledger does not say so`);
+  }
 }
 
 /** Brings a fact up to the ledger; returns whether an acknowledged value was lost by the loss. */

@@ -12,7 +12,7 @@ import { type ChaosFault, chaosFaults } from './faults.ts';
 import { Judge } from './judge.ts';
 import { ModelChannel } from './oracle.ts';
 import { type Random, randomChoices } from './random.ts';
-import { reconcile } from './reconcile.ts';
+import { checkOffers, reconcile } from './reconcile.ts';
 import { ChaosReport } from './report.ts';
 import { askAsDevices, askOnce, type ChaosApp, deviceIds, Publisher } from './traffic.ts';
 import { type ChaosNode, startWorld, type World } from './world.ts';
@@ -130,7 +130,9 @@ async function untilRight(
       if (performance.now() - start > GIVE_UP_MS) break;
       await sleep(RIGHT_INTERVAL_MS);
     }
-    return performance.now() - start;
+    const rightMs = performance.now() - start;
+    await checkOffers(world, apps, judge);
+    return rightMs;
   } finally {
     publisher.resume();
   }

@@ -15,7 +15,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
 import { parseCheckInPayload } from '../../src/engine/redis/check-in-payload.ts';
 import { SCRIPTS } from '../../src/engine/redis/script.ts';
@@ -31,7 +31,7 @@ import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts'
 import { check, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
 
 const IS_LONG = process.env.SLUICE_LONG_TESTS === '1';
-const DEVICE_COUNT = IS_LONG ? 100_000 : 30_000;
+const DEVICE_COUNT = IS_LONG ? 100_000 : 15_000;
 const OUTAGE_MS = IS_LONG ? 60_000 : 5000;
 /**
  * Pause between two rounds of an outage: PostgreSQL takes far longer to record checks than nodes to answer.
@@ -68,6 +68,11 @@ describeOnRealStores('check-ins and what breaks under them', () => {
   let proxies: NetworkProxy[];
   let tenant: Tenant;
 
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  });
+  afterAll(() => postgres?.stop());
+
   beforeEach(async () => {
     nodes = [];
     proxies = [];
@@ -78,7 +83,6 @@ describeOnRealStores('check-ins and what breaks under them', () => {
     redisClient = new Redis(redis.url, { retryStrategy: () => 100 });
     // Tests kill the server: the client's errors are expected.
     redisClient.on('error', () => undefined);
-    postgres = await startPostgres();
     databaseUrl = (await freshDatabase(postgres.url)).url;
     observer = new pg.Pool({ connectionString: databaseUrl, max: 1 });
     observer.on('error', () => undefined);
@@ -92,7 +96,7 @@ describeOnRealStores('check-ins and what breaks under them', () => {
     redisClient.disconnect();
     await Promise.all(nodes.map((node) => node.dispose()));
     await Promise.all(proxies.map((proxy) => proxy.close()));
-    await Promise.all([redis.stop(), postgres.stop()]);
+    await redis.stop();
     removeFolder(redisFolder);
   });
 

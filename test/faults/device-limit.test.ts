@@ -1,5 +1,6 @@
 // Tests the device limit on real processes and in real time (protocol: Rate limits): exact with one process,
-// and with n of them at most 120 + (n - 1) x 12 in a minute, however the requests are spread over them.
+// and with n of them at most 120 + (n - 1) x 12 in a minute, however the requests are spread over them. The
+// tests run at the same time, because the first one waits for a minute.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
@@ -50,9 +51,9 @@ async function withNode(
   }
 }
 
-describeOnRealStores('one process', () => {
-  it(
-    'of 121 requests of a device exactly the 121st is 429, and after its Retry-After it is served',
+describeOnRealStores('the limit of a device', () => {
+  it.concurrent(
+    'of 121 requests exactly the 121st is 429, and after its Retry-After one is served (one process)',
     async () => {
       await withNode(1, async (ask) => {
         const firstAt = performance.now();
@@ -76,12 +77,10 @@ describeOnRealStores('one process', () => {
     },
     TEST_TIMEOUT_MS,
   );
-});
 
-for (const workers of [2, 4]) {
-  describeOnRealStores(`${workers} processes`, () => {
-    it(
-      'a device gets at least the limit, and at most (n - 1) allowances more, over all its endpoints',
+  for (const workers of [2, 4]) {
+    it.concurrent(
+      `gives at least the limit, at most (n - 1) allowances more, over all endpoints (${workers} processes)`,
       async () => {
         await withNode(workers, async (ask) => {
           const bound = LIMIT_COUNT + (workers - 1) * LIMIT.deviceAllowancePerMinute;
@@ -124,5 +123,5 @@ for (const workers of [2, 4]) {
       },
       TEST_TIMEOUT_MS,
     );
-  });
-}
+  }
+});

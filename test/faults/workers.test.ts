@@ -6,7 +6,7 @@ import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { SLUICE_COMMAND } from '../support/sluice-command.ts';
@@ -192,14 +192,23 @@ describeOnRealStores('the end of several workers', () => {
 
   beforeAll(async () => {
     stores = await freshStores();
-  });
-  afterAll(() => stores?.drop());
-  afterEach(() => node?.dispose());
-
-  async function start(): Promise<void> {
     node = await startWorkerNode(stores, { WORKERS: '3' });
+  }, TEST_TIMEOUT_MS);
+  afterAll(async () => {
+    await node?.dispose();
+    await stores?.drop();
+  });
+  beforeEach(async () => {
+    await start();
     tenant = await createTenant(node);
     expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
+  }, TEST_TIMEOUT_MS);
+
+  /** Starts the node again if a test has ended it. */
+  async function start(): Promise<void> {
+    if (node.main.exitCode === null && node.main.signalCode === null) return;
+    await node.dispose();
+    node = await startWorkerNode(stores, { WORKERS: '3' });
   }
 
   function everyProcess(): number[] {
@@ -210,7 +219,6 @@ describeOnRealStores('the end of several workers', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     '%s: they drain together, nothing that was answered is lost, exit 0 within 10 s',
     async (signal) => {
-      await start();
       const connections = new Connections(32);
       const address = `${node.url}/u/${tenant.app}/stable/linux/x86_64/1.0.0`;
       await untilOffered(connections, address);
@@ -240,7 +248,7 @@ describeOnRealStores('the end of several workers', () => {
       expect([...outcomes.keys()].sort()).toEqual(['200', 'ECONNREFUSED']);
       expect(processes.filter(isAlive)).toEqual([]);
       expect(node.log().filter(({ msg }) => msg === 'stopped')).toHaveLength(1);
-      node = await startWorkerNode(stores, { WORKERS: '3' });
+      await start();
       await eventually(
         'every answered check is recorded',
         async () => (await countDevices(node, `${signal}-`)) === answered,
@@ -253,7 +261,6 @@ describeOnRealStores('the end of several workers', () => {
   it(
     'a publish whose body is still being sent is finished, though all others have nothing to do',
     async () => {
-      await start();
       const artifacts = [{ platform: 'linux', url: 'https://downloads.example.com/app' }];
       const release = { app: tenant.app, channel: 'stable', version: '2.0.0', artifacts };
       const body = JSON.stringify(release);
@@ -289,7 +296,6 @@ describeOnRealStores('the end of several workers', () => {
   it(
     'the supervisor is killed: every process ends at once, and the port is free',
     async () => {
-      await start();
       const processes = everyProcess();
       expect(processes).toHaveLength(4);
       node.main.kill('SIGKILL');
@@ -309,7 +315,6 @@ describeOnRealStores('the end of several workers', () => {
   it(
     'a worker that gets a signal of its own goes on: the supervisor says when',
     async () => {
-      await start();
       for (const processId of everyProcess()) process.kill(processId, 'SIGTERM');
       await sleep(500);
       expect(everyProcess().every(isAlive)).toBe(true);
