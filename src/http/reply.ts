@@ -9,8 +9,13 @@ import { LARGE_BODY_BYTES, writeLargeBody } from './large-body.ts';
 
 export type HeaderPair = readonly [name: string, value: string];
 
+/** Status and headers as text: for a reply after which the connection is kept, and for its last one. */
+type ReplyHead = { readonly kept: string; readonly last: string };
+
 export type Reply = {
   readonly status: number;
+  /** Head that was built in advance for the status; `headers` and `contentType` come after it. */
+  readonly head?: ReplyHead;
   readonly contentType?: string;
   readonly headers?: readonly HeaderPair[];
   readonly body?: string | Buffer;
@@ -35,12 +40,13 @@ export function jsonReply(status: number, value: unknown): Reply {
 export const NO_STORE = [['Cache-Control', 'no-store']] as const;
 
 /**
- * Joins headers into one, which costs a single call of uWebSockets.js: it writes a value as it is, including
- * line breaks. Only for headers that are the same in every reply.
+ * Builds the head of replies that always have this status and these headers. Writing it costs one call of
+ * uWebSockets.js, which writes the text of a status as it is, including line breaks.
  */
-export function headerBlock(headers: NonNullable<Reply['headers']>): readonly [HeaderPair] {
-  const [[name, value], ...others] = headers as readonly [HeaderPair, ...HeaderPair[]];
-  return [[name, [value, ...others.map((pair) => pair.join(': '))].join('\r\n')]];
+export function replyHead(status: number, headers: NonNullable<Reply['headers']>): ReplyHead {
+  const lines = headers.map((pair) => pair.join(': '));
+  const text = statusText(status);
+  return { kept: [text, KEEP_ALIVE, ...lines].join('\r\n'), last: [text, ...lines].join('\r\n') };
 }
 
 /** Builds the reply of a refusal: its status, the Error body, and `Retry-After` where the refusal has one. */
@@ -91,10 +97,10 @@ export function writeReplyInPieces(
 
 function writeHead(
   res: HttpResponse,
-  { status, headers = NO_HEADERS, contentType }: Reply,
+  { status, head = statusHead(status), headers = NO_HEADERS, contentType }: Reply,
   endsConnection: boolean,
 ): void {
-  res.writeStatus(endsConnection ? statusText(status) : keepingStatus(status));
+  res.writeStatus(endsConnection ? head.last : head.kept);
   for (let index = 0; index < headers.length; index++) {
     const header = headers[index] as HeaderPair;
     res.writeHeader(header[0], header[1]);
@@ -118,20 +124,16 @@ function endWithoutBody(res: HttpResponse, reply: Reply, endsConnection: boolean
 /** Header that says how long an idle connection is kept: uWebSockets.js closes it after 8 to 12 seconds. */
 const KEEP_ALIVE = 'Keep-Alive: timeout=8';
 
-/** Cached texts by status, added by `keepingStatus`. They save building one for every reply. */
-const KEEPING_STATUSES = new Map<number, string>();
+/** Heads without headers by status, added by `statusHead`. They save building one for every reply. */
+const STATUS_HEADS = new Map<number, ReplyHead>();
 
-/**
- * Returns the status as `statusText` does, with the header of a connection that is kept: a text of its own
- * would cost another call of uWebSockets.js, which writes this one as it is.
- */
-function keepingStatus(status: number): string {
-  let text = KEEPING_STATUSES.get(status);
-  if (text === undefined) {
-    text = `${statusText(status)}\r\n${KEEP_ALIVE}`;
-    KEEPING_STATUSES.set(status, text);
+function statusHead(status: number): ReplyHead {
+  let head = STATUS_HEADS.get(status);
+  if (head === undefined) {
+    head = replyHead(status, NO_HEADERS);
+    STATUS_HEADS.set(status, head);
   }
-  return text;
+  return head;
 }
 
 /** Returns the status with its reason, `404 Not Found`, which uWebSockets.js expects in one text. */

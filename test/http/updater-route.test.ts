@@ -45,9 +45,9 @@ function replies(
   return tags.map((tag) => reply(prepared.decide(device('device-1')), tag));
 }
 
-function headersOf({ headers = [], contentType }: Reply): string {
+function headersOf({ head, headers = [], contentType }: Reply): string {
   const all = headers.map((pair) => pair.join(': '));
-  return [...all, `Content-Type: ${contentType}`].join('\r\n');
+  return [head?.last, ...all, `Content-Type: ${contentType}`].join('\r\n');
 }
 
 describe('an offer', () => {
@@ -78,7 +78,11 @@ describe('an offer', () => {
 describe('nothing to offer', () => {
   it('is 204 where the protocol says it without a document', () => {
     const [reply] = replies({ nothing: 'no-content' }, undefined);
-    expect(reply).toEqual({ status: 204, headers: [['Cache-Control', 'no-store']] });
+    const lines = ['204 No Content', 'Keep-Alive: timeout=8', 'Cache-Control: no-store'];
+    expect(reply).toEqual({
+      status: 204,
+      head: { kept: lines.join('\r\n'), last: lines.toSpliced(1, 1).join('\r\n') },
+    });
   });
 
   it('is a refusal where the description names one', () => {

@@ -21,7 +21,7 @@ import type { CheckQuery } from '../../operations/serving/check-query.ts';
 import type { CheckDevice, CheckUpdate } from '../../operations/serving/check-update.ts';
 import type { AskingClient } from '../../updater/updater.ts';
 import { answerLater, faultReply } from '../exchange.ts';
-import { failureReply, headerBlock, NO_STORE, type Reply, writeReply } from '../reply.ts';
+import { failureReply, NO_STORE, type Reply, replyHead, writeReply } from '../reply.ts';
 import type { RequestHandler } from '../server.ts';
 import type { Traffic } from '../traffic.ts';
 import type { DeviceGate } from './device-gate.ts';
@@ -259,6 +259,6 @@ export function refusalReply(refusal: Failure): Reply {
 
 function writeRefusal(failure: Failure): Reply {
   const { status, headers = [], contentType = '', body = '' } = failureReply(failure);
-  const all = headerBlock([...headers, ...NO_STORE, ['Content-Type', contentType]]);
-  return { status, headers: all, body: Buffer.from(body) };
+  const head = replyHead(status, [...headers, ...NO_STORE, ['Content-Type', contentType]]);
+  return { status, head, body: Buffer.from(body) };
 }

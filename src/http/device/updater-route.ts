@@ -7,7 +7,7 @@ import type { Plan } from '../../domain/decision/plan.ts';
 import type { PlanDecision } from '../../operations/serving/catalog-slot.ts';
 import type { Updater } from '../../updater/updater.ts';
 import { conditionalReply, type TaggedBody, tagBody } from '../conditional.ts';
-import { failureReply, headerBlock, NO_STORE, type Reply } from '../reply.ts';
+import { failureReply, NO_STORE, type Reply, replyHead } from '../reply.ts';
 import type { Route } from '../router.ts';
 import type { RequestHandler } from '../server.ts';
 import {
@@ -21,7 +21,7 @@ import { UpdaterAddresses } from './updater-addresses.ts';
 type WriteDocument = (document: Buffer, ifNoneMatch: string) => Reply;
 
 const DEVICE_HEADER = 'x-service-device';
-const NO_CONTENT: Reply = { status: 204, headers: NO_STORE };
+const NO_CONTENT: Reply = { status: 204, head: replyHead(204, NO_STORE) };
 /**
  * Headers of documents with an entity tag. Such a document is for one device: its client may keep it, but has
  * to ask whether it is still valid.
@@ -92,8 +92,8 @@ function withoutOffer<Item extends Candidate>(
 
 /** Returns the function that writes documents which no cache may keep. */
 function writeFresh(mediaType: string): WriteDocument {
-  const headers = headerBlock([...NO_STORE, ['Content-Type', mediaType]]);
-  return (body) => ({ status: 200, headers, body });
+  const head = replyHead(200, [...NO_STORE, ['Content-Type', mediaType]]);
+  return (body) => ({ status: 200, head, body });
 }
 
 /**
