@@ -230,7 +230,8 @@ function refuseShortSecrets({ host, adminListen, adminTokens, secretKeys }: Conf
   }
 }
 
-function isLoopback(host: string): boolean {
+/** Returns whether only this machine can reach what listens on the host. */
+export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 

@@ -16,13 +16,32 @@ const MIGRATION_FILE = /^(\d{6})\.sql$/;
 
 type Migration = { readonly id: number; readonly name: string };
 
+/** Numbers of the newest migration before and after; the same when there was nothing to do. */
+export type SchemaChange = { readonly from: number; readonly to: number };
+
 /** Applies the missing migrations. It can run again, and on several nodes at once. */
-export async function migrate(database: Database): Promise<void> {
+export async function migrate(database: Database): Promise<SchemaChange> {
   const migrations = await listMigrations();
-  let isComplete = false;
-  while (!isComplete) {
-    isComplete = await database.transaction((sql) => applyNext(sql, migrations));
+  const to = migrations.length;
+  let from: number | undefined;
+  for (;;) {
+    const applied = await database.transaction((sql) => applyNext(sql, migrations));
+    from ??= applied;
+    if (applied === to) return { from, to };
   }
+}
+
+/**
+ * Returns the number of the newest applied migration, and of the newest that this program knows. Changes
+ * nothing; 0 is a database without the schema.
+ */
+export async function readSchema(
+  sql: Sql,
+): Promise<{ readonly applied: number; readonly known: number }> {
+  const known = (await listMigrations()).length;
+  const text = `SELECT to_regclass('sluice_migrations') IS NOT NULL AS "isThere"`;
+  const [row] = await sql.query<{ isThere: boolean }>(text);
+  return { applied: row?.isThere ? await readApplied(sql) : 0, known };
 }
 
 /**
@@ -58,13 +77,13 @@ async function listMigrations(): Promise<readonly Migration[]> {
   return migrations;
 }
 
-/** Applies the next migration; returns true, and applies none, when all are applied. */
-async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<boolean> {
+/** Applies the next migration, if there is one; returns how many were applied before. */
+async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<number> {
   const applied = await lockAndReadApplied(sql);
   const newest = migrations.length;
   if (applied > newest) throw new SchemaTooNew(applied, newest);
   const next = migrations[applied];
-  if (next === undefined) return true;
+  if (next === undefined) return applied;
   const script = await readFile(new URL(next.name, MIGRATIONS), 'utf8');
   try {
     await sql.runScript(script);
@@ -73,7 +92,7 @@ async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<bo
     throw isOutage ? error : new MigrationFailed(next, error);
   }
   await sql.query('INSERT INTO sluice_migrations (id, name) VALUES ($1, $2)', [next.id, next.name]);
-  return false;
+  return applied;
 }
 
 /**
@@ -91,6 +110,10 @@ async function lockAndReadApplied(sql: Sql): Promise<number> {
       name text NOT NULL,
       applied_at timestamptz(3) NOT NULL DEFAULT clock_timestamp()
     )`);
+  return readApplied(sql);
+}
+
+async function readApplied(sql: Sql): Promise<number> {
   const rows = await sql.query<{ applied: number }>(
     'SELECT coalesce(max(id), 0) AS applied FROM sluice_migrations',
   );

@@ -65,7 +65,8 @@ async function openEmbedded({ dataDir, memory, report }: LedgerOptions): Promise
   return openPgliteDatabase({ directory, onFault: (error) => report.fault(error) });
 }
 
-function directoryIn(dataDir: string): string {
+/** Returns the directory of the embedded database. */
+export function directoryIn(dataDir: string): string {
   return join(dataDir, 'ledger');
 }
 

@@ -17,6 +17,7 @@ import { limitedQuery } from './limited-query.ts';
 import type { Greeter } from './migrated-database.ts';
 import { sqlStateKind } from './sql-state-kind.ts';
 
+/** Maximum number of connections of a process. */
 const CONNECTIONS_MAX = 10;
 /** Longest wait for a new connection, and for a free connection of the pool. */
 const CONNECT_TIMEOUT_MS = 2000;
@@ -46,6 +47,8 @@ const SETTINGS: HostsPoolSettings = {
   keepAlive: true,
   keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
 };
+
+export { CONNECTIONS_MAX };
 
 export type PgDatabaseOptions = {
   /** Address of a server, or of several of which one takes writes, with commas between the hosts. */

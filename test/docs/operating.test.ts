@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { addCommands } from '../../src/cli/commands.ts';
+import { addLocalCommands } from '../../src/cli/local-commands.ts';
 import type { Reason } from '../../src/contract/reason.ts';
 import {
   listDocuments,
@@ -123,9 +124,11 @@ describe('commands', () => {
   const section = sectionOf(manual, 'Command line');
   const program = new Command('sluice');
   program.command('serve');
-  addCommands(program, () => {
+  const nothing = () => {
     throw new Error('nothing is asked here');
-  });
+  };
+  addLocalCommands(program, { diagnose: nothing, migrate: nothing });
+  addCommands(program, nothing);
 
   it('have the arguments and options that the command line has', () => {
     const usages = section

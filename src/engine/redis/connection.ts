@@ -39,6 +39,8 @@ export type RedisConnection = {
   writeFields(key: string, namesAndValues: readonly string[]): Promise<void>;
   /** Reads the length of a stream. */
   readLength(key: string): Promise<number>;
+  /** Reads what each server tells of itself: the text of `INFO`. */
+  describeServers(): Promise<readonly string[]>;
   /** Returns whether every server answers a ping now; never rejects. */
   isReachable(): Promise<boolean>;
   close(): void;
@@ -76,6 +78,10 @@ export function openConnection(
     server.disconnect();
   }
 
+  function servers(): readonly Redis[] {
+    return client instanceof Cluster ? client.nodes('master') : [client];
+  }
+
   /** Turns every failure of Redis into `Unavailable`: to callers, the engine did not answer. */
   async function ask<Answer>(answer: Promise<Answer>): Promise<Answer> {
     try {
@@ -98,12 +104,12 @@ export function openConnection(
     writeFields: async (key, namesAndValues) =>
       void (await ask(client.hset(key, ...namesAndValues))),
     readLength: (key) => ask(client.xlen(key)),
+    describeServers: () => ask(Promise.all(servers().map((server) => server.info()))),
     isReachable: async () => {
       if (!isKnown) await learn();
       // Checked first, because the driver answers pings before it accepts other commands.
       if (client.status !== 'ready' || !isKnown) return false;
-      const servers = client instanceof Cluster ? client.nodes('master') : [client];
-      const answers = await Promise.allSettled(servers.map((server) => server.ping()));
+      const answers = await Promise.allSettled(servers().map((server) => server.ping()));
       return answers.length > 0 && answers.every(({ status }) => status === 'fulfilled');
     },
     close: () => {

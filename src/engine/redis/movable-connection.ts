@@ -41,6 +41,7 @@ export function openMovableConnection(
     readFields: (...args) => present.readFields(...args),
     writeFields: (...args) => present.writeFields(...args),
     readLength: (...args) => present.readLength(...args),
+    describeServers: () => present.describeServers(),
     isReachable: () => present.isReachable(),
     async moveTo(target) {
       if (isClosed) return;

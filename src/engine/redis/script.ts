@@ -21,6 +21,7 @@ export const SCRIPTS = {
   appendCheckIns: load('append-check-ins'),
   takeCheckIns: load('take-check-ins'),
   acknowledgeCheckIns: load('acknowledge-check-ins'),
+  measureCheckIns: load('measure-check-ins'),
 } as const;
 
 function load(name: string): Script {

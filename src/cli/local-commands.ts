@@ -1,0 +1,47 @@
+// Commands that read the settings of the service and need none that runs: they examine, or migrate, what the
+// settings name.
+
+import type { Command } from 'commander';
+import type { Diagnosis } from '../contract/diagnosis.ts';
+import { printAnswer } from './print-answer.ts';
+
+/** What the commands do; each is loaded when its command runs. */
+export type LocalCommands = {
+  diagnose(): Promise<Diagnosis>;
+  /** Resolves with the numbers of the newest migration, before and after. */
+  migrate(): Promise<{ readonly from: number; readonly to: number }>;
+};
+
+/** Error of a diagnosis in which something must be mended; it is printed already. */
+export class NotWell extends Error {}
+
+/** Adds the commands. */
+export function addLocalCommands(program: Command, local: LocalCommands): void {
+  program
+    .command('doctor')
+    .description('say what is wrong with the settings and the stores, without a running service')
+    .option('--json', 'print one JSON document and nothing else')
+    .action(async ({ json }: { json?: true }) => {
+      const diagnosis = await local.diagnose();
+      print(json ? JSON.stringify(diagnosis) : textOf(diagnosis));
+      if (diagnosis.checks.some(({ ok }) => !ok)) throw new NotWell();
+    });
+  program
+    .command('migrate')
+    .description("bring the database's schema up to date, as a step of its own")
+    .option('--json', 'print one JSON document and nothing else')
+    .action(async ({ json }: { json?: true }) => {
+      const change = await local.migrate();
+      print(json ? JSON.stringify(change) : printAnswer(change));
+    });
+}
+
+function textOf({ checks }: Diagnosis): string {
+  return checks
+    .map(({ name, ok, message }) => printAnswer(`${ok ? 'ok  ' : 'MEND'} ${name}: ${message}`))
+    .join('\n');
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,69 @@
+// The command `sluice doctor`: examines the settings, the data directory and the stores that they name, with
+// short time limits, and changes nothing.
+
+import { type Config, ConfigError, readConfig, readNearSettings } from '../config.ts';
+import { type Check, type Diagnosis, faulty, sound } from '../contract/diagnosis.ts';
+import { examineRedis } from '../engine/redis/examine-redis.ts';
+import { examineEmbedded } from '../ledger/examine-embedded.ts';
+import { examinePostgres } from '../ledger/examine-postgres.ts';
+import { CONNECTIONS_MAX } from '../ledger/pg-database.ts';
+import { examineDataDirectory } from './examine-data-directory.ts';
+import { examineSettings } from './examine-settings.ts';
+
+/** Examines what the environment names; never rejects for what it finds. */
+export async function diagnose(environment?: NodeJS.ProcessEnv): Promise<Diagnosis> {
+  let config: Config;
+  try {
+    config = readConfig(environment);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { checks: [faulty('settings', error.message)] };
+  }
+  const near = readNearSettings(environment).map(({ name, setting }) => `${name} (${setting}?)`);
+  const settings =
+    near.length === 0
+      ? sound('settings', 'can be read')
+      : sound('settings', `can be read; these look like settings and are not: ${near.join(', ')}`);
+  const [ledger, redis] = await Promise.all([examineLedger(config), examineEngine(config)]);
+  return {
+    checks: [
+      settings,
+      ...examineSettings(config),
+      examineDataDirectory(config.dataDir),
+      ...ledger,
+      ...redis,
+    ],
+  };
+}
+
+async function examineLedger(config: Config): Promise<readonly Check[]> {
+  const { databaseUrl: url, dataDir } = config;
+  if (url === undefined) return examineEmbedded(dataDir);
+  const connections = CONNECTIONS_MAX * processesOf(config);
+  return tried('ledger', 'DATABASE_URL', () => examinePostgres({ url, connections }));
+}
+
+async function examineEngine({ redisUrl, redisPrefix }: Config): Promise<readonly Check[]> {
+  if (redisUrl === undefined) return [sound('redis', 'none: the hot state is in the process')];
+  return tried('redis', 'REDIS_URL', () => examineRedis({ url: redisUrl, prefix: redisPrefix }));
+}
+
+/** Turns the error of an address that cannot be used at all, which quotes nothing of it, into a check. */
+async function tried(
+  name: string,
+  variable: string,
+  examine: () => Promise<readonly Check[]>,
+): Promise<readonly Check[]> {
+  try {
+    return await examine();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [faulty(name, `${variable}: ${reason}`)];
+  }
+}
+
+/** Returns how many processes of a node have connections to PostgreSQL. */
+function processesOf({ workers, redisUrl, adminListen }: Config): number {
+  if (redisUrl === undefined) return 1;
+  return workers + 1 + (adminListen === undefined ? 0 : 1);
+}

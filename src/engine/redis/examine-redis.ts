@@ -1,0 +1,160 @@
+// Examination of a Redis for `sluice doctor`: whether the service can use it, and whether it keeps what the
+// service puts there. Reaches it as the service does, and changes nothing.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Check, faulty, sound } from '../../contract/diagnosis.ts';
+import { openConnection, type RedisConnection } from './connection.ts';
+import { faultOf } from './fault.ts';
+import { createKeys } from './keys.ts';
+import { SCRIPTS } from './script.ts';
+import { parseTarget, type RedisTarget } from './target.ts';
+
+/** Longest wait for a connection, in milliseconds. */
+const CONNECT_MS_MAX = 2500;
+const CONNECT_INTERVAL_MS = 50;
+/** Oldest version that has the commands in use. */
+const VERSION_MIN = [6, 2] as const;
+/** Share of `maxmemory` above which there is no room left for an outage of the ledger. */
+const MEMORY_SHARE_MAX = 0.9;
+/** Age above which a batch waits for a process that does not come; one that died gives up its own in 30 s. */
+const WAIT_MS_MAX = 60_000;
+
+type Info = ReadonlyMap<string, string>;
+
+export type ExamineRedisOptions = { readonly url: string; readonly prefix: string };
+
+/** Examines the Redis. Throws only when the URL cannot be understood. */
+export async function examineRedis(options: ExamineRedisOptions): Promise<readonly Check[]> {
+  const target = parseTarget(options.url);
+  let fault: Error | undefined;
+  const connection = openConnection(target, (error) => {
+    fault = faultOf(error, target);
+  });
+  try {
+    if (!(await untilReachable(connection))) {
+      const reason = fault?.message || 'no answer';
+      return [faulty('redis', `Redis at ${placeOf(target)} cannot be used: ${reason}`)];
+    }
+    return await examine(connection, target, options.prefix);
+  } catch (error) {
+    return [faulty('redis', `Redis at ${placeOf(target)} stopped answering: ${messageOf(error)}`)];
+  } finally {
+    connection.close();
+  }
+}
+
+async function untilReachable(connection: RedisConnection): Promise<boolean> {
+  const end = performance.now() + CONNECT_MS_MAX;
+  while (performance.now() < end) {
+    if (await connection.isReachable()) return true;
+    await sleep(CONNECT_INTERVAL_MS);
+  }
+  return false;
+}
+
+async function examine(
+  connection: RedisConnection,
+  target: RedisTarget,
+  prefix: string,
+): Promise<readonly Check[]> {
+  const keys = createKeys({ prefix, database: target.login.db });
+  const servers = (await connection.describeServers()).map(parseInfo);
+  const count = servers.length === 1 ? '' : `, ${servers.length} masters`;
+  const versions = [...new Set(servers.map((info) => info.get('redis_version') ?? 'unknown'))];
+  return [
+    sound('redis', `Redis ${versions.join(' and ')} at ${placeOf(target)} answers${count}`),
+    versionCheck(versions),
+    ...worstOf(servers.map(memoryCheck)),
+    ...worstOf(servers.map(persistenceCheck)),
+    await checkInsCheck(connection, keys.checkIns),
+  ];
+}
+
+/** Returns the first check that failed, else the first one: one line for all masters of a cluster. */
+function worstOf(checks: readonly Check[]): readonly Check[] {
+  const worst = checks.find(({ ok }) => !ok) ?? checks[0];
+  return worst === undefined ? [] : [worst];
+}
+
+function versionCheck(versions: readonly string[]): Check {
+  const isOld = versions.some((version) => {
+    const [major = 0, minor = 0] = version.split('.').map(Number);
+    return major < VERSION_MIN[0] || (major === VERSION_MIN[0] && minor < VERSION_MIN[1]);
+  });
+  const needed = `${VERSION_MIN.join('.')} or later`;
+  return isOld
+    ? faulty('redis-version', `Redis ${versions.join(', ')} is too old: install ${needed}`)
+    : sound('redis-version', `${versions.join(', ')} (${needed} is needed)`);
+}
+
+function memoryCheck(info: Info): Check {
+  const name = 'redis-memory';
+  const policy = info.get('maxmemory_policy') ?? 'unknown';
+  const max = Number(info.get('maxmemory') ?? 0);
+  const used = Number(info.get('used_memory') ?? 0);
+  if (max === 0) return sound(name, `${mebibytes(used)} used, without a limit (${policy})`);
+  const filled = `${mebibytes(used)} of ${mebibytes(max)} used`;
+  if (policy.startsWith('allkeys')) {
+    return faulty(
+      name,
+      `maxmemory-policy is ${policy}, which drops check-ins that wait: set noeviction or volatile-lru`,
+    );
+  }
+  return used > max * MEMORY_SHARE_MAX
+    ? faulty(name, `${filled} (${policy}): raise maxmemory`)
+    : sound(name, `${filled} (${policy})`);
+}
+
+function persistenceCheck(info: Info): Check {
+  const name = 'redis-persistence';
+  const failed = ['aof_last_write_status', 'aof_last_bgrewrite_status', 'rdb_last_bgsave_status'];
+  const bad = failed.find((field) => info.get(field) === 'err');
+  if (bad !== undefined) return faulty(name, `Redis could not write to its disk (${bad}: err)`);
+  if (info.get('aof_enabled') === '1') return sound(name, 'an append-only file is kept');
+  return sound(
+    name,
+    'no append-only file: check-ins that wait are lost when Redis restarts (appendonly yes keeps them)',
+  );
+}
+
+/** Asks for the queue by a script that only an account with the rights of the service may run. */
+async function checkInsCheck(connection: RedisConnection, key: string): Promise<Check> {
+  const name = 'check-ins';
+  let reply: unknown;
+  try {
+    reply = await connection.run(SCRIPTS.measureCheckIns, key);
+  } catch (error) {
+    return faulty(name, `the queue of check-ins cannot be used: ${messageOf(error)}`);
+  }
+  const [count, oldest, nowMs] = reply as [number, string, number];
+  if (count === 0) return sound(name, 'none wait');
+  const ageMs = Math.max(0, nowMs - Number.parseInt(oldest, 10));
+  const waiting = `${count} batches wait, the oldest for ${Math.round(ageMs / 1000)} s`;
+  return ageMs > WAIT_MS_MAX
+    ? faulty(name, `${waiting}: no process records them, or not fast enough`)
+    : sound(name, waiting);
+}
+
+function parseInfo(text: string): Info {
+  return new Map(
+    text.split(/\r?\n/).flatMap((line): [string, string][] => {
+      const [, field, value] = /^(\w+):(.*)$/.exec(line) ?? [];
+      return field === undefined ? [] : [[field, value ?? '']];
+    }),
+  );
+}
+
+function placeOf({ nodes, sentinel }: RedisTarget): string {
+  const places = nodes.map(({ host, port }) => `${host}:${port}`).join(', ');
+  return sentinel === undefined ? places : `${sentinel.name} (Sentinels ${places})`;
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / 1024 / 1024)} MiB`;
+}
+
+/** Returns the message of the driver's error, which is what Redis has said. */
+function messageOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+}
