@@ -6,8 +6,8 @@
 #
 #   1. `npm ci` warns of nothing, but of uWebSockets.js' own `engines` on Node 20
 #   2. `npm start` becomes ready, and stops
-#   3. `npm test` passes, and says in one line what it ran against
-#   4. every step of the Dockerfile succeeds, and what it made becomes ready
+#   3. every step of the Dockerfile succeeds, and what it made becomes ready
+#   4. `npm test` passes, and says in one line what it ran against
 #
 # Needs root, debootstrap, npm and its registry. It tries the last commit, not what is uncommitted. BASE names a
 # folder for the fresh Debian, which is made once and used again. Takes some minutes, so CI does not run it.
@@ -163,10 +163,10 @@ for version in "${versions[@]}"; do
   try_install "$major" /sluice 'npm ci'
   say "Node $version: npm start"
   try_start /sluice 'npm start'
-  say "Node $version: npm test"
-  try_tests
   say "Node $version: the steps of the Dockerfile"
   try_dockerfile "$major"
+  say "Node $version: npm test"
+  try_tests
 done
 
 say 'All passed'

@@ -1,0 +1,59 @@
+// Tests what can be told of the image without Docker: its base, what it copies, and what it runs. The steps
+// themselves are carried out by scripts/bare-machine.sh, in a root like the image's base.
+
+import { existsSync, readFileSync } from 'node:fs';
+import semver from 'semver';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = new URL('../', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8');
+
+const { engines, scripts } = JSON.parse(read('package.json')) as {
+  engines: { node: string };
+  scripts: Record<string, string>;
+};
+/** Instructions with their arguments, each on one line. */
+const instructions = read('Dockerfile')
+  .replace(/^#.*\n/gm, '')
+  .replace(/\\\n\s*/g, '')
+  .split('\n')
+  .filter((line) => line !== '')
+  .map((line) => /^([A-Z]+) (.*)$/.exec(line)?.slice(1) ?? [line, '']);
+const argumentsOf = (name: string) =>
+  instructions.filter(([each]) => each === name).map(([, rest = '']) => rest);
+
+describe('the Dockerfile', () => {
+  it('is built on a slim Debian, which has no compiler, with a Node that the service runs on', () => {
+    const images = argumentsOf('FROM').map((each) => each.split(' ')[0] ?? '');
+    expect(images).toHaveLength(2);
+    expect(new Set(images).size).toBe(1);
+    const major = /^node:(\d+)-bookworm-slim$/.exec(images[0] ?? '')?.[1] ?? '';
+    expect(semver.intersects(major, engines.node), images[0]).toBe(true);
+  });
+
+  it('installs nothing but the packages of the lockfile', () => {
+    expect(argumentsOf('RUN')).toEqual([
+      'npm ci',
+      'npm run build && npm prune --omit=dev',
+      'mkdir /data && chown node:node /data',
+    ]);
+  });
+
+  it('copies what there is, and what .dockerignore lets through', () => {
+    const copied = argumentsOf('COPY')
+      .filter((each) => !each.startsWith('--from='))
+      .flatMap((each) => each.split(' ').slice(0, -1));
+    const passed = read('.dockerignore')
+      .split('\n')
+      .filter((line) => line.startsWith('!'))
+      .map((line) => line.slice(1));
+    expect(copied.length).toBeGreaterThan(5);
+    expect(copied.filter((path) => !existsSync(new URL(path, ROOT)))).toEqual([]);
+    expect(new Set(copied)).toEqual(new Set(passed));
+  });
+
+  it('starts the service as npm start does, but Node itself, which gets the signals', () => {
+    const command = JSON.parse(argumentsOf('CMD')[0] ?? '[]') as string[];
+    expect(command.join(' ')).toBe(scripts.start);
+  });
+});
