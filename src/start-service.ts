@@ -16,6 +16,7 @@ import { NodeMetrics } from './processes/node-metrics.ts';
 import { NodeSettings } from './processes/node-settings.ts';
 import { Watchdog } from './processes/watchdog.ts';
 import { startSupervisor } from './supervisor.ts';
+import { version } from './version.ts';
 
 export type RunningService = {
   /** Base URL of the service, as printed at the start and written into feeds. */
@@ -55,13 +56,13 @@ function startProcesses(config: Config, log: Log): Promise<RunningService> {
 }
 
 function serveAlone(config: Config, log: Log): Promise<RunningService> {
-  const metrics = new Metrics();
+  const metrics = new Metrics('main', version());
   const readMetrics = () => metrics.registry.metrics();
   return composeService(config, log, { metrics, readMetrics, hasBackground: true });
 }
 
 async function serveBesideBackground(config: Config, log: Log): Promise<RunningService> {
-  const metrics = new Metrics();
+  const metrics = new Metrics('main', version());
   const nodeMetrics = new NodeMetrics(metrics, log);
   const service = await composeService(config, log, {
     metrics,

@@ -11,6 +11,7 @@ import { createLog, type Log } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
 import type { CallsToProcess, CallsToSupervisor } from './processes/calls-to-process.ts';
 import { NodeLink } from './processes/node-link.ts';
+import { version } from './version.ts';
 
 type Running = Pick<Service, 'stop' | 'reload'> &
   Partial<Pick<Service, 'drain' | 'close' | 'state' | 'follow'>>;
@@ -25,7 +26,8 @@ const starts: Readonly<Record<string, (config: Config, log: Log) => Promise<Runn
   '--admin': (...own) => startAdmin(...own, { port: first, servicePort: second }),
 };
 const STARTING = { obstacle: 'starting', degraded: [] };
-const metrics = new Metrics();
+const processName = part === '--worker' ? `worker-${first}` : part.replace(/^--/, '');
+const metrics = new Metrics(processName, version());
 let running: Running | undefined;
 /** Settings that the process was told last; undefined until then. */
 let told: Config | undefined;
@@ -35,7 +37,7 @@ await link.run();
 async function start(): Promise<void> {
   // The parent's, not those of the files, which may have changed since it has read them.
   const config = readFrom(await node.settings());
-  const identity = part === '--worker' ? { worker: first } : { part: part.replace(/^--/, '') };
+  const identity = part === '--worker' ? { worker: first } : { part: processName };
   const log = createLog(config.logLevel, identity);
   exitOnBug(log);
   try {

@@ -12,6 +12,7 @@ import { NodeCalls } from './processes/node-calls.ts';
 import { NodeMetrics } from './processes/node-metrics.ts';
 import { NodeSettings } from './processes/node-settings.ts';
 import { Watchdog } from './processes/watchdog.ts';
+import { version } from './version.ts';
 
 export type Supervisor = {
   /** Base URL of the service. */
@@ -43,7 +44,7 @@ export async function startSupervisor(config: Config, log: Log): Promise<Supervi
   const port = await claim('HOST, PORT', config);
   const { adminListen } = config;
   const adminPort = adminListen && (await claim('ADMIN_LISTEN', adminListen));
-  const metrics = new Metrics();
+  const metrics = new Metrics('supervisor', version());
   const nodeMetrics = new NodeMetrics(metrics, log);
   const settings = new NodeSettings(config.files);
   const calls = new NodeCalls(nodeMetrics, settings);

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { eventually } from '../../test/support/eventually.ts';
 import { freshDatabase } from '../../test/support/fresh-database.ts';
+import { metricsOf } from '../../test/support/metrics.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../../test/support/node.ts';
 import { startPostgres } from '../../test/support/postgres-server.ts';
 import { startRedis } from '../../test/support/redis-server.ts';
@@ -114,8 +115,7 @@ async function knowChannels(node: ServingNode, sql: pg.Client): Promise<void> {
  * ask very often cause that, so it should be 0 unless it is what a benchmark measures.
  */
 export async function countSettled(node: ServingNode): Promise<number> {
-  const metrics = await (await fetch(`${node.url}/metrics`)).text();
-  return Number(SETTLED.exec(metrics)?.[1] ?? 0);
+  return Number(SETTLED.exec(await metricsOf(node))?.[1] ?? 0);
 }
 
 function serviceOf(node: ServingNode, surroundings: Surroundings): BenchService {

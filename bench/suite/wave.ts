@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { eventually } from '../../test/support/eventually.ts';
 import { freshDatabase } from '../../test/support/fresh-database.ts';
+import { metricsOf } from '../../test/support/metrics.ts';
 import { type ServingNode, startNode } from '../../test/support/node.ts';
 import { startPostgres } from '../../test/support/postgres-server.ts';
 import { startRedis } from '../../test/support/redis-server.ts';
@@ -13,7 +14,6 @@ import {
   createTenant,
   manage,
   publish,
-  send,
   type Tenant,
 } from '../../test/support/tenant.ts';
 import type { Row } from '../measure/report.ts';
@@ -91,7 +91,7 @@ async function measure(node: ServingNode, isSmoke: boolean): Promise<Row[]> {
 /** Waits until the check-ins of single checks are recorded: recording would disturb the next measurement. */
 async function untilRecorded(node: ServingNode): Promise<void> {
   await eventually('the check-ins are recorded', async () => {
-    const { text } = await send(node, 'GET', '/metrics');
+    const text = await metricsOf(node);
     const valueOfLine = (name: string) =>
       Number(
         text

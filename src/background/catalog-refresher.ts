@@ -9,7 +9,7 @@ import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Catalogs } from '../operations/serving/catalogs.ts';
 import type { LedgerRewind } from '../operations/serving/ledger-rewind.ts';
-import type { Engine } from '../ports/engine.ts';
+import type { Announcement, Engine } from '../ports/engine.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { LedgerReport } from '../ports/ledger-report.ts';
 import { Unavailable } from '../ports/unavailable.ts';
@@ -33,6 +33,8 @@ export type CatalogRefresherDependencies = {
   readonly report: Pick<LedgerReport, 'lost'>;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** Returns the ledger's time in milliseconds since 1970; without it, nobody measures how late news are. */
+  readonly now?: () => number;
 };
 
 export class CatalogRefresher {
@@ -42,6 +44,7 @@ export class CatalogRefresher {
   private readonly report: Pick<LedgerReport, 'lost'>;
   private readonly metrics: Metrics;
   private readonly log: Log;
+  private readonly now: (() => number) | undefined;
   private readonly gate = new ConcurrencyLimit(REFRESHES_RUNNING_MAX, REFRESHES_WAITING_MAX);
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
@@ -49,7 +52,9 @@ export class CatalogRefresher {
   /** Epoch at the latest poll. */
   private epoch: number | undefined;
 
-  constructor({ catalogs, ledger, rewind, report, metrics, log }: CatalogRefresherDependencies) {
+  constructor(dependencies: CatalogRefresherDependencies) {
+    const { catalogs, ledger, rewind, report, metrics, log, now } = dependencies;
+    this.now = now;
     this.catalogs = catalogs;
     this.ledger = ledger;
     this.rewind = rewind;
@@ -61,7 +66,7 @@ export class CatalogRefresher {
   /** Starts listening to announcements and polling, until `stop`. */
   start(engine: Engine): void {
     engine.subscribe(
-      (announcement) => this.catalogs.hear(announcement),
+      (announcement) => void this.hear(announcement),
       // Announcements may have been missed while the subscription was down: poll now rather than at the next
       // turn.
       () => void this.poll(),
@@ -82,6 +87,14 @@ export class CatalogRefresher {
       this.running = undefined;
     });
     return this.running;
+  }
+
+  private async hear(announcement: Announcement): Promise<void> {
+    const { committedAt } = announcement;
+    const isNew = await this.catalogs.hear(announcement);
+    if (!isNew || committedAt === undefined || this.now === undefined) return;
+    // Two clocks that follow the ledger's may still differ by a part of a round trip.
+    this.metrics.propagation.observe(Math.max(0, this.now() - committedAt) / 1000);
   }
 
   private schedule(): void {

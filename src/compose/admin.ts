@@ -1,6 +1,7 @@
 // Assembly of the admin process, which serves the console, its API, metrics and health on an address of their
 // own, so that they answer while a serving process hangs.
 
+import { ClockWatch } from '../background/clock-watch.ts';
 import { type Config, reachableHost } from '../config.ts';
 import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
 import { healthRoutes, type ReadinessProbe, type ReadMetrics } from '../http/health-routes.ts';
@@ -13,6 +14,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import { ActivityBroadcast } from '../operations/fleet/activity-broadcast.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
+import { LedgerClock } from '../operations/fleet/ledger-clock.ts';
 import { createSpreadChange } from '../operations/publishing/spread-change.ts';
 import { spreadInNode, type TellNode } from '../operations/publishing/spread-in-node.ts';
 import { Webhooks } from '../operations/publishing/webhooks.ts';
@@ -58,7 +60,10 @@ export async function composeAdmin(
     holder: 'admin',
   });
   const secrets = new Secrets(config);
-  const parts = assembleAdmin(config, log, options, stores, secrets);
+  const clock = new LedgerClock(stores.ledger);
+  const clockWatch = new ClockWatch({ clock, metrics: options.metrics, log, isTelling: false });
+  await clockWatch.start();
+  const parts = assembleAdmin(config, log, options, { ...stores, secrets, clock });
   const { refresher, knownPoll, live, notes, traffic, router } = parts;
   refresher.start(stores.engine);
   knownPoll.start(stores.engine);
@@ -80,6 +85,7 @@ export async function composeAdmin(
       await traffic.drain(IN_FLIGHT_WAIT_MS_MAX);
       server.close();
       live.stop();
+      clockWatch.stop();
       await Promise.all([refresher.stop(), knownPoll.stop()]);
       await notes.stop();
       await stores.engine.close();
@@ -88,24 +94,20 @@ export async function composeAdmin(
   };
 }
 
-function assembleAdmin(
-  config: Config,
-  log: Log,
-  options: AdminOptions,
-  stores: Stores,
-  secrets: Secrets,
-) {
+type AdminParts = Stores & { readonly secrets: Secrets; readonly clock: LedgerClock };
+
+function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: AdminParts) {
   const { metrics, readMetrics, readiness, tellNode, servicePort } = options;
-  const { engine } = stores;
+  const { engine, secrets, clock } = stores;
   const rareLog = new RareLog(log);
-  const parts = assembleCatalogs(log, metrics, stores);
+  const parts = assembleCatalogs(log, metrics, stores, clock);
   const { catalogs, guarded: ledger, refresher, knownPoll } = parts;
   const live = new ActivityBroadcast(engine, metrics, log);
   const admission = assembleAdmission(config, ledger, log);
   const labels = new DeviceLabels({ ledger, admission, engine, metrics, log });
   const address = config.publicUrl ?? `http://${reachableHost(config.host)}:${servicePort}`;
   const notes = new NotesRenderer();
-  const traffic = new Traffic(log, metrics.requests);
+  const traffic = new Traffic(log, metrics);
   const routes = [
     ...healthRoutes(readiness),
     ...assembleConsole({
@@ -114,7 +116,10 @@ function assembleAdmin(
       limits: { engine, alone: createMemoryEngine(), metrics },
       log: rareLog,
       webhooks: new Webhooks({ ledger, box: secrets.box, address: () => address, log: rareLog }),
-      spread: spreadInNode(createSpreadChange(catalogs, engine, metrics, rareLog), tellNode),
+      spread: spreadInNode(
+        createSpreadChange(catalogs, engine, metrics, rareLog, () => clock.now()),
+        tellNode,
+      ),
     }),
   ];
   return { refresher, knownPoll, live, notes, traffic, router: createRouter(routes, traffic) };

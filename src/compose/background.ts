@@ -71,13 +71,11 @@ export function assembleBackground(
     'sluice_check_in_queue_entries',
     'Batches of check-ins that wait to be recorded',
     () => length.entries,
-    'max',
   );
   metrics.gauge(
     'sluice_check_in_queue_seconds',
     'Age of the oldest check-in that was taken and is not recorded',
     () => Math.round(drain.behindMs / 100) / 10,
-    'max',
   );
   const retention = {
     devicesDays: config.deviceRetentionDays,

@@ -5,6 +5,7 @@ import { KnownChannelsPoll } from '../background/known-channels-poll.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
+import type { LedgerClock } from '../operations/fleet/ledger-clock.ts';
 import { Catalogs } from '../operations/serving/catalogs.ts';
 import { guardChanges } from '../operations/serving/guard-changes.ts';
 import { KnownChannels } from '../operations/serving/known-channels.ts';
@@ -22,8 +23,13 @@ export type CatalogParts = {
   readonly refresher: CatalogRefresher;
 };
 
-/** Builds the catalogs; nothing runs yet. */
-export function assembleCatalogs(log: Log, metrics: Metrics, stores: Stores): CatalogParts {
+/** Builds the catalogs; nothing runs yet. `clock` tells the ledger's time. */
+export function assembleCatalogs(
+  log: Log,
+  metrics: Metrics,
+  stores: Stores,
+  clock: Pick<LedgerClock, 'now'>,
+): CatalogParts {
   const { ledger, engine, lastGood, memory, report } = stores;
   const shared = new SharedSnapshots(engine, metrics);
   const parts = { ledger, engine, lastGood, shared, report, log: new RareLog(log), metrics };
@@ -35,6 +41,9 @@ export function assembleCatalogs(log: Log, metrics: Metrics, stores: Stores): Ca
     knownPoll: new KnownChannelsPoll(known),
     catalogs,
     guarded: guardChanges(ledger, catalogs),
-    refresher: new CatalogRefresher({ ...parts, catalogs, rewind, log }),
+    refresher: new CatalogRefresher({
+      ...{ ...parts, catalogs, rewind, log },
+      now: () => clock.now(),
+    }),
   };
 }

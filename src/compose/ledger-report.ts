@@ -40,7 +40,6 @@ export class LoggedLedgerReport implements LedgerReport {
       'sluice_ledger_foreign',
       'Whether the database is not the one that had the channels that are remembered: 1, or 0',
       () => (this.isForeign ? 1 : 0),
-      'max',
     );
   }
 

@@ -97,7 +97,12 @@ export function assembleServing(options: ServingOptions): Serving {
   const { config, log, metrics, stores } = options;
   const { ledger, engine, lastGood } = stores;
   const rareLog = new RareLog(log);
-  const { known, knownPoll, catalogs, guarded, refresher } = assembleCatalogs(log, metrics, stores);
+  const { known, knownPoll, catalogs, guarded, refresher } = assembleCatalogs(
+    log,
+    metrics,
+    stores,
+    options.fleet.clock,
+  );
   metrics.gauge('sluice_known_channels', 'Channels whose names this node knows', () => known.size);
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
   const warmUp = new WarmUp(catalogs, known, log);
@@ -114,9 +119,8 @@ export function assembleServing(options: ServingOptions): Serving {
     'sluice_catalog_unconfirmed_seconds',
     'Seconds since a store last answered',
     () => Math.round(health.unconfirmedMs / 100) / 10,
-    'max',
   );
-  const traffic = new Traffic(log, metrics.requests);
+  const traffic = new Traffic(log, metrics);
   const keyUses = new KeyUses(ledger, rareLog);
   const notes = new NotesRenderer();
   return {
@@ -165,7 +169,10 @@ function assembleHandlers(
 ): Pick<Serving, 'handlers' | 'adminRouter'> {
   const { engine } = stores;
   const { labels, checkIns, live, clock } = fleet;
-  const spread = spreadInNode(createSpreadChange(catalogs, engine, metrics, rareLog), tellNode);
+  const spread = spreadInNode(
+    createSpreadChange(catalogs, engine, metrics, rareLog, () => clock.now()),
+    tellNode,
+  );
   const firstOffers = new FirstOffers({
     ledger,
     shared: new SharedOffers({ engine, catalogs, metrics, log: rareLog }),

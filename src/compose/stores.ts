@@ -6,7 +6,7 @@ import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
 import { createRedisEngine } from '../engine/redis/redis-engine.ts';
 import { parseTarget } from '../engine/redis/target.ts';
 import { refuseBadAddress } from '../ledger/hosts-pool.ts';
-import { openLedger } from '../ledger/open-ledger.ts';
+import { type OpenLedger, openLedger } from '../ledger/open-ledger.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
@@ -70,6 +70,7 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
     );
     // After the ledger, because a new embedded database has files with the modes of its template.
     closeDataDirectory(config, log);
+    if (ledger.poolLoad() !== undefined) watchPool(metrics, () => ledger.poolLoad());
     const use = async ({ databaseUrl, redisUrl }: Config): Promise<void> => {
       if (databaseUrl !== undefined) ledger.useAddress(databaseUrl);
       if (redisUrl !== undefined) await useRedis(redisUrl);
@@ -92,6 +93,17 @@ export async function fromSetting<Value>(
     const reason = error instanceof Error ? error.message : String(error);
     throw new ConfigError(`${variable}: ${reason}`, { cause: error });
   }
+}
+
+function watchPool(metrics: Metrics, load: OpenLedger['poolLoad']): void {
+  for (const state of ['busy', 'idle'] as const) {
+    metrics.poolConnections.set(state, () => load()?.[state] ?? 0);
+  }
+  metrics.gauge(
+    'sluice_database_calls_waiting',
+    'Calls that wait for a connection to PostgreSQL',
+    () => load()?.waiting ?? 0,
+  );
 }
 
 function closeDataDirectory({ dataDir }: Config, log: Log): void {

@@ -10,6 +10,8 @@ import { openStores, type Stores, type StoresOptions } from './stores.ts';
 
 /** Milliseconds between probes of a store to which there were no calls. */
 const PROBE_INTERVAL_MS = 1000;
+/** Calls that wait for something to happen, whose duration tells nothing of the store. */
+const WAITING: ReadonlySet<string> = new Set(['takeCheckIns']);
 
 /** Port that can be probed and closed: the ledger or the engine. */
 type StorePort = { isReachable(): Promise<boolean>; close(): Promise<void> };
@@ -63,16 +65,26 @@ function watchStore<Port extends StorePort>(
   };
   const timer = setInterval(() => void probe(), PROBE_INTERVAL_MS).unref();
   const stopWatching = () => clearInterval(timer);
-  return { port: noteCalls(port, health, stopWatching), health };
+  const observe = (operation: string, seconds: number) => {
+    if (!WAITING.has(operation)) metrics.storeSeconds.observe({ store, operation }, seconds);
+  };
+  return { port: noteCalls(port, { health, observe, onClose: stopWatching }), health };
 }
+
+type CallNotes = {
+  readonly health: StoreHealth;
+  /** Called with the name and the duration of each call, however it ended. */
+  readonly observe: (operation: string, seconds: number) => void;
+  readonly onClose: () => void;
+};
 
 function noteCalls<Port extends StorePort>(
   port: Port,
-  health: StoreHealth,
-  onClose: () => void,
+  { health, observe, onClose }: CallNotes,
 ): Port {
   let isClosed = false;
-  const note = async (answer: Promise<unknown>): Promise<unknown> => {
+  const note = async (name: PropertyKey, answer: Promise<unknown>): Promise<unknown> => {
+    const beganAt = performance.now();
     try {
       const value = await answer;
       health.succeeded();
@@ -82,6 +94,8 @@ function noteCalls<Port extends StorePort>(
       const isOutage = error instanceof Unavailable && !(error instanceof LockedTooLong);
       if (isOutage && !isClosed) health.failed(error);
       throw error;
+    } finally {
+      observe(String(name), (performance.now() - beganAt) / 1000);
     }
   };
   const close = (): Promise<void> => {
@@ -102,7 +116,7 @@ function noteCalls<Port extends StorePort>(
       if (typeof member !== 'function') return member;
       const wrapper = (...args: unknown[]): unknown => {
         const answer: unknown = Reflect.apply(member, target, args);
-        return answer instanceof Promise ? note(answer) : answer;
+        return answer instanceof Promise ? note(name, answer) : answer;
       };
       wrappers.set(name, wrapper);
       return wrapper;

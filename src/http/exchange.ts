@@ -10,7 +10,7 @@ import { type BodyFailureKind, type BodyLimit, receiveBody } from './body.ts';
 import { writeEventStream } from './event-stream.ts';
 import { FAILURE_STATUS } from './failure-status.ts';
 import { failureReply, type Reply, writeReplyInPieces } from './reply.ts';
-import type { Traffic } from './traffic.ts';
+import type { RouteTraffic, Traffic } from './traffic.ts';
 
 export type Exchange = {
   /** Method in upper case. */
@@ -48,6 +48,7 @@ export function runExchange(
     readonly params: ReadonlyMap<string, string>;
     readonly handler: Handler;
     readonly body: BodyLimit;
+    readonly replies: RouteTraffic;
   },
   traffic: Traffic,
 ): void {
@@ -56,7 +57,7 @@ export function runExchange(
   const queryText = req.getQuery() ?? '';
   const headers = readHeaders(req);
   const remoteAddress = remoteAddressOf(res);
-  answerLater(res, { method, path }, traffic, (onOver) => {
+  answerLater(res, { method, path, replies: route.replies }, traffic, (onOver) => {
     const declaredBytes = Number(headers.get('content-length'));
     const body = BODY_METHODS.has(method)
       ? receiveBody(res, route.body, declaredBytes, onOver)
@@ -72,7 +73,7 @@ export function runExchange(
  */
 export function answerLater(
   res: HttpResponse,
-  request: { readonly method: string; readonly path: string },
+  request: { readonly method: string; readonly path: string; readonly replies: RouteTraffic },
   traffic: Traffic,
   work: (onOver: (listener: () => void) => void) => Reply | Promise<Reply>,
 ): void {
@@ -91,12 +92,12 @@ export function answerLater(
       return faultReply(error, request.method, request.path, traffic);
     }
   };
-  traffic.begin();
+  const beganAt = request.replies.begin();
   void attempt().then((reply) => {
     // Some replies do not wait for the body (401, 429). What is held of the body is released now, because
     // uWebSockets.js reports nothing more about a request that was answered.
     over?.();
-    traffic.end(isGone ? undefined : reply.status);
+    request.replies.end(isGone ? undefined : reply.status, beganAt);
     if (isGone) return;
     res.cork(() => {
       const isHead = request.method === 'HEAD';

@@ -4,10 +4,11 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { fail, invalidField } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
+import type { Surface } from '../observe/route-counts.ts';
 import type { BodyLimit } from './body.ts';
 import { type Handler, runExchange } from './exchange.ts';
 import { failureReply } from './reply.ts';
-import type { Traffic } from './traffic.ts';
+import type { RouteTraffic, Traffic } from './traffic.ts';
 
 export type Route = {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'OPTIONS';
@@ -28,18 +29,41 @@ export type Route = {
 
 const TAIL = '*';
 
-type CompiledRoute = Route & { readonly segments: readonly string[] };
-type Match = Omit<Route, 'method' | 'path'> & { readonly params: Map<string, string> };
+/** Surfaces by the first segment of a path. */
+const SURFACES: Readonly<Record<string, Surface>> = {
+  u: 'device',
+  e: 'device',
+  feed: 'feed',
+  api: 'management',
+  wh: 'webhook',
+  console: 'console',
+  healthz: 'health',
+  readyz: 'health',
+  metrics: 'health',
+};
+
+type CompiledRoute = Route & {
+  readonly segments: readonly string[];
+  readonly replies: RouteTraffic;
+  /** Requests to the path with a method that it does not have. */
+  readonly refused: RouteTraffic;
+};
+type Match = Omit<Route, 'method' | 'path'> & {
+  readonly params: Map<string, string>;
+  readonly replies: RouteTraffic;
+};
 
 /** Builds the function that serves every request of these routes. GET routes also answer HEAD. */
 export function createRouter(
   routes: readonly Route[],
   traffic: Traffic,
 ): (res: HttpResponse, req: HttpRequest) => void {
-  const compiled = routes.map((route) => ({ ...route, segments: route.path.split('/') }));
+  const compiled = routes.map((route) => compile(route, traffic));
+  const unmatched = traffic.on({ surface: 'other', method: 'any', route: 'none' });
   return (res, req) => {
-    const { params, handler, ...limits } = match(
+    const { params, handler, replies, ...limits } = match(
       compiled,
+      unmatched,
       req.getMethod().toUpperCase(),
       req.getUrl(),
     );
@@ -48,26 +72,45 @@ export function createRouter(
       msMax: limits.bodyMsMax ?? LIMIT.bodyMsMax,
       budget: limits.bodyBudget ?? 'credentialed',
     };
-    runExchange(res, req, { params, handler, body }, traffic);
+    runExchange(res, req, { params, handler, body, replies }, traffic);
   };
 }
 
-function match(routes: readonly CompiledRoute[], method: string, path: string): Match {
+function compile(route: Route, traffic: Traffic): CompiledRoute {
+  const segments = route.path.split('/');
+  const labels = { surface: SURFACES[segments[1] ?? ''] ?? 'other', route: route.path };
+  return {
+    ...route,
+    segments,
+    replies: traffic.on({ ...labels, method: route.method }),
+    refused: traffic.on({ ...labels, method: 'any' }),
+  };
+}
+
+function match(
+  routes: readonly CompiledRoute[],
+  unmatched: RouteTraffic,
+  method: string,
+  path: string,
+): Match {
   const segments = path.split('/');
   const onPath = mostSpecific(routes.filter((route) => fits(route.segments, segments)));
-  if (onPath.length === 0) return answering(() => failureReply(fail('notFound')));
+  const [first] = onPath;
+  if (first === undefined) return answering(unmatched, () => failureReply(fail('notFound')));
   const wanted = method === 'HEAD' ? 'GET' : method;
   const route = onPath.find((candidate) => candidate.method === wanted);
-  if (route === undefined) return answering(() => methodNotAllowed(onPath));
+  if (route === undefined) return answering(first.refused, () => methodNotAllowed(onPath));
   const params = readParams(route.segments, segments);
   if (params === undefined) {
-    return answering(() => failureReply(invalidField('path', 'Malformed percent-encoding')));
+    return answering(route.replies, () =>
+      failureReply(invalidField('path', 'Malformed percent-encoding')),
+    );
   }
   return { ...route, params };
 }
 
-function answering(handler: Handler): Match {
-  return { params: new Map(), handler };
+function answering(replies: RouteTraffic, handler: Handler): Match {
+  return { params: new Map(), handler, replies };
 }
 
 function methodNotAllowed(routes: readonly CompiledRoute[]) {

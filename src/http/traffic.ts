@@ -1,9 +1,10 @@
-// Traffic of this process: the number of requests in flight, so that a stop can wait for them, and the number
-// of replies by status.
+// Traffic of this process: the number of requests in flight, so that a stop can wait for them, and for each
+// route the number of replies by status and how long they took.
 
-import type { LabelledCount } from '../observe/labelled-count.ts';
 import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
+import type { RouteCount, RouteLabels } from '../observe/route-counts.ts';
 
 /** Status under which requests are counted whose client left before the reply. */
 const CLIENT_GONE = 499;
@@ -18,31 +19,28 @@ export class Traffic {
   readonly log: Log;
   /** Log of outages of a store, which would otherwise write a line for every request. */
   readonly rareLog: RareLog;
-  private readonly requests: LabelledCount;
+  private readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds'>;
   private inFlight = 0;
   private isDraining = false;
   private lastAnswerAt = 0;
 
-  constructor(log: Log, requests: LabelledCount) {
+  constructor(log: Log, metrics: Pick<Metrics, 'requests' | 'requestSeconds'>) {
     this.log = log;
     this.rareLog = new RareLog(log);
-    this.requests = requests;
+    this.metrics = metrics;
   }
 
-  /** Notes that a request has begun that is not answered at once; `end` must follow. */
-  begin(): void {
-    this.inFlight += 1;
+  /** Returns the traffic of a route. */
+  on(labels: RouteLabels): RouteTraffic {
+    const { requests, requestSeconds } = this.metrics;
+    const observe = (seconds: number) =>
+      requestSeconds.observe({ surface: labels.surface }, seconds);
+    return new RouteTraffic(this, requests.of(labels), observe);
   }
 
-  /** Notes that a request is over for which `begin` was called; undefined when the client had left. */
-  end(status: number | undefined): void {
-    this.inFlight -= 1;
-    this.count(status ?? CLIENT_GONE);
-  }
-
-  /** Counts a request that was answered at once. */
-  count(status: number): void {
-    this.requests.add(String(status));
+  /** Notes that the number of requests in flight has changed. */
+  move(by: 1 | -1): void {
+    this.inFlight += by;
   }
 
   /**
@@ -73,5 +71,36 @@ export class Traffic {
       await new Promise((resolve) => setTimeout(resolve, LOOK_INTERVAL_MS));
     }
     return this.inFlight === 0;
+  }
+}
+
+/** Requests to one route. */
+export class RouteTraffic {
+  private readonly traffic: Traffic;
+  private readonly replies: RouteCount;
+  private readonly observe: (seconds: number) => void;
+
+  constructor(traffic: Traffic, replies: RouteCount, observe: (seconds: number) => void) {
+    this.traffic = traffic;
+    this.replies = replies;
+    this.observe = observe;
+  }
+
+  /** Notes that a request has begun that is not answered at once. Returns what `end` must get. */
+  begin(): number {
+    this.traffic.move(1);
+    return performance.now();
+  }
+
+  /** Notes that a request is over which began at `beganAt`; undefined when the client had left. */
+  end(status: number | undefined, beganAt: number): void {
+    this.traffic.move(-1);
+    this.count(status ?? CLIENT_GONE);
+    this.observe((performance.now() - beganAt) / 1000);
+  }
+
+  /** Counts a request that was answered at once. */
+  count(status: number): void {
+    this.replies.add(status);
   }
 }

@@ -7,7 +7,7 @@ import type { LedgerMemory } from '../ports/ledger-memory.ts';
 import type { LedgerReport } from '../ports/ledger-report.ts';
 import type { Database } from './database.ts';
 import { type Greeter, migrateDatabase } from './migrated-database.ts';
-import { type MovableDatabase, openPgDatabase } from './pg-database.ts';
+import { type MovableDatabase, openPgDatabase, type PoolLoad } from './pg-database.ts';
 import { openPgliteDatabase } from './pglite-database.ts';
 import { markUsed, refuseRecreation } from './refuse-recreation.ts';
 import { createSqlLedger } from './sql-ledger.ts';
@@ -24,6 +24,8 @@ export type LedgerOptions = {
 export type OpenLedger = Ledger & {
   /** Makes new connections go to another address of PostgreSQL; throws when it is not valid. */
   useAddress(databaseUrl: string): void;
+  /** Returns what the connections to PostgreSQL do now; undefined for the embedded database. */
+  poolLoad(): PoolLoad | undefined;
 };
 
 /**
@@ -45,6 +47,7 @@ export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   return {
     ...createSqlLedger(database, () => database.confirm()),
     useAddress: (url) => movable?.moveTo(url),
+    poolLoad: () => movable?.poolLoad(),
   };
 }
 

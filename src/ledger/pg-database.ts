@@ -74,7 +74,12 @@ export type MovableDatabase = Database & {
    * are closed after them; for that moment there may be twice as many. Throws when the address is not valid.
    */
   moveTo(url: string): void;
+  /** Returns what the connections do now, and how many calls wait for one. */
+  poolLoad(): PoolLoad;
 };
+
+/** Numbers of connections by what they do, and of calls that wait for one. */
+export type PoolLoad = { readonly busy: number; readonly idle: number; readonly waiting: number };
 
 class PgDatabase extends ConnectedDatabase implements MovableDatabase {
   readonly #options: PgDatabaseOptions;
@@ -102,6 +107,11 @@ class PgDatabase extends ConnectedDatabase implements MovableDatabase {
     const ending = this.#endAfter([...this.#running], former);
     this.#ending.add(ending);
     void ending.then(() => this.#ending.delete(ending));
+  }
+
+  poolLoad(): PoolLoad {
+    const { totalCount, idleCount: idle, waitingCount: waiting } = this.#pool;
+    return { busy: totalCount - idle, idle, waiting };
   }
 
   #openPool(url: string): HostsPool {

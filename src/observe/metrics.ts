@@ -1,9 +1,22 @@
-// Counters and gauges for `/metrics`, in Prometheus text. The hot path only adds to plain numbers, which
-// prom-client reads at scrape time.
+// Counters, gauges and histograms for `/metrics`, in Prometheus text. The hot path only adds to plain
+// numbers, which prom-client reads at scrape time; histograms are for what waits for something anyway.
 
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Reason } from '../contract/reason.ts';
 import { LabelledCount } from './labelled-count.ts';
+import { RouteCounts } from './route-counts.ts';
+
+/** Default metrics of prom-client that break Prometheus' conventions: gauges that end in `_total`. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+/** Upper bounds of requests and of calls to stores, in seconds. */
+const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const CALL_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5];
+/** Upper bounds around the promise: within 1 s, and 5 s when an announcement is lost. */
+const PROPAGATION_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export class Metrics {
   readonly registry = new Registry();
@@ -13,8 +26,33 @@ export class Metrics {
     'Decided update checks of /u and /e by the reason of the answer',
     'reason',
   );
-  /** Requests to all other endpoints by status. */
-  readonly requests = this.tally('sluice_requests_total', 'Other requests by status', 'status');
+  /** Requests to all other endpoints by route and status. */
+  readonly requests = this.routeCounts(
+    'sluice_requests_total',
+    'Requests that were not decided checks, by surface, route and status',
+    ['surface', 'method', 'route', 'status'],
+  );
+  /** Durations of requests that may wait, from their head to their reply. */
+  readonly requestSeconds = this.histogram(
+    'sluice_request_duration_seconds',
+    'Time from the head of a request to its reply; of checks, those that waited for a store',
+    ['surface'],
+    REQUEST_SECONDS,
+  );
+  /** Durations of calls to stores. */
+  readonly storeSeconds = this.histogram(
+    'sluice_store_call_duration_seconds',
+    'Time of calls to a store by operation, refused and failed ones included',
+    ['store', 'operation'],
+    CALL_SECONDS,
+  );
+  /** Time from the commit of a change until a process serves it. */
+  readonly propagation = this.histogram(
+    'sluice_propagation_seconds',
+    'Time from the commit of a change until this process serves it, by the clock of the ledger',
+    [],
+    PROPAGATION_SECONDS,
+  );
   readonly firstOffers = this.tally(
     'sluice_first_offers_total',
     'First offers by outcome',
@@ -71,42 +109,78 @@ export class Metrics {
   );
 
   /** Functions that return 1 while a store is there, else 0, by the store. */
-  readonly storeUp = this.leastOf('sluice_store_up', 'Whether the store answers: 1, or 0', 'store');
+  readonly storeUp = this.gauges('sluice_store_up', 'Whether the store answers: 1, or 0', [
+    'store',
+  ]);
+  /** Functions that return a number of connections to PostgreSQL, by what they do. */
+  readonly poolConnections = this.gauges(
+    'sluice_database_connections',
+    'Connections of this process to PostgreSQL by what they do',
+    ['state'],
+  );
 
-  constructor() {
+  /** `process` tells this process's series from those of the others of a node. */
+  constructor(process = 'main', version = 'unknown') {
+    this.registry.setDefaultLabels({ process });
     collectDefaultMetrics({ register: this.registry });
+    for (const name of MISNAMED) this.registry.removeSingleMetric(name);
+    const build = this.gauges('sluice_build_info', 'Version of the service', ['version']);
+    build.set(version, () => 1);
   }
 
-  /**
-   * Registers a gauge whose value is read at scrape time. The value of a node is the sum of its processes,
-   * unless another aggregation is named.
-   */
-  gauge(name: string, help: string, read: () => number, aggregator: 'sum' | 'max' = 'sum'): void {
+  /** Registers a gauge whose value is read at scrape time. */
+  gauge(name: string, help: string, read: () => number): void {
     new Gauge({
       name,
       help,
       registers: [this.registry],
-      aggregator,
       collect() {
         this.set(read());
       },
     });
   }
 
-  /** Registers a gauge of several values, read at scrape time; a node has the least of its processes. */
-  private leastOf(name: string, help: string, label: string): Map<string, () => number> {
+  /** Registers a gauge of several values by a label, read at scrape time. */
+  private gauges(
+    name: string,
+    help: string,
+    [label]: readonly [string],
+  ): Map<string, () => number> {
     const reads = new Map<string, () => number>();
     new Gauge({
       name,
       help,
       labelNames: [label],
       registers: [this.registry],
-      aggregator: 'min',
       collect() {
         for (const [value, read] of reads) this.set({ [label]: value }, read());
       },
     });
     return reads;
+  }
+
+  private histogram<const Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+    buckets: number[],
+  ): Histogram<Label> {
+    return new Histogram({ name, help, labelNames, buckets, registers: [this.registry] });
+  }
+
+  private routeCounts(name: string, help: string, labelNames: readonly string[]): RouteCounts {
+    const routes = new RouteCounts();
+    new Counter({
+      name,
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const { labels, count } of routes.list()) this.inc(labels, count);
+      },
+    });
+    return routes;
   }
 
   private tally<Label extends string>(

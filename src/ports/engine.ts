@@ -25,6 +25,8 @@ export type Announcement = ServingOrder & {
   readonly channelId: string;
   /** Id of the release whose first offer the ledger has recorded; absent in the message of a change. */
   readonly offeredReleaseId?: string;
+  /** Moment of the commit in milliseconds since 1970, by the ledger's clock: tells how late news are. */
+  readonly committedAt?: number;
 };
 
 /** Place of a stored snapshot, its channel's id and the number of its releases that were offered. */

@@ -1,7 +1,7 @@
 // Calls between a process of the service and the process that started it.
 
+import type { ProcessMetrics } from '../observe/join-metrics.ts';
 import type { StoreName } from '../observe/store-health.ts';
-import type { ProcessMetrics } from '../observe/sum-metrics.ts';
 
 /**
  * Calls to a process: `metrics` is answered with its metrics, `readiness` with whether it can decide; `drain`

@@ -5,9 +5,9 @@ import { ChildService } from '../child-process/child-service.ts';
 import type { ForkedChild } from '../child-process/forked-child.ts';
 import { SoleCall } from '../flow/sole-call.ts';
 import { withinTime } from '../flow/within-time.ts';
+import type { ProcessMetrics } from '../observe/join-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { ProcessMetrics } from '../observe/sum-metrics.ts';
 import type {
   CallsToProcess,
   CallsToSupervisor,

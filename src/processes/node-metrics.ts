@@ -1,12 +1,12 @@
-// Metrics of a node of several processes: the metrics of each are read and added up when they are scraped.
+// Metrics of a node of several processes: the metrics of each are read and joined when they are scraped.
 
 import { SharedCall } from '../flow/shared-call.ts';
+import { joinMetrics } from '../observe/join-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { sumMetrics } from '../observe/sum-metrics.ts';
 import type { KeptProcess } from './kept-process.ts';
 
-/** Longest wait for the metrics of a process; one that takes longer is left out of the sum, and counted. */
+/** Longest wait for the metrics of a process; one that takes longer is left out, and counted. */
 const ANSWER_MS_MAX = 500;
 
 export class NodeMetrics {
@@ -29,7 +29,7 @@ export class NodeMetrics {
     this.processes.push(...processes);
   }
 
-  /** Returns Prometheus text; undefined when the metrics cannot be added up. Never rejects. */
+  /** Returns Prometheus text; undefined when the metrics cannot be joined. Never rejects. */
   text(): Promise<string | undefined> {
     return this.collecting.ask();
   }
@@ -43,9 +43,9 @@ export class NodeMetrics {
       if (answered.length < answers.length) {
         this.own.processes.add('silent', answers.length - answered.length);
       }
-      return await sumMetrics([await this.own.registry.getMetricsAsJSON(), ...answered]);
+      return await joinMetrics([await this.own.registry.getMetricsAsJSON(), ...answered]);
     } catch (error) {
-      this.log.error({ err: error }, 'the figures could not be added up');
+      this.log.error({ err: error }, 'the figures could not be joined');
       return undefined;
     }
   }

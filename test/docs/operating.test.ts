@@ -65,11 +65,19 @@ describe('metrics', () => {
   it('are those that the source has, with their type and label', () => {
     const counters = [...source.matchAll(/'(sluice_\w+_total)',\s*'[^']*',\s*'(\w+)'/g)];
     const gauges = [...source.matchAll(/\bgauge\(\s*'(sluice_\w+)'/g)];
-    const labelled = [...source.matchAll(/\bleastOf\(\s*'(sluice_\w+)',\s*'[^']*',\s*'(\w+)'/g)];
+    const labelled = [...source.matchAll(/\.(\w+)\(\s*'(sluice_\w+)',\s*'[^']*',\s*\[([^\]]*)\]/g)];
+    const types: Readonly<Record<string, string>> = {
+      gauges: 'gauge',
+      histogram: 'histogram',
+      routeCounts: 'counter',
+    };
     const known = [
       ...counters.map(([, name, label]) => [name, 'counter', label]),
       ...gauges.map(([, name]) => [name, 'gauge']),
-      ...labelled.map(([, name, label]) => [name, 'gauge', label]),
+      ...labelled.map(([, method = '', name, labels = '']) => [
+        ...[name, types[method]],
+        ...[...labels.matchAll(/'(\w+)'/g)].map(([, label]) => label),
+      ]),
     ];
     expect(documented.toSorted()).toEqual(known.toSorted());
   });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
 import { describeOnRealStores, realStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { admin, control, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
@@ -117,7 +118,7 @@ describeOnRealStores('the admin process', () => {
       isOver = true;
       await checking;
       expect(answered).toBeGreaterThan(0);
-      const { text } = await send(people, 'GET', '/metrics');
+      const text = await metricsOf(people);
       // The supervisor, two workers, the admin process and the background process.
       expect(text).toContain('sluice_processes 5\n');
       expect(text).toContain('sluice_process_events_total{event="restarted"} 1\n');

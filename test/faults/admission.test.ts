@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
 import { admin, createTenant, randomId, report, send, type Tenant } from '../support/tenant.ts';
 
 const PER_ADDRESS = 100;
@@ -50,8 +51,8 @@ describeOnRealStores('admission of new devices by two nodes', () => {
   /** Sum over the nodes of the check-ins with this outcome. */
   async function countOf(outcome: string): Promise<number> {
     const pattern = new RegExp(`^sluice_check_ins_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm');
-    const texts = await Promise.all(nodes.map((node) => send(node, 'GET', '/metrics')));
-    return texts.reduce((sum, { text }) => sum + Number(pattern.exec(text)?.[1] ?? 0), 0);
+    const texts = await Promise.all(nodes.map(metricsOf));
+    return texts.reduce((sum, text) => sum + Number(pattern.exec(text)?.[1] ?? 0), 0);
   }
 
   /** Numbers of the tenant's devices by the minute in which they were first seen. */

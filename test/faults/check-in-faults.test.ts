@@ -22,13 +22,14 @@ import { SCRIPTS } from '../../src/engine/redis/script.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
+import { metricsOf } from '../support/metrics.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { keys } from '../support/redis-keys.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
-import { check, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
+import { check, createTenant, publish, type Tenant } from '../support/tenant.ts';
 
 const IS_LONG = process.env.SLUICE_LONG_TESTS === '1';
 const DEVICE_COUNT = IS_LONG ? 100_000 : 15_000;
@@ -444,7 +445,7 @@ function readAnswer(text: string): { status: number; length: number } | undefine
 }
 
 async function countsOf(node: ServingNode): Promise<CheckInCounts> {
-  const { text } = await send(node, 'GET', '/metrics');
+  const text = await metricsOf(node);
   const sampleOf = (name: string) => {
     const line = text.split('\n').find((each) => each.startsWith(`${name} `));
     return Number(line?.slice(name.length + 1) ?? 0);

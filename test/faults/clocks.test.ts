@@ -6,8 +6,9 @@ import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { asks, label, OLD, withTargeted } from '../support/device-labels.ts';
 import { eventually } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
 import { type NodeClock, nodeClock } from '../support/node-clock.ts';
-import { check, decisions, devicesOf, report, send, type Tenant } from '../support/tenant.ts';
+import { check, decisions, devicesOf, report, type Tenant } from '../support/tenant.ts';
 
 const HOUR_MS = 3_600_000;
 /** Time within which a process of a node has compared its clock with the database's. */
@@ -199,7 +200,7 @@ function expectPast(record: Record<string, unknown> | undefined, name: string): 
 
 /** Returns how many seconds the node's clock is ahead, by its metrics; NaN when it does not know yet. */
 async function clockDifference(node: ClusterNode): Promise<number> {
-  const { text } = await send(node, 'GET', '/metrics');
+  const text = await metricsOf(node);
   return Number(/^sluice_clock_difference_seconds (\S+)$/m.exec(text)?.[1] ?? Number.NaN);
 }
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { type ReplaceableDatabase, replaceableDatabase } from '../support/replaceable-database.ts';
@@ -300,7 +301,7 @@ function linesOf(node: ServingNode, message: string): Record<string, unknown>[] 
 }
 
 async function figures(node: ServingNode) {
-  const { text } = await send(node, 'GET', '/metrics');
+  const text = await metricsOf(node);
   const read = (name: string) =>
     text
       .split('\n')

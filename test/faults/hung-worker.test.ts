@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
 import { send } from '../support/tenant.ts';
 import {
   freshStores,
@@ -74,7 +75,7 @@ describeOnRealStores('a worker that hangs', () => {
       expect(linesOf(node, 'a process ended by itself')).toEqual([
         expect.objectContaining({ process: 'worker 1', how: 'SIGKILL', reason: 'it hung' }),
       ]);
-      const { text } = await send(adminAddress(node.log()), 'GET', '/metrics');
+      const text = await metricsOf(adminAddress(node.log()));
       expect(text).toContain('sluice_process_events_total{event="hung"} 1\n');
       expect(text).toContain('sluice_process_events_total{event="restarted"} 1\n');
 

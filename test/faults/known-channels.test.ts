@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
 import { startStrangers } from '../support/strangers.ts';
 import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
@@ -228,7 +229,7 @@ async function isReady(node: ServingNode): Promise<boolean> {
 }
 
 async function metric(node: ServingNode, name: string): Promise<number> {
-  const { text } = await send(node, 'GET', '/metrics');
+  const text = await metricsOf(node);
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
 }
 

@@ -7,8 +7,9 @@ import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { asks, label, withTargeted } from '../support/device-labels.ts';
 import { eventually, sleep } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
 import { keys } from '../support/redis-keys.ts';
-import { check, send, type Tenant } from '../support/tenant.ts';
+import { check, type Tenant } from '../support/tenant.ts';
 
 /** Time within which every node decides by changed labels, under any single fault. */
 const FAULT_MS_MAX = 5000;
@@ -160,6 +161,6 @@ describeOnRealStores('labels that Redis was not told of', () => {
 
 /** Whether the processes of the node reach Redis, by its metrics. */
 async function hasEngine(node: ClusterNode): Promise<boolean> {
-  const { text } = await send(node, 'GET', '/metrics');
+  const text = await metricsOf(node);
   return /^sluice_store_up\{store="engine"\} 1$/m.test(text);
 }

@@ -5,6 +5,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../support/node.ts';
 import { nodeClock } from '../support/node-clock.ts';
 import {
@@ -22,7 +23,6 @@ import {
   devicesOf,
   publish,
   report,
-  send,
   type Tenant,
 } from '../support/tenant.ts';
 
@@ -300,7 +300,7 @@ function linesOf(node: ServingNode, message: string): Record<string, unknown>[] 
 async function figureOf(nodes: readonly ServingNode[], event: string): Promise<number> {
   let sum = 0;
   for (const node of nodes) {
-    const { text } = await send(node, 'GET', '/metrics');
+    const text = await metricsOf(node);
     const pattern = new RegExp(`^sluice_ledger_rewinds_total\\{event="${event}"\\} (\\d+)$`, 'm');
     sum += Number(pattern.exec(text)?.[1] ?? 0);
   }

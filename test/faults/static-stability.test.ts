@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
 import {
   type Answer,
   check,
@@ -87,8 +88,7 @@ describeOnRealStores('when a store is away', () => {
   }
 
   it('a store that is lost and comes back is told once each: in the log, in the figures and by /readyz', async () => {
-    const storeUp = async () =>
-      (await send(node, 'GET', '/metrics')).text.match(/^sluice_store_up.*$/gm);
+    const storeUp = async () => (await metricsOf(node)).match(/^sluice_store_up.*$/gm);
     expect(await storeUp()).toEqual([
       'sluice_store_up{store="ledger"} 1',
       'sluice_store_up{store="engine"} 1',

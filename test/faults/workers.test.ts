@@ -9,6 +9,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
 import { SLUICE_COMMAND } from '../support/sluice-command.ts';
 import { createTenant, publish, send, type Tenant } from '../support/tenant.ts';
 import {
@@ -174,7 +175,7 @@ for (const count of [2, 4]) {
     });
 
     async function sampleOf(name: string): Promise<number> {
-      const { text } = await send(node, 'GET', '/metrics');
+      const text = await metricsOf(node);
       const line = text.split('\n').find((each) => each.startsWith(`${name} `));
       return Number(line?.slice(name.length + 1) ?? 0);
     }
@@ -352,7 +353,8 @@ describeOnRealStores('a process of the node that does not answer', () => {
       freeze(node.processIds('background').at(-1) ?? 0);
       const { status, text } = await send(node, 'GET', '/metrics');
       expect(status).toBe(200);
-      expect(text).toContain('sluice_process_events_total{event="silent"} 1\n');
+      const silent = 'sluice_process_events_total{event="silent",process="supervisor"} 1\n';
+      expect(text).toContain(silent);
       expect(text).toContain('sluice_checks_total');
       freeze(node.main.pid ?? 0);
       const refused = await send(node, 'GET', '/metrics');
@@ -398,11 +400,11 @@ describeOnRealStores('one serving process', () => {
           expect((await fetch(address, { headers })).status).toBe(200);
         }
         await eventually('the sum says that they are stored', async () => {
-          const { text } = await send(node, 'GET', '/metrics');
+          const text = await metricsOf(node);
           return text.includes('sluice_check_ins_total{outcome="stored"} 20\n');
         });
         expect(await countDevices(node, 'alone-')).toBe(20);
-        const { text } = await send(node, 'GET', '/metrics');
+        const text = await metricsOf(node);
         expect(text).toContain('sluice_processes 2\n');
         const background = node.processIds('background').at(-1) ?? 0;
         node.main.kill('SIGTERM');

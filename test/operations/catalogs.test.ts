@@ -215,7 +215,7 @@ describe('an announcement', () => {
     const change = node.ledger.commit(channelAt(1));
     await node.catalogs.find('acme', 'stable');
     await node.engine.putSnapshot(channelAt(2));
-    node.catalogs.hear({ ...change, revision: 2 });
+    void node.catalogs.hear({ ...change, revision: 2 });
     await settle();
     expect(servedRevision(node)).toBe(2);
     expect(node.ledger.reads).toHaveLength(1);
@@ -223,7 +223,7 @@ describe('an announcement', () => {
 
   it('of a channel that nobody asked for costs no read', async () => {
     const { catalogs, ledger } = servingNode();
-    catalogs.hear(ledger.commit(channelAt(1)));
+    void catalogs.hear(ledger.commit(channelAt(1)));
     await settle();
     expect(ledger.reads).toEqual([]);
     expect(catalogs.size).toBe(0);
@@ -235,7 +235,7 @@ describe('an announcement', () => {
     node.ledger.hold();
     const cold = node.catalogs.find('acme', 'stable');
     await settle();
-    node.catalogs.hear(node.ledger.commit(channelAt(2)));
+    void node.catalogs.hear(node.ledger.commit(channelAt(2)));
     node.ledger.release();
     slotOf(await cold);
     await settle();
@@ -250,8 +250,8 @@ describe('an announcement', () => {
     await settle();
     await node.engine.putSnapshot(channelAt(2));
     const change = node.ledger.commit(channelAt(3));
-    node.catalogs.hear(change);
-    node.catalogs.hear({ ...change, revision: 2 });
+    void node.catalogs.hear(change);
+    void node.catalogs.hear({ ...change, revision: 2 });
     node.ledger.release();
     slotOf(await cold);
     await settle();
@@ -263,9 +263,9 @@ describe('an announcement', () => {
     node.ledger.commit(channelAt(1));
     await node.catalogs.find('acme', 'stable');
     node.ledger.hold();
-    node.catalogs.hear(node.ledger.commit(channelAt(2)));
+    void node.catalogs.hear(node.ledger.commit(channelAt(2)));
     await settle();
-    node.catalogs.hear(node.ledger.commit(channelAt(3)));
+    void node.catalogs.hear(node.ledger.commit(channelAt(3)));
     node.ledger.release();
     await settle();
     expect(servedRevision(node)).toBe(3);
@@ -277,7 +277,7 @@ describe('an announcement', () => {
     await node.catalogs.find('acme', 'stable');
     node.ledger.hold();
     const change = node.ledger.commit(channelAt(2));
-    for (let time = 0; time < 20; time++) node.catalogs.hear(change);
+    for (let time = 0; time < 20; time++) void node.catalogs.hear(change);
     await settle();
     node.ledger.release();
     await settle();
@@ -334,7 +334,7 @@ describe('an announcement', () => {
     const change = node.ledger.commit(channelAt(1));
     await node.catalogs.find('acme', 'stable');
     node.ledger.fault = ledgerAway();
-    node.catalogs.hear({ ...change, revision: 2 });
+    void node.catalogs.hear({ ...change, revision: 2 });
     await settle();
     expect(servedRevision(node)).toBe(1);
     expect(node.warnings).toEqual(['refresh failed']);
@@ -348,7 +348,7 @@ describe('an unknown channel', () => {
       expect(await catalogs.find('acme', 'stable')).toMatchObject({ failure: 'unknownApp' });
     }
     expect([ledger.reads, ledger.listings]).toEqual([[], 1]);
-    catalogs.hear(ledger.commit(channelAt(1)));
+    void catalogs.hear(ledger.commit(channelAt(1)));
     expect(answerOf(await catalogs.find('acme', 'stable'))).toBe('found');
   });
 
@@ -399,7 +399,7 @@ describe('an unknown channel', () => {
       const early = catalogs.find(app, 'stable');
       await settle();
       // The list that is being read is from before the creation.
-      catalogs.hear(ledger.commit(channelAt(1)));
+      void catalogs.hear(ledger.commit(channelAt(1)));
       letGo();
       expect(answerOf(await early)).toBe('found');
       expect(known.size).toBe(1);

@@ -63,7 +63,7 @@ it('has a figure in the process that tells, and none in the others', async () =>
   const telling = setUp();
   telling.state.aheadMs = -1500;
   expect(await telling.metrics.registry.metrics()).toContain(
-    'sluice_clock_difference_seconds -1.5',
+    'sluice_clock_difference_seconds{process="main"} -1.5',
   );
   const quiet = setUp(false);
   quiet.state.aheadMs = 60_000;

@@ -171,7 +171,14 @@ describe('a state of a later epoch', () => {
     await node.catalogs.find('acme', 'stable');
     const { appRef, channel, channelId } = stateAt(3, false);
     const offeredReleaseId = 'rel_1';
-    node.catalogs.hear({ appRef, channel, channelId, epoch: 0, revision: 9, offeredReleaseId });
+    void node.catalogs.hear({
+      appRef,
+      channel,
+      channelId,
+      epoch: 0,
+      revision: 9,
+      offeredReleaseId,
+    });
     const slot = node.catalogs.peek('acme', 'stable');
     expect(slot?.catalog?.byCanonical.get('1.0.0')?.offered).toBe(false);
     await node.refresher.poll();

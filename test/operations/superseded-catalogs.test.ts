@@ -75,7 +75,7 @@ it('first offers and chases on the way leave nothing behind either', async () =>
   for (let revision = 1; revision <= ROUNDS; revision++) {
     const releases = [release(`1.0.${revision}`, { offered: false })];
     const change = node.ledger.commit(channelAt(revision, 'stable', { releases }));
-    node.catalogs.hear(change);
+    void node.catalogs.hear(change);
     const query = queryOf(`0.0.${revision}`);
     // In half of the rounds the check decides from the old catalog, finds it stale, and decides again.
     if (revision % 2 === 0) await settle();

@@ -2,6 +2,7 @@
 
 import { beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
 import { member, PASSWORD, type Person } from '../support/person.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { admin, createTenant, randomId, send, type Tenant } from '../support/tenant.ts';
@@ -66,7 +67,7 @@ serviceSuite('the audit of sign-ins', (node) => {
 
   it('has nothing of addresses without an account; the metrics count them', async () => {
     const count = async (outcome: string) => {
-      const { text } = await send(node, 'GET', '/metrics');
+      const text = await metricsOf(node);
       const line = new RegExp(`^sluice_sign_ins_total\\{outcome="${outcome}"\\} (\\d+)`, 'm');
       return Number(line.exec(text)?.[1] ?? 0);
     };

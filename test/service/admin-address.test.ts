@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADMIN_APART, adminAddress, logLines } from '../support/admin-address.ts';
 import { describeOnBackends, realStores } from '../support/backend.ts';
 import { enableWebhook } from '../support/github.ts';
+import { metricsOf } from '../support/metrics.ts';
 import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
 import { Person, tokenIn } from '../support/person.ts';
 import { startNodeOnReal } from '../support/real-node.ts';
@@ -132,7 +133,7 @@ describeOnBackends('an admin address', (backend) => {
   });
 
   async function sample(name: string): Promise<number> {
-    const { text } = await send(console, 'GET', '/metrics');
+    const text = await metricsOf(console);
     const line = text.split('\n').find((each) => each.startsWith(`${name} `));
     return Number(line?.slice(name.length + 1) ?? 0);
   }

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
 import {
   createTenant,
@@ -64,7 +65,7 @@ describeOnBackends('admission of new devices', (backend) => {
 
   /** Number of check-ins with an outcome since the node was started. */
   async function countOf(outcome: string): Promise<number> {
-    const { text } = await send(node, 'GET', '/metrics');
+    const text = await metricsOf(node);
     const pattern = new RegExp(`^sluice_check_ins_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm');
     return Number(pattern.exec(text)?.[1] ?? 0);
   }

@@ -31,7 +31,7 @@ beforeAll(async () => {
         },
       },
     ],
-    new Traffic(createLog('silent'), new Metrics().requests),
+    new Traffic(createLog('silent'), new Metrics()),
   );
   server = await startServer({
     host: '127.0.0.1',

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 import { type CommandResult, runSluice } from '../support/sluice-command.ts';
 import {
@@ -472,7 +473,7 @@ describeOnBackends('check-ins', (backend) => {
   }
 
   async function metrics(): Promise<{ accepted: number; stored: number; dropped: number }> {
-    const { text } = await send(node, 'GET', '/metrics');
+    const text = await metricsOf(node);
     const read = (outcome: string) =>
       Number(text.match(`sluice_check_ins_total\\{outcome="${outcome}"\\} (\\d+)`)?.[1] ?? 0);
     return { accepted: read('accepted'), stored: read('stored'), dropped: read('dropped') };

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
 import { freePort } from '../support/free-port.ts';
+import { metricsOf } from '../support/metrics.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
 import { check, createTenant, manage, publish, send } from '../support/tenant.ts';
 
@@ -80,7 +81,7 @@ describeOnBackends('health', (backend) => {
   });
 
   async function metrics(): Promise<readonly Sample[]> {
-    return samples((await send(node, 'GET', '/metrics')).text);
+    return samples(await metricsOf(node));
   }
 });
 

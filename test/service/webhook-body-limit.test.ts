@@ -8,8 +8,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnOneBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
+import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
-import { createTenant, publish, send, type Tenant } from '../support/tenant.ts';
+import { createTenant, publish, type Tenant } from '../support/tenant.ts';
 
 const MIB = 1024 * 1024;
 const LIMIT_BYTES = 25 * MIB;
@@ -28,7 +29,7 @@ describeOnOneBackend('webhook body limit', (backend) => {
   afterAll(() => node?.dispose());
 
   async function residentBytes(): Promise<number> {
-    const { text } = await send(node, 'GET', '/metrics');
+    const text = await metricsOf(node);
     return Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]);
   }
 

@@ -14,6 +14,7 @@ import { makeMigratedTemplate } from './migrated-database.ts';
 import { findNginx, findOpenssl } from './nginx-front.ts';
 import { findPgBouncer } from './pgbouncer.ts';
 import { findPostgres, type PostgresServer, startPostgres } from './postgres-server.ts';
+import { findPromtool } from './promtool.ts';
 import { findRedis, type RedisServer, startRedis } from './redis-server.ts';
 import { shareInRun } from './share-in-run.ts';
 
@@ -58,6 +59,7 @@ async function startServers(): Promise<RunServers> {
     findPgBouncer() === undefined && 'PgBouncer',
     findNginx() === undefined && 'nginx',
     findOpenssl() === undefined && 'openssl',
+    findPromtool() === undefined && 'promtool',
     missingProgram(),
   ].filter((name) => typeof name === 'string');
   if (process.env.SLUICE_REQUIRE_REAL === '1' && missing.length > 0) {
@@ -100,6 +102,7 @@ function describeServers(): string {
   const redis = versionOf(findRedis());
   const browser = versionOf(findBrowser());
   const pgBouncer = versionOf(findPgBouncer());
+  const promtool = versionOf(findPromtool());
   const fronts = describeFronts();
   return [
     postgres === undefined ? 'no PostgreSQL found (PGlite only)' : `PostgreSQL ${postgres}`,
@@ -108,6 +111,7 @@ function describeServers(): string {
     browser === undefined ? 'no Chromium found (no browser tests)' : `Chromium ${browser}`,
     pgBouncer === undefined ? 'no PgBouncer found (no test of pools)' : `PgBouncer ${pgBouncer}`,
     ...fronts,
+    promtool === undefined ? 'no promtool found (no check of metrics)' : `promtool ${promtool}`,
   ].join(', ');
 }
 

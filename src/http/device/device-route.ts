@@ -23,7 +23,7 @@ import type { AskingClient } from '../../updater/updater.ts';
 import { answerLater, faultReply } from '../exchange.ts';
 import { failureReply, NO_STORE, type Reply, replyHead, writeReply } from '../reply.ts';
 import type { RequestHandler } from '../server.ts';
-import type { Traffic } from '../traffic.ts';
+import type { RouteTraffic, Traffic } from '../traffic.ts';
 import type { DeviceGate } from './device-gate.ts';
 import { readDeviceIdentity } from './device-identity.ts';
 import { GenerationalCache } from './generational-cache.ts';
@@ -33,6 +33,8 @@ import { EMPTY_QUERY, type RequestQuery, readRequestQuery } from './request-quer
  * Question that clients ask at an updater's addresses: how to read it and the device, and how to answer it.
  */
 export type DeviceQuestion<Item extends Candidate> = {
+  /** Path pattern of the addresses, for the figures. */
+  readonly route: string;
   /** Returns the query of a path; 404 when it has another form, 400 naming the part at fault. */
   readonly parse: (path: string, client: AskingClient) => Outcome<CheckQuery<Item>, FailureKind>;
   /** Header that names the device, before the query's `device`. */
@@ -80,6 +82,8 @@ export class DeviceRoute<Item extends Candidate> {
   private readonly check: CheckUpdate;
   private readonly gate: DeviceGate;
   private readonly traffic: Traffic;
+  /** Replies that are no decision, and those that waited. */
+  private readonly replies: RouteTraffic;
   /** Cached queries by path and variant. They save parsing it, and keep the index of their plan. */
   private readonly queries = new GenerationalCache<CheckQuery<Item>>(PATHS_MAX);
   /** Cached query strings, read. They save parsing them, and tagging their labels. */
@@ -90,6 +94,8 @@ export class DeviceRoute<Item extends Candidate> {
     this.check = dependencies.check;
     this.gate = dependencies.gate;
     this.traffic = dependencies.traffic;
+    const { route } = question;
+    this.replies = this.traffic.on({ surface: 'device', method: 'GET', route });
   }
 
   private handle(res: HttpResponse, req: HttpRequest, isHead: boolean): void {
@@ -100,7 +106,7 @@ export class DeviceRoute<Item extends Candidate> {
       // An exception that leaves a handler would end the process; only this request may fail.
       const reply = faultReply(error, methodOf(request), request.path, this.traffic);
       writeReply(res, reply, isHead, this.traffic.endsConnection());
-      this.traffic.count(500);
+      this.replies.count(500);
     }
   }
 
@@ -200,7 +206,8 @@ export class DeviceRoute<Item extends Candidate> {
     const { res, path } = request;
     // Called before the event loop goes on, because the gate remembers the latest request only.
     const admitted = wait === MUST_SETTLE ? this.gate.later() : undefined;
-    answerLater(res, { method: methodOf(request), path }, this.traffic, async () => {
+    const asked = { method: methodOf(request), path, replies: this.replies };
+    answerLater(res, asked, this.traffic, async () => {
       const seconds = admitted === undefined ? ADMITTED : await admitted;
       return seconds === ADMITTED ? work() : refusalReply(refusalOf(seconds));
     });
@@ -209,7 +216,7 @@ export class DeviceRoute<Item extends Candidate> {
   private refuse(request: DeviceRequest, failure: Failure): void {
     const reply = refusalReply(failure);
     this.write(request, reply);
-    this.traffic.count(reply.status);
+    this.replies.count(reply.status);
   }
 
   private write({ res, isHead }: DeviceRequest, reply: Reply): void {

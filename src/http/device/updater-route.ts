@@ -48,7 +48,8 @@ export function updaterRoute<Item extends Candidate, Name extends string>(
   const { path, deviceHeaders, parameters = [], agent = '', isConditional } = updater;
   const addresses = new UpdaterAddresses(updater);
   const question: DeviceQuestion<Item> = {
-    parse: (path, client) => addresses.read(path, client),
+    route: path,
+    parse: (asked, client) => addresses.read(asked, client),
     deviceHeader: DEVICE_HEADER,
     otherDeviceHeaders: deviceHeaders,
     parameters,

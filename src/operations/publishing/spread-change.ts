@@ -16,22 +16,30 @@ export type SpreadChange = (changed: readonly ChannelRevision[]) => Promise<void
 /**
  * Builds the last step of every changing operation. It continues without the engine when that is unavailable.
  * It rejects with `Unavailable` when this node cannot read the committed state, because it must not claim to
- * serve it.
+ * serve it. `now` returns the ledger's time in milliseconds; without it nobody measures how late news are.
  */
 export function createSpreadChange(
   catalogs: Catalogs,
   engine: Engine,
   metrics: Metrics,
   log: RareLog,
+  now?: () => number,
 ): SpreadChange {
   const tell = async (
     change: ChannelRevision,
     snapshot: ServingSnapshot | undefined,
+    committedAt: number | undefined,
   ): Promise<void> => {
     // An engine that is full takes no snapshot, but announces: the other nodes then read the ledger.
     const notStored = await outageOf(snapshot && engine.putSnapshot(snapshot));
     const order = orderOf(snapshot ?? change);
-    const notTold = await outageOf(engine.announce({ ...change, ...order }));
+    const notTold = await outageOf(
+      engine.announce({
+        ...change,
+        ...order,
+        ...(committedAt === undefined ? {} : { committedAt }),
+      }),
+    );
     const fault = notTold ?? notStored;
     if (fault === undefined) return;
     metrics.faults.add('spread');
@@ -40,11 +48,16 @@ export function createSpreadChange(
     else log.warn(details, 'change committed, but its snapshot could not be shared');
   };
   const spread = async (change: ChannelRevision): Promise<void> => {
+    const committedAt = now?.();
     try {
-      await tell(change, await catalogs.reload(change.appRef, change.channel));
+      const snapshot = await catalogs.reload(change.appRef, change.channel);
+      if (now !== undefined && committedAt !== undefined) {
+        metrics.propagation.observe((now() - committedAt) / 1000);
+      }
+      await tell(change, snapshot, committedAt);
     } catch (error) {
       // The other nodes may be able to read it, so the change is announced before the caller gets the error.
-      await tell(change, undefined);
+      await tell(change, undefined, committedAt);
       throw error;
     }
   };

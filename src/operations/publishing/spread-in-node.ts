@@ -30,7 +30,7 @@ export async function followChanges(
 ): Promise<void> {
   await Promise.all(
     changes.map(async (change) => {
-      catalogs.hear(change);
+      void catalogs.hear(change);
       // `hear` has begun the load, and logs its failure.
       await catalogs.chase(change.channelId, change).catch(() => undefined);
     }),

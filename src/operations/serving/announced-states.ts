@@ -27,25 +27,25 @@ export class AnnouncedStates {
     this.dependencies = dependencies;
   }
 
-  /** Updates an announced channel if it is loaded. */
-  hear(announcement: Announcement): void {
+  /** Updates an announced channel if it is loaded; resolves, once it is served, with whether it was new. */
+  async hear(announcement: Announcement): Promise<boolean> {
     const { channelId } = announcement;
     if (this.dependencies.served(channelId) !== undefined) {
-      this.begin(channelId, announcement);
-      return;
+      return this.begin(channelId, announcement);
     }
     // It may be loading now, with the state from before the change.
     const before = this.heard.get(channelId);
     if (before === undefined || compareServing(announcement, before) > 0) {
       this.heard.set(channelId, orderOf(announcement));
     }
+    return false;
   }
 
   /** Applies an announcement that arrived while the channel was loading. */
   catchUp(channelId: string): void {
     const order = this.heard.get(channelId);
     this.heard.delete(channelId);
-    if (order !== undefined) this.begin(channelId, order);
+    if (order !== undefined) void this.begin(channelId, order);
   }
 
   /**
@@ -68,10 +68,16 @@ export class AnnouncedStates {
     await done;
   }
 
-  private begin(channelId: string, order: ServingOrder): void {
-    this.chase(channelId, order).catch((error: unknown) => {
+  private async begin(channelId: string, order: ServingOrder): Promise<boolean> {
+    const served = this.dependencies.served(channelId);
+    if (served !== undefined && compareServing(served, order) >= 0) return false;
+    try {
+      await this.chase(channelId, order);
+      return true;
+    } catch (error) {
       // The poll will try again.
       this.dependencies.log.warn({ err: error, channel: channelId }, 'refresh failed');
-    });
+      return false;
+    }
   }
 }

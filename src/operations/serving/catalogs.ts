@@ -166,14 +166,14 @@ export class Catalogs {
 
   /**
    * Updates an announced channel if it is loaded, takes note of a release that was offered, and makes the
-   * channel's name known.
+   * channel's name known. Resolves with whether the state was new to this process, once it is served.
    */
-  hear(announcement: Announcement): void {
+  hear(announcement: Announcement): Promise<boolean> {
     this.dependencies.known.hear(announcement);
     const { channelId, offeredReleaseId } = announcement;
     const offered = offeredReleaseId === undefined ? [] : [offeredReleaseId];
     this.noteOffered(channelId, announcement, new Set(offered));
-    this.announced.hear(announcement);
+    return this.announced.hear(announcement);
   }
 
   /**

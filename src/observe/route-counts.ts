@@ -1,0 +1,47 @@
+// Counts of requests by route and status. Counting costs a look-up by a small number and an addition.
+
+/** Part of the service that a route belongs to, by who asks there. */
+export type Surface = 'device' | 'feed' | 'management' | 'webhook' | 'console' | 'health' | 'other';
+
+/** Labels of a route. All of them come from declarations, so there are few. */
+export type RouteLabels = {
+  readonly surface: Surface;
+  readonly method: string;
+  /** Path pattern, never a path. */
+  readonly route: string;
+};
+
+export class RouteCounts {
+  private readonly routes = new Map<string, RouteCount>();
+
+  /** Returns the counts of a route, the same ones for the same labels. */
+  of(labels: RouteLabels): RouteCount {
+    const key = `${labels.surface} ${labels.method} ${labels.route}`;
+    const known = this.routes.get(key) ?? new RouteCount(labels);
+    this.routes.set(key, known);
+    return known;
+  }
+
+  /** Lists all counts above 0. */
+  list(): { readonly labels: RouteLabels & { readonly status: string }; readonly count: number }[] {
+    return [...this.routes.values()].flatMap(({ labels: { surface, method, route }, counts }) =>
+      [...counts].map(([status, count]) => ({
+        labels: { surface, method, route, status: String(status) },
+        count,
+      })),
+    );
+  }
+}
+
+export class RouteCount {
+  readonly labels: RouteLabels;
+  readonly counts = new Map<number, number>();
+
+  constructor(labels: RouteLabels) {
+    this.labels = labels;
+  }
+
+  add(status: number): void {
+    this.counts.set(status, (this.counts.get(status) ?? 0) + 1);
+  }
+}

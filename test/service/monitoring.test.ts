@@ -1,0 +1,292 @@
+// Tests what an operator watches: the metrics of a node of several processes against Prometheus' conventions,
+// and the dashboard and the rules in deploy/ against the metrics that the node has.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { quotedIn, readDocument, repositoryPath, sectionOf, tableRows } from '../docs/document.ts';
+import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
+import { describeOnRealStores } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { deliver, enableWebhook, releaseEvent } from '../support/github.ts';
+import { overProcesses } from '../support/metrics.ts';
+import { findPromtool, promtool } from '../support/promtool.ts';
+import { removeFolder, temporaryFolder } from '../support/server-process.ts';
+import { check, createTenant, manage, publish, randomId, send } from '../support/tenant.ts';
+import {
+  freshStores,
+  type Stores,
+  startWorkerNode,
+  type WorkerNode,
+} from '../support/worker-node.ts';
+
+type Rule = { readonly expr: string; readonly alert?: string; readonly record?: string };
+type Rules = { readonly groups: readonly { readonly rules: readonly Rule[] }[] };
+type RuleTest = {
+  readonly alert_rule_test: readonly { alertname: string; exp_alerts: readonly unknown[] }[];
+};
+type Panel = {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly gridPos: {
+    readonly x: number;
+    readonly y: number;
+    readonly w: number;
+    readonly h: number;
+  };
+  readonly datasource?: { readonly uid: string };
+  readonly targets?: readonly { readonly refId: string; readonly expr: string }[];
+};
+type Dashboard = {
+  readonly schemaVersion: number;
+  readonly templating: {
+    readonly list: readonly { readonly name: string; readonly query: unknown }[];
+  };
+  readonly panels: readonly Panel[];
+};
+
+const PROMETHEUS = 'deploy/prometheus';
+const RULES = `${PROMETHEUS}/rules.yml`;
+const RULE_TESTS = `${PROMETHEUS}/rules.test.yml`;
+const PROCESSES = ['admin', 'background', 'supervisor', 'worker-1', 'worker-2'];
+/** Labels that Prometheus adds, and that of buckets. */
+const ADDED = ['job', 'instance', 'le'];
+const GRID_COLUMNS = 24;
+const SKIPPED = findPromtool() === undefined ? ' (skipped: no promtool on this machine)' : '';
+
+const rules = (load(read(RULES)) as Rules).groups.flatMap((group) => group.rules);
+const dashboard = JSON.parse(read('deploy/grafana/sluice.json')) as Dashboard;
+const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
+  targets.map(({ expr }) => ({ title, expr: withoutVariables(expr) })),
+);
+
+function read(path: string): string {
+  return readFileSync(join(repositoryPath, path), 'utf8');
+}
+
+/** Returns a query as Grafana sends it. */
+function withoutVariables(expr: string): string {
+  return expr.replaceAll('$__rate_interval', '1m').replaceAll(/\$(job|instance)/g, '.*');
+}
+
+describeOnRealStores('the metrics of a node', () => {
+  let stores: Stores;
+  let node: WorkerNode;
+  let text: string;
+
+  const sample = (name: string) => {
+    const line = overProcesses(text)
+      .split('\n')
+      .find((each) => each.startsWith(`${name} `));
+    return Number(line?.slice(name.length + 1) ?? Number.NaN);
+  };
+  const linesOf = (name: string) => text.split('\n').filter((line) => line.startsWith(`${name}{`));
+
+  beforeAll(async () => {
+    stores = await freshStores();
+    const SECRET_KEY = 'a key of the tests';
+    node = await startWorkerNode(stores, { WORKERS: '2', SECRET_KEY, ...ADMIN_APART });
+    const admin = adminAddress(node.log());
+    const tenant = await createTenant(admin);
+    const hook = await enableWebhook(admin, tenant);
+    // Both workers hold the channel before it changes.
+    await publish(node, tenant, '1.0.0');
+    for (let turn = 0; turn < 40; turn++)
+      await check(node, tenant, '0.9.0', { device: `d${turn}` });
+    await publish(node, tenant, '1.1.0');
+    await deliver(node, hook, releaseEvent('v2.0.0'));
+    await manage(node, { secret: 'wrong' }, 'GET', 'apps');
+    await send(node, 'GET', `/feed/${tenant.app}/stable.json`);
+    await send(node, 'GET', `/${randomId()}`);
+    await send(node, 'PUT', '/api/v1/apps');
+    await eventually('every process tells its figures, and what was asked', async () => {
+      text = (await send(admin, 'GET', '/metrics')).text;
+      const isComplete = PROCESSES.every((each) => text.includes(`process="${each}"`));
+      return isComplete && sample('sluice_check_ins_total{outcome="stored"}') >= 40;
+    });
+  }, 120_000);
+  afterAll(async () => {
+    await node?.dispose();
+    await stores?.drop();
+  });
+
+  it.skipIf(SKIPPED !== '')(`keep Prometheus' conventions${SKIPPED}`, () => {
+    expect(promtool(['check', 'metrics'], text)).toEqual({ code: 0, output: '' });
+  });
+
+  it('name the process of every series; nothing is added up', () => {
+    const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    const named = series.map((line) => /process="([\w-]+)"/.exec(line)?.[1]);
+    expect([...new Set(named)].toSorted()).toEqual(PROCESSES);
+    expect(linesOf('nodejs_eventloop_lag_p99_seconds')).toHaveLength(PROCESSES.length);
+    expect(linesOf('process_start_time_seconds')).toHaveLength(PROCESSES.length);
+    expect(linesOf('sluice_build_info')).toHaveLength(PROCESSES.length);
+    expect(linesOf('sluice_build_info')[0]).toMatch(/version="\d+\.\d+\.\d+"/);
+  });
+
+  it('tell requests by route, and how long those took that wait for something', () => {
+    for (const labels of [
+      'surface="management",method="POST",route="/api/v1/releases",status="201"',
+      'surface="management",method="GET",route="/api/v1/apps",status="401"',
+      'surface="management",method="any",route="/api/v1/apps",status="405"',
+      'surface="webhook",method="POST",route="/wh/github/:app",status="200"',
+      'surface="console",method="POST",route="/console/api/keys",status="201"',
+      'surface="other",method="any",route="none",status="404"',
+    ]) {
+      const line = linesOf('sluice_requests_total').find((each) => each.includes(labels));
+      expect(line, labels).toBeDefined();
+    }
+    for (const surface of ['management', 'console', 'webhook', 'device', 'feed']) {
+      const counted = linesOf('sluice_request_duration_seconds_count').filter((line) =>
+        line.includes(`surface="${surface}"`),
+      );
+      expect(counted.length, surface).toBeGreaterThan(0);
+    }
+  });
+
+  it('leave warm checks out of the durations: they wait for nothing', () => {
+    const waited = linesOf('sluice_request_duration_seconds_count')
+      .filter((line) => line.includes('surface="device"'))
+      .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+    expect(waited).toBeGreaterThan(0);
+    expect(waited).toBeLessThan(20);
+    expect(sample('sluice_checks_total{reason="offered"}')).toBe(40);
+  });
+
+  it('tell what was asked of the stores, and the connections of each process', () => {
+    for (const [store, operation] of [
+      ['ledger', 'publishRelease'],
+      ['ledger', 'recordCheckIns'],
+      ['engine', 'putSnapshot'],
+      ['engine', 'appendCheckIns'],
+    ]) {
+      const name = `sluice_store_call_duration_seconds_count{store="${store}",operation="${operation}"}`;
+      expect(sample(name), name).toBeGreaterThan(0);
+    }
+    expect(text).not.toContain('operation="takeCheckIns"');
+    for (const state of ['busy', 'idle']) {
+      const lines = linesOf('sluice_database_connections');
+      const counted = lines.filter((line) => line.includes(`state="${state}"`));
+      expect(counted).toHaveLength(PROCESSES.length - 1);
+    }
+    expect(linesOf('sluice_database_calls_waiting')).toHaveLength(PROCESSES.length - 1);
+  });
+
+  it('tell how long changes took to every process', () => {
+    const counts = linesOf('sluice_propagation_seconds_count');
+    const counted = counts.filter((line) => !line.endsWith(' 0'));
+    expect(counted.some((line) => line.includes('worker-'))).toBe(true);
+    const total = sample('sluice_propagation_seconds_count');
+    // The process that answers, and another one that holds the channel.
+    expect(total).toBeGreaterThanOrEqual(3);
+    expect(sample('sluice_propagation_seconds_sum') / total).toBeLessThan(5);
+  });
+
+  describe.each([
+    ['rules.yml', rules.map(({ alert, record, expr }) => ({ title: alert ?? record, expr }))],
+    ['sluice.json', queries],
+  ] as const)('%s', (_name, expressions) => {
+    it.each(expressions)('$title asks for metrics and labels that exist', ({ expr }) => {
+      const known = labelsByMetric(text);
+      const recorded = new Set(rules.flatMap(({ record }) => record ?? []));
+      const parts = expr.matchAll(/([a-z]\w*(?::[\w:]+)?)(?:\{([^}]*)\})?/g);
+      const asked = [...parts].filter(([, name = '']) => /^(sluice|process|nodejs)_|:/.test(name));
+      const labels = new Set(ADDED);
+      for (const [, name = '', matchers = ''] of asked) {
+        if (recorded.has(name)) continue;
+        const own = known.get(name);
+        expect(own, name).toBeDefined();
+        for (const each of own ?? []) labels.add(each);
+        const matched = [...matchers.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label]) => label);
+        expect(matched.filter((label = '') => !own?.has(label) && !ADDED.includes(label))).toEqual(
+          [],
+        );
+      }
+      const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, by = '']) =>
+        by.split(/, ?/),
+      );
+      expect(grouped.filter((label) => !labels.has(label))).toEqual([]);
+      expect(asked.length + (expr.startsWith('up{') ? 1 : 0)).toBeGreaterThan(0);
+    });
+  });
+});
+
+/** Labels by the name of a metric, or of its buckets and sums: its series' and the documented ones. */
+function labelsByMetric(text: string): ReadonlyMap<string, ReadonlySet<string>> {
+  const all = new Map<string, Set<string>>();
+  const section = sectionOf(readDocument('docs/operating.md'), 'Metrics');
+  const rows = tableRows(section.split('The values of the labels')[0] as string);
+  const documented = new Map(rows.map(([name = '', , label = '']) => [quotedIn(name)[0], label]));
+  for (const [, name = '', type] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
+    const labels = new Set(['process', ...quotedIn(documented.get(name) ?? '')]);
+    const suffixes = type === 'histogram' ? ['_bucket', '_sum', '_count'] : [''];
+    for (const suffix of suffixes) all.set(name + suffix, labels);
+  }
+  for (const [, name = '', labels = ''] of text.matchAll(/^(\w+)\{(.*)\} \S+$/gm)) {
+    for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) all.get(name)?.add(label);
+  }
+  return all;
+}
+
+describe.skipIf(SKIPPED !== '')(`promtool${SKIPPED}`, () => {
+  const within = (path: string) => join(repositoryPath, path);
+
+  it('reads the rules', () => {
+    const { code, output } = promtool(['check', 'rules', within(RULES)]);
+    expect([code, output]).toEqual([0, expect.stringContaining(`${rules.length} rules found`)]);
+  });
+
+  it('sees each alert fire in its case, and none on a quiet day', () => {
+    const { code, output } = promtool(['test', 'rules', within(RULE_TESTS)]);
+    expect([code, output]).toEqual([0, expect.stringContaining('SUCCESS')]);
+    const tests = (load(read(RULE_TESTS)) as { tests: RuleTest[] }).tests;
+    const cases = tests.flatMap(({ alert_rule_test: each }) => each);
+    const names = rules.flatMap(({ alert }) => alert ?? []);
+    const isFiring = (each: (typeof cases)[number]) => each.exp_alerts.length > 0;
+    expect(cases.filter(isFiring).map(({ alertname }) => alertname)).toEqual(names);
+    expect(cases.filter((each) => !isFiring(each)).map(({ alertname }) => alertname)).toEqual(
+      names,
+    );
+  });
+
+  it("reads the dashboard's queries", () => {
+    const folder = temporaryFolder('sluice-queries-');
+    const file = join(folder, 'queries.json');
+    const all = queries.map(({ expr }, index) => ({ record: `query:${index}`, expr }));
+    writeFileSync(file, JSON.stringify({ groups: [{ name: 'queries', rules: all }] }));
+    const { code, output } = promtool(['check', 'rules', '--lint=none', file]);
+    removeFolder(folder);
+    expect([code, output]).toEqual([0, expect.stringContaining(`${all.length} rules found`)]);
+  });
+});
+
+describe('the dashboard', () => {
+  const { panels, templating, schemaVersion } = dashboard;
+
+  it('has panels that Grafana can tell apart and that do not lie on each other', () => {
+    expect(schemaVersion).toBeGreaterThanOrEqual(39);
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    expect(Math.max(...panels.map(({ gridPos: { x, w } }) => x + w))).toBe(GRID_COLUMNS);
+  });
+
+  it('has panels with a title, a sentence, and queries that name the data source chosen above', () => {
+    expect(templating.list.map(({ name }) => name)).toEqual(['datasource', 'job', 'instance']);
+    for (const { type, title, description = '', targets = [], datasource } of panels) {
+      expect(['row', 'stat', 'timeseries'], title).toContain(type);
+      if (type === 'row') continue;
+      expect(description, title).toMatch(/^[A-Z].*\.$/);
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is Grafana's way to name a variable.
+      expect(datasource?.uid).toBe('${datasource}');
+      expect(targets.length, title).toBeGreaterThan(0);
+      expect(new Set(targets.map(({ refId }) => refId)).size).toBe(targets.length);
+      for (const { expr } of targets) expect(expr).toContain('instance=~"$instance"');
+    }
+  });
+});

@@ -1,0 +1,36 @@
+// Metrics of a node, as a query adds them up over its processes.
+
+import { send } from './tenant.ts';
+
+/** Reads the metrics of a node, each series once for all processes and routes. */
+export async function metricsOf(node: { readonly url: string }): Promise<string> {
+  return overProcesses((await send(node, 'GET', '/metrics')).text);
+}
+
+const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
+/** Labels over which series are added up. */
+const ADDED_UP = new Set(['process', 'surface', 'method', 'route']);
+
+/**
+ * Returns the lines of series without the labels that name processes and routes. Equal series are added up;
+ * of figures that are no amounts, the worst one counts.
+ */
+export function overProcesses(text: string): string {
+  const series = new Map<string, number>();
+  for (const line of text.split('\n')) {
+    const [, name = '', labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+    if (value === undefined) continue;
+    const kept = [...labels.matchAll(LABEL)].filter(([, label = '']) => !ADDED_UP.has(label));
+    const key = kept.length === 0 ? name : `${name}{${kept.map(([each]) => each).join(',')}}`;
+    const known = series.get(key);
+    series.set(key, known === undefined ? Number(value) : join(name, known, Number(value)));
+  }
+  return [...series].map(([key, value]) => `${key} ${value}\n`).join('');
+}
+
+function join(name: string, one: number, other: number): number {
+  if (name === 'sluice_store_up') return Math.min(one, other);
+  return name.endsWith('_seconds') || name.endsWith('_foreign')
+    ? Math.max(one, other)
+    : one + other;
+}
