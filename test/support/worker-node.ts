@@ -79,7 +79,10 @@ async function launch(
     'it listens, and its background process is ready',
     () => main.exitCode !== null || (port() !== undefined && processIds('background').length > 0),
     START_TIMEOUT_MS,
-  );
+  ).catch((error: unknown) => {
+    main.kill('SIGKILL');
+    throw error;
+  });
   return {
     url: `http://127.0.0.1:${port()}`,
     port: Number(port()),
