@@ -6,6 +6,9 @@ import type { Config } from '../config.ts';
 import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
 import { DeviceGate } from '../http/device/device-gate.ts';
 import type { DeviceRouteDependencies } from '../http/device/device-route.ts';
+import { directHandlers } from '../http/device/direct-handlers.ts';
+import { downloadRoutes } from '../http/device/download-routes.ts';
+import { packageRoute } from '../http/device/package-route.ts';
 import { type UpdaterRoute, updaterRoute } from '../http/device/updater-route.ts';
 import { healthRoutes, type ReadMetrics } from '../http/health-routes.ts';
 import { fleetRoutes } from '../http/manage/fleet-routes.ts';
@@ -43,8 +46,11 @@ import type { ChannelRevision } from '../ports/changed.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { LastGood } from '../ports/last-good.ts';
 import type { Ledger } from '../ports/ledger.ts';
-import { ELECTRON } from '../updater/electron.ts';
+import { ELECTRON, ELECTRON_FOR_ARCH } from '../updater/electron.ts';
 import { MANIFEST } from '../updater/manifest.ts';
+import { SQUIRREL_MAC, SQUIRREL_MSIX } from '../updater/squirrel-mac.ts';
+import { SQUIRREL_WINDOWS } from '../updater/squirrel-windows.ts';
+import { VELOPACK } from '../updater/velopack.ts';
 import { assembleCatalogs } from './catalogs.ts';
 import { assembleConsole } from './console.ts';
 import type { Fleet } from './fleet.ts';
@@ -189,6 +195,8 @@ function assembleHandlers(
   const healthOfNode = healthRoutes(() => health.state());
   const routes = [
     ...updaters.map(({ placeholder }) => placeholder),
+    packageRoute(catalogs, gate),
+    ...downloadRoutes(catalogs, gate),
     ...releaseNotesRoutes(catalogs, gate, new RenderedReleaseNotes(notes, address)),
     ...healthOfNode,
     ...manageRoutes({ ...guards, ledger, spread }),
@@ -208,7 +216,7 @@ function assembleHandlers(
   const isAdminHere = isConsoleApart && !isConsoleElsewhere;
   return {
     handlers: {
-      direct: Object.fromEntries(updaters.map(({ prefix, handlers }) => [prefix, handlers])),
+      direct: directHandlers(updaters),
       router: createRouter([...routes, ...(isConsoleApart ? wayToConsole : forPeople)], traffic),
     },
     adminRouter: isAdminHere ? createRouter([...healthOfNode, ...forPeople], traffic) : undefined,
@@ -217,7 +225,15 @@ function assembleHandlers(
 
 /** Lists the updaters that are served. */
 function assembleUpdaters(dependencies: DeviceRouteDependencies): readonly UpdaterRoute[] {
-  return [updaterRoute(MANIFEST, dependencies), updaterRoute(ELECTRON, dependencies)];
+  return [
+    updaterRoute(MANIFEST, dependencies),
+    updaterRoute(ELECTRON, dependencies),
+    updaterRoute(ELECTRON_FOR_ARCH, dependencies),
+    updaterRoute(SQUIRREL_MAC, dependencies),
+    updaterRoute(SQUIRREL_MSIX, dependencies),
+    updaterRoute(SQUIRREL_WINDOWS, dependencies),
+    updaterRoute(VELOPACK, dependencies),
+  ];
 }
 
 /**

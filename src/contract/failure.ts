@@ -22,6 +22,7 @@ export const FAILURES = {
   unknownReset: 'Unknown or expired link',
   unknownFile: 'Unknown file',
   noReleaseOffered: 'No release offered',
+  noDownload: 'No download',
   notFound: 'Not found',
   methodNotAllowed: 'Method not allowed',
   versionExists: 'Version already exists on this app and channel',

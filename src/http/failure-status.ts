@@ -23,6 +23,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   unknownReset: 404,
   unknownFile: 404,
   noReleaseOffered: 404,
+  noDownload: 404,
   notFound: 404,
   methodNotAllowed: 405,
   versionExists: 409,

@@ -8,7 +8,7 @@
 // order decides for addresses that name no arch.
 
 import { dump } from 'js-yaml';
-import { fail } from '../contract/failure.ts';
+import { fail, type Outcome } from '../contract/failure.ts';
 import type { Artifact } from '../contract/resource.ts';
 import {
   extensionOf,
@@ -16,10 +16,11 @@ import {
   foldArch,
   foldPlatform,
   NO_ARCH,
+  refuseArtifactName,
 } from '../domain/decision/artifact.ts';
 import { type Candidate, type Catalog, candidatesBy } from '../domain/decision/catalog.ts';
 import { isSemVer } from '../domain/decision/version.ts';
-import type { Updater } from './updater.ts';
+import type { Question, Updater } from './updater.ts';
 
 /**
  * Protocol of update files. When nothing is offered the answer is a refusal, because clients take an empty
@@ -27,27 +28,54 @@ import type { Updater } from './updater.ts';
  */
 export const ELECTRON: Updater<ElectronCandidate, 'file'> = {
   path: '/e/:appRef/:channel/:file',
-  // Every electron-updater sends this header on its own.
-  deviceHeaders: ['x-user-staging-id'],
-  ask({ channel, file: name }) {
-    const file = fileNamed(name, channel);
-    if (file === undefined) return fail('unknownFile');
-    const { platform, arch } = FILES[file];
-    return {
-      platform,
-      arch,
-      planKey: `electron ${file}`,
-      candidates: (catalog) => candidatesOf(catalog, file),
-    };
-  },
-  mediaType: 'text/yaml; charset=utf-8',
-  isConditional: true,
-  offer: (_plan, candidate) => {
-    candidate.bytes ??= Buffer.from(writeFile(candidate), 'utf8');
-    return candidate.bytes;
-  },
-  nothing: fail('noReleaseOffered'),
+  ...protocol(),
+  ask: ({ channel, file }) => questionOf(channel, file, undefined),
 };
+
+/** Protocol for clients that tell their arch in the address: what is for another arch does not count. */
+export const ELECTRON_FOR_ARCH: Updater<ElectronCandidate, 'arch' | 'file'> = {
+  path: '/e/:appRef/:channel/:arch/:file',
+  ...protocol(),
+  ask: ({ channel, arch, file }) =>
+    refuseArtifactName('arch', arch) ?? questionOf(channel, file, arch),
+};
+
+function protocol(): Omit<Updater<ElectronCandidate, never>, 'path' | 'ask'> {
+  return {
+    // Every electron-updater sends this header on its own.
+    deviceHeaders: ['x-user-staging-id'],
+    mediaType: 'text/yaml; charset=utf-8',
+    isConditional: true,
+    offer: (_plan, candidate) => {
+      candidate.bytes ??= Buffer.from(writeFile(candidate), 'utf8');
+      return candidate.bytes;
+    },
+    nothing: fail('noReleaseOffered'),
+  };
+}
+
+function questionOf(
+  channel: string,
+  name: string,
+  told: string | undefined,
+): Outcome<Question<ElectronCandidate>, 'unknownFile'> {
+  const file = fileNamed(name, channel);
+  if (file === undefined) return fail('unknownFile');
+  const { platform, isForArch } = FILES[file];
+  const arch = told === undefined || isForArch === true ? FILES[file].arch : electronArch(told);
+  return {
+    platform,
+    arch,
+    planKey: `electron ${file} ${arch}`,
+    candidates: (catalog) => candidatesOf(catalog, file, arch),
+  };
+}
+
+/** Returns the folded arch that Electron's tools call by this name. */
+function electronArch(name: string): string {
+  const arch = foldArch(name);
+  return arch === 'armv7l' ? 'armv7' : arch;
+}
 
 /** Update files, by the machines that they are for. Linux has one per arch, other platforms one for all. */
 type ElectronFile = 'windows' | 'mac' | 'linux' | 'linux-arm64' | 'linux-arm' | 'linux-ia32';
@@ -59,6 +87,8 @@ type FileFacts = {
   readonly platform: string;
   /** Folded arch; `NO_ARCH` where the file is for every arch. */
   readonly arch: string;
+  /** Whether the name tells the arch. */
+  readonly isForArch?: true;
 };
 
 /** Name and machines of each file; on Linux the name without an arch is x64's. */
@@ -66,9 +96,9 @@ const FILES: Readonly<Record<ElectronFile, FileFacts>> = {
   windows: { suffix: '', platform: 'windows', arch: NO_ARCH },
   mac: { suffix: '-mac', platform: 'darwin', arch: NO_ARCH },
   linux: { suffix: '-linux', platform: 'linux', arch: 'x86_64' },
-  'linux-arm64': { suffix: '-linux-arm64', platform: 'linux', arch: 'aarch64' },
-  'linux-arm': { suffix: '-linux-arm', platform: 'linux', arch: 'armv7' },
-  'linux-ia32': { suffix: '-linux-ia32', platform: 'linux', arch: 'i686' },
+  'linux-arm64': { suffix: '-linux-arm64', platform: 'linux', arch: 'aarch64', isForArch: true },
+  'linux-arm': { suffix: '-linux-arm', platform: 'linux', arch: 'armv7', isForArch: true },
+  'linux-ia32': { suffix: '-linux-ia32', platform: 'linux', arch: 'i686', isForArch: true },
 };
 
 /** Published release with the artifacts that an update file lists of it, at least one. */
@@ -102,12 +132,19 @@ function fileBeginningWith(beginning: string, name: string): ElectronFile | unde
 
 /**
  * Returns the releases that the clients of a file can take. A version with a fourth part is left out:
- * electron-updater reads SemVer, and would fail on it.
+ * electron-updater reads SemVer, and would fail on it. All arches that no artifact names share one list, so
+ * that clients cannot multiply them.
  */
-function candidatesOf(catalog: Catalog, file: ElectronFile): readonly ElectronCandidate[] {
-  return candidatesBy(catalog, `electron ${file}`, (release) => {
+function candidatesOf(
+  catalog: Catalog,
+  file: ElectronFile,
+  arch: string,
+): readonly ElectronCandidate[] {
+  const isNamed = catalog.reaches.get(FILES[file].platform)?.arches.has(arch) ?? false;
+  const wanted = arch === NO_ARCH || isNamed ? arch : UNNAMED;
+  return candidatesBy(catalog, `electron ${file} ${wanted}`, (release) => {
     if (!isSemVer(release.version)) return undefined;
-    const artifacts = listArtifacts(release.source.artifacts, file);
+    const artifacts = listArtifacts(release.source.artifacts, FILES[file].platform, wanted);
     return artifacts.length === 0 ? undefined : { release, artifacts, bytes: undefined };
   });
 }
@@ -131,6 +168,8 @@ const OTHER_FORMATS: ReadonlySet<string> = new Set(
 const SETUP = /(?:^|[^a-z])(?:setup|installer)(?:[^a-z]|$)/i;
 const UNIVERSAL = 'universal';
 const UNUSABLE = -1;
+/** Stands for every arch that no artifact names. */
+const UNNAMED = '*';
 
 /**
  * Returns the artifacts that a file lists, best first; empty when its clients could use none. A single
@@ -139,13 +178,13 @@ const UNUSABLE = -1;
  */
 function listArtifacts(
   artifacts: readonly Artifact[],
-  file: ElectronFile,
+  platform: string,
+  wanted: string,
 ): readonly ElectronArtifact[] {
-  const { platform } = FILES[file];
   const usable = artifacts
     .filter((artifact) => foldPlatform(artifact.platform) === platform)
     .filter(isVerifiable)
-    .filter((artifact) => archRank(artifact, file) !== UNUSABLE);
+    .filter((artifact) => archRank(artifact, wanted) !== UNUSABLE);
   const installable = usable.filter(({ url }) => INSTALLABLE[platform]?.has(extensionOf(url)));
   const listed =
     installable.length > 0
@@ -153,7 +192,7 @@ function listArtifacts(
       : usable.filter(({ url }) => !OTHER_FORMATS.has(extensionOf(url)));
   return listed.sort(
     (left, right) =>
-      archRank(left, file) - archRank(right, file) || setupRank(left) - setupRank(right),
+      archRank(left, wanted) - archRank(right, wanted) || setupRank(left) - setupRank(right),
   );
 }
 
@@ -168,9 +207,8 @@ function isVerifiable(artifact: Artifact): artifact is ElectronArtifact {
  * all: what runs on every arch first, then x64, then other arches, then arm64, because a client that finds
  * its arch in no address takes the first.
  */
-function archRank(artifact: Artifact, file: ElectronFile): number {
+function archRank(artifact: Artifact, wanted: string): number {
   const arch = foldArch(artifact.arch);
-  const wanted = FILES[file].arch;
   if (wanted !== NO_ARCH) return [wanted, UNIVERSAL, NO_ARCH].indexOf(arch);
   if (arch === UNIVERSAL || arch === NO_ARCH) return 0;
   if (arch === 'x86_64') return 1;
@@ -192,6 +230,7 @@ function setupRank({ url }: ElectronArtifact): number {
  */
 function writeFile({ release, artifacts }: ElectronCandidate): string {
   const [first] = artifacts;
+  const system = artifacts.find((each) => each.minimumSystemVersion)?.minimumSystemVersion;
   const { notes, createdAt } = release.source;
   return dump(
     {
@@ -199,6 +238,7 @@ function writeFile({ release, artifacts }: ElectronCandidate): string {
       files: artifacts.map((artifact) => fileEntry(artifacts, artifact)),
       // Only clients before 2.16 read these keys, because they do not know `files`.
       ...(first === undefined ? {} : { path: first.url, ...checksumOf(first) }),
+      ...(system === undefined ? {} : { minimumSystemVersion: system }),
       ...(notes === '' ? {} : { releaseNotes: notes }),
       releaseDate: createdAt,
     },

@@ -74,7 +74,7 @@ export function manifestOf(
 ): Buffer {
   const { isRequired, allowDowngrade } = plan;
   const index = (isRequired ? 2 : 0) + (allowDowngrade ? 1 : 0);
-  const known = candidate.manifests[index];
+  const known = candidate.documents[index];
   if (known !== undefined) return known;
   const { updateMode, minimumSupportedVersion } = plan.catalog.snapshot;
   const bytes = manifestBytes(candidate.release.source, candidate.artifact, {
@@ -82,7 +82,7 @@ export function manifestOf(
     minimumSupportedVersion,
     allowDowngrade,
   });
-  candidate.manifests[index] = bytes;
+  candidate.documents[index] = bytes;
   return bytes;
 }
 

@@ -5,6 +5,7 @@
 import type { Failure, Outcome } from '../contract/failure.ts';
 import type { Candidate, Catalog } from '../domain/decision/catalog.ts';
 import type { Plan } from '../domain/decision/plan.ts';
+import type { Version } from '../domain/decision/version.ts';
 
 /** Kinds of refusal of segments to which there can be no answer. */
 export type UpdaterFailureKind = 'invalid' | 'unknownFile';
@@ -15,16 +16,19 @@ export type UpdaterFailureKind = 'invalid' | 'unknownFile';
  */
 export type Updater<Item extends Candidate, Name extends string> = {
   /**
-   * Pattern of the addresses. The first segment belongs to this updater alone; every other one is a
-   * parameter. A last `:version` is the version that the device runs, and has to be one; without it the
-   * client compares versions itself.
+   * Pattern of the addresses. The first segment belongs to updaters alone, and those that share it have
+   * patterns of which one address fits one at most. Segments that begin with `:` are parameters. `:version`
+   * is the version that the device runs, and has to be one; only texts may follow it. Without it the client
+   * compares versions itself.
    */
-  readonly path: `/${string}/:appRef/:channel/:${string}`;
+  readonly path: `/${string}/:appRef/:channel/${string}`;
   /**
    * Headers that name the device where neither `X-Service-Device` nor `device` in the query does, in the
    * order in which they are tried.
    */
   readonly deviceHeaders: readonly string[];
+  /** Parameter of the query that names the device where `X-Service-Device` and `device` do not. */
+  readonly deviceParameter?: string;
   /** Names of the query's parameters that the answer depends on; of a repeated one the last value counts. */
   readonly parameters?: readonly string[];
   /** Beginning of the User-Agent of clients that are answered otherwise than the rest, if there are any. */
@@ -63,6 +67,8 @@ export type Question<Item extends Candidate> = {
   readonly platform: string;
   /** Folded arch; `NO_ARCH` where the clients have no arch in common. */
   readonly arch: string;
+  /** Version that the device runs, where it is not told in the address. */
+  readonly version?: Version;
   /**
    * Key of the plans: questions to a channel with the same key share their plans. It begins with the
    * updater's name and contains everything else that `candidates` depends on.

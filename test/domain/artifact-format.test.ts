@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import type { Artifact } from '../../src/contract/resource.ts';
-import { indexArtifacts, selectArtifact } from '../../src/domain/decision/artifact.ts';
+import { canInstall, indexArtifacts, selectArtifact } from '../../src/domain/decision/artifact.ts';
 import {
   ANY_KIND,
   artifactFormat,
@@ -192,7 +192,9 @@ function offered(
   const kind = readKind('bundle', told);
   if (typeof kind !== 'string') throw new Error(kind.message);
   const index = indexArtifacts(artifacts);
-  return selectArtifact(index, platform, 'x86_64', { kind, mustBeSigned }) as Built | undefined;
+  return selectArtifact(index, platform, 'x86_64', (artifact) =>
+    canInstall({ kind, mustBeSigned }, artifact),
+  ) as Built | undefined;
 }
 
 describe.each(TOLD)('on %s, a device that tells %j', (platform, told) => {

@@ -115,7 +115,7 @@ describe('manifest bytes', () => {
     const terms = { catalog: built, isRequired: true, allowDowngrade: false };
     const one = manifestOf(terms, candidate);
     expect(manifestOf(terms, candidate)).toBe(one);
-    expect(new Set(candidate.manifests).size).toBe(4);
+    expect(new Set(candidate.documents).size).toBe(4);
   });
 });
 

@@ -12,8 +12,11 @@ import { ANY_KIND, artifactFormat, formatRank, kindOf } from './artifact-format.
 /** Artifacts of a release by folded platform, then arch: those that share the pair, best first. */
 export type ArtifactIndex = ReadonlyMap<string, ReadonlyMap<string, readonly IndexedArtifact[]>>;
 
-type IndexedArtifact = {
+/** Artifact with what follows from it. */
+export type IndexedArtifact = {
   readonly artifact: Artifact;
+  /** Its format; undefined when it is not known. */
+  readonly format: string | undefined;
   /** Kind of installation that it replaces; undefined when its format is not known. */
   readonly kind: string | undefined;
   /** Whether a client that checks signatures can install it: it has an address and a signature. */
@@ -50,26 +53,27 @@ export function indexArtifacts(artifacts: readonly Artifact[]): ArtifactIndex {
 }
 
 /**
- * Returns the artifact for a device. Platform and arch are folded. A device that names no arch (`NO_ARCH`)
- * never gets an artifact that is for one arch.
+ * Returns the artifact for a device, among those that fit. Platform and arch are folded. A device that names
+ * no arch (`NO_ARCH`) never gets an artifact that is for one arch.
  */
 export function selectArtifact(
   index: ArtifactIndex,
   platform: string,
   arch: string,
-  installable: Installable = ANYTHING,
+  fits: (artifact: IndexedArtifact) => boolean = () => true,
 ): Artifact | undefined {
   const byArch = index.get(platform);
   if (byArch === undefined) return undefined;
   const arches = arch === NO_ARCH ? [NO_ARCH, UNIVERSAL] : [arch, UNIVERSAL, NO_ARCH];
   for (const each of arches) {
-    const fitting = byArch.get(each)?.find((candidate) => canInstall(installable, candidate));
+    const fitting = byArch.get(each)?.find(fits);
     if (fitting !== undefined) return fitting.artifact;
   }
   return undefined;
 }
 
-function canInstall(
+/** Whether a device can install an artifact that is for its platform and arch. */
+export function canInstall(
   { kind, mustBeSigned }: Installable,
   { kind: offered, isVerifiable }: IndexedArtifact,
 ): boolean {
@@ -80,6 +84,7 @@ function indexed(artifact: Artifact): IndexedArtifact {
   const format = artifactFormat(artifact);
   return {
     artifact,
+    format,
     kind: format === undefined ? undefined : kindOf(format),
     isVerifiable: artifact.url !== undefined && hasSignature(artifact),
   };

@@ -7,6 +7,8 @@ import type { Artifact } from '../../contract/resource.ts';
 import {
   ANYTHING,
   type ArtifactIndex,
+  canInstall,
+  type IndexedArtifact,
   type Installable,
   indexArtifacts,
   NO_ARCH,
@@ -63,8 +65,10 @@ export type Candidate = { readonly release: CompiledRelease };
 /** Published release with the artifact that devices of one platform and arch take. */
 export type ArtifactCandidate = Candidate & {
   readonly artifact: Artifact;
-  /** Manifests that offer it, one for each combination of terms, once written: see updater/manifest.ts. */
-  readonly manifests: (Buffer | undefined)[];
+  /**
+   * Documents that offer it, once written: an updater keeps one for each way in which it offers a release.
+   */
+  readonly documents: (Buffer | undefined)[];
 };
 
 /** Maximum number of lists that a catalog keeps; any other is built again each time it is needed. */
@@ -135,18 +139,34 @@ export function candidatesFor(
   arch: string,
   installable: Installable = ANYTHING,
 ): readonly ArtifactCandidate[] {
+  const { kind, mustBeSigned } = installable;
+  if (kind !== ANY_KIND && !catalog.reaches.get(platform)?.kinds.has(kind)) return NONE;
+  const name = `${mustBeSigned ? '!' : ''}${kind}`;
+  return candidatesWhere(catalog, name, platform, arch, (artifact) =>
+    canInstall(installable, artifact),
+  );
+}
+
+/**
+ * Returns the published releases that have an artifact for this folded platform and arch which fits, highest
+ * first. `name` tells what fits, and is an updater's own or that of a kind: it contains no `=` and no `*`.
+ */
+export function candidatesWhere(
+  catalog: Catalog,
+  name: string,
+  platform: string,
+  arch: string,
+  fits: (artifact: IndexedArtifact) => boolean,
+): readonly ArtifactCandidate[] {
   const reach = catalog.reaches.get(platform);
   if (reach === undefined) return NONE;
-  const { kind, mustBeSigned } = installable;
-  if (kind !== ANY_KIND && !reach.kinds.has(kind)) return NONE;
   // Names may contain any character: the length keeps the keys of two pairs apart, and the first character
   // keeps the shared list apart from those of named arches.
   const isNamed = arch === NO_ARCH || reach.arches.has(arch);
   const place = isNamed ? `=${platform.length}/${platform}${arch}` : `*${platform}`;
-  const key = `${mustBeSigned ? '!' : ''}${kind}${place}`;
-  return candidatesBy(catalog, key, (release) => {
-    const artifact = selectArtifact(release.artifacts, platform, arch, installable);
-    return artifact === undefined ? undefined : { release, artifact, manifests: [] };
+  return candidatesBy(catalog, `${name}${place}`, (release) => {
+    const artifact = selectArtifact(release.artifacts, platform, arch, fits);
+    return artifact === undefined ? undefined : { release, artifact, documents: [] };
   });
 }
 

@@ -39,7 +39,9 @@ export type DeviceQuestion<Item extends Candidate> = {
   readonly parse: (path: string, client: AskingClient) => Outcome<CheckQuery<Item>, FailureKind>;
   /** Header that names the device, before the query's `device`. */
   readonly deviceHeader: string;
-  /** Headers that name the device where neither does, in the order in which they are tried. */
+  /** Parameter that names the device where neither the header nor `device` does. */
+  readonly deviceParameter: string | undefined;
+  /** Headers that name the device where none of them does, in the order in which they are tried. */
   readonly otherDeviceHeaders: readonly string[];
   /** Parameters of the query that the answer depends on. */
   readonly parameters: readonly string[];
@@ -186,7 +188,7 @@ export class DeviceRoute<Item extends Candidate> {
   private readQuery(queryText: string): Outcome<RequestQuery, 'invalid'> {
     const known = this.asked.get(queryText);
     if (known !== undefined) return known;
-    const read = readRequestQuery(queryText, this.question.parameters);
+    const read = readRequestQuery(queryText, this.question);
     // One that names a device comes from no other.
     if (!isFailure(read) && read.deviceId === undefined) this.asked.keep(queryText, read);
     return read;

@@ -35,6 +35,15 @@ export const EMPTY_QUERY: RequestQuery = {
   variant: '',
 };
 
+/** Parameters that count for an endpoint, beside labels and `device`. */
+export type KnownParameters = {
+  readonly parameters: readonly string[];
+  /** Parameter that names the device where `device` does not. */
+  readonly deviceParameter?: string | undefined;
+};
+
+const NONE_KNOWN: KnownParameters = { parameters: [] };
+
 /**
  * Reads a query string (`l.tier=gold&bundle=deb`); of a repeated name the last value counts, and names that
  * are neither labels nor in `known` are ignored. Reads one parameter after the other and stops at the first
@@ -42,7 +51,7 @@ export const EMPTY_QUERY: RequestQuery = {
  */
 export function readRequestQuery(
   query: string | undefined,
-  known: readonly string[] = [],
+  known: KnownParameters = NONE_KNOWN,
 ): Outcome<RequestQuery, 'invalid'> {
   if (query === undefined || query === '') return EMPTY_QUERY;
   const reader = new QueryReader(known);
@@ -56,12 +65,13 @@ export function readRequestQuery(
 }
 
 class QueryReader {
-  private readonly known: readonly string[];
+  private readonly known: KnownParameters;
   private readonly labels = new Map<string, string>();
   private readonly parameters = new Map<string, string>();
   private device: string | undefined;
+  private otherDevice: string | undefined;
 
-  constructor(known: readonly string[]) {
+  constructor(known: KnownParameters) {
     this.known = known;
   }
 
@@ -86,11 +96,11 @@ class QueryReader {
   }
 
   result(): RequestQuery {
-    const { labels, parameters, device } = this;
+    const { labels, parameters, device, otherDevice } = this;
     return {
       labels,
       labelsTag: tagLabels(labels),
-      deviceId: device !== undefined && isDeviceId(device) ? device : undefined,
+      deviceId: idOf(device) ?? idOf(otherDevice),
       parameters: parameters.size === 0 ? NO_PARAMETERS : parameters,
       // A path contains no space, so no other path with a variant behind it is the same text.
       variant: parameters.size === 0 ? '' : ` ${JSON.stringify([...parameters].sort())}`,
@@ -101,12 +111,15 @@ class QueryReader {
   private mayCount(query: string, from: number, end: number): boolean {
     if (query.startsWith(LABEL_PREFIX, from)) return true;
     const name = query.slice(from, end);
-    return name === DEVICE || this.known.includes(name) || name.includes('%');
+    const { parameters, deviceParameter } = this.known;
+    const isKnown = name === DEVICE || name === deviceParameter || parameters.includes(name);
+    return isKnown || name.includes('%');
   }
 
   private add(name: string, value: string): Failure<'invalid'> | undefined {
     if (name === DEVICE) this.device = value;
-    else if (this.known.includes(name)) this.parameters.set(name, value);
+    else if (name === this.known.deviceParameter) this.otherDevice = value;
+    else if (this.known.parameters.includes(name)) this.parameters.set(name, value);
     else if (name.startsWith(LABEL_PREFIX)) return addLabel(name, value, this.labels);
     return undefined;
   }
@@ -133,6 +146,7 @@ function refuseCount(labels: Labels, key: string): Failure<'invalid'> | undefine
   return invalidField('l', `At most ${LIMIT.labelCountMax} labels`);
 }
 
-function isDeviceId(text: string): boolean {
-  return text !== '' && !isLongerThan(text, LIMIT.deviceIdLengthMax) && isStorable(text);
+function idOf(text: string | undefined): string | undefined {
+  if (text === undefined || text === '' || !isStorable(text)) return undefined;
+  return isLongerThan(text, LIMIT.deviceIdLengthMax) ? undefined : text;
 }

@@ -10,6 +10,7 @@ import { conditionalReply, type TaggedBody, tagBody } from '../conditional.ts';
 import { failureReply, NO_STORE, type Reply, replyHead } from '../reply.ts';
 import type { Route } from '../router.ts';
 import type { RequestHandler } from '../server.ts';
+import type { AddressPattern } from './address-pattern.ts';
 import {
   type DeviceQuestion,
   DeviceRoute,
@@ -32,8 +33,7 @@ const CONDITIONAL_HEADERS = [
 ] as const;
 
 export type UpdaterRoute = {
-  /** First segment of the updater's addresses. */
-  readonly prefix: string;
+  readonly pattern: AddressPattern;
   /** Handlers of GET and HEAD below the prefix, which are called without the router. */
   readonly handlers: { readonly get: RequestHandler; readonly head: RequestHandler };
   /** Entry for the addresses in the router, so that other methods are 405; its handler is never called. */
@@ -45,12 +45,20 @@ export function updaterRoute<Item extends Candidate, Name extends string>(
   updater: Updater<Item, Name>,
   dependencies: DeviceRouteDependencies,
 ): UpdaterRoute {
-  const { path, deviceHeaders, parameters = [], agent = '', isConditional } = updater;
+  const {
+    path,
+    deviceHeaders,
+    deviceParameter,
+    parameters = [],
+    agent = '',
+    isConditional,
+  } = updater;
   const addresses = new UpdaterAddresses(updater);
   const question: DeviceQuestion<Item> = {
     route: path,
     parse: (asked, client) => addresses.read(asked, client),
     deviceHeader: DEVICE_HEADER,
+    deviceParameter,
     otherDeviceHeaders: deviceHeaders,
     parameters,
     agent,
@@ -58,7 +66,7 @@ export function updaterRoute<Item extends Candidate, Name extends string>(
     reply: replyOf(updater),
   };
   return {
-    prefix: path.slice(0, path.indexOf('/', 1)),
+    pattern: addresses.pattern,
     handlers: new DeviceRoute(question, dependencies),
     placeholder: { method: 'GET', path, handler: () => failureReply(fail('notFound')) },
   };

@@ -50,7 +50,7 @@ const RELEASES = `
     rolloutPct: 'releases.rollout_pct',
     targets: 'releases.targets',
     createdAt: isoText('releases.created_at'),
-    artifacts: `CASE WHEN releases.status = 'published' THEN ${SNAPSHOT_ARTIFACTS_JSON}
+    artifacts: `CASE WHEN releases.status <> 'rolled_back' THEN ${SNAPSHOT_ARTIFACTS_JSON}
       ELSE '[]'::json END`,
   })}::text AS release
   FROM releases WHERE edition = ANY ($1::text[])`;
@@ -59,8 +59,9 @@ const RELEASES = `
  * Reads the snapshot: first its index, in one statement and so in one consistent state, then the releases
  * that `known` does not have. An edition never changes, so the releases are exactly those of the revision. If
  * a release has another edition by the time it is read, everything is read again, in a transaction that sees
- * no changes. Releases that are not published come without notes and artifacts, because they are offered to
- * no device. The app may be of any organization, because requests of devices name none.
+ * no changes. Releases that are not published come without notes, because they are offered to no device; a
+ * device may still be told the file of the version that it runs, unless that was rolled back. The app may be
+ * of any organization, because requests of devices name none.
  */
 export async function readSnapshot(
   database: Database,

@@ -38,8 +38,9 @@ export function checkQuery<Item extends Candidate>(
 export function checkScope<Item extends Candidate>(
   app: string,
   channel: string,
-  { platform, arch, planKey, candidates }: Question<Item>,
+  { platform, arch, version, planKey, candidates }: Question<Item>,
 ): CheckScope<Item> {
   const memory = { isKept: true, slot: undefined, generation: 0, plansIndex: 0 };
-  return { app, channel, platform, arch, planKey, candidates, ...memory };
+  const told = version === undefined ? {} : { version };
+  return { app, channel, platform, arch, ...told, planKey, candidates, ...memory };
 }

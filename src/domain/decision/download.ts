@@ -1,0 +1,73 @@
+// The file that a person downloads: of the highest release that everybody may have, the format that people
+// install by hand. It is no offer, and nothing is recorded of it.
+
+import type { Artifact } from '../../contract/resource.ts';
+import { foldArch, foldPlatform, NO_ARCH } from './artifact.ts';
+import { artifactFormat } from './artifact-format.ts';
+import type { Catalog, CompiledRelease } from './catalog.ts';
+
+export type DownloadQuery = {
+  /** Folded platform. */
+  readonly platform: string;
+  /** Folded arch; undefined when the person does not tell. */
+  readonly arch: string | undefined;
+  /** The one format that is wanted, if there is one. */
+  readonly format: string | undefined;
+};
+
+const EVERYBODY_PCT = 100;
+const UNIVERSAL = 'universal';
+/** Arch of most machines, for people who do not tell theirs. */
+const COMMON_ARCH = 'x86_64';
+
+/** Formats that people install, best first; any other comes after them. */
+const FOR_PEOPLE: ReadonlyMap<string, readonly string[]> = new Map([
+  ['darwin', ['dmg', 'pkg', 'zip']],
+  ['windows', ['nsis', 'exe', 'msi']],
+  ['linux', ['appimage', 'deb', 'rpm']],
+]);
+
+/**
+ * Returns the address to download, undefined when no release at 100 % without targeting has a fitting
+ * artifact.
+ */
+export function downloadFor(catalog: Catalog, query: DownloadQuery): string | undefined {
+  // The catalog holds them highest first.
+  for (const release of catalog.published) {
+    if (!isForEverybody(release)) continue;
+    const best = bestOf(release.source.artifacts, query);
+    if (best !== undefined) return best;
+  }
+  return undefined;
+}
+
+function isForEverybody({ source: { rolloutPct, targets } }: CompiledRelease): boolean {
+  return rolloutPct === EVERYBODY_PCT && targets === null;
+}
+
+function bestOf(
+  artifacts: readonly Artifact[],
+  { platform, arch, format }: DownloadQuery,
+): string | undefined {
+  const order = FOR_PEOPLE.get(platform) ?? [];
+  const ranked = artifacts.flatMap((artifact) => {
+    const { url } = artifact;
+    const own = artifactFormat(artifact) ?? '';
+    const place = archPlace(foldArch(artifact.arch), arch);
+    const isWanted = format === undefined || own === format;
+    if (url === undefined || place === -1 || !isWanted) return [];
+    if (foldPlatform(artifact.platform) !== platform) return [];
+    const preferred = order.indexOf(own);
+    return [{ url, place, rank: preferred === -1 ? order.length : preferred }];
+  });
+  ranked.sort((left, right) => left.place - right.place || left.rank - right.rank);
+  return ranked[0]?.url;
+}
+
+/** Returns the place of an artifact's arch, the lowest first; -1 when it does not run on the wanted one. */
+function archPlace(own: string, wanted: string | undefined): number {
+  if (wanted !== undefined) return [wanted, UNIVERSAL, NO_ARCH].indexOf(own);
+  const order = [UNIVERSAL, NO_ARCH, COMMON_ARCH];
+  const known = order.indexOf(own);
+  return known === -1 ? order.length : known;
+}

@@ -1,0 +1,80 @@
+// Update checks of Squirrel.Mac, Electron's own updater on macOS, and of the package update-electron-app: the
+// device tells its machine and version, and gets a JSON object with an address, or 204.
+//
+// Written from Squirrel.Mac's SQRLUpdater and its README, and Electron's documentation of `autoUpdater`. The
+// client compares no versions: whatever a 200 names is installed, so that 204 is the only way to say "up to
+// date". It can unpack a zip archive and nothing else. On Windows, Electron installs MSIX packages by the
+// same answer.
+
+import { isFailure } from '../contract/failure.ts';
+import { type ArtifactCandidate, candidatesWhere } from '../domain/decision/catalog.ts';
+import { readMachine } from './machine.ts';
+import type { Updater } from './updater.ts';
+
+type SquirrelUpdater = Updater<ArtifactCandidate, 'machine'>;
+
+/** Protocol of Squirrel.Mac. Other platforms get 204: no client there reads the answer. */
+export const SQUIRREL_MAC: SquirrelUpdater = squirrelUpdater(
+  '/squirrel/:appRef/:channel/:machine/:version',
+  'darwin',
+  'zip',
+);
+
+/** Protocol of Electron's updates of MSIX packages. */
+export const SQUIRREL_MSIX: SquirrelUpdater = squirrelUpdater(
+  '/squirrel/:appRef/:channel/:machine/msix/:version',
+  'windows',
+  'msix',
+);
+
+function squirrelUpdater(
+  path: SquirrelUpdater['path'],
+  served: 'darwin' | 'windows',
+  installed: 'zip' | 'msix',
+): SquirrelUpdater {
+  const name = `squirrel ${installed}`;
+  return {
+    path,
+    deviceHeaders: [],
+    ask({ machine }) {
+      const read = readMachine(machine);
+      if (isFailure(read)) return read;
+      const { platform, arch } = read;
+      return {
+        platform,
+        arch,
+        // Platform and arch may contain any character: the length keeps the keys of two pairs apart.
+        planKey: `${name} ${platform.length} ${platform}${arch}`,
+        candidates: (catalog) =>
+          platform === served
+            ? candidatesWhere(catalog, name, platform, arch, ({ artifact: { url }, format }) => {
+                return url !== undefined && format === installed;
+              })
+            : [],
+      };
+    },
+    mediaType: 'application/json',
+    isConditional: false,
+    offer: (_plan, candidate) => offerOf(candidate),
+    nothing: 'no-content',
+  };
+}
+
+/** Returns the document that offers a candidate; it is written once, and kept with the candidate. */
+function offerOf({ release, artifact, documents }: ArtifactCandidate): Buffer {
+  const known = documents[0];
+  if (known !== undefined) return known;
+  const { version, notes, createdAt } = release.source;
+  const { url, sha256, size } = artifact;
+  const document = {
+    url,
+    name: version,
+    notes,
+    pub_date: createdAt,
+    ...(sha256 === undefined ? {} : { sha256 }),
+    ...(size === undefined ? {} : { size }),
+  };
+  const bytes = Buffer.from(JSON.stringify(document), 'utf8');
+  documents[0] = bytes;
+  return bytes;
+}

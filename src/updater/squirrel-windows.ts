@@ -1,0 +1,62 @@
+// The file `RELEASES` of Squirrel.Windows: one line for each package that a client may install.
+//
+// Written from Squirrel.Windows' ReleaseEntry.ParseReleaseEntry: `SHA1 NAME SIZE`, where the name may be an
+// address, and the version is read from the end of it. The client compares versions itself, and takes an
+// empty file for a broken one where it can: so a device that is offered nothing gets the line of its own
+// version, if the channel has it.
+
+import { isFailure } from '../contract/failure.ts';
+import type { Artifact } from '../contract/resource.ts';
+import { type IndexedArtifact, selectArtifact } from '../domain/decision/artifact.ts';
+import { type ArtifactCandidate, candidatesWhere } from '../domain/decision/catalog.ts';
+import type { Plan } from '../domain/decision/plan.ts';
+import { readMachine } from './machine.ts';
+import type { Updater } from './updater.ts';
+
+const NAME = 'squirrel nupkg';
+const EMPTY = Buffer.alloc(0);
+
+/** Protocol of Squirrel.Windows. */
+export const SQUIRREL_WINDOWS: Updater<ArtifactCandidate, 'machine'> = {
+  path: '/squirrel/:appRef/:channel/:machine/:version/RELEASES',
+  deviceHeaders: [],
+  ask({ machine }) {
+    const read = readMachine(machine);
+    if (isFailure(read)) return read;
+    const { platform, arch } = read;
+    return {
+      platform,
+      arch,
+      // Platform and arch may contain any character: the length keeps the keys of two pairs apart.
+      planKey: `${NAME} ${platform.length} ${platform}${arch}`,
+      candidates: (catalog) => candidatesWhere(catalog, NAME, platform, arch, isListable),
+    };
+  },
+  mediaType: 'text/plain; charset=utf-8',
+  isConditional: false,
+  offer(_plan, { artifact, documents }) {
+    documents[0] ??= lineOf(artifact);
+    return documents[0];
+  },
+  nothing: ownLine,
+};
+
+/** Whether a line can be written of an artifact. */
+function isListable({ artifact: { url, sha1, size }, format }: IndexedArtifact): boolean {
+  return format === 'nupkg' && url !== undefined && sha1 !== undefined && size !== undefined;
+}
+
+/**
+ * Returns the line of the version that a device runs, unless it was rolled back; empty when there is none.
+ */
+function ownLine({ catalog, fields }: Plan<ArtifactCandidate>): Buffer {
+  const own = catalog.byCanonical.get(fields.version?.canonical ?? '');
+  if (own === undefined || own.source.status === 'rolled_back') return EMPTY;
+  const artifact = selectArtifact(own.artifacts, fields.platform, fields.arch, isListable);
+  return artifact === undefined ? EMPTY : lineOf(artifact);
+}
+
+function lineOf({ url = '', sha1 = '', size = 0 }: Artifact): Buffer {
+  const [address = ''] = url.split('#', 1);
+  return Buffer.from(`${sha1.toUpperCase()} ${address} ${size}\n`, 'utf8');
+}

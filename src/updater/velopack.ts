@@ -1,0 +1,165 @@
+// Feeds of Velopack (`releases.win.json`): a list with the package that a device should install, or an empty
+// one.
+//
+// Written from Velopack's documentation of its HTTP source and VelopackAssetFeed. The client compares
+// versions itself and picks the highest full package; it sends its own version, its machine and an id for
+// staged rollouts, from some versions on. It reads Semantic Versioning only: versions with four parts are
+// passed over.
+
+import { type Failure, fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
+import type { Artifact } from '../contract/resource.ts';
+import { isLongerThan, isStorable } from '../contract/text.ts';
+import {
+  fileNameOf,
+  foldArch,
+  foldPlatform,
+  type IndexedArtifact,
+  NO_ARCH,
+  refuseArtifactName,
+  selectArtifact,
+} from '../domain/decision/artifact.ts';
+import {
+  type ArtifactCandidate,
+  type Catalog,
+  candidatesBy,
+  candidatesWhere,
+} from '../domain/decision/catalog.ts';
+import { isSemVer, parseVersion, type Version } from '../domain/decision/version.ts';
+import type { Machine } from './machine.ts';
+import type { AskingClient, Question, Updater } from './updater.ts';
+
+/** Candidate under the name that its client gives the package. */
+type VelopackCandidate = ArtifactCandidate & { readonly packageId: string | undefined };
+
+/** Protocol of Velopack. */
+export const VELOPACK: Updater<VelopackCandidate, 'name'> = {
+  path: '/velopack/:appRef/:channel/releases.:name.json',
+  deviceHeaders: [],
+  deviceParameter: 'stagingId',
+  parameters: ['localVersion', 'id', 'os', 'arch', 'rid'],
+  ask: ({ name }, client) => questionOf(name, client),
+  mediaType: 'application/json',
+  isConditional: false,
+  offer({ catalog }, candidate) {
+    candidate.documents[0] ??= feedOf(catalog, candidate);
+    return candidate.documents[0];
+  },
+  nothing: () => EMPTY_FEED,
+};
+
+const EMPTY_FEED = Buffer.from(JSON.stringify({ Assets: [] }), 'utf8');
+const MAC = 'darwin';
+/** Names of feeds that tell a platform by themselves, with or without an arch behind it. */
+const NAMED_MACHINE = /^(win|osx|linux)(?:-(x64|arm64|x86))?$/;
+/** Runtime identifier of .NET: `win-x64`, `win10-x64`, `osx.13-arm64`, `linux-musl-x64`. */
+const RUNTIME = /^([a-z]+)[\d.]*(?:-musl)?(?:-([a-z0-9_]+))?$/i;
+const DEFAULT_ARCH = 'x86_64';
+const UNIVERSAL = 'universal';
+const PACKAGE_ID_LENGTH_MAX = 128;
+
+function questionOf(
+  name: string,
+  { parameters }: AskingClient,
+): Outcome<Question<VelopackCandidate>, 'invalid' | 'unknownFile'> {
+  const machine = machineOf(name, parameters);
+  if (isFailure(machine)) return machine;
+  const version = versionOf(parameters.get('localVersion'));
+  if (isFailure(version)) return version;
+  const packageId = parameters.get('id') || undefined;
+  if (packageId !== undefined && !isPackageId(packageId)) {
+    return invalidField('id', `Must have at most ${PACKAGE_ID_LENGTH_MAX} characters, and no NUL`);
+  }
+  const { platform, arch } = machine;
+  return {
+    platform,
+    arch,
+    ...(version === undefined ? {} : { version }),
+    planKey: `velopack ${JSON.stringify([platform, arch, packageId])}`,
+    candidates: (catalog) =>
+      // Not kept: clients choose the id. What is kept is the list that they have in common.
+      packagesFor(catalog, machine).map((candidate) => ({
+        ...candidate,
+        packageId,
+        documents: [],
+      })),
+  };
+}
+
+/**
+ * Returns the machine of a feed: by the runtime identifier or the system that the client tells, else by the
+ * feed's name. Without an arch, `NO_ARCH` on macOS, where `packagesFor` prefers what runs on both.
+ */
+function machineOf(
+  name: string,
+  parameters: ReadonlyMap<string, string>,
+): Machine | Failure<'invalid' | 'unknownFile'> {
+  const [, named, namedArch] = NAMED_MACHINE.exec(name) ?? [];
+  const rid = parameters.get('rid') || undefined;
+  const [, ridSystem, ridArch] = RUNTIME.exec(rid ?? '') ?? [];
+  if (rid !== undefined && ridSystem === undefined) {
+    return invalidField('rid', 'Expected a runtime identifier, such as win-x64');
+  }
+  const system = ridSystem ?? (parameters.get('os') || named);
+  if (system === undefined) return fail('unknownFile');
+  const arch = ridArch ?? (parameters.get('arch') || namedArch);
+  const refusal = refuseArtifactName('os', system) ?? refuseArtifactName('arch', arch ?? '');
+  if (refusal !== undefined) return refusal;
+  const platform = foldPlatform(system);
+  if (arch !== undefined) return { platform, arch: foldArch(arch) };
+  return { platform, arch: platform === MAC ? NO_ARCH : DEFAULT_ARCH };
+}
+
+function versionOf(text: string | undefined): Version | undefined | Failure<'invalid'> {
+  if (text === undefined || text === '') return undefined;
+  return parseVersion(text) ?? invalidField('localVersion', 'Invalid version');
+}
+
+function isPackageId(text: string): boolean {
+  return !isLongerThan(text, PACKAGE_ID_LENGTH_MAX) && isStorable(text);
+}
+
+function packagesFor(catalog: Catalog, { platform, arch }: Machine): readonly ArtifactCandidate[] {
+  const list =
+    platform === MAC && arch === NO_ARCH
+      ? candidatesBy(catalog, 'velopack mac', (release) => {
+          const { artifacts } = release;
+          const artifact =
+            selectArtifact(artifacts, MAC, UNIVERSAL, isPackage) ??
+            selectArtifact(artifacts, MAC, DEFAULT_ARCH, isPackage);
+          return artifact === undefined ? undefined : { release, artifact, documents: [] };
+        })
+      : candidatesWhere(catalog, 'velopack', platform, arch, isPackage);
+  return list.filter(({ release }) => isSemVer(release.version));
+}
+
+/** Whether a feed can list an artifact: the client wants its size and a checksum. */
+function isPackage({ artifact, format }: IndexedArtifact): boolean {
+  const { url, size, sha1, sha256 } = artifact;
+  const hasSum = sha1 !== undefined || sha256 !== undefined;
+  return format === 'nupkg' && url !== undefined && size !== undefined && hasSum;
+}
+
+function feedOf(catalog: Catalog, { release, artifact, packageId }: VelopackCandidate): Buffer {
+  const { sha1, sha256, size } = artifact;
+  const asset = {
+    PackageId: packageId ?? catalog.snapshot.appRef,
+    Version: release.version.canonical,
+    Type: 'Full',
+    FileName: packageNameOf(artifact),
+    ...(sha1 === undefined ? {} : { SHA1: sha1.toUpperCase() }),
+    ...(sha256 === undefined ? {} : { SHA256: sha256.toUpperCase() }),
+    Size: size,
+    NotesMarkdown: release.source.notes,
+  };
+  return Buffer.from(JSON.stringify({ Assets: [asset] }), 'utf8');
+}
+
+/** Returns the name under which a client asks for a package: the last part of its address, decoded. */
+export function packageNameOf({ url = '' }: Artifact): string {
+  const name = fileNameOf(url);
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}

@@ -1,0 +1,492 @@
+// Tests the updaters beside Tauri's and electron-updater's (docs/contract.md 21), over HTTP: Squirrel.Mac and
+// MSIX, Squirrel.Windows, Velopack, update files for one arch, and downloads for people. What their clients
+// read is held against rules written from their sources.
+
+import { randomUUID } from 'node:crypto';
+import { load } from 'js-yaml';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { serviceSuite } from '../support/service-suite.ts';
+import {
+  type Answer,
+  admin,
+  control,
+  createTenant,
+  publish,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
+
+type Fields = Record<string, unknown>;
+
+const SHA1 = 'ab'.repeat(20);
+const SHA256 = 'cd'.repeat(32);
+
+/**
+ * `ReleaseEntry.ParseReleaseEntry` of Squirrel.Windows: its expression for a line, and for the version in a
+ * name.
+ */
+const RELEASE_ENTRY = /^([0-9a-fA-F]{40})\s+(\S+)\s+(\d+)[\r]*$/;
+const PACKAGE_VERSION = /(\d+\.\d+\.\d+(?:-[\w.]+)?)-full\.nupkg$/;
+
+function at(name: string): string {
+  return `https://dl.example.com/${name}`;
+}
+
+function artifact(platform: string, name: string, more: Fields = {}): Fields {
+  return { platform, url: at(name), ...more };
+}
+
+function nupkg(version: string, more: Fields = {}): Fields {
+  const sums = { sha1: SHA1, sha256: SHA256, size: 1234 };
+  return artifact('windows', `Notes-${version}-full.nupkg`, { arch: 'x64', ...sums, ...more });
+}
+
+function expectError({ status, body }: Answer, expected: number, error: unknown): void {
+  expect([status, body]).toEqual([expected, { error }]);
+}
+
+serviceSuite('other updaters', (node) => {
+  async function release(
+    tenant: Tenant,
+    version: string,
+    artifacts: readonly Fields[],
+    more: Fields = {},
+  ) {
+    const answer = await publish(node, tenant, version, { artifacts, ...more });
+    expect(answer.status, answer.text).toBe(201);
+  }
+
+  function get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return send(node, 'GET', path, { headers });
+  }
+
+  async function status(tenant: Tenant, version: string, next: string): Promise<void> {
+    expect((await control(node, tenant, version, { status: next })).status).toBe(200);
+  }
+
+  describe('Squirrel.Mac', () => {
+    const path = (tenant: Tenant, machine: string, version: string) =>
+      `/squirrel/${tenant.app}/stable/${machine}/${version}`;
+
+    it('a Mac gets the zip archive, with what the client reads (§21.1)', async () => {
+      const tenant = await createTenant(node);
+      const artifacts = [
+        artifact('darwin', 'Notes.dmg', { arch: 'arm64' }),
+        artifact('darwin', 'Notes-arm64.zip', { arch: 'arm64', sha256: SHA256, size: 5 }),
+        artifact('darwin', 'Notes-x64.zip', { arch: 'x64' }),
+      ];
+      await release(tenant, 'v1.1.0', artifacts, { notes: 'Better.' });
+      const answer = await get(path(tenant, 'darwin-arm64', '1.0.0'));
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([
+        200,
+        'application/json',
+      ]);
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      expect(answer.body).toEqual({
+        url: at('Notes-arm64.zip'),
+        name: 'v1.1.0',
+        notes: 'Better.',
+        pub_date: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        sha256: SHA256,
+        size: 5,
+      });
+      const intel = await get(path(tenant, 'darwin-x64', '1.0.0'));
+      expect(Object.keys(intel.body ?? {})).toEqual(['url', 'name', 'notes', 'pub_date']);
+      expect(intel.body?.url).toBe(at('Notes-x64.zip'));
+      const head = await send(node, 'HEAD', path(tenant, 'darwin-x64', '1.0.0'));
+      expect([head.status, head.text]).toEqual([200, '']);
+    });
+
+    it('up to date, another platform, and nothing to unpack are 204 (§21.1)', async () => {
+      const tenant = await createTenant(node);
+      const msix = artifact('windows', 'Notes.msix');
+      await release(tenant, '1.1.0', [artifact('darwin', 'Notes.dmg'), msix]);
+      for (const machine of ['darwin-arm64', 'linux-x64', 'win32-x64', 'freebsd-x64']) {
+        expect((await get(path(tenant, machine, '1.0.0'))).status).toBe(204);
+      }
+      await release(tenant, '1.2.0', [artifact('darwin', 'Notes.zip')]);
+      expect((await get(path(tenant, 'darwin-arm64', '1.2.0'))).status).toBe(204);
+      expect((await get(path(tenant, 'darwin-universal', '1.1.0'))).status).toBe(200);
+    });
+
+    it('MSIX packages have an address of their own (§21.1)', async () => {
+      const tenant = await createTenant(node);
+      await release(tenant, '1.1.0', [artifact('windows', 'Notes.msix'), nupkg('1.1.0')]);
+      const address = `/squirrel/${tenant.app}/stable/win32-x64/msix/1.0.0`;
+      expect((await get(address)).body?.url).toBe(at('Notes.msix'));
+      expect((await get(address.replace('win32', 'darwin'))).status).toBe(204);
+    });
+
+    it('what cannot be read is 400, an unknown name 404 (§21.4)', async () => {
+      const tenant = await createTenant(node);
+      await release(tenant, '1.1.0', [artifact('darwin', 'Notes.zip')]);
+      const machine = 'platform: Expected a platform and an architecture, such as darwin-arm64';
+      for (const each of ['darwin', 'darwin-', '-x64', '-']) {
+        expectError(await get(path(tenant, each, '1.0.0')), 400, machine);
+      }
+      expectError(await get(path(tenant, 'darwin-x64', 'one')), 400, 'version: Invalid version');
+      expectError(
+        await get(path(tenant, `darwin-${'x'.repeat(65)}`, '1.0.0')),
+        400,
+        expect.any(String),
+      );
+      expectError(await get(path(tenant, 'darwin-%00', '1.0.0')), 400, expect.any(String));
+      expectError(await get('/squirrel/no-such-app/stable/darwin-x64/1.0.0'), 404, 'Unknown app');
+      expectError(
+        await get(`/squirrel/${tenant.app}/none/darwin-x64/1.0.0`),
+        404,
+        'Unknown channel',
+      );
+      for (const other of ['', '/x', '/RELEASES/x', '/1.0.0/releases']) {
+        const address = `/squirrel/${tenant.app}/stable/darwin-x64${other}`;
+        expect((await get(`${address}/more/and/more`)).status, address).toBe(404);
+      }
+      const posted = await send(node, 'POST', path(tenant, 'darwin-x64', '1.0.0'));
+      expect(posted.status).toBe(405);
+    });
+
+    it('cohorts, labels, the first offer, check-ins and limits are those of every check (§21.4)', async () => {
+      const tenant = await createTenant(node);
+      const targets = { matchLabels: { ring: ['early'] } };
+      await release(tenant, '1.1.0', [artifact('darwin', 'Notes.zip')], { targets });
+      const device = { 'X-Service-Device': randomUUID() };
+      const address = path(tenant, 'darwin-arm64', '1.0.0');
+      expect((await get(address, device)).status).toBe(204);
+      expect((await get(`${address}?l.ring=early`, device)).status).toBe(200);
+      expect((await control(node, tenant, '1.1.0', { rollout: 1 })).status).toBe(422);
+      await eventually('the device is on record', async () => {
+        const { body } = await admin(node, 'GET', `devices?app=${tenant.app}`);
+        const [found] = (body?.devices ?? []) as Fields[];
+        return found?.version === '1.0.0' && found?.platform === 'darwin';
+      });
+      const answers = await Promise.all(Array.from({ length: 125 }, () => get(address, device)));
+      expect(answers.filter((each) => each.status === 429).length).toBeGreaterThanOrEqual(5);
+    });
+  });
+
+  describe('Squirrel.Windows', () => {
+    const file = (tenant: Tenant, version: string) =>
+      get(
+        `/squirrel/${tenant.app}/stable/win32-x64/${version}/RELEASES?id=Notes&localVersion=${version}&arch=amd64`,
+      );
+
+    it('RELEASES has the line of the package that is offered (§21.2)', async () => {
+      const tenant = await createTenant(node);
+      await release(tenant, '1.0.0', [nupkg('1.0.0')]);
+      const fragment = nupkg('1.1.0', { url: `${at('Notes-1.1.0-full.nupkg')}#x64` });
+      await release(tenant, '1.1.0', [fragment, artifact('windows', 'Notes-setup.exe')]);
+      const answer = await file(tenant, '1.0.0');
+      expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+      expect(answer.text).toBe(`${SHA1.toUpperCase()} ${at('Notes-1.1.0-full.nupkg')} 1234\n`);
+      const [, , name = ''] = RELEASE_ENTRY.exec(answer.text.trimEnd()) ?? [];
+      expect(PACKAGE_VERSION.exec(name)?.[1]).toBe('1.1.0');
+    });
+
+    it('offered nothing, a device gets the line of its own version unless it was rolled back (§21.2)', async () => {
+      const tenant = await createTenant(node);
+      await release(tenant, '1.0.0', [nupkg('1.0.0')]);
+      await release(tenant, '1.1.0', [nupkg('1.1.0')]);
+      expect((await file(tenant, '1.1.0')).text).toContain('Notes-1.1.0-full.nupkg');
+      for (const each of ['paused', 'deprecated']) {
+        await status(tenant, '1.1.0', each);
+        expect((await file(tenant, '1.1.0')).text).toContain('Notes-1.1.0-full.nupkg');
+      }
+      await status(tenant, '1.1.0', 'rolled_back');
+      expect((await file(tenant, '1.1.0')).text).toContain('Notes-1.0.0-full.nupkg');
+      await status(tenant, '1.0.0', 'paused');
+      const nothing = await file(tenant, '1.1.0');
+      expect([nothing.status, nothing.text]).toEqual([200, '']);
+      const unknown = await file(tenant, '9.9.9');
+      expect([unknown.status, unknown.text]).toEqual([200, '']);
+    });
+
+    it('a package without its sum or size is passed over (§21.2)', async () => {
+      const tenant = await createTenant(node);
+      await release(tenant, '1.0.0', [nupkg('1.0.0')]);
+      const { sha1: _, ...unsummed } = nupkg('1.1.0');
+      const { size: __, ...unsized } = nupkg('1.1.0');
+      await release(tenant, '1.1.0', [unsummed, unsized]);
+      expect((await file(tenant, '0.9.0')).text).toContain('Notes-1.0.0-full.nupkg');
+    });
+  });
+
+  describe('Velopack', () => {
+    const feed = (tenant: Tenant, name: string, query = '', headers: Record<string, string> = {}) =>
+      get(`/velopack/${tenant.app}/stable/releases.${name}.json${query}`, headers);
+    const assets = async (answer: Promise<Answer>) => {
+      const { status: code, body, text } = await answer;
+      expect(code, text).toBe(200);
+      return (body as { Assets: Fields[] }).Assets;
+    };
+
+    it('the feed has the package that is offered, or none (§21.3)', async () => {
+      const tenant = await createTenant(node);
+      await release(tenant, '1.1.0', [nupkg('1.1.0')], { notes: '# Better' });
+      expect(await assets(feed(tenant, 'win', '?localVersion=1.0.0&id=Notes'))).toEqual([
+        {
+          PackageId: 'Notes',
+          Version: '1.1.0',
+          Type: 'Full',
+          FileName: 'Notes-1.1.0-full.nupkg',
+          SHA1: SHA1.toUpperCase(),
+          SHA256: SHA256.toUpperCase(),
+          Size: 1234,
+          NotesMarkdown: '# Better',
+        },
+      ]);
+      expect(await assets(feed(tenant, 'win', '?localVersion=1.1.0'))).toEqual([]);
+      // Without a version the client compares.
+      expect(await assets(feed(tenant, 'win'))).toMatchObject([{ PackageId: tenant.app }]);
+      expect(await assets(feed(tenant, 'win-arm64'))).toEqual([]);
+      expect(await assets(feed(tenant, 'linux'))).toEqual([]);
+    });
+
+    it('the machine is told by rid, os and arch, or the name (§21.3)', async () => {
+      const tenant = await createTenant(node);
+      const mac = (arch: string | undefined, name: string) => ({
+        ...nupkg('1.1.0'),
+        platform: 'darwin',
+        url: at(`${name}-full.nupkg`),
+        arch,
+      });
+      const artifacts = [nupkg('1.1.0'), mac('arm64', 'arm'), mac('x64', 'intel')];
+      await release(tenant, '1.1.0', artifacts);
+      const nameOf = async (name: string, query = '') =>
+        (await assets(feed(tenant, name, query))).map(({ FileName }) => FileName);
+      expect(await nameOf('osx')).toEqual(['intel-full.nupkg']);
+      expect(await nameOf('osx-arm64')).toEqual(['arm-full.nupkg']);
+      expect(await nameOf('beta', '?rid=osx.13-arm64')).toEqual(['arm-full.nupkg']);
+      expect(await nameOf('beta', '?rid=win10-x64')).toEqual(['Notes-1.1.0-full.nupkg']);
+      expect(await nameOf('beta', '?os=osx&arch=arm64')).toEqual(['arm-full.nupkg']);
+      expect(await nameOf('win', '?os=osx&arch=x64')).toEqual(['intel-full.nupkg']);
+      await release(tenant, '1.2.0', [
+        mac(undefined, 'any'),
+        mac('universal', 'both'),
+        mac('x64', 'x'),
+      ]);
+      expect(await nameOf('osx')).toEqual(['both-full.nupkg']);
+      expectError(await feed(tenant, 'beta'), 404, 'Unknown file');
+      expectError(await feed(tenant, 'beta', '?rid=%00'), 400, expect.stringMatching(/^rid: /));
+      expectError(
+        await feed(tenant, 'win', '?localVersion=x'),
+        400,
+        'localVersion: Invalid version',
+      );
+      expectError(
+        await feed(tenant, 'win', `?id=${'x'.repeat(129)}`),
+        400,
+        expect.stringMatching(/^id: /),
+      );
+      expectError(
+        await feed(tenant, 'win', `?arch=${'x'.repeat(10_000)}`),
+        400,
+        expect.any(String),
+      );
+      expectError(await feed(tenant, 'win', '?id=%00'), 400, expect.stringMatching(/^id: /));
+      expect(await nameOf('win', '?localVersion=&id=&rid=&os=&arch=')).toEqual([
+        'Notes-1.1.0-full.nupkg',
+      ]);
+    });
+
+    it('packages without size or sum, and versions with four parts, are passed over (§21.3)', async () => {
+      const tenant = await createTenant(node);
+      const { sha1: _, ...one } = nupkg('1.0.0');
+      const { sha1: __, sha256: ___, ...none } = nupkg('1.1.0');
+      await release(tenant, '1.0.0', [one]);
+      await release(tenant, '1.1.0', [none]);
+      await release(tenant, '1.2.0.1', [nupkg('1.2.0')]);
+      const [only] = await assets(feed(tenant, 'win', '?localVersion=0.9.0'));
+      expect(only).toMatchObject({ Version: '1.0.0', SHA256: SHA256.toUpperCase() });
+      expect(only).not.toHaveProperty('SHA1');
+    });
+
+    it('a client is a device by its staging id, after header and device (§21.3)', async () => {
+      const tenant = await createTenant(node);
+      await release(tenant, '1.1.0', [nupkg('1.1.0')]);
+      await feed(tenant, 'win', '?localVersion=1.0.0&stagingId=staging');
+      await feed(tenant, 'win', '?localVersion=1.0.1&stagingId=no&device=query');
+      await feed(tenant, 'win', '?localVersion=1.0.2&stagingId=no&device=no', {
+        'X-Service-Device': 'header',
+      });
+      const expected = { staging: '1.0.0', query: '1.0.1', header: '1.0.2' };
+      await eventually('the devices are on record', async () => {
+        const { body } = await admin(node, 'GET', `devices?app=${tenant.app}`);
+        const found = ((body?.devices ?? []) as Fields[]).map(({ deviceId, version }) => [
+          deviceId,
+          version,
+        ]);
+        return JSON.stringify(found.sort()) === JSON.stringify(Object.entries(expected).sort());
+      });
+    });
+
+    it('a package beside the feed leads to where it is published (§21.3)', async () => {
+      const tenant = await createTenant(node);
+      await release(tenant, '1.0.0', [
+        nupkg('1.0.0', { url: 'https://old.example.com/My%20Notes.nupkg' }),
+      ]);
+      await release(tenant, '1.1.0', [
+        nupkg('1.1.0', { url: 'https://new.example.com/My%20Notes.nupkg' }),
+      ]);
+      await release(
+        tenant,
+        '1.2.0',
+        [nupkg('1.2.0', { url: 'https://x.example.com/My%20Notes.nupkg' })],
+        {
+          status: 'paused',
+        },
+      );
+      const ask = (name: string) =>
+        fetch(`${node.url}/velopack/${tenant.app}/stable/${name}`, { redirect: 'manual' });
+      const answer = await ask('My%20Notes.nupkg');
+      expect([answer.status, answer.headers.get('location')]).toEqual([
+        302,
+        'https://new.example.com/My%20Notes.nupkg',
+      ]);
+      for (const name of ['other.nupkg', 'releases.json', 'RELEASES']) {
+        expect([(await ask(name)).status, name]).toEqual([404, name]);
+      }
+      expectError(await get('/velopack/no-such-app/stable/a.nupkg'), 404, 'Unknown app');
+    });
+  });
+
+  describe('update files for one arch', () => {
+    it('count and list only what a client of that arch installs (§16.12)', async () => {
+      const tenant = await createTenant(node);
+      const exe = (arch: string) =>
+        artifact('windows', `Notes-${arch}.exe`, { arch, sha512: 'x', size: 1 });
+      await release(tenant, '1.0.0', [exe('x64'), exe('arm64')]);
+      const newer = {
+        ...exe('x64'),
+        url: at('Notes-2-x64.exe'),
+        minimumSystemVersion: '10.0.17763',
+      };
+      await release(tenant, '1.1.0', [newer]);
+      const read = async (address: string) => {
+        const answer = await get(`/e/${tenant.app}/stable/${address}`);
+        expect(answer.status, answer.text).toBe(200);
+        return load(answer.text) as Fields & { files: Fields[] };
+      };
+      expect(await read('latest.yml')).toMatchObject({ version: '1.1.0' });
+      expect(await read('x64/latest.yml')).toMatchObject({
+        version: '1.1.0',
+        minimumSystemVersion: '10.0.17763',
+      });
+      const arm = await read('arm64/latest.yml');
+      expect(arm).toMatchObject({ version: '1.0.0', files: [{ url: at('Notes-arm64.exe') }] });
+      expect(arm).not.toHaveProperty('minimumSystemVersion');
+      const linux = (arch: string) =>
+        artifact('linux', `Notes-${arch}.AppImage`, { arch, sha512: 'x' });
+      await release(tenant, '1.2.0', [linux('armv7'), linux('x64'), linux('arm64')]);
+      expect((await read('armv7l/latest-linux.yml')).files).toMatchObject([
+        { url: at('Notes-armv7.AppImage') },
+      ]);
+      expect((await read('x64/latest-linux-arm64.yml')).files).toMatchObject([
+        { url: at('Notes-arm64.AppImage') },
+      ]);
+      expectError(await get(`/e/${tenant.app}/stable/ia32/latest.yml`), 404, 'No release offered');
+      expectError(await get(`/e/${tenant.app}/stable/x64/other.yml`), 404, 'Unknown file');
+      expectError(
+        await get(`/e/${tenant.app}/stable/${'x'.repeat(65)}/latest.yml`),
+        400,
+        expect.any(String),
+      );
+      expect((await get(`/e/${tenant.app}/stable/x64/y/latest.yml`)).status).toBe(404);
+    });
+  });
+
+  describe('downloads for people', () => {
+    const download = (tenant: Tenant, path: string, agent = 'curl/8') =>
+      fetch(`${node.url}/download/${tenant.app}/stable${path}`, {
+        redirect: 'manual',
+        headers: { 'User-Agent': agent },
+      });
+    const nameOf = async (answer: Promise<Response>) => {
+      const { status: code, headers } = await answer;
+      return code === 302 ? headers.get('location')?.split('/').at(-1) : code;
+    };
+
+    it('lead to the highest release that everybody may have (§22)', async () => {
+      const tenant = await createTenant(node);
+      const dmg = (name: string) => [artifact('darwin', name)];
+      await release(tenant, '1.0.0', dmg('1.dmg'));
+      await release(tenant, '1.1.0', dmg('2.dmg'), { rollout: 99 });
+      await release(tenant, '1.2.0', dmg('3.dmg'), { targets: { matchLabels: { ring: ['a'] } } });
+      await release(tenant, '1.3.0', dmg('4.dmg'), { status: 'paused' });
+      await release(tenant, '1.4.0', [artifact('windows', '5.msi')]);
+      const answer = await download(tenant, '/macOS');
+      expect([
+        answer.status,
+        answer.headers.get('location'),
+        answer.headers.get('cache-control'),
+      ]).toEqual([302, at('1.dmg'), 'public, max-age=60']);
+      expect((await control(node, tenant, '1.0.0', { rollout: 50 })).status).toBe(200);
+      expect(await nameOf(download(tenant, '/darwin'))).toBe(404);
+    });
+
+    it('by format and arch: arch goes before format (§22)', async () => {
+      const tenant = await createTenant(node);
+      await release(tenant, '1.0.0', [
+        artifact('darwin', 'a.zip', { arch: 'universal' }),
+        artifact('darwin', 'b.dmg', { arch: 'x64' }),
+        artifact('darwin', 'c.dmg', { arch: 'arm64' }),
+        artifact('windows', 'd.msi'),
+        artifact('windows', 'e-setup.exe'),
+        artifact('linux', 'f.tar.gz', { arch: 'x64' }),
+        artifact('linux', 'g.rpm', { arch: 'x64' }),
+        artifact('linux', 'h.deb', { arch: 'x64' }),
+        artifact('linux', 'i.AppImage', { arch: 'arm64' }),
+        { platform: 'linux', format: 'appimage' },
+      ]);
+      const expected: readonly (readonly [string, string | number])[] = [
+        ['/darwin', 'a.zip'],
+        ['/darwin?format=dmg', 'b.dmg'],
+        ['/darwin/arm64', 'c.dmg'],
+        ['/darwin/x86_64?format=', 'b.dmg'],
+        ['/darwin/riscv64', 'a.zip'],
+        ['/windows', 'e-setup.exe'],
+        ['/win32/x64?format=MSI', 'd.msi'],
+        ['/linux', 'h.deb'],
+        ['/linux?format=rpm', 'g.rpm'],
+        ['/linux/aarch64', 'i.AppImage'],
+        ['/linux/aarch64?format=deb', 404],
+        ['/freebsd', 404],
+        [`/linux?format=${'x'.repeat(33)}`, 400],
+        [`/${'x'.repeat(65)}`, 400],
+        ['/linux/%00', 400],
+      ];
+      for (const [path, name] of expected)
+        expect([path, await nameOf(download(tenant, path))]).toEqual([path, name]);
+    });
+
+    it.each([
+      ['Mozilla/5.0 (Windows NT 10.0; Win64; x64)', 'a.exe'],
+      ['Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)', 'b.dmg'],
+      ['Mozilla/5.0 (X11; Linux x86_64)', 'c.AppImage'],
+      ['Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X)', 404],
+      ['Mozilla/5.0 (Linux; Android 14)', 404],
+      ['curl/8.5.0', 404],
+    ])('by the browser %s: %s (§22)', async (agent, name) => {
+      const tenant = await createTenant(node);
+      const names = { windows: 'a.exe', darwin: 'b.dmg', linux: 'c.AppImage' };
+      await release(
+        tenant,
+        '1.0.0',
+        Object.entries(names).map(([platform, each]) => artifact(platform, each)),
+      );
+      const answer = await download(tenant, '', agent);
+      expect(answer.headers.get('vary')).toContain('User-Agent');
+      expect(await nameOf(Promise.resolve(answer))).toBe(name);
+    });
+
+    it('refuse unknown names, and are neither offers nor check-ins (§22)', async () => {
+      const tenant = await createTenant(node);
+      await release(tenant, '1.0.0', [artifact('linux', 'a.AppImage')]);
+      expectError(await get('/download/no-such-app/stable/linux'), 404, 'Unknown app');
+      expectError(await get(`/download/${tenant.app}/none/linux`), 404, 'Unknown channel');
+      expectError(await get(`/download/${tenant.app}/stable/darwin`), 404, 'No download');
+      expect(await nameOf(download(tenant, '/linux'))).toBe('a.AppImage');
+      expect((await control(node, tenant, '1.0.0', { rollout: 5 })).status).toBe(200);
+    });
+  });
+});
