@@ -33,6 +33,9 @@ const TAIL = '*';
 const SURFACES: Readonly<Record<string, Surface>> = {
   u: 'device',
   e: 'device',
+  squirrel: 'device',
+  velopack: 'device',
+  download: 'device',
   feed: 'feed',
   api: 'management',
   wh: 'webhook',
