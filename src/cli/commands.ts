@@ -3,6 +3,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ConsoleAnswers, ResealedSecrets } from '../contract/console.ts';
 import { UPDATE_MODES } from '../contract/resource.ts';
+import { backupFile } from './backup-file.ts';
 import { printAnswer } from './print-answer.ts';
 import type { ServiceClient } from './service-client.ts';
 
@@ -18,6 +19,7 @@ export function addCommands(program: Command, connect: Connect): void {
   addKeyCommands(program, connect);
   addWebhookCommands(program, connect);
   addSecretCommands(program, connect);
+  addBackupCommand(program, connect);
   addAccountCommands(program, connect);
   addDeviceCommands(program, connect);
   asking(
@@ -175,6 +177,20 @@ async function reseal(client: ServiceClient): Promise<Omit<ResealedSecrets, 'nex
     if (part.next === null) return { resealed, unreadable };
     after = part.next;
   }
+}
+
+function addBackupCommand(program: Command, connect: Connect): void {
+  answering(
+    program
+      .command('backup <file>')
+      .description('pack the embedded ledger into a new file, while the service runs'),
+    connect,
+    (client, _options, [file = '']) =>
+      backupFile(file, async () => {
+        const answer = await client.call('POST', 'backup', {});
+        return answer as ConsoleAnswers['POST backup'];
+      }),
+  );
 }
 
 function addAccountCommands(program: Command, connect: Connect): void {

@@ -112,6 +112,7 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
     ...healthRoutes(readiness),
     ...assembleConsole({
       ...{ config, secrets, ledger, catalogs, labels, live, notes, readMetrics },
+      copies: stores.copies,
       firstOffers: NO_OFFERS,
       limits: { engine, alone: createMemoryEngine(), metrics },
       log: rareLog,

@@ -24,6 +24,7 @@ import type { Catalogs } from '../operations/serving/catalogs.ts';
 import { ExplainDecision } from '../operations/serving/explain-decision.ts';
 import type { FirstOffers } from '../operations/serving/first-offer.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import type { LedgerCopies } from '../ports/ledger-copies.ts';
 import { assembleAccounts } from './assemble-accounts.ts';
 import type { Secrets } from './secrets.ts';
 
@@ -35,6 +36,7 @@ export type ConsoleOptions = {
   readonly secrets: Secrets;
   readonly limits: ThrottleDependencies;
   readonly ledger: Ledger;
+  readonly copies: LedgerCopies;
   readonly log: RareLog;
   readonly catalogs: Catalogs;
   readonly labels: DeviceLabels;
@@ -54,6 +56,7 @@ export function assembleConsole({
   secrets,
   limits,
   ledger,
+  copies,
   log,
   catalogs,
   labels,
@@ -76,6 +79,7 @@ export function assembleConsole({
       purge: new PurgeDevices({ ledger, labels }),
       explainer: new ExplainDecision({ ledger, catalogs, labels, firstOffers }),
       webhooks,
+      copies,
       resealing: new ResealSecrets({ ledger, box: secrets.box }),
       ledger,
       spread,

@@ -210,6 +210,7 @@ function assembleHandlers(
   const forPeople = isConsoleElsewhere
     ? []
     : assembleConsole({
+        copies: stores.copies,
         ...{ config, limits: guards, ledger, catalogs, labels, live, webhooks, spread, notes },
         ...{ secrets, firstOffers, readMetrics, log: rareLog },
       });

@@ -14,8 +14,10 @@ import { RememberedChannels } from '../operations/serving/remembered-channels.ts
 import type { Engine } from '../ports/engine.ts';
 import type { LastGood } from '../ports/last-good.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import type { LedgerCopies } from '../ports/ledger-copies.ts';
 import type { RememberedChannel } from '../ports/ledger-memory.ts';
 import type { LedgerReport } from '../ports/ledger-report.ts';
+import { EmbeddedCopies } from './embedded-copies.ts';
 import { LoggedLedgerReport } from './ledger-report.ts';
 import { makeDataDirectory } from './make-data-directory.ts';
 import { keepOwnerOnly } from './owner-only.ts';
@@ -28,6 +30,7 @@ export type Stores = {
   /** Channels that live on outside of the ledger. */
   readonly memory: RememberedChannels;
   readonly report: LedgerReport;
+  readonly copies: LedgerCopies;
   /**
    * Makes new connections go to the addresses of changed settings; resolves when they do. What runs on the
    * others ends there.
@@ -75,7 +78,8 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
       if (databaseUrl !== undefined) ledger.useAddress(databaseUrl);
       if (redisUrl !== undefined) await useRedis(redisUrl);
     };
-    return { ledger, engine, lastGood, memory, report, use };
+    const copies = new EmbeddedCopies(config.dataDir, ledger.copyTo);
+    return { ledger, engine, lastGood, memory, report, copies, use };
   } catch (error) {
     await engine.close();
     throw error;

@@ -72,6 +72,7 @@ export type ConsoleAnswers = {
   'POST webhooks': IssuedWebhookSecret;
   'POST webhooks/disable': DisabledWebhook;
   'POST secrets/reseal': ResealedSecrets;
+  'POST backup': { readonly directory: string };
 };
 
 /** Answer of one endpoint; a path parameter may be spelled as anything, such as `:id`. */

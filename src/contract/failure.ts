@@ -34,6 +34,8 @@ export const FAILURES = {
   alreadyMember: 'Already a member of this organization',
   lastOwner: 'An organization must keep an owner',
   tooManyInvitations: 'Too many open invitations: revoke some',
+  notEmbedded: 'This service keeps its ledger in PostgreSQL: back it up with pg_dump',
+  backupRunning: 'Another backup is being taken, or was broken off within ten minutes',
   secretKeyMissing: 'Webhooks cannot be enabled: SECRET_KEY is not set',
   bodyTooLarge: 'Request body too large',
   bodyTooSlow: 'Request body took too long',

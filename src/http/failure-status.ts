@@ -35,6 +35,8 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   alreadyMember: 409,
   lastOwner: 409,
   tooManyInvitations: 409,
+  notEmbedded: 409,
+  backupRunning: 409,
   secretKeyMissing: 409,
   bodyTooSlow: 408,
   bodyTooLarge: 413,

@@ -8,7 +8,7 @@ import type { LedgerReport } from '../ports/ledger-report.ts';
 import type { Database } from './database.ts';
 import { type Greeter, migrateDatabase } from './migrated-database.ts';
 import { type MovableDatabase, openPgDatabase, type PoolLoad } from './pg-database.ts';
-import { openPgliteDatabase } from './pglite-database.ts';
+import { type EmbeddedDatabase, openPgliteDatabase } from './pglite-database.ts';
 import { markUsed, refuseRecreation } from './refuse-recreation.ts';
 import { createSqlLedger } from './sql-ledger.ts';
 
@@ -24,6 +24,8 @@ export type LedgerOptions = {
 export type OpenLedger = Ledger & {
   /** Makes new connections go to another address of PostgreSQL; throws when it is not valid. */
   useAddress(databaseUrl: string): void;
+  /** Copies the embedded database into a new directory; undefined with PostgreSQL. */
+  readonly copyTo: ((directory: string) => Promise<void>) | undefined;
   /** Returns what the connections to PostgreSQL do now; undefined for the embedded database. */
   poolLoad(): PoolLoad | undefined;
 };
@@ -37,9 +39,13 @@ export type OpenLedger = Ledger & {
  */
 export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   let movable: MovableDatabase | undefined;
+  let embedded: EmbeddedDatabase | undefined;
   const open = async (greeter: Greeter): Promise<Database> => {
     const { databaseUrl } = options;
-    if (databaseUrl === undefined) return openEmbedded(options);
+    if (databaseUrl === undefined) {
+      embedded = await openEmbedded(options);
+      return embedded;
+    }
     movable = openAddress(databaseUrl, options, greeter);
     return movable;
   };
@@ -47,6 +53,7 @@ export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   return {
     ...createSqlLedger(database, () => database.confirm()),
     useAddress: (url) => movable?.moveTo(url),
+    copyTo: embedded?.copyTo.bind(embedded),
     poolLoad: () => movable?.poolLoad(),
   };
 }
@@ -61,7 +68,7 @@ function openAddress(
   return openPgDatabase({ url, onFault: (error) => report.fault(error), greeter });
 }
 
-async function openEmbedded({ dataDir, memory, report }: LedgerOptions): Promise<Database> {
+async function openEmbedded({ dataDir, memory, report }: LedgerOptions): Promise<EmbeddedDatabase> {
   const directory = directoryIn(dataDir);
   const { channels } = await memory.channels();
   refuseRecreation(directory, channels.length);

@@ -39,6 +39,11 @@ export class PgliteConnection implements Connection {
     await this.#ask({ kind: 'script', text }, SCRIPT_TIMEOUT_MS);
   }
 
+  /** Copies the files of the database into a new directory, where they are a database as it is now. */
+  async copyTo(directory: string): Promise<void> {
+    await this.#ask({ kind: 'copy', to: directory }, SCRIPT_TIMEOUT_MS);
+  }
+
   async #ask(request: PgliteRequest, timeoutMs: number): Promise<readonly unknown[]> {
     // The process has one session: a statement that hangs blocks all others, and only killing the process
     // stops it.

@@ -11,7 +11,7 @@ import type { ForkedChild } from '../child-process/forked-child.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { ConnectedDatabase } from './connected-database.ts';
-import type { Connection, Database } from './database.ts';
+import type { Database } from './database.ts';
 import { PgliteConnection } from './pglite-connection.ts';
 import type { CallsToPglite } from './pglite-request.ts';
 
@@ -31,6 +31,12 @@ export type PgliteDatabaseOptions = {
   readonly onFault: (error: unknown) => void;
 };
 
+/** Database whose files can be copied while it is used. */
+export type EmbeddedDatabase = Database & {
+  /** Copies the files into a new directory; other calls wait meanwhile. */
+  copyTo(directory: string): Promise<void>;
+};
+
 /**
  * Connection to one process and the calls that wait for it. When the process ends, they are rejected; none
  * waits on for the next process.
@@ -41,14 +47,16 @@ type Session = { readonly connection: PgliteConnection; readonly turns: Concurre
  * Starts the embedded database. Rejects with one sentence when its directory cannot be opened, e.g. because
  * another process has it open.
  */
-export async function openPgliteDatabase(options: PgliteDatabaseOptions): Promise<Database> {
+export async function openPgliteDatabase(
+  options: PgliteDatabaseOptions,
+): Promise<EmbeddedDatabase> {
   await mkdir(dirname(options.directory), { recursive: true });
   const database = new PgliteDatabase(options);
   await database.start();
   return database;
 }
 
-class PgliteDatabase extends ConnectedDatabase {
+class PgliteDatabase extends ConnectedDatabase implements EmbeddedDatabase {
   readonly #onFault: (error: unknown) => void;
   readonly #service: ChildService<CallsToPglite, NoCalls>;
   /** Undefined while the process is not ready. */
@@ -86,8 +94,12 @@ class PgliteDatabase extends ConnectedDatabase {
     }
   }
 
+  copyTo(directory: string): Promise<void> {
+    return this.withConnection((connection) => connection.copyTo(directory));
+  }
+
   protected async withConnection<Value>(
-    work: (connection: Connection) => Promise<Value>,
+    work: (connection: PgliteConnection) => Promise<Value>,
   ): Promise<Value> {
     if (this.#session === undefined) {
       // Calls do not wait for a start, because it may take long and callers can go on without an answer.

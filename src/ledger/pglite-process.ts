@@ -6,6 +6,7 @@
 // process of another parent may already wait for the lock.
 
 import { mkdirSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
 import { PGlite } from '@electric-sql/pglite';
 import type { NoCalls } from '../child-process/calls.ts';
 import { ParentLink } from '../child-process/parent-link.ts';
@@ -64,6 +65,12 @@ async function answer(database: PGlite, request: PgliteRequest): Promise<PgliteR
   try {
     if (request.kind === 'script') {
       await database.exec(request.text);
+      return { kind: 'rows', rows: [] };
+    }
+    if (request.kind === 'copy') {
+      // The process has one client, which waits for the answer: nothing is written meanwhile.
+      await database.exec('CHECKPOINT');
+      await cp(directory, request.to, { recursive: true, errorOnExist: true, force: false });
       return { kind: 'rows', rows: [] };
     }
     const { rows } = await database.query(request.text, [...request.values]);

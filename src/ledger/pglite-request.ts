@@ -2,7 +2,9 @@
 
 export type PgliteRequest =
   | { readonly kind: 'query'; readonly text: string; readonly values: readonly unknown[] }
-  | { readonly kind: 'script'; readonly text: string };
+  | { readonly kind: 'script'; readonly text: string }
+  /** Copies the files of the database into a new directory. */
+  | { readonly kind: 'copy'; readonly to: string };
 
 export type PgliteReply =
   | { readonly kind: 'rows'; readonly rows: readonly unknown[] }

@@ -3,16 +3,17 @@
 // changed afterwards is served.
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { realStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
-import { type ServingNode, startNode } from '../support/node.ts';
+import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
 import { findPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
+import { runSluice } from '../support/sluice-command.ts';
 import {
   check,
   control,
@@ -66,6 +67,57 @@ describe('an embedded service', () => {
   );
 });
 
+describe('sluice backup', () => {
+  it(
+    'takes all that was acknowledged, while publishers and devices write, and overwrites nothing',
+    async () => {
+      const folder = await temporaryFolder();
+      const file = join(folder, 'backup.tar.gz');
+      const node = await startNode({ DATA_DIR: join(folder, 'data') });
+      endings.push(() => node.stop());
+      const environment = { SLUICE_URL: node.url, ADMIN_TOKEN };
+      const tenant = await furnish(node);
+      const writing = keepWriting(node, tenant);
+      await eventually('something is written', async () => writing.published.length > 2);
+      const before = [...writing.published];
+      const { code, stdout, stderr } = await runSluice(['backup', file, '--json'], environment);
+      const during = writing.published.length - before.length;
+      await writing.end();
+      expect([code, stderr]).toEqual([0, '']);
+      const { size, mode } = statSync(file);
+      expect(JSON.parse(stdout)).toEqual({ file, bytes: size });
+      expect(mode & 0o777).toBe(0o600);
+      expect(existsSync(join(folder, 'data/backup'))).toBe(false);
+      expect(during).toBeGreaterThan(0);
+      console.info(`backup of ${size} bytes; ${during} releases were published meanwhile`);
+
+      const again = await runSluice(['backup', file], environment);
+      expect(again).toEqual({ code: 1, stdout: '', stderr: `sluice: ${file} is there already\n` });
+      expect(statSync(file).size).toBe(size);
+      const [, restore] = commandsBelow('### Embedded');
+      const elsewhere = join(folder, 'elsewhere');
+      run(`mkdir elsewhere; mv backup.tar.gz sluice-backup.tar.gz; ${restore}`, folder, {
+        DATA_DIR: elsewhere,
+      });
+      const restored = await startNode({ DATA_DIR: elsewhere });
+      endings.push(() => restored.stop());
+      const listed = await send(restored, 'GET', '/api/v1/releases?perPage=100', {
+        headers: { authorization: `Bearer ${tenant.secret}` },
+      });
+      const { releases } = listed.body as unknown as { releases: { version: string }[] };
+      const versions = releases.map(({ version }) => version);
+      expect(versions).toEqual(expect.arrayContaining(before));
+      expect(new Set(versions).size).toBe(versions.length);
+      expect((await publish(restored, tenant, '9.0.0')).status).toBe(201);
+      expect(await offered(restored, tenant)).toBe('9.0.0');
+      for (const name of ['secret-key', 'ledger.used']) {
+        expect(existsSync(join(elsewhere, name)), name).toBe(true);
+      }
+    },
+    TIMEOUT_MS,
+  );
+});
+
 const stores = realStores();
 const needed = 'a service on PostgreSQL and Redis';
 describe.skipIf(stores === undefined)(
@@ -96,6 +148,13 @@ describe.skipIf(stores === undefined)(
         endings.push(() => other.stop());
         const tenant = await furnish(node);
         run(backUp, folder, environment);
+
+        const refused = await runSluice(['backup', join(folder, 'none')], {
+          SLUICE_URL: node.url,
+          ADMIN_TOKEN,
+        });
+        expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('pg_dump')]);
+        expect(existsSync(join(folder, 'none'))).toBe(false);
 
         await goOn(node, tenant);
         expect(await offered(other, tenant)).toBe('3.2.0');
@@ -157,6 +216,26 @@ async function expectEarlier(node: ServingNode, tenant: Tenant): Promise<void> {
     headers: { authorization: `Bearer ${tenant.secret}` },
   });
   expect(listed.body).toMatchObject({ total: 3 });
+}
+
+/** Publishes one release after the other, with a report of a device beside each, until it is ended. */
+function keepWriting(node: ServingNode, tenant: Tenant) {
+  const published: string[] = [];
+  let isEnding = false;
+  const written = (async () => {
+    for (let patch = 1; !isEnding && patch < 80; patch++) {
+      const version = `1.5.${patch}`;
+      await report(node, tenant, [{ ...DEVICE, deviceId: `device-${patch}` }]);
+      if ((await publish(node, tenant, version)).status === 201) published.push(version);
+    }
+  })();
+  return {
+    published,
+    async end() {
+      isEnding = true;
+      await written;
+    },
+  };
 }
 
 async function offered(node: ServingNode, tenant: Tenant): Promise<unknown> {

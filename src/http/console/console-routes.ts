@@ -9,10 +9,12 @@ import type { ResealSecrets } from '../../operations/publishing/reseal-secrets.t
 import type { Webhooks } from '../../operations/publishing/webhooks.ts';
 import type { ExplainDecision } from '../../operations/serving/explain-decision.ts';
 import type { Ledger } from '../../ports/ledger.ts';
+import type { LedgerCopies } from '../../ports/ledger-copies.ts';
 import type { Route } from '../router.ts';
 import { type AccountDependencies, accountRoutes } from './account-routes.ts';
 import { type AppDependencies, appRoutes } from './app-routes.ts';
 import { createAuthorize } from './authorize.ts';
+import { backupRoutes } from './backup-routes.ts';
 import { ConsoleRoutes } from './console-route.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
 import { type OrganizationDependencies, organizationRoutes } from './organization-routes.ts';
@@ -31,6 +33,7 @@ export type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
     readonly explainer: ExplainDecision;
     readonly webhooks: Webhooks;
     readonly resealing: ResealSecrets;
+    readonly copies: LedgerCopies;
   };
 
 /** Routes that end sessions or rights: open event streams are checked after them. */
@@ -47,7 +50,7 @@ const ENDING_ACCESS: ReadonlySet<string> = new Set([
 /** Builds the routes below `/console/api`. */
 export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route[] {
   const { accounts, consoleUrl, ledger, fleet, purge, explainer } = dependencies;
-  const { webhooks, resealing } = dependencies;
+  const { webhooks, resealing, copies } = dependencies;
   const admit = createAuthorize(accounts, consoleUrl);
   const access = new Access(ledger);
   const routes = new ConsoleRoutes(admit, access);
@@ -60,6 +63,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
     ...fleetConsoleRoutes(routes, { fleet, purge, explainer, access, accounts, recheck }),
     ...webhookConsoleRoutes(routes, webhooks),
     ...secretRoutes(routes, resealing),
+    ...backupRoutes(routes, copies),
   ];
   return all.map((route) =>
     ENDING_ACCESS.has(`${route.method} ${route.path}`) ? checkedAfter(route, recheck) : route,

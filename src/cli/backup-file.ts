@@ -1,0 +1,56 @@
+// File of a backup: the copy that the service made, packed by the system's `tar`, for the owner of the file
+// alone.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { open, rm, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { ServiceError } from './service-client.ts';
+
+export type Backup = { readonly file: string; readonly bytes: number };
+
+/**
+ * Asks for a copy and packs it into a new file (mode 0600), as it is unpacked into an empty DATA_DIR. Removes
+ * the copy, and half a file. Rejects with `ServiceError`, without asking, when there is such a file already.
+ */
+export async function backupFile(
+  path: string,
+  makeCopy: () => Promise<{ readonly directory: string }>,
+): Promise<Backup> {
+  const file = resolve(path);
+  const handle = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    const reason = error.code === 'EEXIST' ? 'is there already' : `cannot be made (${error.code})`;
+    throw new ServiceError(`${file} ${reason}`);
+  });
+  try {
+    const { directory } = await makeCopy();
+    if (!existsSync(directory)) {
+      throw new ServiceError(`${directory} cannot be read: run this where the service runs`);
+    }
+    try {
+      await pack(directory, handle.createWriteStream());
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+    return { file, bytes: (await stat(file)).size };
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  }
+}
+
+async function pack(directory: string, file: NodeJS.WritableStream): Promise<void> {
+  const tar = spawn('tar', ['-C', directory, '-czf', '-', '.'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(tar, 'close');
+  try {
+    const [[code]] = await Promise.all([ended, pipeline(tar.stdout, file)]);
+    if (code !== 0) throw new Error(`code ${code}`);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ServiceError(`the copy could not be packed by tar (${reason})`);
+  }
+}
