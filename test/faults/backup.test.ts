@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { realStores } from '../support/backend.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, sleep } from '../support/eventually.ts';
 import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
 import { findPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
@@ -36,6 +36,9 @@ const NOWHERE = {
   DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none',
   REDIS_URL: 'redis://127.0.0.1:1',
 };
+
+/** Pause between two checks of a device that waits. */
+const ASK_INTERVAL_MS = 100;
 
 const endings: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -163,18 +166,12 @@ describe.skipIf(stores === undefined)(
         const restoredAt = performance.now();
 
         // The other node was left running, and holds the later time, as Redis and both disks do.
-        await eventually('the other node follows', async () => {
-          return (await offered(other, tenant)) === '1.0.0';
-        });
+        await untilOffered(other, tenant, '1.0.0');
         console.info(`restored: right after ${Math.round(performance.now() - restoredAt)} ms`);
         node = await node.restart(environment);
-        await eventually('the restarted node follows', async () => {
-          return (await offered(node, tenant)) === '1.0.0';
-        });
+        await untilOffered(node, tenant, '1.0.0');
         await expectEarlier(node, tenant);
-        await eventually('the other node follows', async () => {
-          return (await offered(other, tenant)) === '1.0.0';
-        });
+        await untilOffered(other, tenant, '1.0.0');
         await node.stop();
 
         node = await node.restart(NOWHERE);
@@ -236,6 +233,15 @@ function keepWriting(node: ServingNode, tenant: Tenant) {
       await written;
     },
   };
+}
+
+/** Waits until the node offers the device a version; a device may ask 120 times in a minute. */
+async function untilOffered(node: ServingNode, tenant: Tenant, version: string): Promise<void> {
+  await eventually(`${node.url} offers ${version}`, async () => {
+    if ((await offered(node, tenant)) === version) return true;
+    await sleep(ASK_INTERVAL_MS);
+    return false;
+  });
 }
 
 async function offered(node: ServingNode, tenant: Tenant): Promise<unknown> {

@@ -4,7 +4,7 @@
 
 import { afterEach, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, sleep } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../support/node.ts';
 import { nodeClock } from '../support/node-clock.ts';
@@ -30,6 +30,9 @@ import {
 const TIMEOUT_MS = 120_000;
 /** Promised time until every node serves the ledger's state, in milliseconds. */
 const PROMISE_MS = 5000;
+
+/** Pause between two checks of a device that waits: it may ask 120 times in a minute. */
+const ASK_INTERVAL_MS = 100;
 
 const endings: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -273,7 +276,9 @@ async function untilAllOffer(
 ): Promise<void> {
   for (const node of nodes) {
     await eventually(`${node.url} offers ${version}`, async () => {
-      return (await offered(node, tenant, device)) === version;
+      if ((await offered(node, tenant, device)) === version) return true;
+      await sleep(ASK_INTERVAL_MS);
+      return false;
     });
   }
 }

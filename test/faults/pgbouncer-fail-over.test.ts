@@ -36,10 +36,13 @@ describe.skipIf(!isPossible)(title, () => {
     endings.push(() => Promise.all(nodes.map((node) => node.dispose())));
     const [one, other] = nodes;
     const tenant = await createTenant(one);
+    let asked = 0;
     const untilOffered = async (version: string) => {
       for (const node of nodes) {
         await eventually(`${version} is offered`, async () => {
-          return (await check(node, tenant, '0.9.0', { device: 'a' })).body?.version === version;
+          // Each time another device, because one may ask 120 times in a minute.
+          const device = `waiting-${++asked}`;
+          return (await check(node, tenant, '0.9.0', { device })).body?.version === version;
         });
       }
     };
