@@ -1,0 +1,195 @@
+// Tests what deploy/ has for service managers: the unit of systemd by systemd's own programs, and the
+// manifests of Kubernetes against the settings of the service and against each other.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { describe, expect, it } from 'vitest';
+import { readConfig } from '../src/config.ts';
+import { findBinary } from './support/find-binary.ts';
+
+type Fields = { readonly [name: string]: unknown };
+
+const DEPLOY = join(import.meta.dirname, '..', 'deploy');
+/** Exposure of ten that systemd finds in a service at most, in tenths. */
+const EXPOSURE_MAX = 20;
+const SECRET = 'f3b1c09a7d5e2846f3b1c09a7d5e2846';
+/** Contents of the files that the manifests mount from the secret. */
+const FILES = {
+  DATABASE_URL: 'postgres://db/sluice',
+  REDIS_URL: 'redis://cache',
+  ADMIN_TOKEN: SECRET,
+  SECRET_KEY: SECRET,
+};
+
+describe('deploy/systemd/sluice.service', () => {
+  const unit = readFileSync(join(DEPLOY, 'systemd/sluice.service'), 'utf8');
+
+  it('starts the service with the flags of npm start, as nobody, and leaves it time to stop', () => {
+    const { scripts } = JSON.parse(readFileSync(join(DEPLOY, '../package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const start = scripts.start?.replace(/^node /, '').replace('dist/', '/opt/sluice/dist/');
+    expect(unit).toContain(`ExecStart=/usr/bin/node ${start}\n`);
+    for (const line of [
+      ...['DynamicUser=yes', 'StateDirectory=sluice', 'StateDirectoryMode=0700', 'UMask=0077'],
+      ...[
+        'NoNewPrivileges=yes',
+        'ProtectSystem=strict',
+        'CapabilityBoundingSet=',
+        'KillMode=mixed',
+      ],
+      ...['ExecReload=/bin/kill -HUP $MAINPID', 'Restart=always', 'TimeoutStopSec=15'],
+    ]) {
+      expect(unit.split('\n')).toContain(line);
+    }
+  });
+
+  const analyze = findBinary('systemd-analyze');
+  const title = 'is what systemd takes without a word, and hardly exposed';
+  const missing = analyze === undefined ? ' (skipped: no systemd-analyze on this machine)' : '';
+  it.skipIf(analyze === undefined)(`${title}${missing}`, () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-unit-'));
+    try {
+      const path = join(folder, 'sluice.service');
+      writeFileSync(path, unit.replaceAll('/usr/bin/node', process.execPath));
+      const verified = spawnSync(analyze ?? '', ['verify', '--man=no', path], { encoding: 'utf8' });
+      expect([verified.status, complaintsIn(verified.stderr)]).toEqual([0, []]);
+      const limits = [`--threshold=${EXPOSURE_MAX}`, '--offline=true', '--no-pager'];
+      const told = execFileSync(analyze ?? '', ['security', ...limits, path], { encoding: 'utf8' });
+      console.info(told.trim().split('\n').at(-1));
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+/** Returns what is said of the unit itself: systemd also reads, and judges, the units of the machine. */
+function complaintsIn(output: string): string[] {
+  return output.split('\n').filter((line) => line.includes('sluice.service'));
+}
+
+describe('deploy/kubernetes', () => {
+  const folder = join(DEPLOY, 'kubernetes');
+  const documents = new Map(
+    readdirSync(folder).map((name) => [name, load(readFileSync(join(folder, name), 'utf8'))]),
+  );
+  const document = (name: string): Fields => documents.get(name) as Fields;
+  const pod = at(document('deployment.yaml'), 'spec', 'template', 'spec');
+  const labels = at(document('deployment.yaml'), 'spec', 'template', 'metadata', 'labels');
+  const container = at(pod, 'containers', 0);
+  const initContainer = at(pod, 'initContainers', 0);
+  const settings = at(document('config-map.yaml'), 'data') as unknown as Record<string, string>;
+
+  it('lists every file once', () => {
+    const { resources } = document('kustomization.yaml');
+    const others = [...documents.keys()].filter((name) => name !== 'kustomization.yaml');
+    expect([...(resources as string[])].sort()).toEqual(others.sort());
+  });
+
+  it('has settings that the service takes, whose files the pod mounts', () => {
+    const config = readConfig(settings, FILES);
+    const ports = list(container, 'ports').map(({ containerPort }) => containerPort);
+    expect(ports).toEqual([config.port, config.adminListen?.port]);
+    expect([config.trustProxy, config.host]).toEqual([1, '0.0.0.0']);
+    const mounted = list(container, 'volumeMounts').find(({ name }) => name === 'secrets');
+    const files = Object.keys(FILES).map((name) => settings[`${name}_FILE`]);
+    for (const file of files) expect(file).toMatch(new RegExp(`^${mounted?.mountPath}/[a-z-]+$`));
+    expect(at(list(pod, 'volumes')[1] ?? {}, 'secret')).toMatchObject({ secretName: 'sluice' });
+  });
+
+  it('gives a pod the time to drain and to stop', () => {
+    const { drainMs } = readConfig(settings, FILES);
+    const readiness = at(container, 'readinessProbe') as Record<string, number>;
+    const unready = Number(readiness.periodSeconds) * Number(readiness.failureThreshold);
+    expect(drainMs / 1000).toBeGreaterThan(unready);
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(drainMs / 1000 + 10);
+  });
+
+  it('asks for health on the admin port, and for readiness on the port of the service', () => {
+    const probes = ['startupProbe', 'livenessProbe', 'readinessProbe'].map((name) => {
+      const { path, port } = at(container, name, 'httpGet');
+      return [path, port];
+    });
+    expect(probes).toEqual([
+      ['/healthz', 'admin'],
+      ['/healthz', 'admin'],
+      ['/readyz', 'http'],
+    ]);
+  });
+
+  it('runs as no root, with nothing to write to but its data, and migrates first', () => {
+    expect(pod.securityContext).toMatchObject({
+      runAsNonRoot: true,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    for (const each of [container, initContainer]) {
+      expect(each.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(each.image).toBe('sluice');
+      expect(each.envFrom).toEqual([{ configMapRef: { name: 'sluice' } }]);
+      const places = list(each, 'volumeMounts').map(({ mountPath }) => mountPath);
+      expect(places).toEqual(['/data', '/run/secrets/sluice']);
+    }
+    expect(initContainer.command).toEqual(['node', 'dist/cli/sluice.js', 'migrate']);
+    expect([pod.automountServiceAccountToken, pod.enableServiceLinks]).toEqual([false, false]);
+    const image = readFileSync(join(DEPLOY, '../Dockerfile'), 'utf8');
+    expect(image).toContain('DATA_DIR=/data');
+  });
+
+  it('has selectors that find the pods, and ports that they have', () => {
+    const named = list(container, 'ports').map(({ name }) => name);
+    for (const name of ['service.yaml', 'admin-service.yaml']) {
+      const { selector, ports } = at(document(name), 'spec');
+      expect(labels, name).toMatchObject(selector as object);
+      expect(named, name).toContain((ports as Fields[])[0]?.targetPort);
+    }
+    for (const [name, path] of [
+      ['deployment.yaml', 'selector'],
+      ['pod-disruption-budget.yaml', 'selector'],
+      ['network-policy.yaml', 'podSelector'],
+    ] as const) {
+      expect(labels, name).toMatchObject(at(document(name), 'spec', path, 'matchLabels'));
+    }
+    for (const { labelSelector } of list(pod, 'topologySpreadConstraints')) {
+      expect(labels).toMatchObject((labelSelector as { matchLabels: object }).matchLabels);
+    }
+    const monitor = at(document('service-monitor.yaml'), 'spec');
+    expect(at(document('admin-service.yaml'), 'metadata', 'labels')).toMatchObject(
+      at(monitor, 'selector', 'matchLabels'),
+    );
+    expect(at(document('service.yaml'), 'metadata', 'labels')).not.toMatchObject(
+      at(monitor, 'selector', 'matchLabels'),
+    );
+  });
+
+  it('scales and evicts one pod after the other, and keeps strangers from the admin port', () => {
+    const scaler = at(document('horizontal-pod-autoscaler.yaml'), 'spec');
+    expect(scaler.scaleTargetRef).toMatchObject({ kind: 'Deployment', name: 'sluice' });
+    expect(scaler.minReplicas).toBeGreaterThanOrEqual(2);
+    expect(at(document('deployment.yaml'), 'spec').replicas).toBeUndefined();
+    expect(at(document('pod-disruption-budget.yaml'), 'spec').maxUnavailable).toBe(1);
+    const policy = at(document('network-policy.yaml'), 'spec');
+    expect(policy.policyTypes).toEqual(['Ingress', 'Egress']);
+    const open = list(policy, 'ingress').filter(({ from }) => from === undefined);
+    expect(open.flatMap(({ ports }) => ports)).toEqual([{ port: 'http' }]);
+  });
+});
+
+/** Returns what stands below a path of names and positions; throws when nothing does. */
+function at(value: Fields, ...path: readonly (string | number)[]): Fields {
+  return path.reduce<Fields>((inner, name) => {
+    const next = inner[name];
+    if (typeof next !== 'object' || next === null) throw new Error(`nothing at ${path.join('.')}`);
+    return next as Fields;
+  }, value);
+}
+
+function list(value: Fields, name: string): readonly Fields[] {
+  return at(value, name) as unknown as readonly Fields[];
+}
