@@ -103,7 +103,9 @@ describeOnRealStores('a worker that hangs', () => {
     expect(readiness?.slice(0, 2)).toEqual(['/readyz', ready]);
     if (ready === 503) expect(readiness?.[2]).toBe('{"error":"no serving process answers"}');
     expect(metrics?.[1]).toBe(200);
-    expect(metrics?.[2]).toContain('sluice_process_events_total{event="silent"}');
+    expect(metrics?.[2]).toContain(
+      'sluice_process_events_total{event="silent",process="supervisor"}',
+    );
     expect([page?.[1], page?.[2]]).toEqual([200, expect.stringContaining('<title>Sluice')]);
     expect([session?.[1], session?.[2]]).toEqual([200, '{"state":"setup"}']);
   }

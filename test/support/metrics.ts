@@ -2,9 +2,19 @@
 
 import { send } from './tenant.ts';
 
-/** Reads the metrics of a node, each series once for all processes and routes. */
+/** Times that a node is asked which has answered 503: its supervisor did not answer in time. */
+const SCRAPES_MAX = 10;
+
+/**
+ * Reads the metrics of a node, each series once for all processes and routes. Asks again, as a scraper does,
+ * when the node cannot tell them; throws when it never does.
+ */
 export async function metricsOf(node: { readonly url: string }): Promise<string> {
-  return overProcesses((await send(node, 'GET', '/metrics')).text);
+  for (let scrape = 1; ; scrape++) {
+    const { status, text } = await send(node, 'GET', '/metrics');
+    if (status === 200) return overProcesses(text);
+    if (scrape === SCRAPES_MAX) throw new Error(`/metrics is ${status}: ${text}`);
+  }
 }
 
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
