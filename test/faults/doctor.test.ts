@@ -3,6 +3,7 @@
 
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Check, Diagnosis } from '../../src/contract/diagnosis.ts';
 import { realStores } from '../support/backend.ts';
@@ -10,6 +11,7 @@ import { freshDatabase } from '../support/fresh-database.ts';
 import { type NodeSettings, startNode } from '../support/node.ts';
 import { nodeClock } from '../support/node-clock.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { findRedisCli, startRedisCluster } from '../support/redis-cluster.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { runOn } from '../support/run-on.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
@@ -245,7 +247,6 @@ describe.skipIf(stores === undefined)(title, { timeout: TIMEOUT_MS }, () => {
       args: ['--maxmemory', '64mb', '--maxmemory-policy', 'allkeys-lru'],
     });
     endings.push(() => small.stop());
-    const { Redis } = await import('ioredis');
     const client = new Redis(small.url);
     endings.push(() => client.disconnect());
     await client.xadd('sluice:check-ins:4', '1000-1', 'batch', 'x');
@@ -260,6 +261,22 @@ describe.skipIf(stores === undefined)(title, { timeout: TIMEOUT_MS }, () => {
     expect(reader.message('check-ins')).toMatch(
       /cannot be used: .*(?:can't run this command|permission)/,
     );
+  });
+
+  const cli = findRedisCli() === undefined ? ' (skipped: no redis-cli on this machine)' : '';
+  it.skipIf(cli !== '')(`looks at every master of a cluster${cli}`, async () => {
+    const cluster = await startRedisCluster();
+    endings.push(() => cluster.stop());
+    const well = await doctor({ REDIS_URL: cluster.url });
+    expect([well.bad, well.message('redis')]).toEqual([[], expect.stringMatching(/, 3 masters$/)]);
+    const client = new Redis(cluster.nodes[2]?.url ?? '');
+    endings.push(() => client.disconnect());
+    await client.config('SET', 'maxmemory', '64mb', 'maxmemory-policy', 'allkeys-random');
+    const { bad, message } = await doctor({ REDIS_URL: cluster.url });
+    expect([bad, message('redis-memory')]).toEqual([
+      ['redis-memory'],
+      expect.stringContaining('allkeys-random'),
+    ]);
   });
 
   it('an older schema is to be migrated, migrate does it once, and a newer one is refused', async () => {
