@@ -96,11 +96,9 @@ describeInBrowser('a viewer at the console', (browser) => {
 
   it('finds the controls in place as soon as the role is raised', async () => {
     await owner.page.reload();
+    const raised = owner.page.waitForResponse((answer) => answer.request().method() !== 'GET');
     await owner.page.getByLabel('Role of Vera Viewer').selectOption('publisher');
-    await owner.page
-      .getByLabel('Role of Vera Viewer')
-      .and(owner.page.locator(':enabled'))
-      .waitFor();
+    expect((await raised).ok()).toBe(true);
     await page.goto(`/console/apps/${furnished.tenant.app}/stable/1.1.0`);
     await whenShown(page);
     await page.getByRole('button', { name: 'Roll back…' }).waitFor();

@@ -14,8 +14,11 @@ import { createTenant, publish, type Tenant } from '../support/tenant.ts';
 
 const MIB = 1024 * 1024;
 const LIMIT_BYTES = 25 * MIB;
-/** Maximum growth of a process while it discards 200 MB; holding them would exceed it. */
-const GROWTH_BYTES_MAX = 60 * MIB;
+/**
+ * Maximum growth of a process while it discards 200 MB; holding them would exceed it. Beside them grow the young
+ * objects of the engine, for which a serving process has three spaces of 32 MB.
+ */
+const GROWTH_BYTES_MAX = 120 * MIB;
 
 describeOnOneBackend('webhook body limit', (backend) => {
   let node: ServingNode;
@@ -74,6 +77,7 @@ describeOnOneBackend('webhook body limit', (backend) => {
     expect(known.status).toBe(413);
     expect(known.sentBytes).toBeGreaterThan(200 * MIB);
     expect(known.peak - before).toBeLessThan(GROWTH_BYTES_MAX);
+    console.log(`200 MB in chunks: ${Math.round((known.peak - before) / MIB)} MB more at most`);
     const unknown = await upload('/wh/github/none', 200);
     expect(unknown.status).toBe(404);
     expect(unknown.peak - before).toBeLessThan(GROWTH_BYTES_MAX);
