@@ -58,10 +58,14 @@ describeOnBackends('stop', (backend) => {
 
   /** Starts the service unless it runs and was not told to stop. */
   async function start(): Promise<void> {
-    if (run.isGoingOn()) return;
+    if (!run.isGoingOn()) await startWith({});
+  }
+
+  /** Starts the service anew, with these settings beside those of all tests. */
+  async function startWith(more: NodeJS.ProcessEnv): Promise<void> {
     run.child.kill('SIGKILL');
     await run.exitCode;
-    run = await launch(settings);
+    run = await launch({ ...settings, ...more });
   }
 
   /** Expects a good end: exit code 0, in time, and no request is served any more. */
@@ -153,7 +157,7 @@ describeOnBackends('stop', (backend) => {
   it(
     'with DRAIN_SECONDS it is not ready but goes on answering, and a balancer loses no request (Health)',
     async () => {
-      run = await launch({ ...settings, DRAIN_SECONDS: '3' });
+      await startWith({ DRAIN_SECONDS: '3' });
       const outcomes = new Map<string, number>();
       let [isSent, isLast] = [true, false];
       const agent = new Agent({ keepAlive: true, maxSockets: CLIENT_COUNT });
@@ -182,7 +186,10 @@ describeOnBackends('stop', (backend) => {
       await eventually('clients are served', () => (outcomes.get('200') ?? 0) > served + 200);
       const { status, text } = await ask(run.url, '/readyz');
       expect([status, JSON.parse(text)]).toEqual([503, { error: 'draining' }]);
-      const fresh = await ask(run.url, '/healthz');
+      // One that wants to keep its connection: whoever asks to close it is not told to.
+      const keeping = new Agent({ keepAlive: true });
+      const fresh = await ask(run.url, '/healthz', { agent: keeping });
+      keeping.destroy();
       expect([fresh.status, fresh.headers.connection, fresh.headers['keep-alive']]).toEqual([
         ...[200, 'close', undefined],
       ]);
@@ -199,7 +206,7 @@ describeOnBackends('stop', (backend) => {
   it(
     'a second signal ends the wait of DRAIN_SECONDS, but not one that comes with the first (Health)',
     async () => {
-      run = await launch({ ...settings, DRAIN_SECONDS: '3600' });
+      await startWith({ DRAIN_SECONDS: '3600' });
       run.signal('SIGTERM');
       run.signal('SIGTERM');
       await eventually('it drains', () => run.stdout().includes('"draining"'));
