@@ -15,8 +15,8 @@ import { createTenant, publish, type Tenant } from '../support/tenant.ts';
 const MIB = 1024 * 1024;
 const LIMIT_BYTES = 25 * MIB;
 /**
- * Maximum growth of a process while it discards 200 MB; holding them would exceed it. Beside them grow the young
- * objects of the engine, for which a serving process has three spaces of 32 MB.
+ * Maximum growth of a process while it discards 200 MB; holding them would exceed it. Beside them grow the
+ * young objects of the engine, for which a serving process has three spaces of 32 MB.
  */
 const GROWTH_BYTES_MAX = 120 * MIB;
 
