@@ -49,8 +49,6 @@ export function manifestQuestion(
   arch: string,
   { kind, mustBeSigned }: Installable = ANYTHING,
 ): Question<ArtifactCandidate> {
-  const signed = { kind, mustBeSigned: true };
-  const any = { kind, mustBeSigned };
   return {
     platform,
     arch,
@@ -58,7 +56,7 @@ export function manifestQuestion(
     // no space.
     planKey: `manifest ${mustBeSigned ? '!' : ''}${kind} ${platform.length} ${platform}${arch}`,
     candidates: (catalog) => {
-      const installable = catalog.snapshot.requireSignature ? signed : any;
+      const installable = { kind, mustBeSigned: mustBeSigned || catalog.snapshot.requireSignature };
       return candidatesFor(catalog, platform, arch, installable);
     },
   };

@@ -6,9 +6,8 @@
 // date". It can unpack a zip archive and nothing else. On Windows, Electron installs MSIX packages by the
 // same answer.
 
-import { isFailure } from '../contract/failure.ts';
 import { type ArtifactCandidate, candidatesWhere } from '../domain/decision/catalog.ts';
-import { readMachine } from './machine.ts';
+import { machineQuestion } from './machine.ts';
 import type { Updater } from './updater.ts';
 
 type SquirrelUpdater = Updater<ArtifactCandidate, 'machine'>;
@@ -36,23 +35,14 @@ function squirrelUpdater(
   return {
     path,
     deviceHeaders: [],
-    ask({ machine }) {
-      const read = readMachine(machine);
-      if (isFailure(read)) return read;
-      const { platform, arch } = read;
-      return {
-        platform,
-        arch,
-        // Platform and arch may contain any character: the length keeps the keys of two pairs apart.
-        planKey: `${name} ${platform.length} ${platform}${arch}`,
-        candidates: (catalog) =>
-          platform === served
-            ? candidatesWhere(catalog, name, platform, arch, ({ artifact: { url }, format }) => {
-                return url !== undefined && format === installed;
-              })
-            : [],
-      };
-    },
+    ask: ({ machine }) =>
+      machineQuestion(name, machine, (catalog, { platform, arch }) =>
+        platform === served
+          ? candidatesWhere(catalog, name, platform, arch, ({ artifact: { url }, format }) => {
+              return url !== undefined && format === installed;
+            })
+          : [],
+      ),
     mediaType: 'application/json',
     isConditional: false,
     offer: (_plan, candidate) => offerOf(candidate),

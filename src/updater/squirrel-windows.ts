@@ -5,12 +5,11 @@
 // empty file for a broken one where it can: so a device that is offered nothing gets the line of its own
 // version, if the channel has it.
 
-import { isFailure } from '../contract/failure.ts';
 import type { Artifact } from '../contract/resource.ts';
 import { type IndexedArtifact, selectArtifact } from '../domain/decision/artifact.ts';
 import { type ArtifactCandidate, candidatesWhere } from '../domain/decision/catalog.ts';
 import type { Plan } from '../domain/decision/plan.ts';
-import { readMachine } from './machine.ts';
+import { machineQuestion } from './machine.ts';
 import type { Updater } from './updater.ts';
 
 const NAME = 'squirrel nupkg';
@@ -20,18 +19,10 @@ const EMPTY = Buffer.alloc(0);
 export const SQUIRREL_WINDOWS: Updater<ArtifactCandidate, 'machine'> = {
   path: '/squirrel/:appRef/:channel/:machine/:version/RELEASES',
   deviceHeaders: [],
-  ask({ machine }) {
-    const read = readMachine(machine);
-    if (isFailure(read)) return read;
-    const { platform, arch } = read;
-    return {
-      platform,
-      arch,
-      // Platform and arch may contain any character: the length keeps the keys of two pairs apart.
-      planKey: `${NAME} ${platform.length} ${platform}${arch}`,
-      candidates: (catalog) => candidatesWhere(catalog, NAME, platform, arch, isListable),
-    };
-  },
+  ask: ({ machine }) =>
+    machineQuestion(NAME, machine, (catalog, { platform, arch }) =>
+      candidatesWhere(catalog, NAME, platform, arch, isListable),
+    ),
   mediaType: 'text/plain; charset=utf-8',
   isConditional: false,
   offer(_plan, { artifact, documents }) {
