@@ -17,6 +17,8 @@ export type Config = Readonly<{
   redisUrl: string | undefined;
   /** First part of the names of all keys and pub/sub channels in Redis. */
   redisPrefix: string;
+  /** Maximum number of connections to PostgreSQL of each process. */
+  databasePool: number;
   dataDir: string;
   /** Admin tokens that are accepted; empty when none is set. Clients send the first. */
   adminTokens: readonly string[];
@@ -95,6 +97,8 @@ const ENVIRONMENT = z.object({
     'must be a redis:// or rediss:// address, several of them separated by commas, ' +
       'or redis+sentinel://h1,h2/name',
   ),
+  // At least one more than any kind of call may use at a time, so that none can take all connections.
+  DATABASE_POOL: whole(10, 5, 200),
   // Braces would choose the node of a cluster; a colon could make the names of two deployments the same.
   REDIS_PREFIX: text('sluice').refine(
     (value) => /^[\w.-]{1,64}$/.test(value),
@@ -198,6 +202,7 @@ function readSettings(environment: NodeJS.ProcessEnv, files: FileValues): Config
     port,
     databaseUrl: settings.DATABASE_URL,
     redisUrl: settings.REDIS_URL,
+    databasePool: settings.DATABASE_POOL,
     redisPrefix: settings.REDIS_PREFIX,
     dataDir: settings.DATA_DIR,
     adminTokens: settings.ADMIN_TOKEN,

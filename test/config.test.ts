@@ -20,6 +20,7 @@ describe('readConfig', () => {
       port: 8080,
       databaseUrl: undefined,
       redisUrl: undefined,
+      databasePool: 10,
       redisPrefix: 'sluice',
       dataDir: './data',
       adminTokens: [],
@@ -44,6 +45,7 @@ describe('readConfig', () => {
     const more = [
       ...['SECRET_KEY', 'ORGANIZATIONS_BY', 'PUBLIC_URL', 'WORKERS', 'TRUST_PROXY', 'LOG_LEVEL'],
       ...['READY_MAX_UNCONFIRMED_SECONDS', 'DRAIN_SECONDS', 'REDIS_PREFIX'],
+      ...['DATABASE_POOL'],
       ...['ADMIN_LISTEN', 'ADMIN_URL'],
       ...['NEW_DEVICES_PER_ADDRESS_PER_MINUTE', 'NEW_DEVICES_PER_APP_PER_MINUTE'],
       ...['ADMIN_TOKEN_FILE', 'SECRET_KEY_FILE', 'DATABASE_URL_FILE', 'REDIS_URL_FILE'],
@@ -108,6 +110,7 @@ describe('readConfig', () => {
         ...['redis+sentinel://a:x,b/main', 'http+sentinel://a,b/main'],
       ],
     ],
+    ['DATABASE_POOL', ['4', '201', '10.5', 'many']],
     ['REDIS_PREFIX', ['a:b', '{a}', 'two words', 'ü', 'x'.repeat(65), 'a*', 'a/b']],
     ['ADMIN_TOKEN', ['two words', 'schlüssel', 'line\n']],
     ['PUBLIC_URL', ['sluice.example.com', 'ftp://a.example.com', 'https://a.example.com/?a=b']],

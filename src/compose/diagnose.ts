@@ -6,7 +6,6 @@ import { type Check, type Diagnosis, faulty, sound } from '../contract/diagnosis
 import { examineRedis } from '../engine/redis/examine-redis.ts';
 import { examineEmbedded } from '../ledger/examine-embedded.ts';
 import { examinePostgres } from '../ledger/examine-postgres.ts';
-import { CONNECTIONS_MAX } from '../ledger/pg-database.ts';
 import { examineDataDirectory } from './examine-data-directory.ts';
 import { examineSettings } from './examine-settings.ts';
 
@@ -39,7 +38,7 @@ export async function diagnose(environment?: NodeJS.ProcessEnv): Promise<Diagnos
 async function examineLedger(config: Config): Promise<readonly Check[]> {
   const { databaseUrl: url, dataDir } = config;
   if (url === undefined) return examineEmbedded(dataDir);
-  const connections = CONNECTIONS_MAX * processesOf(config);
+  const connections = config.databasePool * processesOf(config);
   return tried('ledger', 'DATABASE_URL', () => examinePostgres({ url, connections }));
 }
 

@@ -182,6 +182,8 @@ function assembleHandlers(
   const firstOffers = new FirstOffers({
     ledger,
     shared: new SharedOffers({ engine, catalogs, metrics, log: rareLog }),
+    // Half of the connections, so that slow calls leave some to publishers.
+    callsMax: Math.floor(config.databasePool / 2),
     metrics,
     log: rareLog,
   });

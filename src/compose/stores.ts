@@ -66,10 +66,9 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
   };
   const report = new LoggedLedgerReport(metrics, log, forget, isServing);
   try {
-    const ledger = await fromSetting(
-      config.databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL',
-      () =>
-        openLedger({ databaseUrl: config.databaseUrl, dataDir: config.dataDir, memory, report }),
+    const { databaseUrl, dataDir, databasePool: connectionsMax } = config;
+    const ledger = await fromSetting(databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL', () =>
+      openLedger({ databaseUrl, connectionsMax, dataDir, memory, report }),
     );
     // After the ledger, because a new embedded database has files with the modes of its template.
     closeDataDirectory(config, log);

@@ -15,6 +15,8 @@ import { createSqlLedger } from './sql-ledger.ts';
 export type LedgerOptions = {
   /** Address of PostgreSQL; undefined for the embedded database in `dataDir`. */
   readonly databaseUrl: string | undefined;
+  /** Maximum number of connections to PostgreSQL; 10 by default. */
+  readonly connectionsMax?: number | undefined;
   readonly dataDir: string;
   readonly memory: LedgerMemory;
   readonly report: LedgerReport;
@@ -60,12 +62,13 @@ export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
 
 function openAddress(
   url: string,
-  { dataDir, report }: LedgerOptions,
+  { dataDir, report, connectionsMax }: LedgerOptions,
   greeter: Greeter,
 ): MovableDatabase {
   // Without the address, a later start would make an embedded database.
   tryToMark(directoryIn(dataDir), report);
-  return openPgDatabase({ url, onFault: (error) => report.fault(error), greeter });
+  const onFault = (error: unknown) => report.fault(error);
+  return openPgDatabase({ url, connectionsMax, onFault, greeter });
 }
 
 async function openEmbedded({ dataDir, memory, report }: LedgerOptions): Promise<EmbeddedDatabase> {

@@ -17,7 +17,7 @@ import { limitedQuery } from './limited-query.ts';
 import type { Greeter } from './migrated-database.ts';
 import { sqlStateKind } from './sql-state-kind.ts';
 
-/** Maximum number of connections of a process. */
+/** Maximum number of connections where the caller names none. */
 const CONNECTIONS_MAX = 10;
 /** Longest wait for a new connection, and for a free connection of the pool. */
 const CONNECT_TIMEOUT_MS = 2000;
@@ -41,18 +41,17 @@ const LOCK_NOT_AVAILABLE = '55P03';
 
 const SETTINGS: HostsPoolSettings = {
   application_name: 'sluice',
-  max: CONNECTIONS_MAX,
   connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   query_timeout: ANSWER_TIMEOUT_MS,
   keepAlive: true,
   keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
 };
 
-export { CONNECTIONS_MAX };
-
 export type PgDatabaseOptions = {
   /** Address of a server, or of several of which one takes writes, with commas between the hosts. */
   readonly url: string;
+  /** Maximum number of connections; 10 by default. */
+  readonly connectionsMax?: number | undefined;
   /** Called with the error of each connection that broke while it was idle. */
   readonly onFault: (error: unknown) => void;
   /** Examines each connection before it is used; without it, all are. */
@@ -115,7 +114,8 @@ class PgDatabase extends ConnectedDatabase implements MovableDatabase {
   }
 
   #openPool(url: string): HostsPool {
-    const pool = new HostsPool(url, SETTINGS);
+    const { connectionsMax: max = CONNECTIONS_MAX } = this.#options;
+    const pool = new HostsPool(url, { ...SETTINGS, max });
     pool.on('connect', (client) => this.#watch(client));
     pool.on('error', (error) => {
       // The pool attaches the whole connection with its settings to the error, and a log would print them.

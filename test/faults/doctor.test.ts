@@ -214,6 +214,8 @@ describe.skipIf(stores === undefined)(title, { timeout: TIMEOUT_MS }, () => {
     expect(owned.bad).toEqual(['ledger-rights', 'ledger-connections']);
     expect(owned.message('ledger-rights')).toContain('reader does not own the table channels');
     expect(owned.message('ledger-connections')).toContain('up to 10 of 7');
+    const few = await doctor({ DATABASE_URL: url.href, DATABASE_POOL: '6' });
+    expect(few.message('ledger-connections')).toContain('up to 6 of 7');
 
     const empty = new URL((await freshDatabase(postgres.url)).url);
     await runOn(empty.href, 'REVOKE CREATE ON SCHEMA public FROM PUBLIC');

@@ -72,6 +72,19 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
     await empty.drop();
   });
 
+  test('no more connections are opened than DATABASE_POOL allows; other calls wait (Environment)', async () => {
+    const database = openPgDatabase({
+      url: fresh.url,
+      connectionsMax: 5,
+      onFault: () => undefined,
+    });
+    opened.push(database);
+    const calls = Array.from({ length: 12 }, () => database.query('SELECT pg_sleep(0.3)'));
+    await expect.poll(() => database.poolLoad()).toEqual({ busy: 5, idle: 0, waiting: 7 });
+    await Promise.all(calls);
+    expect(database.poolLoad()).toEqual({ busy: 0, idle: 5, waiting: 0 });
+  });
+
   test('a node outwaits a migration of another that takes longer than any statement may', async () => {
     const { url, drop } = await freshDatabase(postgresUrl);
     const other = new pg.Client({ connectionString: url });

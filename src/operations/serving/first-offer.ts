@@ -18,7 +18,7 @@ import type { FirstOfferOutcome, SharedOffers } from './shared-offers.ts';
 
 const WAIT_MAX_MS = 1500;
 const RETRY_AFTER_FAULT_MS = 1000;
-/** Calls at a time: half of the ledger's connections, so that slow ones leave some to publishers. */
+/** Calls at a time where the settings name no number: half of the connections that a ledger has then. */
 const CALLS_RUNNING_MAX = 5;
 const CALLS_WAITING_MAX = 2000;
 const AVOIDED_MAX = 10_000;
@@ -33,6 +33,8 @@ export type FirstOfferDependencies = {
   readonly shared: Pick<SharedOffers, 'find' | 'tell'>;
   readonly metrics: Metrics;
   readonly log: RareLog;
+  /** Maximum number of calls at a time; 5 by default. */
+  readonly callsMax?: number | undefined;
   /** Milliseconds that never go back; default: the process's monotonic clock. */
   readonly now?: (() => number) | undefined;
 };
@@ -40,7 +42,7 @@ export type FirstOfferDependencies = {
 export class FirstOffers {
   private readonly dependencies: FirstOfferDependencies;
   private readonly now: () => number;
-  private readonly gate = new ConcurrencyLimit(CALLS_RUNNING_MAX, CALLS_WAITING_MAX, WAIT_MAX_MS);
+  private readonly gate: ConcurrencyLimit;
   /**
    * Outcomes of calls that have not ended, by release and state. After the longest wait the outcome is
    * `unavailable`, though the call goes on. Bounded by the number of releases in loaded catalogs.
@@ -57,6 +59,8 @@ export class FirstOffers {
 
   constructor(dependencies: FirstOfferDependencies) {
     this.dependencies = dependencies;
+    const { callsMax = CALLS_RUNNING_MAX } = dependencies;
+    this.gate = new ConcurrencyLimit(callsMax, CALLS_WAITING_MAX, WAIT_MAX_MS);
     this.now = dependencies.now ?? (() => performance.now());
   }
 
