@@ -148,6 +148,8 @@ export type AuditEntry = {
   readonly subject: string;
   readonly before: unknown;
   readonly after: unknown;
+  /** Request that made the change (`X-Request-Id`); null where none is known. */
+  readonly requestId: string | null;
 };
 
 /** Release webhook of an app without its secret, which is shown only when the webhook is enabled. */

@@ -21,7 +21,11 @@ const KEEP_ALIVE_MS = 10_000;
  * Writes the head of the reply, then the events of the source as they come, until the source ends the stream.
  * Must run corked. Returns a function that ends the stream, to be called when the client has left.
  */
-export function writeEventStream(res: HttpResponse, source: EventSource): () => void {
+export function writeEventStream(
+  res: HttpResponse,
+  source: EventSource,
+  headers: readonly (readonly [name: string, value: string])[] = [],
+): () => void {
   let isOpen = true;
   let isBehind = false;
   const write = (text: string): void => {
@@ -37,6 +41,7 @@ export function writeEventStream(res: HttpResponse, source: EventSource): () => 
   res.writeStatus('200 OK');
   res.writeHeader('Content-Type', 'text/event-stream');
   res.writeHeader('Cache-Control', 'no-store');
+  for (const [name, value] of headers) res.writeHeader(name, value);
   res.write(': open\n\n');
   // Known once the source has begun, which may end the stream at once.
   let stop: (() => void) | undefined;

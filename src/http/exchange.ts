@@ -3,13 +3,13 @@
 // still connected.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { randomUUID } from 'node:crypto';
 import { fail, failUntil, type Outcome } from '../contract/failure.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { type BodyFailureKind, type BodyLimit, receiveBody } from './body.ts';
 import { writeEventStream } from './event-stream.ts';
 import { FAILURE_STATUS } from './failure-status.ts';
 import { failureReply, type Reply, writeReplyInPieces } from './reply.ts';
+import { RequestNotes } from './request-notes.ts';
 import type { RouteTraffic, Traffic } from './traffic.ts';
 
 export type Exchange = {
@@ -30,6 +30,7 @@ export type Exchange = {
   readonly params: ReadonlyMap<string, string>;
   /** Body of the request, or the refusal of it; an empty body for methods without one. */
   readonly body: Promise<Outcome<Buffer, BodyFailureKind>>;
+  readonly notes: RequestNotes;
 };
 
 export type Handler = (exchange: Exchange) => Reply | Promise<Reply>;
@@ -57,15 +58,26 @@ export function runExchange(
   const queryText = req.getQuery() ?? '';
   const headers = readHeaders(req);
   const remoteAddress = remoteAddressOf(res);
-  answerLater(res, { method, path, replies: route.replies }, traffic, (onOver) => {
+  const notes = new RequestNotes(headers.get('x-request-id'));
+  if (route.replies.tellsIds) notes.tellId();
+  answerLater(res, { method, path, replies: route.replies, notes }, traffic, (onOver) => {
     const declaredBytes = Number(headers.get('content-length'));
     const body = BODY_METHODS.has(method)
       ? receiveBody(res, route.body, declaredBytes, onOver)
       : NO_BODY;
     const { params, handler } = route;
-    return handler({ method, path, queryText, headers, remoteAddress, params, body });
+    return handler({ method, path, queryText, headers, remoteAddress, params, body, notes });
   });
 }
+
+/** Request whose answer is waited for. */
+type AnsweredRequest = {
+  readonly method: string;
+  readonly path: string;
+  readonly replies: RouteTraffic;
+  /** Notes of the request; without them, it gets an id only when it fails. */
+  readonly notes?: RequestNotes;
+};
 
 /**
  * Answers with the reply of `work`, which begins at once. Must be called before the handler returns. `work`
@@ -73,7 +85,7 @@ export function runExchange(
  */
 export function answerLater(
   res: HttpResponse,
-  request: { readonly method: string; readonly path: string; readonly replies: RouteTraffic },
+  request: AnsweredRequest,
   traffic: Traffic,
   work: (onOver: (listener: () => void) => void) => Reply | Promise<Reply>,
 ): void {
@@ -85,11 +97,12 @@ export function answerLater(
   });
   const attempt = async (): Promise<Reply> => {
     try {
-      return await work((listener) => {
+      const reply = await work((listener) => {
         over = listener;
       });
+      return request.notes?.addTo(reply) ?? reply;
     } catch (error) {
-      return faultReply(error, request.method, request.path, traffic);
+      return faultReply(error, request, traffic);
     }
   };
   const beganAt = request.replies.begin();
@@ -101,7 +114,8 @@ export function answerLater(
     if (isGone) return;
     res.cork(() => {
       const isHead = request.method === 'HEAD';
-      if (reply.events !== undefined && !isHead) over = writeEventStream(res, reply.events);
+      if (reply.events !== undefined && !isHead)
+        over = writeEventStream(res, reply.events, reply.headers);
       else {
         const isLast = traffic.endsConnection() || reply.status === TOO_SLOW;
         over = writeReplyInPieces(res, reply, isHead, isLast);
@@ -113,14 +127,19 @@ export function answerLater(
 /**
  * Returns the 5xx for an exception: 503 for an unavailable store, 500 for a bug, both with an id in the log.
  */
-export function faultReply(error: unknown, method: string, path: string, traffic: Traffic): Reply {
-  const requestId = randomUUID();
+export function faultReply(
+  error: unknown,
+  { method, path, notes = new RequestNotes() }: Omit<AnsweredRequest, 'replies'>,
+  traffic: Traffic,
+): Reply {
+  const { requestId } = notes;
+  notes.tellId();
   const isOutage = error instanceof Unavailable;
   const details = { err: error, requestId, method, path: path.slice(0, 200) };
   if (isOutage) traffic.rareLog.warn(details, 'store unavailable');
   else traffic.log.error(details, 'request failed');
   const reply = failureReply(isOutage ? failUntil('unavailable', RETRY_MS) : fail('internal'));
-  return { ...reply, headers: [...(reply.headers ?? []), ['X-Request-Id', requestId]] };
+  return notes.addTo(reply);
 }
 
 function readHeaders(req: HttpRequest): Map<string, string> {

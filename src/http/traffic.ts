@@ -4,8 +4,13 @@
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
-import type { RouteCount, RouteLabels } from '../observe/route-counts.ts';
+import type { RouteCount, RouteLabels, Surface } from '../observe/route-counts.ts';
 
+/**
+ * Surfaces whose answers all carry the id of the request: those of callers who may want to know later what
+ * became of a call.
+ */
+const IDENTIFIED: ReadonlySet<Surface> = new Set(['management', 'webhook', 'console']);
 /** Status under which requests are counted whose client left before the reply. */
 const CLIENT_GONE = 499;
 const LOOK_INTERVAL_MS = 20;
@@ -35,7 +40,8 @@ export class Traffic {
     const { requests, requestSeconds } = this.metrics;
     const observe = (seconds: number) =>
       requestSeconds.observe({ surface: labels.surface }, seconds);
-    return new RouteTraffic(this, requests.of(labels), observe);
+    const tellsIds = IDENTIFIED.has(labels.surface);
+    return new RouteTraffic(this, requests.of(labels), { observe, tellsIds });
   }
 
   /** Notes that the number of requests in flight has changed. */
@@ -76,14 +82,24 @@ export class Traffic {
 
 /** Requests to one route. */
 export class RouteTraffic {
+  /** Whether every answer carries the id of its request. */
+  readonly tellsIds: boolean;
   private readonly traffic: Traffic;
   private readonly replies: RouteCount;
   private readonly observe: (seconds: number) => void;
 
-  constructor(traffic: Traffic, replies: RouteCount, observe: (seconds: number) => void) {
+  constructor(
+    traffic: Traffic,
+    replies: RouteCount,
+    {
+      observe,
+      tellsIds,
+    }: { readonly observe: (seconds: number) => void; readonly tellsIds: boolean },
+  ) {
     this.traffic = traffic;
     this.replies = replies;
     this.observe = observe;
+    this.tellsIds = tellsIds;
   }
 
   /** Notes that a request has begun that is not answered at once. Returns what `end` must get. */

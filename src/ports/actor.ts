@@ -9,13 +9,18 @@ import type { Role } from '../contract/resource.ts';
  * audit keeps `admin-token`, `key:` with the key's id and name, `account:` and the email,
  * `integration:github`, or `unknown`.
  */
-export type Actor =
+export type Actor = (
   | OperatorActor
   | KeyActor
   | AccountActor
   | TokenActor
   | IntegrationActor
-  | StrangerActor;
+  | StrangerActor
+) &
+  ByRequest;
+
+/** Request by which an actor makes a change; undefined where none is named. */
+type ByRequest = { readonly requestId?: string | undefined };
 
 /** The operator, whose admin token is a setting and does not change while the process runs. */
 type OperatorActor = { readonly kind: 'admin-token' };

@@ -13,7 +13,7 @@ import type { ChannelNameStore } from './channel-names.ts';
 import type { CheckInQueue } from './check-in-queue.ts';
 import type { DeviceRates } from './device-rates.ts';
 import type { LabelCache } from './label-cache.ts';
-import type { RateDecision } from './rate-decision.ts';
+import type { CountedRequest } from './rate-decision.ts';
 
 /**
  * Message that a channel serves a new state, or that a release of it was offered for the first time.
@@ -76,9 +76,9 @@ export interface Engine
   /**
    * Counts a request for `key` in a sliding window: at most `limit` allowed requests in any `windowMs`. A
    * refused request does not count. Atomic over all nodes. After `waitMs` a request is allowed, unless
-   * another request came first.
+   * another request came first; after `leaveMs` the window has room for one more than `remaining`.
    */
-  countRequest(key: string, limit: number, windowMs: number): Promise<RateDecision>;
+  countRequest(key: string, limit: number, windowMs: number): Promise<CountedRequest>;
 
   /** Empties the window of `key`. */
   forgetRequests(key: string): Promise<void>;

@@ -7,7 +7,8 @@ import { Metrics } from '../../src/observe/metrics.ts';
 import { limitManagement } from '../../src/operations/access/limit-management.ts';
 import { engineAway, WatchedEngine } from './serving-node.ts';
 
-const REFUSED = { failure: 'rateLimited' };
+const ALLOWED = { isAllowed: true };
+const REFUSED = { isAllowed: false };
 const PER_MINUTE = LIMIT.managementRequestsPerMinute;
 
 /** A node's limit on this engine; each call is one request of a key. */
@@ -17,16 +18,18 @@ function limitOn(engine: WatchedEngine) {
   const metrics = new Metrics();
   const count = (keyId = 'key_1') => limitManagement(engine, alone, metrics, keyId);
   const countMany = async (times: number, keyId?: string) => {
-    for (let time = 0; time < times; time++) expect(await count(keyId)).toBeUndefined();
+    for (let time = 0; time < times; time++) expect(await count(keyId)).toMatchObject(ALLOWED);
   };
   return { count, countMany, metrics, pass: (ms: number) => (now += ms) };
 }
 
-it('300 requests a minute of a key are allowed, the next is 429 with Retry-After', async () => {
+it('300 requests a minute of a key are allowed, the next is refused for as long as it takes', async () => {
   const { count, countMany } = limitOn(new WatchedEngine());
   await countMany(PER_MINUTE);
-  expect(await count()).toMatchObject({ ...REFUSED, retryAfterSeconds: 60 });
-  expect(await count('key_2')).toBeUndefined();
+  const refused = await count();
+  expect(refused).toMatchObject({ ...REFUSED, remaining: 0, leaveMs: refused.waitMs });
+  expect(refused.waitMs).toBeGreaterThan(50_000);
+  expect(await count('key_2')).toMatchObject({ ...ALLOWED, remaining: PER_MINUTE - 1 });
 });
 
 it('two nodes on one engine count together', async () => {
@@ -43,12 +46,12 @@ it('with the engine away each node counts alone, and as strictly', async () => {
   engine.fault = engineAway();
   const [left, right] = [limitOn(engine), limitOn(engine)];
   await left.countMany(PER_MINUTE);
-  expect(await left.count()).toMatchObject({ ...REFUSED, retryAfterSeconds: 60 });
+  expect(await left.count()).toMatchObject({ ...REFUSED, waitMs: 60_000 });
   await left.countMany(1, 'key_2');
   await right.countMany(PER_MINUTE);
   expect(left.metrics.faults.counts.get('rate')).toBe(PER_MINUTE + 2);
   left.pass(LIMIT.rateWindowMs);
-  expect(await left.count()).toBeUndefined();
+  expect(await left.count()).toMatchObject(ALLOWED);
 });
 
 it('with the engine back it is the engine that counts', async () => {

@@ -32,7 +32,7 @@ import type { DeviceRates } from '../../src/ports/device-rates.ts';
 import type { Announcement, Engine, SnapshotHead } from '../../src/ports/engine.ts';
 import type { LabelCache } from '../../src/ports/label-cache.ts';
 import type { LastGood } from '../../src/ports/last-good.ts';
-import type { RateDecision } from '../../src/ports/rate-decision.ts';
+import type { CountedRequest } from '../../src/ports/rate-decision.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { manifestQuestion } from '../../src/updater/manifest.ts';
 import { release, snapshot, version } from '../domain/sample.ts';
@@ -95,7 +95,7 @@ export class WatchedEngine implements Served {
     this.engine.subscribe(listener, onResumed);
   }
 
-  async countRequest(key: string, limit: number, windowMs: number): Promise<RateDecision> {
+  async countRequest(key: string, limit: number, windowMs: number): Promise<CountedRequest> {
     this.assertThere();
     return this.engine.countRequest(key, limit, windowMs);
   }

@@ -22,7 +22,10 @@ export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean 
           {actionText(entry.action)}
         </strong>
         {hasSubject && <Name text={entry.subject} isCode />}
-        <span class="audit-by">
+        <span
+          class="audit-by"
+          title={entry.requestId === null ? undefined : `Request ${entry.requestId}`}
+        >
           <Actor text={entry.actor} /> · <Time at={entry.at} />
         </span>
       </div>

@@ -8,7 +8,7 @@ import type { Activity } from '../../ports/activity-stream.ts';
 import type { ChannelNameList } from '../../ports/channel-names.ts';
 import type { Announcement, Engine } from '../../ports/engine.ts';
 import type { LabelNews } from '../../ports/label-cache.ts';
-import type { RateDecision } from '../../ports/rate-decision.ts';
+import type { CountedRequest } from '../../ports/rate-decision.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { createMemoryCheckIns } from './memory-check-ins.ts';
 import { createMemoryDeviceRates } from './memory-device-rates.ts';
@@ -167,16 +167,23 @@ function createListeners<Message>() {
 /**
  * Decides one request against the times of the requests allowed before it, and updates these times in place.
  */
-function countIn(allowedAt: number[], limit: number, windowMs: number, now: number): RateDecision {
+function countIn(
+  allowedAt: number[],
+  limit: number,
+  windowMs: number,
+  now: number,
+): CountedRequest {
   const firstWithin = allowedAt.findIndex((at) => at > now - windowMs);
   allowedAt.splice(0, firstWithin === -1 ? allowedAt.length : firstWithin);
   if (allowedAt.length < limit) {
     allowedAt.push(now);
-    return { isAllowed: true, waitMs: 0 };
+    const leaveMs = Math.ceil((allowedAt[0] ?? now) + windowMs - now);
+    return { isAllowed: true, waitMs: 0, remaining: limit - allowedAt.length, leaveMs };
   }
   // After the limit was lowered, several requests must leave the window before one is allowed.
   const leavesLast = allowedAt[allowedAt.length - limit] ?? now;
-  return { isAllowed: false, waitMs: Math.ceil(leavesLast + windowMs - now) };
+  const waitMs = Math.ceil(leavesLast + windowMs - now);
+  return { isAllowed: false, waitMs, remaining: 0, leaveMs: waitMs };
 }
 
 /** Map key for an app and channel; neither name can contain a colon. */

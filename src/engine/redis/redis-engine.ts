@@ -75,8 +75,10 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
     async countRequest(key, limit, windowMs) {
       const args = [String(limit), String(windowMs)];
       const reply = await connection.run(SCRIPTS.countRequest, keys.rate(key), ...args);
-      const [allowed, waitMs] = reply as [number, number];
-      return { isAllowed: allowed === 1, waitMs };
+      const [remaining, leaveMs] = reply as [number, number];
+      return remaining < 0
+        ? { isAllowed: false, waitMs: leaveMs, remaining: 0, leaveMs }
+        : { isAllowed: true, waitMs: 0, remaining, leaveMs };
     },
 
     async forgetRequests(key) {

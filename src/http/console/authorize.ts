@@ -29,7 +29,10 @@ export function createAuthorize(
   return (work, reply = (answer) => unstored(jsonReply(200, answer))) =>
     async (exchange) => {
       const visitor = await identify(accounts, consoleUrl, exchange);
-      const outcome = isFailure(visitor) ? visitor : await work(exchange, visitor);
+      const { requestId } = exchange.notes;
+      const outcome = isFailure(visitor)
+        ? visitor
+        : await work(exchange, { ...visitor, requestId });
       return isFailure(outcome) ? unstored(failureReply(outcome)) : reply(outcome);
     };
 }

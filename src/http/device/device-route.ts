@@ -106,7 +106,8 @@ export class DeviceRoute<Item extends Candidate> {
       this.serve(request, req);
     } catch (error) {
       // An exception that leaves a handler would end the process; only this request may fail.
-      const reply = faultReply(error, methodOf(request), request.path, this.traffic);
+      const asked = { method: methodOf(request), path: request.path };
+      const reply = faultReply(error, asked, this.traffic);
       writeReply(res, reply, isHead, this.traffic.endsConnection());
       this.replies.count(500);
     }

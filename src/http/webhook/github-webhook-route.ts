@@ -55,7 +55,9 @@ export function githubWebhookRoute(dependencies: WebhookDependencies): Route {
     bodyBytesMax: LIMIT.webhookBodyBytesMax,
     bodyBudget: 'unverified',
     handler: async (exchange) => {
-      const webhook = await dependencies.webhooks.open(exchange.params.get('app') ?? '', 'github');
+      const app = exchange.params.get('app') ?? '';
+      const { requestId } = exchange.notes;
+      const webhook = await dependencies.webhooks.open(app, 'github', requestId);
       if (isFailure(webhook)) return failureReply(webhook);
       const body = await verifiedBody(exchange, webhook.secret);
       if (isFailure(body)) {
@@ -141,7 +143,8 @@ async function record(
     return await ledger.recordDelivery(delivery, integrationOf(webhook));
   } catch (error) {
     metrics.faults.add('deliveries');
-    log.warn({ err: error, app: webhook.appRef }, 'webhook delivery could not be recorded');
+    const details = { err: error, app: webhook.appRef, requestId: webhook.requestId };
+    log.warn(details, 'webhook delivery could not be recorded');
     return undefined;
   }
 }

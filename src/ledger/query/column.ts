@@ -47,6 +47,7 @@ export const AUDIT_COLUMNS = columns<AuditEntry>({
   subject: 'subject',
   before: 'before',
   after: 'after',
+  requestId: 'request_id',
 });
 
 /** Settings of a channel that apply to its devices. */

@@ -21,8 +21,8 @@ export async function insertAccountAudit(
   after: object,
 ): Promise<void> {
   await sql.query(
-    `INSERT INTO audit_entries (organization_id, actor, action, subject, before, after)
-     SELECT organization_id, $2, $3, $4, NULL, $5 FROM memberships
+    `INSERT INTO audit_entries (organization_id, actor, action, subject, before, after, request_id)
+     SELECT organization_id, $2, $3, $4, NULL, $5, $7 FROM memberships
      WHERE account_id = $1 ORDER BY created_at, organization_id LIMIT $6`,
     [
       account.id,
@@ -31,6 +31,7 @@ export async function insertAccountAudit(
       account.email,
       JSON.stringify(after),
       LIMIT.organizationsShownMax,
+      sql.actor.requestId ?? null,
     ],
   );
 }

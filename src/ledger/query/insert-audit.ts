@@ -36,14 +36,22 @@ export type NewAuditEntry = {
 
 /**
  * Runs in the transaction of the change, so that neither change nor entry is ever stored without the other.
- * The entry names the actor that the transaction writes for. Returns the entry's id.
+ * The entry names the actor that the transaction writes for, and its request. Returns the entry's id.
  */
 export async function insertAudit(sql: ActorSql, entry: NewAuditEntry): Promise<string> {
   const { organizationId, action, subject, before, after } = entry;
   const rows = await sql.query<{ id: string }>(
-    `INSERT INTO audit_entries (organization_id, actor, action, subject, before, after)
-     VALUES ($1, $2, $3, $4, $5, $6) RETURNING id::text AS id`,
-    [organizationId, actorText(sql.actor), action, subject, toJson(before), toJson(after)],
+    `INSERT INTO audit_entries (organization_id, actor, action, subject, before, after, request_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id::text AS id`,
+    [
+      organizationId,
+      actorText(sql.actor),
+      action,
+      subject,
+      toJson(before),
+      toJson(after),
+      sql.actor.requestId ?? null,
+    ],
   );
   if (rows[0] === undefined) throw new Error('The audit has no entry');
   return rows[0].id;

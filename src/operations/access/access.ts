@@ -17,7 +17,11 @@ import { type Session, sessionActor } from './session.ts';
  * Caller of the console API: an account with a session, or the operator, who holds the admin token and may do
  * everything.
  */
-export type Visitor = { readonly session: Session | undefined };
+export type Visitor = {
+  readonly session: Session | undefined;
+  /** Request by which the visitor calls. */
+  readonly requestId?: string | undefined;
+};
 
 export class Access {
   private readonly ledger: Pick<Ledger, 'findAccessRight' | 'findAppAccessRight'>;
@@ -56,6 +60,9 @@ function atLeast<Found extends AccessRight, Kind extends FailureKind>(
 export const OPERATOR: Visitor = { session: undefined };
 
 /** Returns the actor of a visitor's change; `needs` is the role that the change needs, if it needs one. */
-export function actorOf({ session }: Visitor, needs: NeededRole | undefined): Actor {
-  return session === undefined ? { kind: 'admin-token' } : sessionActor(session, needs);
+export function actorOf({ session, requestId }: Visitor, needs: NeededRole | undefined): Actor {
+  const actor = session === undefined ? OPERATOR_ACTOR : sessionActor(session, needs);
+  return { ...actor, requestId };
 }
+
+const OPERATOR_ACTOR = { kind: 'admin-token' } as const;

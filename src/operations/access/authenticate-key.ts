@@ -34,18 +34,25 @@ export class AuthenticateKey {
     this.noteUse = noteUse;
   }
 
-  /** Returns the caller that a secret belongs to; a missing, an invalid and a revoked one look the same. */
-  async authenticate(secret: string | undefined): Promise<Outcome<Caller, 'unauthorized'>> {
+  /**
+   * Returns the caller that a secret belongs to; a missing, an invalid and a revoked one look the same. The
+   * audit names the request.
+   */
+  async authenticate(
+    secret: string | undefined,
+    requestId?: string,
+  ): Promise<Outcome<Caller, 'unauthorized'>> {
     const prefix = secret === undefined ? undefined : apiKeyPrefix(secret);
     if (secret === undefined || prefix === undefined) return fail('unauthorized');
     const key = await this.gate.pass(() => this.ledger.findKey(prefix));
     const isRight = equalSecrets(hashSecret(secret), key?.secretHash ?? '');
     if (key === undefined || !isRight || key.revokedAt !== null) return fail('unauthorized');
     this.noteUse(key.id);
+    const { id, name, organizationId } = key;
     return {
-      keyId: key.id,
-      organizationId: key.organizationId,
-      actor: { kind: 'key', id: key.id, name: key.name, organizationId: key.organizationId },
+      keyId: id,
+      organizationId,
+      actor: { kind: 'key', id, name, organizationId, requestId },
     };
   }
 }

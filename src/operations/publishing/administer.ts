@@ -45,7 +45,7 @@ export class Administer {
 
   /** Creates an app with its channels. */
   async createApp(app: NewApp, actor: Actor): Promise<Outcome<App, 'refTaken' | LostRight>> {
-    return this.spreading(await this.ledger.createApp(app, actor));
+    return this.spreading(await this.ledger.createApp(app, actor), actor);
   }
 
   /** Adds a channel to an app, given by ref or id. */
@@ -54,7 +54,7 @@ export class Administer {
     name: string,
     actor: Actor,
   ): Promise<Outcome<Channel, 'channelExists' | LostRight>> {
-    return this.spreading(await this.ledger.createChannel(app, name, actor));
+    return this.spreading(await this.ledger.createChannel(app, name, actor), actor);
   }
 
   /** Changes a channel's policy. */
@@ -64,7 +64,8 @@ export class Administer {
     change: ChannelChange,
     actor: Actor,
   ): Promise<Outcome<Channel, 'unknownChannel' | LostRight>> {
-    return this.spreading(await this.ledger.updateChannel(app, name, change, actor));
+    const updated = await this.ledger.updateChannel(app, name, change, actor);
+    return this.spreading(updated, actor);
   }
 
   /** Creates a key. Its secret is contained in this answer only. */
@@ -88,9 +89,10 @@ export class Administer {
 
   private async spreading<Value, Kind extends FailureKind>(
     outcome: Outcome<Changed<Value>, Kind>,
+    { requestId }: Actor,
   ): Promise<Outcome<Value, Kind>> {
     if (isFailure(outcome)) return outcome;
-    await this.spread(outcome.changed);
+    await this.spread(outcome.changed, requestId);
     return outcome.value;
   }
 }

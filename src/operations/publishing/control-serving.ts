@@ -28,6 +28,6 @@ export async function controlServing(
     caller.actor,
   );
   if (isFailure(controlled)) return controlled;
-  await spread(controlled.changed);
+  await spread(controlled.changed, caller.actor.requestId);
   return controlled.value;
 }

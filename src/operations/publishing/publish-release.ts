@@ -15,6 +15,6 @@ export async function publishRelease(
 ): Promise<Outcome<Release, 'unknownChannel' | 'versionExists' | 'channelFull' | LostRight>> {
   const published = await ledger.publishRelease(caller.organizationId, release, caller.actor);
   if (isFailure(published)) return published;
-  await spread(published.changed);
+  await spread(published.changed, caller.actor.requestId);
   return published.value;
 }

@@ -90,8 +90,9 @@ export async function receiveRelease(
 export function integrationOf({
   appId,
   enabledAt,
+  requestId,
 }: OpenWebhook): Extract<Actor, { kind: 'integration' }> {
-  return { kind: 'integration', name: 'github', appId, enabledAt };
+  return { kind: 'integration', name: 'github', appId, enabledAt, requestId };
 }
 
 type Publishing = {
@@ -122,7 +123,7 @@ async function publish(
     integrationOf(webhook),
   );
   if (!isFailure(published)) {
-    await spread(published.changed);
+    await spread(published.changed, webhook.requestId);
     const received: Received = { outcome: 'created', release: published.value };
     const isCut = published.value.notes.length < notes.length;
     return isCut ? withReason(received, 'The notes were cut to 256 KiB') : received;
@@ -149,7 +150,7 @@ async function complete(
   if (changed.length === 0) {
     return isEdit ? ignored('A release does not change once it is published') : duplicate(release);
   }
-  await spread(changed);
+  await spread(changed, webhook.requestId);
   return withReason(duplicate(release), `Completed with ${artifacts.length} artifacts`);
 }
 

@@ -11,7 +11,11 @@ import type { Engine } from '../../ports/engine.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Catalogs } from '../serving/catalogs.ts';
 
-export type SpreadChange = (changed: readonly ChannelRevision[]) => Promise<void>;
+/** Spreads changes that the request with this id has committed; the log names it. */
+export type SpreadChange = (
+  changed: readonly ChannelRevision[],
+  requestId?: string,
+) => Promise<void>;
 
 /**
  * Builds the last step of every changing operation. It continues without the engine when that is unavailable.
@@ -29,6 +33,7 @@ export function createSpreadChange(
     change: ChannelRevision,
     snapshot: ServingSnapshot | undefined,
     committedAt: number | undefined,
+    requestId: string | undefined,
   ): Promise<void> => {
     // An engine that is full takes no snapshot, but announces: the other nodes then read the ledger.
     const notStored = await outageOf(snapshot && engine.putSnapshot(snapshot));
@@ -43,26 +48,26 @@ export function createSpreadChange(
     const fault = notTold ?? notStored;
     if (fault === undefined) return;
     metrics.faults.add('spread');
-    const details = { err: fault, ...change };
+    const details = { err: fault, ...change, requestId };
     if (fault === notTold) log.warn(details, 'change committed, but could not be announced');
     else log.warn(details, 'change committed, but its snapshot could not be shared');
   };
-  const spread = async (change: ChannelRevision): Promise<void> => {
+  const spread = async (change: ChannelRevision, requestId: string | undefined): Promise<void> => {
     const committedAt = now?.();
     try {
       const snapshot = await catalogs.reload(change.appRef, change.channel);
       if (now !== undefined && committedAt !== undefined) {
         metrics.propagation.observe((now() - committedAt) / 1000);
       }
-      await tell(change, snapshot, committedAt);
+      await tell(change, snapshot, committedAt, requestId);
     } catch (error) {
       // The other nodes may be able to read it, so the change is announced before the caller gets the error.
-      await tell(change, undefined, committedAt);
+      await tell(change, undefined, committedAt, requestId);
       throw error;
     }
   };
-  return async (changed) => {
-    await Promise.all(changed.map(spread));
+  return async (changed, requestId) => {
+    await Promise.all(changed.map((change) => spread(change, requestId)));
   };
 }
 

@@ -14,9 +14,9 @@ export type TellNode = (changes: readonly ChannelRevision[]) => Promise<void>;
 /** Wraps `spread` so that the node's other processes serve the change as well before it resolves. */
 export function spreadInNode(spread: SpreadChange, tellNode: TellNode | undefined): SpreadChange {
   if (tellNode === undefined) return spread;
-  return async (changed) => {
+  return async (changed, requestId) => {
     try {
-      await spread(changed);
+      await spread(changed, requestId);
     } finally {
       if (changed.length > 0) await tellNode(changed);
     }

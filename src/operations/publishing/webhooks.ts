@@ -27,7 +27,11 @@ export type WebhooksDependencies = {
 };
 
 /** Webhook with the secret that its deliveries must be signed with. */
-export type OpenWebhook = Omit<EnabledWebhook, 'sealedSecret'> & { readonly secret: string };
+export type OpenWebhook = Omit<EnabledWebhook, 'sealedSecret'> & {
+  readonly secret: string;
+  /** Request of the delivery that it was opened for. */
+  readonly requestId?: string | undefined;
+};
 
 const SECRET_BYTES = 32;
 /**
@@ -95,6 +99,7 @@ export class Webhooks {
   async open(
     app: string,
     provider: Webhook['provider'],
+    requestId?: string,
   ): Promise<Outcome<OpenWebhook, 'unknownApp' | 'webhookUnreadable'>> {
     if (!isRef(app)) return fail('unknownApp');
     const { ledger, box, log } = this.dependencies;
@@ -102,9 +107,10 @@ export class Webhooks {
     if (found === undefined) return fail('unknownApp');
     const { sealedSecret, ...webhook } = found;
     const opened = box?.open(sealedSecret, ownerOf(webhook.appId));
-    if (opened !== undefined) return { ...webhook, secret: opened.secret };
+    if (opened !== undefined) return { ...webhook, secret: opened.secret, requestId };
     const reason = box === undefined ? 'SECRET_KEY is not set' : 'SECRET_KEY is another one';
-    log.warn({ app: webhook.appRef, reason }, 'webhook secret cannot be read, delivery refused');
+    const details = { app: webhook.appRef, reason, requestId };
+    log.warn(details, 'webhook secret cannot be read, delivery refused');
     return fail('webhookUnreadable');
   }
 

@@ -5,7 +5,8 @@
 --          requests of one microsecond are two entries, with nothing to keep unique)
 -- ARGV[1]  limit, at least 1
 -- ARGV[2]  window in milliseconds
--- Returns  {1, 0} when allowed, else {0, milliseconds until a request would be allowed}
+-- Returns  {requests that are left, milliseconds until the oldest leaves the window} when allowed,
+--          else {-1, milliseconds until a request would be allowed}
 
 local limit = tonumber(ARGV[1])
 local window = tonumber(ARGV[2]) * 1000
@@ -33,7 +34,7 @@ end
 local count = redis.call('LLEN', KEYS[1])
 if count >= limit then
   local last = tonumber(redis.call('LINDEX', KEYS[1], count - limit))
-  return {0, math.ceil((last + window - now) / 1000)}
+  return {-1, math.ceil((last + window - now) / 1000)}
 end
 
 -- Step 4: record it. %.0f because tostring would round microseconds; one millisecond more on the key
@@ -41,4 +42,4 @@ end
 local at = math.max(now, newest)
 redis.call('RPUSH', KEYS[1], string.format('%.0f', at))
 redis.call('PEXPIRE', KEYS[1], math.ceil((at - now + window) / 1000) + 1)
-return {1, 0}
+return {limit - count - 1, math.ceil((tonumber(oldest or at) + window - now) / 1000)}
