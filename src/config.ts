@@ -43,6 +43,8 @@ export type Config = Readonly<{
   /** Maximum number of new devices that checks record of an app in a minute; 0 is no bound. */
   newDevicesPerAppPerMinute: number;
   logLevel: LogLevel;
+  /** Whether every request is logged. */
+  hasAccessLog: boolean;
   /** Milliseconds for which a stop leaves the port open, not ready, before it begins; 0 for none. */
   drainMs: number;
   /**
@@ -137,6 +139,7 @@ const ENVIRONMENT = z.object({
   DRAIN_SECONDS: whole(0, 0, 3600),
   READY_MAX_UNCONFIRMED_SECONDS: whole(0, 0, 86_400),
   LOG_LEVEL: oneOf(LOG_LEVELS, 'info'),
+  ACCESS_LOG: oneOf(['off', 'on'], 'off'),
 });
 
 /**
@@ -219,6 +222,7 @@ function readSettings(environment: NodeJS.ProcessEnv, files: FileValues): Config
     newDevicesPerAppPerMinute: settings.NEW_DEVICES_PER_APP_PER_MINUTE,
     drainMs: settings.DRAIN_SECONDS * 1000,
     logLevel: settings.LOG_LEVEL,
+    hasAccessLog: settings.ACCESS_LOG === 'on',
     readyUnconfirmedMsMax: settings.READY_MAX_UNCONFIRMED_SECONDS * 1000 || undefined,
     files,
   });

@@ -23,6 +23,7 @@ import { assembleConnectionLimit } from './assemble-connection-limit.ts';
 import { assembleCatalogs } from './catalogs.ts';
 import { assembleConsole } from './console.ts';
 import { reloadable } from './reloadable.ts';
+import { requestWatcher } from './request-watcher.ts';
 import { Secrets } from './secrets.ts';
 import { fromSetting, type Stores } from './stores.ts';
 import { watchStores } from './watch-stores.ts';
@@ -107,7 +108,7 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
   const labels = new DeviceLabels({ ledger, admission, engine, metrics, log });
   const address = config.publicUrl ?? `http://${reachableHost(config.host)}:${servicePort}`;
   const notes = new NotesRenderer();
-  const traffic = new Traffic(log, metrics);
+  const traffic = new Traffic(log, metrics, requestWatcher(config, log));
   const routes = [
     ...healthRoutes(readiness),
     ...assembleConsole({

@@ -54,6 +54,7 @@ import { VELOPACK } from '../updater/velopack.ts';
 import { assembleCatalogs } from './catalogs.ts';
 import { assembleConsole } from './console.ts';
 import type { Fleet } from './fleet.ts';
+import { requestWatcher } from './request-watcher.ts';
 import type { Secrets } from './secrets.ts';
 import type { WatchedStores } from './watch-stores.ts';
 
@@ -126,7 +127,7 @@ export function assembleServing(options: ServingOptions): Serving {
     'Seconds since a store last answered',
     () => Math.round(health.unconfirmedMs / 100) / 10,
   );
-  const traffic = new Traffic(log, metrics);
+  const traffic = new Traffic(log, metrics, requestWatcher(config, log));
   const keyUses = new KeyUses(ledger, rareLog);
   const notes = new NotesRenderer();
   return {

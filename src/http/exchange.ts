@@ -10,6 +10,7 @@ import { writeEventStream } from './event-stream.ts';
 import { FAILURE_STATUS } from './failure-status.ts';
 import { failureReply, type Reply, writeReplyInPieces } from './reply.ts';
 import { RequestNotes } from './request-notes.ts';
+import type { RequestWatch } from './request-watch.ts';
 import type { RouteTraffic, Traffic } from './traffic.ts';
 
 export type Exchange = {
@@ -60,7 +61,10 @@ export function runExchange(
   const remoteAddress = remoteAddressOf(res);
   const notes = new RequestNotes(headers.get('x-request-id'));
   if (route.replies.tellsIds) notes.tellId();
-  answerLater(res, { method, path, replies: route.replies, notes }, traffic, (onOver) => {
+  notes.app = route.params.get('app') ?? route.params.get('appRef');
+  const header = (name: string) => headers.get(name) ?? '';
+  const watch = route.replies.watch?.({ method, path, remoteAddress, header, notes });
+  answerLater(res, { method, path, replies: route.replies, notes, watch }, traffic, (onOver) => {
     const declaredBytes = Number(headers.get('content-length'));
     const body = BODY_METHODS.has(method)
       ? receiveBody(res, route.body, declaredBytes, onOver)
@@ -71,12 +75,14 @@ export function runExchange(
 }
 
 /** Request whose answer is waited for. */
-type AnsweredRequest = {
+export type AnsweredRequest = {
   readonly method: string;
   readonly path: string;
   readonly replies: RouteTraffic;
   /** Notes of the request; without them, it gets an id only when it fails. */
   readonly notes?: RequestNotes;
+  /** Watch of the request, where requests to its route are watched. */
+  readonly watch?: RequestWatch | undefined;
 };
 
 /**
@@ -106,11 +112,13 @@ export function answerLater(
     }
   };
   const beganAt = request.replies.begin();
-  void attempt().then((reply) => {
+  const { watch } = request;
+  const answering = watch === undefined ? attempt() : watch.run(attempt);
+  void answering.then((reply) => {
     // Some replies do not wait for the body (401, 429). What is held of the body is released now, because
     // uWebSockets.js reports nothing more about a request that was answered.
     over?.();
-    request.replies.end(isGone ? undefined : reply.status, beganAt);
+    request.replies.end(isGone ? undefined : reply.status, beganAt, watch);
     if (isGone) return;
     res.cork(() => {
       const isHead = request.method === 'HEAD';

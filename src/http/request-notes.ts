@@ -1,5 +1,5 @@
-// What is learned of a request while it is answered, beside its answer: its id, and headers that its answer
-// gets whatever it will be.
+// What is learned of a request while it is answered, beside its answer: its id, its app, and headers that its
+// answer gets whatever it will be.
 
 import { randomUUID } from 'node:crypto';
 import type { HeaderPair, Reply } from './reply.ts';
@@ -8,6 +8,8 @@ import type { HeaderPair, Reply } from './reply.ts';
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
 export class RequestNotes {
+  /** Ref or id of the app that the request names, once that is known. */
+  app: string | undefined;
   /**
    * Id of the request in the log and the audit: the caller's, when it has the form of one, else a made one.
    */

@@ -5,6 +5,7 @@ import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import type { RouteCount, RouteLabels, Surface } from '../observe/route-counts.ts';
+import type { RequestWatch, RequestWatcher, WatchedRequest } from './request-watch.ts';
 
 /**
  * Surfaces whose answers all carry the id of the request: those of callers who may want to know later what
@@ -25,12 +26,19 @@ export class Traffic {
   /** Log of outages of a store, which would otherwise write a line for every request. */
   readonly rareLog: RareLog;
   private readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds'>;
+  private readonly watcher: RequestWatcher | undefined;
   private inFlight = 0;
   private isDraining = false;
   private lastAnswerAt = 0;
 
-  constructor(log: Log, metrics: Pick<Metrics, 'requests' | 'requestSeconds'>) {
+  /** `watcher` is told of the requests to the routes that it watches. */
+  constructor(
+    log: Log,
+    metrics: Pick<Metrics, 'requests' | 'requestSeconds'>,
+    watcher?: RequestWatcher,
+  ) {
     this.log = log;
+    this.watcher = watcher;
     this.rareLog = new RareLog(log);
     this.metrics = metrics;
   }
@@ -41,7 +49,17 @@ export class Traffic {
     const observe = (seconds: number) =>
       requestSeconds.observe({ surface: labels.surface }, seconds);
     const tellsIds = IDENTIFIED.has(labels.surface);
-    return new RouteTraffic(this, requests.of(labels), { observe, tellsIds });
+    const { watcher } = this;
+    const watch =
+      watcher !== undefined && this.isWatched(labels.surface)
+        ? (asked: AskedRequest) => watcher.begin({ ...asked, labels })
+        : undefined;
+    return new RouteTraffic(this, requests.of(labels), { observe, tellsIds, watch });
+  }
+
+  /** Returns whether requests of a surface are watched. */
+  isWatched(surface: Surface): boolean {
+    return this.watcher?.watches(surface) === true;
   }
 
   /** Notes that the number of requests in flight has changed. */
@@ -80,26 +98,31 @@ export class Traffic {
   }
 }
 
+/** Request before it is known to which route. */
+type AskedRequest = Omit<WatchedRequest, 'labels'>;
+
+type RouteOptions = {
+  readonly observe: (seconds: number) => void;
+  readonly tellsIds: boolean;
+  readonly watch: ((asked: AskedRequest) => RequestWatch) | undefined;
+};
+
 /** Requests to one route. */
 export class RouteTraffic {
   /** Whether every answer carries the id of its request. */
   readonly tellsIds: boolean;
+  /** Takes note of a request that begins; undefined where requests are not watched. */
+  readonly watch: RouteOptions['watch'];
   private readonly traffic: Traffic;
   private readonly replies: RouteCount;
   private readonly observe: (seconds: number) => void;
 
-  constructor(
-    traffic: Traffic,
-    replies: RouteCount,
-    {
-      observe,
-      tellsIds,
-    }: { readonly observe: (seconds: number) => void; readonly tellsIds: boolean },
-  ) {
+  constructor(traffic: Traffic, replies: RouteCount, { observe, tellsIds, watch }: RouteOptions) {
     this.traffic = traffic;
     this.replies = replies;
     this.observe = observe;
     this.tellsIds = tellsIds;
+    this.watch = watch;
   }
 
   /** Notes that a request has begun that is not answered at once. Returns what `end` must get. */
@@ -109,10 +132,11 @@ export class RouteTraffic {
   }
 
   /** Notes that a request is over which began at `beganAt`; undefined when the client had left. */
-  end(status: number | undefined, beganAt: number): void {
+  end(status: number | undefined, beganAt: number, watch?: RequestWatch): void {
     this.traffic.move(-1);
     this.count(status ?? CLIENT_GONE);
     this.observe((performance.now() - beganAt) / 1000);
+    watch?.end(status ?? CLIENT_GONE);
   }
 
   /** Counts a request that was answered at once. */

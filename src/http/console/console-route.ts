@@ -14,7 +14,7 @@ import type { EventSource } from '../event-stream.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { jsonReply } from '../reply.ts';
 import type { Route } from '../router.ts';
-import { parseBody, parseShape } from '../shape/parse-shape.ts';
+import { noteApp, parseBody, parseShape } from '../shape/parse-shape.ts';
 import { type Authorize, unstored } from './authorize.ts';
 
 /** Context of a route's work: the organization that it is about, and the visitor who calls. */
@@ -148,10 +148,12 @@ export class ConsoleRoutes {
 
 /** Parses the request's query in a shape; of a repeated name the last value counts. */
 export function parseQuery<Shape extends z.ZodType>(
-  { queryText }: Pick<Exchange, 'queryText'>,
+  exchange: Pick<Exchange, 'queryText' | 'notes'>,
   shape: Shape,
 ): Outcome<z.output<Shape>, 'invalid'> {
-  return parseShape(shape, Object.fromEntries(new URLSearchParams(queryText)));
+  const query = Object.fromEntries(new URLSearchParams(exchange.queryText));
+  noteApp(exchange, query);
+  return parseShape(shape, query);
 }
 
 function routeOf(method: Method, path: string, handler: Handler): Route {

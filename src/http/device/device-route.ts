@@ -20,7 +20,7 @@ import type { PlanDecision } from '../../operations/serving/catalog-slot.ts';
 import type { CheckQuery } from '../../operations/serving/check-query.ts';
 import type { CheckDevice, CheckUpdate } from '../../operations/serving/check-update.ts';
 import type { AskingClient } from '../../updater/updater.ts';
-import { answerLater, faultReply } from '../exchange.ts';
+import { type AnsweredRequest, answerLater, faultReply } from '../exchange.ts';
 import { failureReply, NO_STORE, type Reply, replyHead, writeReply } from '../reply.ts';
 import type { RequestHandler } from '../server.ts';
 import type { RouteTraffic, Traffic } from '../traffic.ts';
@@ -55,7 +55,7 @@ export type DeviceQuestion<Item extends Candidate> = {
   readonly reply: (decision: PlanDecision<Item>, ifNoneMatch: string) => Reply;
 };
 
-type DeviceRequest = {
+export type DeviceRequest = {
   readonly res: HttpResponse;
   readonly isHead: boolean;
   readonly path: string;
@@ -85,7 +85,7 @@ export class DeviceRoute<Item extends Candidate> {
   private readonly gate: DeviceGate;
   private readonly traffic: Traffic;
   /** Replies that are no decision, and those that waited. */
-  private readonly replies: RouteTraffic;
+  protected readonly replies: RouteTraffic;
   /** Cached queries by path and variant. They save parsing it, and keep the index of their plan. */
   private readonly queries = new GenerationalCache<CheckQuery<Item>>(PATHS_MAX);
   /** Cached query strings, read. They save parsing them, and tagging their labels. */
@@ -100,7 +100,7 @@ export class DeviceRoute<Item extends Candidate> {
     this.replies = this.traffic.on({ surface: 'device', method: 'GET', route });
   }
 
-  private handle(res: HttpResponse, req: HttpRequest, isHead: boolean): void {
+  protected handle(res: HttpResponse, req: HttpRequest, isHead: boolean): void {
     const request = { res, isHead, path: req.getUrl() };
     try {
       this.serve(request, req);
@@ -108,7 +108,7 @@ export class DeviceRoute<Item extends Candidate> {
       // An exception that leaves a handler would end the process; only this request may fail.
       const asked = { method: methodOf(request), path: request.path };
       const reply = faultReply(error, asked, this.traffic);
-      writeReply(res, reply, isHead, this.traffic.endsConnection());
+      this.write(request, reply);
       this.replies.count(500);
     }
   }
@@ -206,11 +206,10 @@ export class DeviceRoute<Item extends Candidate> {
     wait: number,
     work: () => Reply | Promise<Reply>,
   ): void {
-    const { res, path } = request;
+    const { res } = request;
     // Called before the event loop goes on, because the gate remembers the latest request only.
     const admitted = wait === MUST_SETTLE ? this.gate.later() : undefined;
-    const asked = { method: methodOf(request), path, replies: this.replies };
-    answerLater(res, asked, this.traffic, async () => {
+    answerLater(res, this.waiting(request), this.traffic, async () => {
       const seconds = admitted === undefined ? ADMITTED : await admitted;
       return seconds === ADMITTED ? work() : refusalReply(refusalOf(seconds));
     });
@@ -222,7 +221,12 @@ export class DeviceRoute<Item extends Candidate> {
     this.replies.count(reply.status);
   }
 
-  private write({ res, isHead }: DeviceRequest, reply: Reply): void {
+  /** Returns the request as one whose answer is waited for. */
+  protected waiting(request: DeviceRequest): AnsweredRequest {
+    return { method: methodOf(request), path: request.path, replies: this.replies };
+  }
+
+  protected write({ res, isHead }: DeviceRequest, reply: Reply): void {
     writeReply(res, reply, isHead, this.traffic.endsConnection());
   }
 }

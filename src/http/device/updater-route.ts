@@ -18,6 +18,7 @@ import {
   refusalReply,
 } from './device-route.ts';
 import { UpdaterAddresses } from './updater-addresses.ts';
+import { WatchedDeviceRoute } from './watched-device-route.ts';
 
 type WriteDocument = (document: Buffer, ifNoneMatch: string) => Reply;
 
@@ -67,7 +68,9 @@ export function updaterRoute<Item extends Candidate, Name extends string>(
   };
   return {
     pattern: addresses.pattern,
-    handlers: new DeviceRoute(question, dependencies),
+    handlers: dependencies.traffic.isWatched('device')
+      ? new WatchedDeviceRoute(question, dependencies)
+      : new DeviceRoute(question, dependencies),
     placeholder: { method: 'GET', path, handler: () => failureReply(fail('notFound')) },
   };
 }

@@ -11,7 +11,7 @@ import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import { readListQuery } from '../shape/list-query.ts';
-import { parseBody } from '../shape/parse-shape.ts';
+import { noteApp, parseBody } from '../shape/parse-shape.ts';
 import {
   newReleaseOf,
   publishReleaseBody,
@@ -44,9 +44,11 @@ export function manageRoutes(dependencies: ManageDependencies): readonly Route[]
     {
       method: 'GET',
       path: releases,
-      handler: guard(async (caller, { queryText }) =>
-        jsonReply(200, await listReleases(ledger, caller, readListQuery(queryText))),
-      ),
+      handler: guard(async (caller, exchange) => {
+        const query = readListQuery(exchange.queryText);
+        noteApp(exchange, query);
+        return jsonReply(200, await listReleases(ledger, caller, query));
+      }),
     },
     {
       method: 'GET',

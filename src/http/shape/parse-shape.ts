@@ -6,6 +6,9 @@ import { fail, invalidField, isFailure, type Outcome } from '../../contract/fail
 import type { BodyFailureKind } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 
+/** Maximum length of a noted app, above that of every ref and id. */
+const APP_LENGTH_MAX = 100;
+
 type RawIssue = z.core.$ZodRawIssue;
 
 /**
@@ -34,7 +37,15 @@ export async function parseBody<Shape extends z.ZodType>(
   const body = await exchange.body;
   if (isFailure(body)) return body;
   const value = readJson(body);
-  return value === undefined ? fail('invalid', 'Invalid JSON body') : parseShape(shape, value);
+  if (value === undefined) return fail('invalid', 'Invalid JSON body');
+  noteApp(exchange, value);
+  return parseShape(shape, value);
+}
+
+/** Notes the app that the input of a request names. */
+export function noteApp({ notes }: Pick<Exchange, 'notes'>, input: unknown): void {
+  const app = typeof input === 'object' && input !== null && 'app' in input ? input.app : undefined;
+  if (typeof app === 'string') notes.app = app.slice(0, APP_LENGTH_MAX);
 }
 
 /** Parses JSON; undefined, which no JSON text stands for, when the bytes are not UTF-8 or not JSON. */
