@@ -1,7 +1,8 @@
 // Answers of the console API: the one description that the ledger's ports, the routes and the browser import.
 // A field that is renamed here, or anywhere on its way to the page, does not compile on the other side.
 
-import type { ExplainedReason, Verdict } from './reason.ts';
+import type { DeviceClient } from './device-client.ts';
+import type { Reason, Verdict } from './reason.ts';
 import type {
   Account,
   ApiKey,
@@ -249,6 +250,9 @@ export type DeviceRecord = {
   readonly channel: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly source: 'pull' | 'push';
+  /** Way in which it asked last, and the kind of installation that it then told; null when not known. */
+  readonly client: DeviceClient | null;
+  readonly bundle: string | null;
   readonly firstSeen: string;
   readonly lastSeen: string;
   /** Version of the release last offered to it, and the time of the offer; null before the first one. */
@@ -284,7 +288,7 @@ export type VersionChange = {
 export type ExplainedDecision = {
   readonly device: DeviceRecord;
   readonly offer: UpdateManifest | null;
-  readonly reason: ExplainedReason;
+  readonly reason: Reason;
   /** Releases that were considered, in their order; of many, the first ones and the last. */
   readonly candidates: readonly ExplainedCandidate[];
   /** Number of releases that were considered. */

@@ -17,9 +17,6 @@ export type NoOfferReason =
 /** Reason of the answer to an update check. */
 export type Reason = 'offered' | NoOfferReason;
 
-/** Reason of an explained decision. A device whose updater tells no version compares versions by itself. */
-export type ExplainedReason = Reason | 'unknown-version';
-
 /** What an explanation says of one release. */
 export type Verdict =
   | 'offered'

@@ -208,6 +208,8 @@ export function unpackCheckIns(
       platform: context.platform,
       arch: context.arch,
       source: context.source,
+      client: context.client,
+      bundle: context.bundle,
       at: ((rows[from + TIME_AT] as number) >>> 0) + (length & HIGH_TIME_MASK) * WORD_VALUES,
       labels: labels.get(row),
       offeredReleaseId: context.offeredReleaseId,

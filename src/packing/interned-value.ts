@@ -8,7 +8,7 @@ import { secondHash } from '../hashing/second-hash.ts';
 /** Fields of a check-in apart from its version, its device, its time and its labels. */
 export type CheckInContext = Pick<
   CheckIn,
-  'appId' | 'channel' | 'platform' | 'arch' | 'source' | 'offeredReleaseId'
+  'appId' | 'channel' | 'platform' | 'arch' | 'source' | 'client' | 'bundle' | 'offeredReleaseId'
 >;
 
 /** A shared value and what packers and serialisers remember about it. */
@@ -59,8 +59,9 @@ let contextsMade = 0;
 export function internContext(context: CheckInContext): InternedValue<CheckInContext> {
   const known = contexts.find(({ value }) => isSameContext(value, context));
   if (known !== undefined) return known;
-  const { appId, channel, platform, arch, source, offeredReleaseId } = context;
-  const interned = new InternedValue({ appId, channel, platform, arch, source, offeredReleaseId });
+  const { appId, channel, platform, arch, source, client, bundle, offeredReleaseId } = context;
+  const where = { appId, channel, platform, arch };
+  const interned = new InternedValue({ ...where, source, client, bundle, offeredReleaseId });
   contexts[contextsMade % CONTEXTS_MAX] = interned;
   contextsMade += 1;
   return interned;
@@ -73,6 +74,8 @@ function isSameContext(left: CheckInContext, right: CheckInContext): boolean {
     left.offeredReleaseId === right.offeredReleaseId &&
     left.channel === right.channel &&
     left.appId === right.appId &&
-    left.source === right.source
+    left.source === right.source &&
+    left.client === right.client &&
+    left.bundle === right.bundle
   );
 }

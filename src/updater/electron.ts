@@ -18,8 +18,14 @@ import {
   NO_ARCH,
   refuseArtifactName,
 } from '../domain/decision/artifact.ts';
-import { type Candidate, type Catalog, candidatesBy } from '../domain/decision/catalog.ts';
+import {
+  type ArtifactCandidate,
+  type Candidate,
+  type Catalog,
+  candidatesBy,
+} from '../domain/decision/catalog.ts';
 import { isSemVer } from '../domain/decision/version.ts';
+import type { Machine } from './machine.ts';
 import type { Question, Updater } from './updater.ts';
 
 /**
@@ -39,6 +45,23 @@ export const ELECTRON_FOR_ARCH: Updater<ElectronCandidate, 'arch' | 'file'> = {
   ask: ({ channel, arch, file }) =>
     refuseArtifactName('arch', arch) ?? questionOf(channel, file, arch),
 };
+
+/**
+ * Returns the releases that clients of a machine can take, highest first, each with the artifact that its
+ * update file lists first.
+ */
+export function electronCandidates(
+  catalog: Catalog,
+  { platform, arch }: Machine,
+): readonly ArtifactCandidate[] {
+  const files = FILE_KEYS.filter((file) => FILES[file].platform === platform);
+  const file = files.find((each) => FILES[each].arch === arch) ?? files[0];
+  if (file === undefined) return [];
+  const wanted = arch === NO_ARCH ? FILES[file].arch : arch;
+  return candidatesOf(catalog, file, wanted).flatMap(({ release, artifacts: [artifact] }) =>
+    artifact === undefined ? [] : [{ release, artifact, documents: [] }],
+  );
+}
 
 function protocol(): Omit<Updater<ElectronCandidate, never>, 'path' | 'ask'> {
   return {
@@ -64,6 +87,7 @@ function questionOf(
   const { platform, isForArch } = FILES[file];
   const arch = told === undefined || isForArch === true ? FILES[file].arch : electronArch(told);
   return {
+    client: 'e',
     platform,
     arch,
     planKey: `electron ${file} ${arch}`,

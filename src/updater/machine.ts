@@ -1,14 +1,29 @@
 // Machines as Electron's updaters name them in one segment: `darwin-arm64`, `win32-x64`.
 
 import { type Failure, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
-import { foldArch, foldPlatform, refuseArtifactName } from '../domain/decision/artifact.ts';
-import type { ArtifactCandidate, Catalog } from '../domain/decision/catalog.ts';
+import {
+  foldArch,
+  foldPlatform,
+  type IndexedArtifact,
+  NO_ARCH,
+  refuseArtifactName,
+  selectArtifact,
+} from '../domain/decision/artifact.ts';
+import {
+  type ArtifactCandidate,
+  type Catalog,
+  candidatesBy,
+  candidatesWhere,
+} from '../domain/decision/catalog.ts';
 import type { Question } from './updater.ts';
 
 /** Platform and arch, both folded. */
 export type Machine = { readonly platform: string; readonly arch: string };
 
 const SEPARATOR = '-';
+const UNIVERSAL = 'universal';
+/** Arch of the artifacts that clients without one get where nothing runs on every arch. */
+const COMMON_ARCH = 'x86_64';
 
 /** Reads `{platform}-{arch}`; 400 when it has not that form, or a part is too long. */
 function readMachine(text: string): Machine | Failure<'invalid'> {
@@ -30,6 +45,7 @@ function readMachine(text: string): Machine | Failure<'invalid'> {
  */
 export function machineQuestion(
   name: string,
+  bundle: string,
   text: string,
   candidates: (catalog: Catalog, machine: Machine) => readonly ArtifactCandidate[],
 ): Outcome<Question<ArtifactCandidate>, 'invalid'> {
@@ -37,10 +53,33 @@ export function machineQuestion(
   if (isFailure(machine)) return machine;
   const { platform, arch } = machine;
   return {
+    client: 'squirrel',
+    bundle,
     platform,
     arch,
     // Platform and arch may contain any character: the length keeps the keys of two pairs apart.
     planKey: `${name} ${platform.length} ${platform}${arch}`,
     candidates: (catalog) => candidates(catalog, machine),
   };
+}
+
+/**
+ * Returns the releases with an artifact for a machine that fits, highest first. `name` is a name of the
+ * updater's own. Clients that tell no arch get what is universal, else what names no arch, else what is for
+ * the most common one.
+ */
+export function candidatesOfMachine(
+  catalog: Catalog,
+  name: string,
+  { platform, arch }: Machine,
+  fits: (artifact: IndexedArtifact) => boolean,
+): readonly ArtifactCandidate[] {
+  if (arch !== NO_ARCH) return candidatesWhere(catalog, name, platform, arch, fits);
+  return candidatesBy(catalog, `${name} ${platform}`, (release) => {
+    const { artifacts } = release;
+    const artifact =
+      selectArtifact(artifacts, platform, UNIVERSAL, fits) ??
+      selectArtifact(artifacts, platform, COMMON_ARCH, fits);
+    return artifact === undefined ? undefined : { release, artifact, documents: [] };
+  });
 }

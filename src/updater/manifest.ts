@@ -13,7 +13,7 @@ import {
   type Installable,
   refuseArtifactName,
 } from '../domain/decision/artifact.ts';
-import { readKind } from '../domain/decision/artifact-format.ts';
+import { ANY_KIND, readKind } from '../domain/decision/artifact-format.ts';
 import { type ArtifactCandidate, candidatesFor } from '../domain/decision/catalog.ts';
 import type { Plan } from '../domain/decision/plan.ts';
 import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
@@ -50,6 +50,8 @@ export function manifestQuestion(
   { kind, mustBeSigned }: Installable = ANYTHING,
 ): Question<ArtifactCandidate> {
   return {
+    client: mustBeSigned ? 'tauri' : 'u',
+    ...(kind === ANY_KIND ? {} : { bundle: kind }),
     platform,
     arch,
     // Platform and arch may contain any character: the length keeps the keys of two pairs apart. A kind has

@@ -6,8 +6,12 @@
 // date". It can unpack a zip archive and nothing else. On Windows, Electron installs MSIX packages by the
 // same answer.
 
-import { type ArtifactCandidate, candidatesWhere } from '../domain/decision/catalog.ts';
-import { machineQuestion } from './machine.ts';
+import {
+  type ArtifactCandidate,
+  type Catalog,
+  candidatesWhere,
+} from '../domain/decision/catalog.ts';
+import { type Machine, machineQuestion } from './machine.ts';
 import type { Updater } from './updater.ts';
 
 type SquirrelUpdater = Updater<ArtifactCandidate, 'machine'>;
@@ -15,33 +19,44 @@ type SquirrelUpdater = Updater<ArtifactCandidate, 'machine'>;
 /** Protocol of Squirrel.Mac. Other platforms get 204: no client there reads the answer. */
 export const SQUIRREL_MAC: SquirrelUpdater = squirrelUpdater(
   '/squirrel/:appRef/:channel/:machine/:version',
-  'darwin',
   'zip',
 );
 
 /** Protocol of Electron's updates of MSIX packages. */
 export const SQUIRREL_MSIX: SquirrelUpdater = squirrelUpdater(
   '/squirrel/:appRef/:channel/:machine/msix/:version',
-  'windows',
   'msix',
 );
 
-function squirrelUpdater(
-  path: SquirrelUpdater['path'],
-  served: 'darwin' | 'windows',
-  installed: 'zip' | 'msix',
-): SquirrelUpdater {
-  const name = `squirrel ${installed}`;
+/** Format that a client installs. */
+type Installed = 'zip' | 'msix';
+
+/** Platform of the clients that install a format, folded. */
+const PLATFORMS: Readonly<Record<Installed, string>> = { zip: 'darwin', msix: 'windows' };
+
+/** Returns the releases that the clients of a machine which install this format can take, highest first. */
+export function squirrelCandidates(
+  catalog: Catalog,
+  { platform, arch }: Machine,
+  installed: Installed,
+): readonly ArtifactCandidate[] {
+  if (platform !== PLATFORMS[installed]) return [];
+  return candidatesWhere(catalog, nameOf(installed), platform, arch, ({ artifact, format }) => {
+    return artifact.url !== undefined && format === installed;
+  });
+}
+
+function nameOf(installed: Installed): string {
+  return `squirrel ${installed}`;
+}
+
+function squirrelUpdater(path: SquirrelUpdater['path'], installed: Installed): SquirrelUpdater {
   return {
     path,
     deviceHeaders: [],
     ask: ({ machine }) =>
-      machineQuestion(name, machine, (catalog, { platform, arch }) =>
-        platform === served
-          ? candidatesWhere(catalog, name, platform, arch, ({ artifact: { url }, format }) => {
-              return url !== undefined && format === installed;
-            })
-          : [],
+      machineQuestion(nameOf(installed), installed, machine, (catalog, asking) =>
+        squirrelCandidates(catalog, asking, installed),
       ),
     mediaType: 'application/json',
     isConditional: false,

@@ -7,9 +7,13 @@
 
 import type { Artifact } from '../contract/resource.ts';
 import { type IndexedArtifact, selectArtifact } from '../domain/decision/artifact.ts';
-import { type ArtifactCandidate, candidatesWhere } from '../domain/decision/catalog.ts';
+import {
+  type ArtifactCandidate,
+  type Catalog,
+  candidatesWhere,
+} from '../domain/decision/catalog.ts';
 import type { Plan } from '../domain/decision/plan.ts';
-import { machineQuestion } from './machine.ts';
+import { type Machine, machineQuestion } from './machine.ts';
 import type { Updater } from './updater.ts';
 
 const NAME = 'squirrel nupkg';
@@ -19,10 +23,7 @@ const EMPTY = Buffer.alloc(0);
 export const SQUIRREL_WINDOWS: Updater<ArtifactCandidate, 'machine'> = {
   path: '/squirrel/:appRef/:channel/:machine/:version/RELEASES',
   deviceHeaders: [],
-  ask: ({ machine }) =>
-    machineQuestion(NAME, machine, (catalog, { platform, arch }) =>
-      candidatesWhere(catalog, NAME, platform, arch, isListable),
-    ),
+  ask: ({ machine }) => machineQuestion(NAME, 'nupkg', machine, squirrelWindowsCandidates),
   mediaType: 'text/plain; charset=utf-8',
   isConditional: false,
   offer(_plan, { artifact, documents }) {
@@ -31,6 +32,14 @@ export const SQUIRREL_WINDOWS: Updater<ArtifactCandidate, 'machine'> = {
   },
   nothing: ownLine,
 };
+
+/** Returns the releases that clients of a machine can take, highest first. */
+export function squirrelWindowsCandidates(
+  catalog: Catalog,
+  { platform, arch }: Machine,
+): readonly ArtifactCandidate[] {
+  return candidatesWhere(catalog, NAME, platform, arch, isListable);
+}
 
 /** Whether a line can be written of an artifact. */
 function isListable({ artifact: { url, sha1, size }, format }: IndexedArtifact): boolean {

@@ -2,6 +2,7 @@
 // address asks, and how the decision is written. One route serves every updater by its description
 // (http/device/updater-route.ts).
 
+import type { DeviceClient } from '../contract/device-client.ts';
 import type { Failure, Outcome } from '../contract/failure.ts';
 import type { Candidate, Catalog } from '../domain/decision/catalog.ts';
 import type { Plan } from '../domain/decision/plan.ts';
@@ -49,6 +50,11 @@ export type Updater<Item extends Candidate, Name extends string> = {
    * document once and keeps it with the candidate.
    */
   readonly offer: (plan: Plan<Item>, candidate: Item) => Buffer;
+  /**
+   * Returns what to wait for before `offer` is called, undefined when there is nothing. Absent where
+   * documents are written in passing. It must neither reject nor take long.
+   */
+  readonly ready?: (plan: Plan<Item>, candidate: Item) => Promise<void> | undefined;
   /** Answer when nothing is offered: none at all (204), a refusal, or a document that offers nothing. */
   readonly nothing: 'no-content' | Failure | ((plan: Plan<Item>) => Buffer);
 };
@@ -67,11 +73,15 @@ export type Question<Item extends Candidate> = {
   readonly platform: string;
   /** Folded arch; `NO_ARCH` where the clients have no arch in common. */
   readonly arch: string;
+  /** Way to ask, as the record of the device keeps it. */
+  readonly client: DeviceClient;
+  /** Kind of installation that the answer can replace; absent when the client tells none. */
+  readonly bundle?: string;
   /** Version that the device runs, where it is not told in the address. */
   readonly version?: Version;
   /**
    * Key of the plans: questions to a channel with the same key share their plans. It begins with the
-   * updater's name and contains everything else that `candidates` depends on.
+   * updater's name and contains everything else that `candidates`, `client` and `bundle` depend on.
    */
   readonly planKey: string;
   /**

@@ -16,16 +16,10 @@ import {
   type IndexedArtifact,
   NO_ARCH,
   refuseArtifactName,
-  selectArtifact,
 } from '../domain/decision/artifact.ts';
-import {
-  type ArtifactCandidate,
-  type Catalog,
-  candidatesBy,
-  candidatesWhere,
-} from '../domain/decision/catalog.ts';
+import type { ArtifactCandidate, Catalog } from '../domain/decision/catalog.ts';
 import { isSemVer, parseVersion, type Version } from '../domain/decision/version.ts';
-import type { Machine } from './machine.ts';
+import { candidatesOfMachine, type Machine } from './machine.ts';
 import type { AskingClient, Question, Updater } from './updater.ts';
 
 /** Candidate under the name that its client gives the package. */
@@ -54,7 +48,6 @@ const NAMED_MACHINE = /^(win|osx|linux)(?:-(x64|arm64|x86))?$/;
 /** Runtime identifier of .NET: `win-x64`, `win10-x64`, `osx.13-arm64`, `linux-musl-x64`. */
 const RUNTIME = /^([a-z]+)[\d.]*(?:-musl)?(?:-([a-z0-9_]+))?$/i;
 const DEFAULT_ARCH = 'x86_64';
-const UNIVERSAL = 'universal';
 const PACKAGE_ID_LENGTH_MAX = 128;
 
 function questionOf(
@@ -71,13 +64,14 @@ function questionOf(
   }
   const { platform, arch } = machine;
   return {
+    client: 'velopack',
     platform,
     arch,
     ...(version === undefined ? {} : { version }),
     planKey: `velopack ${JSON.stringify([platform, arch, packageId])}`,
     candidates: (catalog) =>
       // Not kept: clients choose the id. What is kept is the list that they have in common.
-      packagesFor(catalog, machine).map((candidate) => ({
+      velopackCandidates(catalog, machine).map((candidate) => ({
         ...candidate,
         packageId,
         documents: [],
@@ -87,7 +81,7 @@ function questionOf(
 
 /**
  * Returns the machine of a feed: by the runtime identifier or the system that the client tells, else by the
- * feed's name. Without an arch, `NO_ARCH` on macOS, where `packagesFor` prefers what runs on both.
+ * feed's name. Without an arch, `NO_ARCH` on macOS, where what runs on both is preferred.
  */
 function machineOf(
   name: string,
@@ -118,17 +112,12 @@ function isPackageId(text: string): boolean {
   return !isLongerThan(text, PACKAGE_ID_LENGTH_MAX) && isStorable(text);
 }
 
-function packagesFor(catalog: Catalog, { platform, arch }: Machine): readonly ArtifactCandidate[] {
-  const list =
-    platform === MAC && arch === NO_ARCH
-      ? candidatesBy(catalog, 'velopack mac', (release) => {
-          const { artifacts } = release;
-          const artifact =
-            selectArtifact(artifacts, MAC, UNIVERSAL, isPackage) ??
-            selectArtifact(artifacts, MAC, DEFAULT_ARCH, isPackage);
-          return artifact === undefined ? undefined : { release, artifact, documents: [] };
-        })
-      : candidatesWhere(catalog, 'velopack', platform, arch, isPackage);
+/** Returns the releases that clients of a machine can take, highest first. */
+export function velopackCandidates(
+  catalog: Catalog,
+  machine: Machine,
+): readonly ArtifactCandidate[] {
+  const list = candidatesOfMachine(catalog, 'velopack', machine, isPackage);
   return list.filter(({ release }) => isSemVer(release.version));
 }
 

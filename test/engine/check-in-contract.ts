@@ -280,6 +280,8 @@ function contentRules(nodes: () => EnginesUnderTest): void {
       checkInOf('b', { offeredReleaseId: 'rel_1' }),
       checkInOf('a', { at: 1 }),
       checkInOf('c', { at: 1_790_000_000_001, source: 'push', channel: 'beta', arch: '' }),
+      checkInOf('c', { client: 'tauri', bundle: 'deb' }),
+      checkInOf('c', { client: 'tauri', bundle: 'rpm' }),
       checkInOf('d', { appId: 'app_2', version: '', platform: '' }),
       checkInOf('e', { version: undefined, offeredReleaseId: 'rel_1' }),
       checkInOf('f', { network: '203.0.113.7' }),

@@ -46,6 +46,8 @@ export function checkInOf(deviceId: string, changes: Partial<CheckIn> = {}): Che
     platform: 'linux',
     arch: 'x86_64',
     source: 'pull',
+    client: undefined,
+    bundle: undefined,
     at: 1_790_000_000_000,
     labels: undefined,
     offeredReleaseId: undefined,

@@ -158,10 +158,11 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
     expect(await admin.xpending(keys.checkIns, 'drain')).toEqual([0, null, null, null]);
   });
 
-  it('a batch of a version that knew no networks is taken, with unknown ones', async () => {
+  it('a batch of a version that knew neither networks nor clients is taken, with unknown ones', async () => {
     const server = await redisOf();
     const { engine, faults } = await connected(server.url);
-    const checkIn = checkInOf('a', { network: '203.0.113.7' });
+    const told = { client: 'tauri', bundle: 'deb' } as const;
+    const checkIn = checkInOf('a', { network: '203.0.113.7', ...told });
     const pack = packCheckIns([checkIn]);
     const { rows, contexts, versions } = pack;
     const kinds = JSON.stringify([
@@ -176,7 +177,7 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
     await engine.appendCheckIns(pack);
     const taken = await engine.takeCheckIns('taker', 5, 5000, NEVER_MS);
     expect(taken.flatMap(({ checkIns }) => checkIns)).toEqual([
-      { ...checkIn, network: undefined },
+      { ...checkIn, network: undefined, client: undefined, bundle: undefined },
       checkIn,
     ]);
     expect(faults).toEqual([]);

@@ -15,6 +15,7 @@ type Documented = Candidate & { readonly document: Buffer };
 type Described = Updater<Documented, never>;
 
 const QUESTION: Question<Documented> = {
+  client: 'u',
   platform: 'linux',
   arch: '',
   planKey: 'test',

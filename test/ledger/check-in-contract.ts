@@ -30,6 +30,12 @@ const ODD_IDS = [
   '__proto__',
 ];
 const HISTORY_MAX = 100;
+const OLD_ARGUMENTS = `$1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+  $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean`;
+/** Statements of nodes before check-ins told the way to ask. */
+const OLD_RECORD_CHECK_INS = `SELECT * FROM record_check_ins(${OLD_ARGUMENTS})`;
+const OLD_RECORD_CHECKS = `SELECT * FROM record_checks(${OLD_ARGUMENTS}, $12::text[], $13::text[],
+  $14::integer, $15::integer, $16::integer)`;
 
 export function describeCheckIns(fleet: FleetUnderTest): void {
   const record = (...checkIns: CheckIn[]) => fleet.ledger.recordCheckIns(checkIns);
@@ -48,6 +54,8 @@ export function describeCheckIns(fleet: FleetUnderTest): void {
       channel: 'stable',
       labels: {},
       source: 'push',
+      client: null,
+      bundle: null,
       firstSeen: '2026-03-29T00:00:00.123Z',
       lastSeen: '2026-03-29T00:00:00.123Z',
       lastOffered: null,
@@ -95,6 +103,50 @@ export function describeCheckIns(fleet: FleetUnderTest): void {
     ] as const) {
       await record(checkIn(tenant, 'a', { source, at: START + minute * MINUTE_MS }));
       expect((await deviceOf(fleet.ledger, tenant, 'a')).source).toBe(source);
+    }
+  });
+
+  test('the way to ask and the bundle are those of the newest that tells a way', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    for (const [minute, told, kept] of [
+      [0, {}, [null, null]],
+      [1, { client: 'tauri', bundle: 'deb' }, ['tauri', 'deb']],
+      // As a node of an older version sends it.
+      [2, { client: undefined, bundle: undefined }, ['tauri', 'deb']],
+      [3, { client: 'u' }, ['u', null]],
+      [4, { client: 'push', bundle: 'rpm' }, ['push', 'rpm']],
+    ] as const) {
+      await record(checkIn(tenant, 'a', { ...told, at: START + minute * MINUTE_MS }));
+      const { client, bundle } = await deviceOf(fleet.ledger, tenant, 'a');
+      expect([client, bundle]).toEqual(kept);
+    }
+    await record(checkIn(tenant, 'a', { client: 'e', at: START }));
+    expect(await deviceOf(fleet.ledger, tenant, 'a')).toMatchObject({
+      client: 'push',
+      bundle: 'rpm',
+    });
+  });
+
+  test('a node of an older version records as it did, and leaves the way to ask as it is', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    await record(checkIn(tenant, 'a', { client: 'tauri', bundle: 'deb' }));
+    const times = [START + HOUR_MS, START + HOUR_MS];
+    const columns = [
+      ['a', 'b'],
+      ['stable', 'stable'],
+      ['2.0.0', '2.0.0'],
+      ['linux', 'linux'],
+    ];
+    const facts = [...columns, ['', ''], ['pull', 'pull'], times, ['', ''], ['{}', '{}']];
+    const app = [tenant.appId, tenant.appId];
+    await fleet.database.query(OLD_RECORD_CHECK_INS, [app, ...facts, false]);
+    const bounds = [['', ''], ['', ''], 1, 1, 1];
+    await fleet.database.query(OLD_RECORD_CHECKS, [app, ...facts, false, ...bounds]);
+    for (const [id, client] of [
+      ['a', 'tauri'],
+      ['b', null],
+    ] as const) {
+      expect(await deviceOf(fleet.ledger, tenant, id)).toMatchObject({ version: '2.0.0', client });
     }
   });
 
@@ -198,6 +250,8 @@ export function describeCheckIns(fleet: FleetUnderTest): void {
       { platform: 'mac' },
       { arch: '' },
       { source: 'push' },
+      { client: 'tauri' },
+      { client: 'u', bundle: 'deb' },
       { labels: labelsOf({ ring: '1' }) },
       { offeredReleaseId: release.id },
       {},

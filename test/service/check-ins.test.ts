@@ -84,6 +84,8 @@ describeOnBackends('check-ins', (backend) => {
         channel: 'beta',
         labels: {},
         source: 'pull',
+        client: 'u',
+        bundle: null,
         firstSeen: expect.stringMatching(TIMESTAMP),
         lastSeen: expect.stringMatching(TIMESTAMP),
         lastOffered: null,

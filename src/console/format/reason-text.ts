@@ -1,9 +1,9 @@
 // Sentences for the reasons of a decision.
 
 import type { ExplainedDecision } from '../../contract/console.ts';
-import type { ExplainedReason } from '../../contract/reason.ts';
+import type { Reason } from '../../contract/reason.ts';
 
-const SENTENCES: Readonly<Record<Exclude<ExplainedReason, 'offered'>, string>> = {
+const SENTENCES: Readonly<Record<Exclude<Reason, 'offered'>, string>> = {
   'up-to-date': 'It is up to date: no newer release is being offered on its channel.',
   'no-artifact': 'No newer release has an artifact for its platform and architecture.',
   'not-targeted': 'The newest release is not meant for devices like this one.',
@@ -12,8 +12,6 @@ const SENTENCES: Readonly<Record<Exclude<ExplainedReason, 'offered'>, string>> =
     'Its release was rolled back, and there is no older one to send it down to.',
   'first-offer-unavailable':
     'The newest release was never offered yet, and that cannot be recorded right now.',
-  'unknown-version':
-    'Its updater does not tell which version it runs, and compares by itself (electron-updater).',
 };
 
 /** Returns why the offered release is the one, or what kept the newest release from the device. */

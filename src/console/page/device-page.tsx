@@ -1,6 +1,7 @@
 // Page of a device: its state, its version history, and the decision it would get now.
 
 import type { AppOverview, DeviceDetail } from '../../contract/console.ts';
+import { clientText } from '../format/client-text.ts';
 import { consolePath } from '../format/console-path.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -62,6 +63,15 @@ function FactsCard({ app, device }: { app: string; device: DeviceDetail }) {
         <dt>Platform</dt>
         <dd>
           <Name text={[device.platform, device.arch].filter(Boolean).join(' ')} />
+        </dd>
+        <dt>Asks</dt>
+        <dd>
+          {clientText(device.client)}
+          {device.bundle !== null && (
+            <>
+              , installed from <Name text={device.bundle} isCode />
+            </>
+          )}
         </dd>
         <dt>Labels</dt>
         <dd>

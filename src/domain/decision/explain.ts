@@ -5,12 +5,13 @@
 import type { ExplainedCandidate } from '../../contract/console.ts';
 import type { Reason } from '../../contract/reason.ts';
 import type { ReleaseStatus } from '../../contract/resource.ts';
-import { NO_ARCH } from './artifact.ts';
+import { NO_ARCH, selectArtifact } from './artifact.ts';
 import type { CompiledRelease } from './catalog.ts';
 import { cohortBucket, cohortThreshold, hashText } from './cohort.ts';
 import { decide, obstacleTo } from './decide.ts';
 import type { Plan } from './plan.ts';
 import type { Device } from './rule/decision-rule.ts';
+import type { RequestFields } from './targeting.ts';
 import { compareVersions } from './version.ts';
 
 export type Explanation = {
@@ -52,7 +53,8 @@ export function explain(
 function releasesOnTheWay({ catalog, fields, allowDowngrade }: Plan): CompiledRelease[] {
   // The catalog holds them highest first.
   return [...catalog.byCanonical.values()].filter(({ version }) => {
-    if (fields.version === undefined) return false;
+    // A device that tells no version compares with all of them itself.
+    if (fields.version === undefined) return true;
     const order = compareVersions(version, fields.version);
     return allowDowngrade ? order < 0 : order > 0;
   });
@@ -67,13 +69,7 @@ function judge(
 ): Judgement {
   const { source } = release;
   if (source.status !== 'published') return OUT_OF_SERVICE[source.status];
-  if (!hasArtifact) {
-    const detail =
-      fields.arch === NO_ARCH
-        ? `It has no artifact for ${fields.platform} devices that tell no architecture.`
-        : `It has no artifact for ${fields.platform}/${fields.arch}.`;
-    return { verdict: 'no-artifact', detail };
-  }
+  if (!hasArtifact) return { verdict: 'no-artifact', detail: missingArtifact(release, fields) };
   const obstacle = obstacleTo(release, fields, device, barred);
   if (obstacle !== undefined) {
     return { verdict: obstacle.reason, detail: obstacle.sentence(source, fields, device) };
@@ -82,6 +78,16 @@ function judge(
     ? 'Offered: the version it runs was rolled back, and this is the highest below it that fits.'
     : 'Offered: the highest version that fits.';
   return { verdict: 'offered', detail };
+}
+
+function missingArtifact({ artifacts }: CompiledRelease, fields: RequestFields): string {
+  const { platform, arch } = fields;
+  if (selectArtifact(artifacts, platform, arch) !== undefined) {
+    return `None of its artifacts for ${platform} is one that this device can install.`;
+  }
+  return arch === NO_ARCH
+    ? `It has no artifact for ${platform} devices that tell no architecture.`
+    : `It has no artifact for ${platform}/${arch}.`;
 }
 
 function describe(

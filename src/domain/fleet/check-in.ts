@@ -1,6 +1,7 @@
 // A check-in: what the ledger records of one update check, or of one device in a fleet report. Check-ins of
 // the same device merge: the newest wins, but an unknown version never replaces a known one.
 
+import type { DeviceClient } from '../../contract/device-client.ts';
 import type { Labels } from '../decision/targeting.ts';
 import { mergeLabels } from './merge-labels.ts';
 
@@ -21,6 +22,10 @@ export type CheckIn = {
   /** Arch after alias folding; empty when the device did not tell. */
   readonly arch: string;
   readonly source: CheckInSource;
+  /** Way in which the device asked; undefined when it is not known, which never replaces a known one. */
+  readonly client?: DeviceClient | undefined;
+  /** Kind that the device was installed from; undefined when it did not tell one. Counts with `client`. */
+  readonly bundle?: string | undefined;
   /**
    * Time of the check-in in milliseconds since 1970, as the ledger's clock would show it as far as the node
    * knows that clock.
@@ -52,6 +57,8 @@ export function mergeCheckIns(left: CheckIn, right: CheckIn): CheckIn {
   return {
     ...later,
     version: later.version ?? earlier.version,
+    client: later.client ?? earlier.client,
+    bundle: later.client === undefined ? earlier.bundle : later.bundle,
     labels: mergeUpdates(earlier.labels, later.labels),
     offeredReleaseId: later.offeredReleaseId ?? earlier.offeredReleaseId,
     network: later.network ?? earlier.network,

@@ -4,7 +4,9 @@
 //   byte lengths of the shared values and of the labels, number of check-ins    32 bits each, little-endian
 //   rows     see `CheckInPack`; little-endian, as is every machine that uWebSockets.js runs on
 //   shared   [[context, context, …], [version or null, version, …], networks]
-//            context = [appId, channel, platform, arch, source, offeredReleaseId or null]
+//            context = [appId, channel, platform, arch, source, offeredReleaseId or null,
+//            client or null, bundle or null]. Versions of Sluice before 0.1.0 know the first six only: they
+//            read such a context as well, and their own has neither client nor bundle
 //            networks = base64 of those of all check-ins (`CheckInPack`), '' when none is known. Versions of
 //            Sluice before 0.1.0 know the first two elements only: they read such a payload as well, and
 //            their own has no networks
@@ -13,6 +15,7 @@
 // The shared values and the labels are JSON. The format has a number, which is part of the stream's name: see
 // `keys.checkIns`.
 
+import { isDeviceClient } from '../../contract/device-client.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
 import type { CheckIn, CheckInSource } from '../../domain/fleet/check-in.ts';
 import { NETWORK_WORDS } from '../../domain/fleet/network-words.ts';
@@ -109,8 +112,9 @@ function writeVersion(version: string | undefined): string {
 
 /** Serialises a context; JSON.stringify writes an undefined array element as null. */
 function writeContext(context: CheckInContext): string {
-  const { appId, channel, platform, arch, source, offeredReleaseId } = context;
-  return JSON.stringify([appId, channel, platform, arch, source, offeredReleaseId]);
+  const { appId, channel, platform, arch, source, offeredReleaseId, client, bundle } = context;
+  const fields = [appId, channel, platform, arch, source, offeredReleaseId, client, bundle];
+  return JSON.stringify(fields);
 }
 
 function writeNetworks(networks: Int32Array): string {
@@ -153,7 +157,8 @@ function parseNetworks(packed: unknown, count: number): Int32Array | undefined {
 
 function parseContext(packed: unknown): CheckInContext | undefined {
   if (!Array.isArray(packed)) return undefined;
-  const [appId, channel, platform, arch, source, offeredReleaseId] = packed as unknown[];
+  const [appId, channel, platform, arch, source, offeredReleaseId, client, bundle] =
+    packed as unknown[];
   const isContext =
     [appId, channel, platform, arch].every((field) => typeof field === 'string') &&
     (offeredReleaseId === null || typeof offeredReleaseId === 'string') &&
@@ -165,6 +170,9 @@ function parseContext(packed: unknown): CheckInContext | undefined {
     platform: platform as string,
     arch: arch as string,
     source: source as CheckInSource,
+    // A client that only a newer version knows is one that this version does not know.
+    client: isDeviceClient(client) ? client : undefined,
+    bundle: typeof bundle === 'string' ? bundle : undefined,
     offeredReleaseId: (offeredReleaseId as string | null) ?? undefined,
   };
 }

@@ -1,6 +1,7 @@
 // Row of a device as statements read it, and its conversion to the contract's record.
 
 import type { DeviceRecord } from '../../contract/console.ts';
+import { isDeviceClient } from '../../contract/device-client.ts';
 import type { CheckInSource } from '../../domain/fleet/check-in.ts';
 import { columns, isoText } from './column.ts';
 import { parseLabels } from './labels-text.ts';
@@ -16,6 +17,10 @@ export type DeviceRow = {
   /** Labels as the text of a JSON object. */
   readonly labels: string;
   readonly source: CheckInSource;
+  /** Way in which it asked last; empty when unknown. */
+  readonly client: string;
+  /** Kind that it was installed from; empty when it did not tell. */
+  readonly bundle: string;
   readonly firstSeen: string;
   readonly lastSeen: string;
   readonly offeredVersion: string | null;
@@ -31,6 +36,8 @@ export const DEVICE_COLUMNS = columns<DeviceRow>({
   channel: 'devices.channel',
   labels: 'devices.labels::text',
   source: 'devices.source',
+  client: 'devices.client',
+  bundle: 'devices.bundle',
   firstSeen: isoText('devices.first_seen'),
   lastSeen: isoText('devices.last_seen'),
   offeredVersion: 'releases.version',
@@ -39,8 +46,8 @@ export const DEVICE_COLUMNS = columns<DeviceRow>({
 
 /** Converts a row to the contract's record, which has null where the row has an empty text. */
 export function deviceOf(row: DeviceRow): DeviceRecord {
-  const { deviceId, version, platform, arch, channel, source, firstSeen, lastSeen } = row;
-  const { offeredVersion, offeredAt } = row;
+  const { deviceId, version, platform, arch, channel, source, client, bundle } = row;
+  const { firstSeen, lastSeen, offeredVersion, offeredAt } = row;
   return {
     deviceId,
     version: version === '' ? null : version,
@@ -49,6 +56,8 @@ export function deviceOf(row: DeviceRow): DeviceRecord {
     channel,
     labels: Object.fromEntries(parseLabels(row.labels)),
     source,
+    client: isDeviceClient(client) ? client : null,
+    bundle: bundle === '' ? null : bundle,
     firstSeen,
     lastSeen,
     lastOffered:

@@ -25,8 +25,8 @@ export async function recordCheckIns(
   const rows = await sql.query<Row>(
     `SELECT check_in_place AS place, current_labels AS labels, current_revision AS revision
      FROM record_check_ins($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-       $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean)`,
-    [...columnsOf(distinct), kind === 'awaited'],
+       $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean, $12::text[], $13::text[])`,
+    [...columnsOf(distinct), kind === 'awaited', ...clientColumnsOf(distinct)],
   );
   return rows.map(({ place, labels, revision }) => {
     const checkIn = distinct[place - 1];
@@ -38,9 +38,11 @@ export async function recordCheckIns(
 
 /** Makes the texts of a check-in storable. Two device ids that become the same text name the same device. */
 export function storable(checkIn: CheckIn): CheckIn {
-  const { appId, deviceId, channel, version, platform, arch, offeredReleaseId } = checkIn;
+  const { appId, deviceId, channel, version, platform, arch, bundle, offeredReleaseId } = checkIn;
   return {
     source: checkIn.source,
+    client: checkIn.client,
+    bundle: bundle === undefined ? undefined : storableText(bundle),
     at: checkIn.at,
     labels: checkIn.labels,
     appId: storableText(appId),
@@ -67,4 +69,9 @@ export function columnsOf(checkIns: readonly CheckIn[]): readonly unknown[] {
     checkIns.map(({ offeredReleaseId }) => offeredReleaseId ?? ''),
     checkIns.map(({ labels }) => labelsText(labels)),
   ];
+}
+
+/** Returns how the devices asked, as the two arguments of those functions that tell it. */
+export function clientColumnsOf(checkIns: readonly CheckIn[]): readonly unknown[] {
+  return [checkIns.map(({ client }) => client ?? ''), checkIns.map(({ bundle }) => bundle ?? '')];
 }

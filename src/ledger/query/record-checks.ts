@@ -11,7 +11,7 @@ import type {
 import type { DeviceName, StoredLabels } from '../../ports/label-cache.ts';
 import type { Sql } from '../database.ts';
 import { parseLabels } from './labels-text.ts';
-import { columnsOf, storable } from './record-check-ins.ts';
+import { clientColumnsOf, columnsOf, storable } from './record-check-ins.ts';
 
 /** Row of a device with labels, or of one that was refused. */
 type Row = { readonly place: number } & (
@@ -49,13 +49,14 @@ export async function recordChecks(
        refused_by AS bound
      FROM record_checks($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
        $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean, $12::text[], $13::text[],
-       $14::integer, $15::integer, $16::integer)`,
+       $14::integer, $15::integer, $16::integer, $17::text[], $18::text[])`,
     [
       ...columnsOf(distinct),
       kind === 'awaited',
       networks,
       networks.map((network) => wideNetworkOf(network ?? '') ?? ''),
       ...[perNetwork, perNetwork * WIDE_FACTOR, perApp],
+      ...clientColumnsOf(distinct),
     ],
   );
   const labels: StoredLabels[] = [];

@@ -55,6 +55,7 @@ function describe(appId: string, device: ReportedDevice, at: number): CheckIn {
     platform: foldPlatform(device.platform),
     arch: foldArch(device.arch),
     source: 'push',
+    client: 'push',
     at,
     labels: device.labels,
     offeredReleaseId: undefined,

@@ -50,6 +50,9 @@ export type PlanDecision<Item extends Candidate = Candidate> = Decision<Item> & 
   readonly context: InternedValue<CheckInContext>;
 };
 
+/** How the devices of a plan ask, for the record. */
+type Asking = Pick<CheckInContext, 'client' | 'bundle'>;
+
 /** Indexes of the plans of one scope, by the position of the version. */
 type PlanIndexes = Map<number, number>;
 
@@ -93,7 +96,7 @@ export class CatalogSlot {
       const catalog = this.present;
       if (catalog === undefined) return undefined;
       const { scope, version } = query;
-      if (!scope.isKept) return new PreparedPlan(planOf(scope, version, catalog));
+      if (!scope.isKept) return preparePlan(scope, version, catalog);
       query.planIndex = this.planIndexOf(scope, version, catalog);
       query.generation = this.generation;
     }
@@ -116,7 +119,7 @@ export class CatalogSlot {
     if (known !== undefined) return known;
     // Called before the plan is added, because the budget may make this slot forget the plans that it has.
     this.budget.take(this);
-    const index = this.plans.push(new PreparedPlan(planOf(scope, version, catalog))) - 1;
+    const index = this.plans.push(preparePlan(scope, version, catalog)) - 1;
     this.plansOf(scope).set(position, index);
     return index;
   }
@@ -132,12 +135,13 @@ export class CatalogSlot {
   }
 }
 
-function planOf<Item extends Candidate>(
-  { platform, arch, candidates }: PlanScope<Item>,
+function preparePlan<Item extends Candidate>(
+  { client, bundle, platform, arch, candidates }: PlanScope<Item>,
   version: Version | undefined,
   catalog: Catalog,
-): Plan<Item> {
-  return planUpdate(catalog, { version, platform, arch }, candidates(catalog));
+): PreparedPlan<Item> {
+  const plan = planUpdate(catalog, { version, platform, arch }, candidates(catalog));
+  return new PreparedPlan(plan, { client, bundle });
 }
 
 function nextGeneration(): number {
@@ -153,12 +157,19 @@ export class PreparedPlan<Item extends Candidate = Candidate> {
   private readonly common: PlanDecision<Item> | undefined;
   /** Decisions that depend on the device, one for each choice. Saves a check the objects of its decision. */
   private decisions: Map<Choice<Item>, PlanDecision<Item>> | undefined;
+  private readonly asking: Asking;
 
-  constructor(plan: Plan<Item>) {
+  constructor(plan: Plan<Item>, asking: Asking) {
     this.plan = plan;
+    this.asking = asking;
     this.asksForLabels = plan.labelKeys.length > 0;
     const choice = commonChoice(plan);
-    this.common = choice === undefined ? undefined : planDecision(plan, choice);
+    this.common = choice === undefined ? undefined : planDecision(plan, asking, choice);
+  }
+
+  /** Part that the check-ins share of all devices that ask so and have not been decided for yet. */
+  get undecided(): CheckInContext {
+    return checkInContext(this.plan, this.asking, undefined);
   }
 
   /** Decides for a device; `barred` has the meaning that it has for `decide`. */
@@ -169,7 +180,7 @@ export class PreparedPlan<Item extends Candidate = Candidate> {
   }
 
   private remember(choice: Choice<Item>): PlanDecision<Item> {
-    const decision = planDecision(this.plan, choice);
+    const decision = planDecision(this.plan, this.asking, choice);
     this.decisions ??= new Map();
     this.decisions.set(choice, decision);
     return decision;
@@ -178,10 +189,11 @@ export class PreparedPlan<Item extends Candidate = Candidate> {
 
 function planDecision<Item extends Candidate>(
   plan: Plan<Item>,
+  asking: Asking,
   choice: Choice<Item>,
 ): PlanDecision<Item> {
   const { reason, candidate } = decisionOf(choice);
-  const context = internContext(checkInContext(plan, candidate));
+  const context = internContext(checkInContext(plan, asking, candidate));
   // Written out instead of spread, because every check reads such an object, and objects made by a spread
   // have no common shape.
   return { reason, candidate, plan, context } as PlanDecision<Item>;
@@ -191,7 +203,11 @@ function planDecision<Item extends Candidate>(
  * Returns the part that the check-ins share of all devices to which a plan offers this candidate, or no
  * release (undefined).
  */
-export function checkInContext(plan: Plan, candidate: Candidate | undefined): CheckInContext {
+function checkInContext(
+  plan: Plan,
+  { client, bundle }: Asking,
+  candidate: Candidate | undefined,
+): CheckInContext {
   const { appId, channel } = plan.catalog.snapshot;
   const { platform, arch } = plan.fields;
   return {
@@ -200,6 +216,8 @@ export function checkInContext(plan: Plan, candidate: Candidate | undefined): Ch
     platform,
     arch,
     source: 'pull',
+    client,
+    bundle,
     offeredReleaseId: candidate?.release.source.id,
   };
 }

@@ -38,9 +38,13 @@ export function checkQuery<Item extends Candidate>(
 export function checkScope<Item extends Candidate>(
   app: string,
   channel: string,
-  { platform, arch, version, planKey, candidates }: Question<Item>,
+  question: Question<Item>,
 ): CheckScope<Item> {
+  const { platform, arch, version, client, bundle, planKey, candidates } = question;
+  const told = {
+    ...(version === undefined ? {} : { version }),
+    ...(bundle === undefined ? {} : { bundle }),
+  };
   const memory = { isKept: true, slot: undefined, generation: 0, plansIndex: 0 };
-  const told = version === undefined ? {} : { version };
-  return { app, channel, platform, arch, ...told, planKey, candidates, ...memory };
+  return { app, channel, platform, arch, ...told, client, planKey, candidates, ...memory };
 }

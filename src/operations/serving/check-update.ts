@@ -12,12 +12,7 @@ import { Unavailable } from '../../ports/unavailable.ts';
 import type { CheckIns } from '../fleet/check-ins.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { LedgerClock } from '../fleet/ledger-clock.ts';
-import {
-  type CatalogSlot,
-  checkInContext,
-  type PlanDecision,
-  type PreparedPlan,
-} from './catalog-slot.ts';
+import type { CatalogSlot, PlanDecision, PreparedPlan } from './catalog-slot.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { CheckQuery } from './check-query.ts';
 import type { FirstOffers } from './first-offer.ts';
@@ -169,7 +164,7 @@ export class CheckUpdate {
         version: version?.canonical,
         network: readNetwork(device.network, 0),
       };
-      const checkIn = { ...checkInContext(plan, undefined), ...who };
+      const checkIn = { ...prepared.undecided, ...who };
       return mergeLabels(await store.store(checkIn), labels);
     } catch (error) {
       // Without a store, the request's labels are enough if they are all that counts; the check-in has them.

@@ -1,17 +1,19 @@
-// Explanation of the decision that a device would get now. Nothing is offered, recorded or counted. A release
-// whose first offer this node could not record a moment ago counts as one that cannot be offered.
+// Explanation of the decision that a device would get now, if it asked as it did last. Nothing is offered,
+// recorded or counted. A release whose first offer this node could not record a moment ago counts as one that
+// cannot be offered.
 
 import type { ExplainedCandidate, ExplainedDecision } from '../../contract/console.ts';
+import type { DeviceClient } from '../../contract/device-client.ts';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { foldArch, foldPlatform } from '../../domain/decision/artifact.ts';
-import { candidatesFor } from '../../domain/decision/catalog.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
 import { decide } from '../../domain/decision/decide.ts';
 import { explain } from '../../domain/decision/explain.ts';
 import { planUpdate } from '../../domain/decision/plan.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import type { Ledger } from '../../ports/ledger.ts';
+import { installableBy } from '../../updater/installable-by.ts';
 import { manifestOf } from '../../updater/manifest.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { Catalogs } from './catalogs.ts';
@@ -47,20 +49,26 @@ export class ExplainDecision {
     const { catalog } = slot;
     if (catalog === undefined) return fail('unavailable');
     const version = device.version === null ? undefined : parseVersion(device.version);
-    if (version === undefined) return { device, ...UNKNOWN_VERSION };
     const [known] = await labels.readAll([{ appId: app.id, deviceId }]);
+    const client = device.client ?? (version === undefined ? 'e' : 'u');
     const fields = {
-      version,
+      version: TELLS_NO_VERSION.has(client) ? undefined : version,
       platform: foldPlatform(device.platform),
       arch: foldArch(device.arch ?? undefined),
     };
-    const plan = planUpdate(catalog, fields, candidatesFor(catalog, fields.platform, fields.arch));
+    const asked = {
+      client,
+      bundle: device.bundle,
+      machine: { platform: fields.platform, arch: fields.arch },
+    } as const;
+    const plan = planUpdate(catalog, fields, installableBy(catalog, asked));
     const who = { hash: hashText(deviceId), labels: known ?? new Map<string, string>() };
     const barred = firstOffers.barredIn(catalog);
     const { candidate } = decide(plan, who, barred);
     const { reason, candidates } = explain(plan, who, barred);
-    const bytes = candidate && manifestOf(plan, candidate);
-    const status = catalog.byCanonical.get(version.canonical)?.source.status ?? null;
+    // What is kept with the candidate may be a document of another protocol.
+    const bytes = candidate && manifestOf(plan, { ...candidate, documents: [] });
+    const status = catalog.byCanonical.get(version?.canonical ?? '')?.source.status ?? null;
     return {
       device: { ...device, labels: Object.fromEntries(who.labels) },
       offer: bytes === undefined ? null : JSON.parse(bytes.toString('utf8')),
@@ -72,17 +80,8 @@ export class ExplainDecision {
   }
 }
 
-/**
- * Reason for a device whose updater does not report a version (electron-updater): it compares versions
- * itself.
- */
-const UNKNOWN_VERSION = {
-  offer: null,
-  reason: 'unknown-version',
-  candidates: [],
-  considered: 0,
-  current: { version: null, status: null },
-} as const;
+/** Clients that are offered the highest release that fits, and compare it with their own version. */
+const TELLS_NO_VERSION: ReadonlySet<DeviceClient> = new Set(['e', 'sparkle']);
 
 function shorten(candidates: readonly ExplainedCandidate[]): readonly ExplainedCandidate[] {
   if (candidates.length <= LIMIT.candidatesShownMax) return candidates;

@@ -172,7 +172,7 @@ function checkInsOf(
   answers: readonly PlanDecision<ArtifactCandidate>[],
   at: number,
 ): readonly CheckIn[] {
-  return request.devices.map(({ deviceId }, index) => {
+  return request.devices.map(({ deviceId, bundle }, index) => {
     const { scope, version } = queries[index] as CheckQuery<ArtifactCandidate>;
     return {
       appId: app.id,
@@ -182,6 +182,8 @@ function checkInsOf(
       platform: scope.platform,
       arch: scope.arch,
       source: 'push',
+      client: 'push',
+      bundle: bundle || undefined,
       at,
       labels: undefined,
       offeredReleaseId: answers[index]?.candidate?.release.source.id,

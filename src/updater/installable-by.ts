@@ -1,0 +1,44 @@
+// What a device on record could install: the candidates of the protocol by which it asked last.
+
+import type { DeviceClient } from '../contract/device-client.ts';
+import { ANY_KIND } from '../domain/decision/artifact-format.ts';
+import type { ArtifactCandidate, Catalog } from '../domain/decision/catalog.ts';
+import { electronCandidates } from './electron.ts';
+import type { Machine } from './machine.ts';
+import { manifestQuestion } from './manifest.ts';
+import { sparkleCandidates } from './sparkle.ts';
+import { squirrelCandidates } from './squirrel-mac.ts';
+import { squirrelWindowsCandidates } from './squirrel-windows.ts';
+import { velopackCandidates } from './velopack.ts';
+
+/** How a device asked last. */
+export type RecordedClient = {
+  readonly client: DeviceClient;
+  /** Kind that it was installed from; null when it told none. */
+  readonly bundle: string | null;
+  readonly machine: Machine;
+};
+
+/** Returns the releases that a device can take, highest first, each with the artifact that it would get. */
+export function installableBy(
+  catalog: Catalog,
+  { client, bundle, machine }: RecordedClient,
+): readonly ArtifactCandidate[] {
+  switch (client) {
+    case 'u':
+    case 'tauri':
+    case 'push': {
+      const installable = { kind: bundle ?? ANY_KIND, mustBeSigned: client === 'tauri' };
+      return manifestQuestion(machine.platform, machine.arch, installable).candidates(catalog);
+    }
+    case 'e':
+      return electronCandidates(catalog, machine);
+    case 'squirrel':
+      if (bundle === 'nupkg') return squirrelWindowsCandidates(catalog, machine);
+      return squirrelCandidates(catalog, machine, bundle === 'msix' ? 'msix' : 'zip');
+    case 'velopack':
+      return velopackCandidates(catalog, machine);
+    case 'sparkle':
+      return sparkleCandidates(catalog, machine);
+  }
+}
