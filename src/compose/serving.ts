@@ -15,6 +15,7 @@ import { fleetRoutes } from '../http/manage/fleet-routes.ts';
 import { manageRoutes } from '../http/manage/manage-routes.ts';
 import { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { releaseNotesRoutes } from '../http/notes/release-notes-routes.ts';
+import { RenderedAppcasts } from '../http/notes/rendered-appcasts.ts';
 import { RenderedReleaseNotes } from '../http/notes/rendered-release-notes.ts';
 import { rootRoute } from '../http/root-route.ts';
 import { createRouter } from '../http/router.ts';
@@ -48,6 +49,7 @@ import type { LastGood } from '../ports/last-good.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { ELECTRON, ELECTRON_FOR_ARCH } from '../updater/electron.ts';
 import { MANIFEST } from '../updater/manifest.ts';
+import { sparkle } from '../updater/sparkle.ts';
 import { SQUIRREL_MAC, SQUIRREL_MSIX } from '../updater/squirrel-mac.ts';
 import { SQUIRREL_WINDOWS } from '../updater/squirrel-windows.ts';
 import { VELOPACK } from '../updater/velopack.ts';
@@ -194,7 +196,10 @@ function assembleHandlers(
   const keys = new AuthenticateKey(ledger, (keyId) => keyUses.note(keyId));
   const guards = { keys, engine, alone: createMemoryEngine(), metrics };
   const webhooks = new Webhooks({ ledger, box: secrets.box, address, log: rareLog });
-  const updaters = assembleUpdaters({ check, gate, traffic });
+  const updaters = assembleUpdaters(
+    { check, gate, traffic },
+    new RenderedAppcasts(notes, address, metrics),
+  );
   const healthOfNode = healthRoutes(() => health.state());
   const routes = [
     ...updaters.map(({ placeholder }) => placeholder),
@@ -228,7 +233,10 @@ function assembleHandlers(
 }
 
 /** Lists the updaters that are served. */
-function assembleUpdaters(dependencies: DeviceRouteDependencies): readonly UpdaterRoute[] {
+function assembleUpdaters(
+  dependencies: DeviceRouteDependencies,
+  appcasts: RenderedAppcasts,
+): readonly UpdaterRoute[] {
   return [
     updaterRoute(MANIFEST, dependencies),
     updaterRoute(ELECTRON, dependencies),
@@ -237,6 +245,7 @@ function assembleUpdaters(dependencies: DeviceRouteDependencies): readonly Updat
     updaterRoute(SQUIRREL_MSIX, dependencies),
     updaterRoute(SQUIRREL_WINDOWS, dependencies),
     updaterRoute(VELOPACK, dependencies),
+    updaterRoute(sparkle(appcasts), dependencies),
   ];
 }
 

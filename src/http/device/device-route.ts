@@ -50,6 +50,11 @@ export type DeviceQuestion<Item extends Candidate> = {
   /** Whether the answer depends on `If-None-Match`. */
   readonly isConditional: boolean;
   /**
+   * Returns what to wait for before a decision is written, undefined when there is nothing; undefined itself
+   * where that is always so.
+   */
+  readonly ready: ((decision: PlanDecision<Item>) => Promise<void> | undefined) | undefined;
+  /**
    * Writes a decision; `ifNoneMatch` is '' when the request has none, or the answer does not depend on it.
    */
   readonly reply: (decision: PlanDecision<Item>, ifNoneMatch: string) => Reply;
@@ -139,7 +144,12 @@ export class DeviceRoute<Item extends Candidate> {
     const ifNoneMatch = question.isConditional ? req.getHeader('if-none-match') : '';
     if (wait === ADMITTED) {
       const decision = check.now(query, device);
-      if (decision !== undefined) return this.write(request, question.reply(decision, ifNoneMatch));
+      if (decision !== undefined) {
+        const waiting = question.ready?.(decision);
+        if (waiting === undefined)
+          return this.write(request, question.reply(decision, ifNoneMatch));
+        return this.writeAfter(request, waiting, decision, ifNoneMatch);
+      }
       const refusal = check.refused(query);
       if (refusal !== undefined) return this.refuse(request, refusal);
     }
@@ -172,7 +182,22 @@ export class DeviceRoute<Item extends Candidate> {
     const asking = { ...device, network: network.slice() };
     this.answerAfter(request, wait, async () => {
       const outcome = await this.check.later(query, asking);
-      return isFailure(outcome) ? refusalReply(outcome) : this.question.reply(outcome, ifNoneMatch);
+      if (isFailure(outcome)) return refusalReply(outcome);
+      await this.question.ready?.(outcome);
+      return this.question.reply(outcome, ifNoneMatch);
+    });
+  }
+
+  /** Answers with a decision whose document is not written yet. It is apart from `serve` as well. */
+  private writeAfter(
+    request: DeviceRequest,
+    waiting: Promise<void>,
+    decision: PlanDecision<Item>,
+    ifNoneMatch: string,
+  ): void {
+    this.answerAfter(request, ADMITTED, async () => {
+      await waiting;
+      return this.question.reply(decision, ifNoneMatch);
     });
   }
 

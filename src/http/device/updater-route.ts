@@ -64,6 +64,7 @@ export function updaterRoute<Item extends Candidate, Name extends string>(
     parameters,
     agent,
     isConditional,
+    ready: readyOf(updater),
     reply: replyOf(updater),
   };
   return {
@@ -73,6 +74,14 @@ export function updaterRoute<Item extends Candidate, Name extends string>(
       : new DeviceRoute(question, dependencies),
     placeholder: { method: 'GET', path, handler: () => failureReply(fail('notFound')) },
   };
+}
+
+/** Returns the function that waits for what a decision's document is made of, if the updater has one. */
+function readyOf<Item extends Candidate>({
+  ready,
+}: Pick<Updater<Item, never>, 'ready'>): DeviceQuestion<Item>['ready'] {
+  if (ready === undefined) return undefined;
+  return ({ plan, candidate }) => (candidate === undefined ? undefined : ready(plan, candidate));
 }
 
 /** Returns the function that writes decisions in the form that the updater's clients read. */

@@ -2,7 +2,9 @@
 // and how. Notes are written by strangers and can take long to render and to write into a feed.
 
 import type { Release } from '../../contract/resource.ts';
+import type { Appcast } from '../../updater/sparkle.ts';
 import { type TaggedBody, tagBody } from '../conditional.ts';
+import { writeAppcast } from './appcast.ts';
 import { JSON_RELEASE_NOTES } from './json-release-notes.ts';
 import { notesAsWritten, notesHtml } from './notes-html.ts';
 import type { FeedHead, FeedName, ReleaseNotesFormat } from './release-notes.ts';
@@ -26,6 +28,16 @@ export type ItemJob = {
   readonly isPlain: boolean;
 };
 
+/** Writing of an appcast that offers a release. */
+export type AppcastJob = {
+  readonly kind: 'appcast';
+  readonly appcast: Appcast;
+  /** Base URL of the service. */
+  readonly address: string;
+  /** Whether the notes are shown as they were written, because rendering them took too long. */
+  readonly isPlain: boolean;
+};
+
 /** Joining of a feed from its written releases, whose bytes are handed over. */
 type FeedJob = {
   readonly kind: 'feed';
@@ -34,12 +46,12 @@ type FeedJob = {
   readonly items: readonly Uint8Array<ArrayBuffer>[];
 };
 
-export type NotesJob = HtmlJob | ItemJob | FeedJob;
+export type NotesJob = HtmlJob | ItemJob | AppcastJob | FeedJob;
 
 /** Feed as bytes that can be handed over to another thread, with its entity tag. */
 export type WrittenFeed = { readonly bytes: Uint8Array<ArrayBuffer>; readonly etag: string };
 
-/** Answer to a job: HTML, the bytes of a release, or a feed. */
+/** Answer to a job: HTML, the bytes of a release or of an appcast, or a feed. */
 export type NotesAnswer = string | Uint8Array<ArrayBuffer> | WrittenFeed;
 
 const FORMATS: Readonly<Record<FeedName, ReleaseNotesFormat>> = {
@@ -60,6 +72,10 @@ export function answerNotesJob(job: NotesJob): NotesAnswer {
     case 'item': {
       const toHtml = job.isPlain ? notesAsWritten : notesHtml;
       return encoder.encode(FORMATS[job.format].item(job.feed, job.release, toHtml));
+    }
+    case 'appcast': {
+      const toHtml = job.isPlain ? notesAsWritten : notesHtml;
+      return encoder.encode(writeAppcast(job.appcast, job.address, toHtml));
     }
     case 'feed':
       return joinFeed(job);

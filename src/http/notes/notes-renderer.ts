@@ -6,9 +6,17 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Release } from '../../contract/resource.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
+import type { Appcast } from '../../updater/sparkle.ts';
 import type { TaggedBody } from '../conditional.ts';
 import { GIVEN_UP, JobThread } from './job-thread.ts';
-import type { HtmlJob, ItemJob, NotesAnswer, NotesJob, WrittenFeed } from './notes-job.ts';
+import type {
+  AppcastJob,
+  HtmlJob,
+  ItemJob,
+  NotesAnswer,
+  NotesJob,
+  WrittenFeed,
+} from './notes-job.ts';
 import type { FeedHead, FeedName } from './release-notes.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -47,6 +55,13 @@ export class NotesRenderer {
     return (await this.render(job, release.notes)) as Bytes;
   }
 
+  /** Writes an appcast that offers a release. Rejects with `Unavailable` when too many wait for it. */
+  async appcast(appcast: Appcast, address: string): Promise<Buffer> {
+    const job: AppcastJob = { kind: 'appcast', appcast, address, isPlain: false };
+    const bytes = (await this.render(job, appcast.item?.release.notes ?? '')) as Bytes;
+    return Buffer.from(bytes.buffer);
+  }
+
   /** Joins the releases of a feed, whose bytes are gone afterwards. */
   async feed(format: FeedName, feed: FeedHead, items: readonly Bytes[]): Promise<TaggedBody> {
     const moved = items.map(({ buffer }) => buffer);
@@ -65,7 +80,7 @@ export class NotesRenderer {
     return this.thread.stop();
   }
 
-  private async render(job: HtmlJob | ItemJob, notes: string): Promise<NotesAnswer> {
+  private async render(job: HtmlJob | ItemJob | AppcastJob, notes: string): Promise<NotesAnswer> {
     if (!this.isSlow(notes)) {
       const answer = await this.thread.ask(job, RENDER_MS_MAX);
       if (answer !== GIVEN_UP) return answer;

@@ -1,0 +1,291 @@
+// Tests the appcasts of Sparkle and WinSparkle (docs/contract.md 21.5), over HTTP. Each is held against the
+// rules of RSS 2.0 and read as those clients read it.
+
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { feedBreaches, htmlBreaches } from '../support/feed-rules.ts';
+import { serviceSuite } from '../support/service-suite.ts';
+import { readAppcast, type SparkleUpdate } from '../support/sparkle-client.ts';
+import {
+  type Answer,
+  admin,
+  control,
+  createTenant,
+  publish,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
+
+type Fields = Record<string, unknown>;
+type System = 'darwin' | 'windows';
+
+const SIGNATURE = Buffer.alloc(64, 7).toString('base64');
+const FILES = { darwin: 'appcast.xml', windows: 'appcast-windows.xml' } as const;
+
+function at(name: string): string {
+  return `https://dl.example.com/${name}`;
+}
+
+function artifact(platform: string, name: string, more: Fields = {}): Fields {
+  return { platform, url: at(name), ...more };
+}
+
+serviceSuite('appcasts', (node) => {
+  async function release(
+    tenant: Tenant,
+    version: string,
+    artifacts: readonly Fields[],
+    more: Fields = {},
+  ) {
+    const answer = await publish(node, tenant, version, { artifacts, ...more });
+    expect(answer.status, answer.text).toBe(201);
+  }
+
+  function address({ app }: Tenant, system: System = 'darwin', query = ''): string {
+    return `/sparkle/${app}/stable/${FILES[system]}${query}`;
+  }
+
+  function get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return send(node, 'GET', path, { headers });
+  }
+
+  /** Reads an appcast as its client does, after the rules of RSS. */
+  async function read(
+    tenant: Tenant,
+    system: System = 'darwin',
+    query = '',
+  ): Promise<SparkleUpdate | undefined> {
+    const path = address(tenant, system);
+    const { status, text } = await get(`${path}${query}`);
+    expect(status, text).toBe(200);
+    expect(await feedBreaches(text, `${node.url}${path}`)).toEqual([]);
+    return readAppcast(text, system);
+  }
+
+  async function fileOf(tenant: Tenant, system: System = 'darwin', query = '') {
+    return (await read(tenant, system, query))?.url.split('/').at(-1);
+  }
+
+  it('offers one release, with all that its clients read (§21.5)', async () => {
+    const tenant = await createTenant(node);
+    const told = {
+      arch: 'universal',
+      size: 4711,
+      signature: SIGNATURE,
+      minimumSystemVersion: '13.0',
+      buildVersion: '1042',
+    };
+    await release(tenant, '1.0.0', [artifact('darwin', 'old.zip', told)]);
+    await release(tenant, 'v1.1', [artifact('darwin', 'Notes&1.zip', told)], {
+      notes: '## Better\n\n- *faster* & <b>smaller</b>\n- ]]> <script>alert(1)</script>',
+    });
+    await eventually('it has its notes', async () => (await read(tenant))?.notes !== undefined);
+    const update = await read(tenant);
+    expect(update).toEqual({
+      version: '1042',
+      shortVersion: '1.1.0',
+      minimumSystemVersion: '13.0',
+      notes: expect.stringContaining('<h2>Better</h2>'),
+      date: expect.any(Date),
+      url: at('Notes&1.zip'),
+      length: 4711,
+      type: 'application/zip',
+      signature: SIGNATURE,
+    });
+    expect(htmlBreaches(update?.notes ?? '')).toEqual([]);
+    expect(update?.notes).toContain('&lt;script&gt;');
+    const answer = await get(address(tenant));
+    expect(answer.headers.get('content-type')).toBe('application/xml');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const head = await send(node, 'HEAD', address(tenant));
+    expect([head.status, head.text]).toEqual([200, '']);
+  });
+
+  it('tells the version as the build where the artifact names none, and no more than is known (§21.5)', async () => {
+    const tenant = await createTenant(node);
+    await release(tenant, '2.0.0-beta.1', [artifact('darwin', 'Notes.dmg')]);
+    expect(await read(tenant)).toEqual({
+      version: '2.0.0-beta.1',
+      shortVersion: '2.0.0-beta.1',
+      minimumSystemVersion: undefined,
+      notes: undefined,
+      date: expect.any(Date),
+      url: at('Notes.dmg'),
+      length: 0,
+      type: 'application/x-apple-diskimage',
+      signature: undefined,
+    });
+  });
+
+  it('without an eligible release has no item (§21.5)', async () => {
+    const tenant = await createTenant(node);
+    expect(await read(tenant)).toBeUndefined();
+    expect(await read(tenant, 'windows')).toBeUndefined();
+    await release(tenant, '1.0.0', [artifact('darwin', 'Notes.zip')]);
+    expect(await read(tenant)).toBeDefined();
+    expect(await read(tenant, 'windows')).toBeUndefined();
+    expect((await control(node, tenant, '1.0.0', { status: 'paused' })).status).toBe(200);
+    expect(await read(tenant)).toBeUndefined();
+  });
+
+  it('is of the release that every device may have, as in update files (§21.5)', async () => {
+    const tenant = await createTenant(node);
+    const zip = (name: string) => [artifact('darwin', name)];
+    await release(tenant, '1.0.0', zip('1.zip'));
+    await release(tenant, '1.1.0', zip('2.zip'), { targets: { matchLabels: { ring: ['early'] } } });
+    await release(tenant, '1.2.0', zip('3.zip'), { rollout: 0 });
+    expect(await fileOf(tenant)).toBe('1.zip');
+    expect(await fileOf(tenant, 'darwin', '?l.ring=early')).toBe('2.zip');
+    expect((await control(node, tenant, '1.2.0', { rollout: 100 })).status).toBe(200);
+    expect(await fileOf(tenant)).toBe('3.zip');
+    expect((await control(node, tenant, '1.2.0', { status: 'rolled_back' })).status).toBe(200);
+    expect(await fileOf(tenant)).toBe('1.zip');
+  });
+
+  it('a staged release is in the appcast of its cohort alone (§21.5)', async () => {
+    const tenant = await createTenant(node);
+    await release(tenant, '1.0.0', [artifact('darwin', '1.zip')]);
+    await release(tenant, '1.1.0', [artifact('darwin', '2.zip')], { rollout: 50 });
+    const files = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => fileOf(tenant, 'darwin', `?device=d${index}`)),
+    );
+    expect(new Set(files)).toEqual(new Set(['1.zip', '2.zip']));
+    expect(await fileOf(tenant)).toBe('1.zip');
+  });
+
+  it.each([
+    ['darwin', ['Notes.zip', 'Notes.tar.xz', 'Notes.tar.bz2', 'Notes.dmg', 'Notes.pkg']],
+    ['windows', ['Notes-setup.exe', 'Notes.exe', 'Notes.msi']],
+  ] as const)('on %s only what its client installs is offered (§21.5)', async (system, names) => {
+    const tenant = await createTenant(node);
+    const others = ['Notes.app.tar.gz', 'Notes.nupkg', 'Notes.AppImage', 'Notes.msix', 'Notes.bin'];
+    await release(
+      tenant,
+      '0.1.0',
+      others.map((name) => artifact(system, name)),
+    );
+    expect(await read(tenant, system)).toBeUndefined();
+    for (const [index, name] of names.entries()) {
+      const format = name.endsWith('.bz2') ? { format: 'tar.bz2' } : {};
+      await release(tenant, `1.${index}.0`, [artifact(system, name, format)]);
+      expect(await fileOf(tenant, system)).toBe(name);
+    }
+    // All at once: a signed one first, then by format.
+    const all = names.filter((name) => !name.endsWith('.bz2')).reverse();
+    await release(
+      tenant,
+      '2.0.0',
+      all.map((name) => artifact(system, name)),
+    );
+    expect(names.slice(0, 2)).toContain(await fileOf(tenant, system));
+    const signed = (name: string) => artifact(system, name, { signature: SIGNATURE });
+    const last = names.at(-1) as string;
+    await release(tenant, '2.1.0', [
+      ...all.filter((name) => name !== last).map((name) => artifact(system, name)),
+      signed(last),
+    ]);
+    expect(await fileOf(tenant, system)).toBe(last);
+  });
+
+  it('the arch is told in the query; without it what runs everywhere goes first (§21.5)', async () => {
+    const tenant = await createTenant(node);
+    const zip = (arch: string | undefined) => artifact('darwin', `${arch}.zip`, { arch });
+    await release(tenant, '1.0.0', [zip('arm64'), zip('x64')]);
+    expect(await fileOf(tenant, 'darwin', '?arch=arm64')).toBe('arm64.zip');
+    expect(await fileOf(tenant, 'darwin', '?arch=AARCH64')).toBe('arm64.zip');
+    expect(await fileOf(tenant, 'darwin', '?arch=x86_64')).toBe('x64.zip');
+    expect(await fileOf(tenant)).toBe('x64.zip');
+    expect(await fileOf(tenant, 'darwin', '?arch=')).toBe('x64.zip');
+    expect(await fileOf(tenant, 'darwin', '?arch=riscv64')).toBeUndefined();
+    await release(tenant, '1.1.0', [zip('x64'), zip(undefined)]);
+    expect(await fileOf(tenant)).toBe('undefined.zip');
+    await release(tenant, '1.2.0', [zip(undefined), zip('universal')]);
+    expect(await fileOf(tenant)).toBe('universal.zip');
+  });
+
+  it('unknown names are 404, and what cannot be read is 400 (§21.4)', async () => {
+    const tenant = await createTenant(node);
+    await release(tenant, '1.0.0', [artifact('darwin', 'Notes.zip')]);
+    const answer = async (path: string) => {
+      const { status, body } = await get(path);
+      return [status, body?.error];
+    };
+    const base = `/sparkle/${tenant.app}/stable`;
+    for (const name of ['appcast', 'Appcast.xml', 'appcast.xml%00', '%C3%28', 'x'.repeat(5000)]) {
+      const [status] = await answer(`${base}/${name}`);
+      expect([status, name]).toEqual([name === '%C3%28' ? 400 : 404, name]);
+    }
+    expect(await answer(`${base}/other.xml`)).toEqual([404, 'Unknown file']);
+    expect(await answer(`${base}/appcast.xml/more`)).toEqual([404, 'Not found']);
+    expect(await answer('/sparkle/no-such-app/stable/appcast.xml')).toEqual([404, 'Unknown app']);
+    expect(await answer(`/sparkle/${tenant.app}/none/appcast.xml`)).toEqual([
+      404,
+      'Unknown channel',
+    ]);
+    for (const arch of ['%00', 'x'.repeat(65), 'x'.repeat(10_000), '%FF%FE%00']) {
+      expect(await answer(`${base}/appcast.xml?arch=${arch}`)).toEqual([
+        400,
+        expect.stringMatching(/^arch: |^query: |percent/i),
+      ]);
+    }
+    // Of a repeated name the last value counts.
+    expect(await answer(`${base}/appcast.xml?arch=%00&arch=x64`)).toEqual([200, undefined]);
+    expect(await answer(`${base}/appcast.xml?device=`)).toEqual([200, undefined]);
+    expect((await send(node, 'POST', `${base}/appcast.xml`)).status).toBe(405);
+  });
+
+  describe('as every check', () => {
+    it('limits rollout and targeting from the first offer on (§14.1)', async () => {
+      const tenant = await createTenant(node);
+      await release(tenant, '1.0.0', [artifact('darwin', 'Notes.zip')]);
+      await release(tenant, '1.1.0', [artifact('windows', 'Notes.exe')]);
+      await read(tenant);
+      expect((await control(node, tenant, '1.0.0', { rollout: 1 })).status).toBe(422);
+      expect((await control(node, tenant, '1.1.0', { rollout: 1 })).status).toBe(200);
+    });
+
+    it('is a check-in, with labels, that tells no version (§19.9)', async () => {
+      const tenant = await createTenant(node);
+      await release(tenant, '1.0.0', [artifact('darwin', 'Notes.zip')]);
+      await get(address(tenant, 'darwin', '?device=by-query&l.ring=early&arch=arm64'));
+      await get(address(tenant, 'windows'), { 'X-Service-Device': 'by-header' });
+      const expected = [
+        ['by-header', null, 'windows', null, 'sparkle', null],
+        ['by-query', null, 'darwin', 'aarch64', 'sparkle', '1.0.0'],
+      ];
+      await eventually('both devices are on record', async () => {
+        const { body } = await admin(node, 'GET', `devices?app=${tenant.app}`);
+        const found = ((body?.devices ?? []) as Fields[]).map((each) => {
+          const { deviceId, version, platform, arch, client, lastOffered } = each;
+          const offered = (lastOffered as Fields | null)?.version ?? null;
+          return [deviceId, version, platform, arch, client, offered];
+        });
+        return JSON.stringify(found) === JSON.stringify(expected);
+      });
+    });
+
+    it('is limited by device (§19.2)', async () => {
+      const tenant = await createTenant(node);
+      const device = { 'X-Service-Device': randomUUID() };
+      const answers = await Promise.all(
+        Array.from({ length: 125 }, () => get(address(tenant), device)),
+      );
+      expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(5);
+    });
+  });
+
+  it('many first checks at once get the same appcast (§21.5)', async () => {
+    const tenant = await createTenant(node);
+    const notes = `${'- a line with *markup*\n'.repeat(1000)}the end`;
+    await release(tenant, '1.0.0', [artifact('darwin', 'Notes.zip')], { notes });
+    // The thread that renders may have to start first, which an appcast does not wait for.
+    await eventually('it has its notes', async () =>
+      (await get(address(tenant))).text.includes('the end'),
+    );
+    await release(tenant, '1.1.0', [artifact('darwin', 'Notes.zip')], { notes: `${notes}.` });
+    const answers = await Promise.all(Array.from({ length: 30 }, () => get(address(tenant))));
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(answers[0]?.text).toContain('the end.');
+  });
+});
