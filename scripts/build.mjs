@@ -1,8 +1,8 @@
 // Compiles src/ to dist/, carries over the files the compiler does not know (.sql, .lua), bundles the console
-// for browsers, each of its files also compressed, because the service only ever sends them as they are, and
-// makes the migrated ledger that every new embedded ledger is a copy of.
-// With --if-stale it does nothing when dist/ is newer than every source, so `npm start` stays quick.
-// Plain JavaScript, because it runs before anything has been compiled.
+// for browsers, each of its files also compressed, because the service only ever sends them as they are,
+// bundles what a process of the service loads, and makes the migrated ledger that every new embedded ledger
+// is a copy of. With --if-stale it does nothing when dist/ is newer than every source, so `npm start` stays
+// quick. Plain JavaScript, because it runs before anything has been compiled.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -20,10 +20,13 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const script = fileURLToPath(import.meta.url);
+const root = dirname(dirname(script));
 const source = join(root, 'src');
 const output = join(root, 'dist');
 const stamp = join(output, '.built');
+/** Programs that load hundreds of modules: each is bundled. */
+const PROGRAMS = ['main', 'subprocess', 'cli/sluice', 'http/notes/notes-thread'];
 
 /** Every file below src/, as absolute paths. */
 function sourceFiles() {
@@ -35,7 +38,12 @@ function sourceFiles() {
 function isFresh() {
   if (!existsSync(stamp)) return false;
   const builtAt = statSync(stamp).mtimeMs;
-  const inputs = [...sourceFiles(), join(root, 'package-lock.json'), join(root, 'tsconfig.json')];
+  const inputs = [
+    ...sourceFiles(),
+    join(root, 'package-lock.json'),
+    join(root, 'tsconfig.json'),
+    script,
+  ];
   return inputs.every((file) => statSync(file).mtimeMs <= builtAt);
 }
 
@@ -55,6 +63,7 @@ async function build() {
   }
   try {
     await Promise.all([bundleConsole(join(draft, 'console')), provideTemplate(draft)]);
+    await bundlePrograms(draft);
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
     throw error;
@@ -91,6 +100,56 @@ async function bundleConsole(folder) {
     writeFileSync(`${file}.br`, brotliCompressSync(bytes));
     writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));
   }
+}
+
+/**
+ * Puts the modules of the programs together in a few files: loading 370 modules one by one took 0.85 s of
+ * processor time at every start, this takes 0.43 s. Packages stay where they are. The code is not minified,
+ * and source maps lead to src/.
+ *
+ * @param {string} draft
+ */
+async function bundlePrograms(draft) {
+  const vite = await import('vite');
+  await vite.build({
+    configFile: false,
+    root,
+    logLevel: 'warn',
+    esbuild: false,
+    plugins: [modulesOf(draft)],
+    build: {
+      ssr: true,
+      outDir: draft,
+      emptyOutDir: false,
+      sourcemap: true,
+      rollupOptions: {
+        input: Object.fromEntries(PROGRAMS.map((name) => [name, join(draft, `${name}.js`)])),
+        output: { entryFileNames: '[name].js', chunkFileNames: 'bundle/[name]-[hash].js' },
+      },
+    },
+  });
+}
+
+/**
+ * Returns the plugin that hands the bundler the compiled modules with their source maps. A module goes on
+ * finding the files beside it, from wherever it was put.
+ *
+ * @param {string} draft
+ * @returns {import('vite').Plugin}
+ */
+function modulesOf(draft) {
+  return {
+    name: 'modules-of-the-service',
+    load(id) {
+      if (!id.startsWith(draft)) return null;
+      return { code: readFileSync(id, 'utf8'), map: readFileSync(`${id}.map`, 'utf8') };
+    },
+    resolveImportMeta(property, { moduleId, chunkId }) {
+      if (property !== 'url') return null;
+      const path = relative(dirname(join(draft, chunkId)), moduleId);
+      return `new URL(${JSON.stringify(path)}, import.meta.url).href`;
+    },
+  };
 }
 
 /**
