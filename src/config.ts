@@ -7,6 +7,7 @@ import { parseUrl } from './contract/parse-url.ts';
 import { splitHosts } from './contract/split-hosts.ts';
 import { type NearSetting, nearSettings } from './near-settings.ts';
 import { readSettingFile } from './setting-file.ts';
+import { readTracing, type TracingSettings } from './tracing-settings.ts';
 
 export type Config = Readonly<{
   host: string;
@@ -45,11 +46,11 @@ export type Config = Readonly<{
   logLevel: LogLevel;
   /** Whether every request is logged. */
   hasAccessLog: boolean;
+  /** How traces are sent; undefined when none are. */
+  tracing: TracingSettings;
   /** Milliseconds for which a stop leaves the port open, not ready, before it begins; 0 for none. */
   drainMs: number;
-  /**
-   * Milliseconds without an answer of any store after which the node is not ready; undefined for no limit.
-   */
+  /** Milliseconds without an answer of any store until the node is not ready; undefined for no limit. */
   readyUnconfirmedMsMax: number | undefined;
   /** What the files of settings contained, for the processes that this one starts. */
   files: FileValues;
@@ -107,8 +108,7 @@ const ENVIRONMENT = z.object({
     'must be 1 to 64 ASCII letters, digits, hyphens, underscores or dots',
   ),
   DATA_DIR: text('./data'),
-  // A token with other characters could be set but not sent in a header, and the client's error would quote
-  // it.
+  // Other characters cannot be sent in a header, and the client's error would quote the token.
   ADMIN_TOKEN: optionalText()
     .refine(
       (value) => value === undefined || /^[\x21-\x7e]+$/.test(value),
@@ -223,9 +223,14 @@ function readSettings(environment: NodeJS.ProcessEnv, files: FileValues): Config
     drainMs: settings.DRAIN_SECONDS * 1000,
     logLevel: settings.LOG_LEVEL,
     hasAccessLog: settings.ACCESS_LOG === 'on',
+    tracing: readTracing(environment, refuse),
     readyUnconfirmedMsMax: settings.READY_MAX_UNCONFIRMED_SECONDS * 1000 || undefined,
     files,
   });
+}
+
+function refuse(line: string): never {
+  throw new ConfigError(line);
 }
 
 /** Refuses secrets that can be guessed, unless only this machine can reach the service. */
@@ -254,9 +259,7 @@ export type ClientConfig = Readonly<{
   dataDir: string;
 }>;
 
-/**
- * Reads what the command line needs to reach a running service; throws a `ConfigError` for a wrong setting.
- */
+/** Reads what the command line needs; throws a `ConfigError` for a wrong setting. */
 export function readClientConfig(environment: NodeJS.ProcessEnv = process.env): ClientConfig {
   // The other files may be readable for the service's account alone.
   const { ADMIN_TOKEN, ADMIN_TOKEN_FILE } = environment;
@@ -274,9 +277,7 @@ export function readClientConfig(environment: NodeJS.ProcessEnv = process.env): 
   });
 }
 
-/**
- * Returns the host for a URL. A wildcard address can be listened on but not called, so it becomes loopback.
- */
+/** Returns the host for a URL: a wildcard address, which cannot be called, becomes loopback. */
 export function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
@@ -367,9 +368,7 @@ function isSameAddress(one: ListenAddress, other: ListenAddress): boolean {
   return one.port === other.port && one.port !== 0 && (one.host === other.host || isEveryInterface);
 }
 
-/**
- * Whether the value is an address of Redis, or the nodes of a cluster; all but the first may be `host:port`.
- */
+/** Whether the value is an address of Redis, or of a cluster, whose later nodes may be `host:port`. */
 function isRedisAddress(value: string): boolean {
   if (splitHosts(value).every((address) => isUrl(address, SENTINEL_SCHEMES))) return true;
   const parts = value.split(',').map((part) => part.trim());

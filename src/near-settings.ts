@@ -7,6 +7,8 @@ export type NearSetting = { readonly name: string; readonly setting: string };
 /** Maximum number of variables that are named. */
 const NAMED_MAX = 20;
 const PREFIX = 'SLUICE_';
+/** Variables of OpenTelemetry, which its libraries read. */
+const TRACING_PREFIX = 'OTEL_';
 /** Kubernetes sets `<SERVICE>_PORT` to such an address in every pod beside a service of that name. */
 const KUBERNETES_PORT = /^tcp:\/\//;
 
@@ -41,7 +43,7 @@ export function nearSettings(
 ): readonly NearSetting[] {
   const known = new Set(settings);
   return Object.entries(environment)
-    .filter(([name, value]) => value && !known.has(name))
+    .filter(([name, value]) => value && !known.has(name) && !name.startsWith(TRACING_PREFIX))
     .flatMap(([name, value = '']) => {
       const setting = meantBy(name, value, settings);
       return setting === undefined ? [] : [{ name, setting }];

@@ -35,6 +35,7 @@ describe('readConfig', () => {
       newDevicesPerAppPerMinute: 60_000,
       logLevel: 'info',
       hasAccessLog: false,
+      tracing: undefined,
       drainMs: 0,
       readyUnconfirmedMsMax: undefined,
       adminListen: undefined,

@@ -2,12 +2,20 @@
 
 import type { Config } from '../config.ts';
 import { AccessLog } from '../http/access-log.ts';
+import { RequestTracing } from '../http/request-tracing.ts';
 import type { RequestWatcher } from '../http/request-watch.ts';
 import { watchTogether } from '../http/watch-together.ts';
 import type { Log } from '../observe/log.ts';
+import type { Tracing } from '../observe/tracing.ts';
 
 /** Builds the watcher of the requests to a process; undefined when nobody asks for one. */
-export function requestWatcher(config: Config, log: Log): RequestWatcher | undefined {
-  const accessLog = config.hasAccessLog ? [new AccessLog(log, config.trustProxy)] : [];
-  return watchTogether(accessLog);
+export function requestWatcher(
+  { hasAccessLog, trustProxy }: Config,
+  log: Log,
+  tracing?: Tracing,
+): RequestWatcher | undefined {
+  const watchers: RequestWatcher[] = [];
+  if (tracing !== undefined) watchers.push(new RequestTracing(tracing));
+  if (hasAccessLog) watchers.push(new AccessLog(log, trustProxy));
+  return watchTogether(watchers);
 }

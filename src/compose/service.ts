@@ -14,6 +14,7 @@ import type { ChannelRevision } from '../ports/changed.ts';
 import { assembleConnectionLimit } from './assemble-connection-limit.ts';
 import { assembleBackground } from './background.ts';
 import { assembleFleet } from './fleet.ts';
+import { openTracing } from './open-tracing.ts';
 import { reloadable } from './reloadable.ts';
 import { Secrets } from './secrets.ts';
 import { assembleServing } from './serving.ts';
@@ -62,7 +63,8 @@ export async function composeService(
   log: Log,
   { metrics, readMetrics, hasBackground, worker, tellNode }: ServiceOptions,
 ): Promise<Service> {
-  const stores = await watchStores({ config, log, metrics, holder: worker?.number });
+  const tracing = await openTracing(config, log, worker?.number);
+  const stores = await watchStores({ config, log, metrics, tracing, holder: worker?.number });
   const fleet = assembleFleet(config, stores, metrics, log);
   const secrets = new Secrets(config);
   let address = config.publicUrl ?? '';
@@ -71,6 +73,7 @@ export async function composeService(
     address: () => address,
     worker: worker?.number,
     tellNode,
+    tracing,
   });
   const background = hasBackground
     ? assembleBackground(config, log, metrics, stores, fleet)
@@ -132,6 +135,7 @@ export async function composeService(
       await serving.lastGood.flush();
       await stores.engine.close();
       await stores.ledger.close();
+      await tracing?.stop();
     },
   };
 }

@@ -25,6 +25,7 @@ import { githubWebhookRoute } from '../http/webhook/github-webhook-route.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
+import type { Tracing } from '../observe/tracing.ts';
 import { AuthenticateKey } from '../operations/access/authenticate-key.ts';
 import { KeyUses } from '../operations/access/key-uses.ts';
 import { LimitDevices } from '../operations/fleet/limit-devices.ts';
@@ -99,6 +100,7 @@ export type ServingOptions = {
   readonly worker: number | undefined;
   /** Tells the other processes of the node of changes; undefined where there are none that serve. */
   readonly tellNode: TellNode | undefined;
+  readonly tracing: Tracing | undefined;
 };
 
 /** Builds everything that answers requests; nothing runs yet. */
@@ -129,7 +131,7 @@ export function assembleServing(options: ServingOptions): Serving {
     'Seconds since a store last answered',
     () => Math.round(health.unconfirmedMs / 100) / 10,
   );
-  const traffic = new Traffic(log, metrics, requestWatcher(config, log));
+  const traffic = new Traffic(log, metrics, requestWatcher(config, log, options.tracing));
   const keyUses = new KeyUses(ledger, rareLog);
   const notes = new NotesRenderer();
   return {
@@ -173,6 +175,7 @@ function assembleHandlers(
     address,
     worker,
     tellNode,
+    tracing,
   }: ServingOptions,
   { rareLog, catalogs, guarded: ledger, health, traffic, keyUses, notes }: Parts,
 ): Pick<Serving, 'handlers' | 'adminRouter'> {
@@ -187,6 +190,7 @@ function assembleHandlers(
     shared: new SharedOffers({ engine, catalogs, metrics, log: rareLog }),
     // Half of the connections, so that slow calls leave some to publishers.
     callsMax: Math.floor(config.databasePool / 2),
+    tracing,
     metrics,
     log: rareLog,
   });

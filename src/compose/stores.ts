@@ -10,6 +10,7 @@ import { type OpenLedger, openLedger } from '../ledger/open-ledger.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
+import type { Tracing } from '../observe/tracing.ts';
 import { RememberedChannels } from '../operations/serving/remembered-channels.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { LastGood } from '../ports/last-good.ts';
@@ -42,6 +43,7 @@ export type StoresOptions = {
   readonly config: Config;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly tracing?: Tracing | undefined;
   /**
    * Process that opens them: the number of one of several serving processes, undefined for a single one, or
    * one that serves no devices, which reads the snapshots on disk and writes none.

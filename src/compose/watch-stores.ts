@@ -1,10 +1,8 @@
 // Watch over the stores: every call through its port tells whether the store is there, and while there are no
 // calls a probe asks it.
 
-import type { Config } from '../config.ts';
-import type { Log } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
 import { StoreHealth, type StoreName } from '../observe/store-health.ts';
+import type { Tracing } from '../observe/tracing.ts';
 import { LockedTooLong, Unavailable } from '../ports/unavailable.ts';
 import { openStores, type Stores, type StoresOptions } from './stores.ts';
 
@@ -21,20 +19,20 @@ export type WatchedStores = Stores & { readonly healths: readonly StoreHealth[] 
 
 /** Opens the stores of a process and watches them; rejects as `openStores` does. */
 export async function watchStores(options: StoresOptions): Promise<WatchedStores> {
-  const { config, metrics, log } = options;
-  return watchOpened(config, await openStores(options), metrics, log);
+  return watchOpened(options, await openStores(options));
 }
 
 /**
  * Watches the stores of a process. An engine inside the process cannot be lost, so only its gauge is there.
  */
-function watchOpened(config: Config, stores: Stores, metrics: Metrics, log: Log): WatchedStores {
-  const watchedLedger = watchStore('ledger', stores.ledger, metrics, log);
+function watchOpened(options: StoresOptions, stores: Stores): WatchedStores {
+  const { config, metrics } = options;
+  const watchedLedger = watchStore('ledger', stores.ledger, options);
   if (config.redisUrl === undefined) {
     metrics.storeUp.set('engine', () => 1);
     return { ...stores, ledger: watchedLedger.port, healths: [watchedLedger.health] };
   }
-  const watchedEngine = watchStore('engine', stores.engine, metrics, log);
+  const watchedEngine = watchStore('engine', stores.engine, options);
   return {
     ...stores,
     ledger: watchedLedger.port,
@@ -50,8 +48,7 @@ function watchOpened(config: Config, stores: Stores, metrics: Metrics, log: Log)
 function watchStore<Port extends StorePort>(
   store: StoreName,
   port: Port,
-  metrics: Metrics,
-  log: Log,
+  { metrics, log, tracing }: StoresOptions,
 ): { readonly port: Port; readonly health: StoreHealth } {
   const health = new StoreHealth(store, log);
   metrics.storeUp.set(store, () => (health.outage === undefined ? 1 : 0));
@@ -68,7 +65,11 @@ function watchStore<Port extends StorePort>(
   const observe = (operation: string, seconds: number) => {
     if (!WAITING.has(operation)) metrics.storeSeconds.observe({ store, operation }, seconds);
   };
-  return { port: noteCalls(port, { health, observe, onClose: stopWatching }), health };
+  const notes = { health, observe, onClose: stopWatching };
+  return {
+    port: noteCalls(port, tracing ? { ...notes, traced: tracedCalls(tracing, store) } : notes),
+    health,
+  };
 }
 
 type CallNotes = {
@@ -76,11 +77,32 @@ type CallNotes = {
   /** Called with the name and the duration of each call, however it ended. */
   readonly observe: (operation: string, seconds: number) => void;
   readonly onClose: () => void;
+  /** Makes a call in a span of its own; undefined when nothing is traced. */
+  readonly traced?: TracedCall;
 };
+
+type TracedCall = (operation: string, call: () => unknown) => unknown;
+
+/** Returns a function that makes calls in spans, where a request is traced that they belong to. */
+function tracedCalls(tracing: Tracing, store: StoreName): TracedCall {
+  return (operation, call) => {
+    if (!tracing.isTraced()) return call();
+    const attributes = { 'sluice.store': store, 'sluice.operation': operation };
+    const span = tracing.begin({ name: `${store} ${operation}`, kind: 'client', attributes });
+    const answer = span.run(call);
+    if (!(answer instanceof Promise)) span.end({});
+    else
+      answer.then(
+        () => span.end({}),
+        (error: Error) => span.end({}, error.name),
+      );
+    return answer;
+  };
+}
 
 function noteCalls<Port extends StorePort>(
   port: Port,
-  { health, observe, onClose }: CallNotes,
+  { health, observe, onClose, traced }: CallNotes,
 ): Port {
   let isClosed = false;
   const note = async (name: PropertyKey, answer: Promise<unknown>): Promise<unknown> => {
@@ -115,7 +137,8 @@ function noteCalls<Port extends StorePort>(
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== 'function') return member;
       const wrapper = (...args: unknown[]): unknown => {
-        const answer: unknown = Reflect.apply(member, target, args);
+        const call = (): unknown => Reflect.apply(member, target, args);
+        const answer = traced === undefined ? call() : traced(String(name), call);
         return answer instanceof Promise ? note(name, answer) : answer;
       };
       wrappers.set(name, wrapper);

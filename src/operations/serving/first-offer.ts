@@ -12,6 +12,7 @@ import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import { withinTime } from '../../flow/within-time.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
+import type { NewSpan, OpenSpan, Tracing } from '../../observe/tracing.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { LockedTooLong, Unavailable } from '../../ports/unavailable.ts';
 import type { FirstOfferOutcome, SharedOffers } from './shared-offers.ts';
@@ -33,6 +34,8 @@ export type FirstOfferDependencies = {
   readonly shared: Pick<SharedOffers, 'find' | 'tell'>;
   readonly metrics: Metrics;
   readonly log: RareLog;
+  /** Traces of first offers, where they are asked for. */
+  readonly tracing?: Tracing | undefined;
   /** Maximum number of calls at a time; 5 by default. */
   readonly callsMax?: number | undefined;
   /** Milliseconds that never go back; default: the process's monotonic clock. */
@@ -92,10 +95,17 @@ export class FirstOffers {
     const running = this.attempts.get(key);
     if (running !== undefined) return running;
     if (this.isAvoided(channelId)) return Promise.resolve('unavailable');
-    const call = this.gate.pass(() =>
-      this.dependencies.ledger.recordFirstOffer(channelId, release.source.id, { epoch, revision }),
-    );
+    const span = this.dependencies.tracing?.begin(spanOf(catalog, release));
+    const pass = () =>
+      this.gate.pass(() =>
+        this.dependencies.ledger.recordFirstOffer(channelId, release.source.id, {
+          epoch,
+          revision,
+        }),
+      );
+    const call = span === undefined ? pass() : span.run(pass);
     const attempt = this.settle(call, catalog, release);
+    if (span !== undefined) endWith(span, attempt);
     this.attempts.set(key, attempt);
     const forget = () => this.attempts.delete(key);
     call.then(forget, forget);
@@ -171,4 +181,22 @@ export class FirstOffers {
     );
     return this.now() < until;
   }
+}
+
+/** Returns the span of a first offer, which all checks share that wait for it. */
+function spanOf({ snapshot }: Catalog, { source }: CompiledRelease): NewSpan {
+  const { appRef, channel } = snapshot;
+  const attributes = {
+    'sluice.app': appRef,
+    'sluice.channel': channel,
+    'sluice.version': source.version,
+  };
+  return { name: 'first offer', kind: 'internal', attributes };
+}
+
+function endWith(span: OpenSpan, attempt: Promise<FirstOfferOutcome>): void {
+  attempt.then(
+    (outcome) => span.end({ 'sluice.outcome': outcome }),
+    (error: Error) => span.end({}, error.name),
+  );
 }

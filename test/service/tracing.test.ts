@@ -1,0 +1,170 @@
+// Tests traces (docs/operating.md, Tracing) against a collector that takes OTLP: which spans there are, whose
+// trace they belong to, and that there is nothing of it unless it is asked for.
+
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeOnBackends, describeOnRealStores } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { deliver, enableWebhook, releaseEvent } from '../support/github.ts';
+import type { ServingNode } from '../support/node.ts';
+import { ARTIFACT, check, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
+import {
+  type CollectedSpan,
+  startTraceCollector,
+  type TraceCollector,
+} from '../support/trace-collector.ts';
+import { freshStores, startWorkerNode } from '../support/worker-node.ts';
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const PARENT = 'b7ad6b7169203331';
+const [SERVER, CLIENT] = [2, 3];
+const PUBLISHED = 'POST /api/v1/releases';
+
+/** Waits for a span that fits. */
+async function spanOf(
+  { spans }: TraceCollector,
+  fits: (span: CollectedSpan) => boolean,
+): Promise<CollectedSpan> {
+  await eventually('the span is there', () => spans.some(fits));
+  return spans.find(fits) as CollectedSpan;
+}
+
+function publishInTrace(node: { url: string }, tenant: Tenant, version: string) {
+  return send(node, 'POST', '/api/v1/releases', {
+    headers: {
+      authorization: `Bearer ${tenant.secret}`,
+      'x-request-id': `run-${version}`,
+      traceparent: `00-${TRACE}-${PARENT}-01`,
+    },
+    body: { app: tenant.app, channel: 'stable', version, artifacts: [ARTIFACT] },
+  });
+}
+
+describeOnBackends('traces', (backend) => {
+  let collector: TraceCollector;
+  let node: ServingNode;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    collector = await startTraceCollector();
+    node = await backend.start({ ...collector.settings, SECRET_KEY: 'a key of the tests' });
+    tenant = await createTenant(node);
+  });
+  afterAll(async () => {
+    await node?.dispose();
+    await collector?.stop();
+  });
+
+  it('a publish is a span of the trace that its caller named, with its ledger calls below', async () => {
+    expect((await publishInTrace(node, tenant, '1.0.0')).status).toBe(201);
+    const span = await spanOf(collector, ({ name }) => name === PUBLISHED);
+    expect(span).toMatchObject({ traceId: TRACE, parentSpanId: PARENT, kind: SERVER });
+    expect(span.attributes).toEqual({
+      'http.request.method': 'POST',
+      'http.route': '/api/v1/releases',
+      'url.path': '/api/v1/releases',
+      'http.response.status_code': 201,
+      'sluice.request_id': 'run-1.0.0',
+      'sluice.app': tenant.app,
+    });
+    expect(span.resource).toMatchObject({
+      'service.name': 'sluice',
+      'sluice.process': 'main',
+      'deployment.environment.name': 'test',
+    });
+    const call = await spanOf(collector, ({ name }) => name === 'ledger publishRelease');
+    expect(call).toMatchObject({ traceId: TRACE, parentSpanId: span.spanId, kind: CLIENT });
+    expect(collector.headers['x-tenant']).toBe('acme');
+    expect(JSON.stringify(collector.spans)).not.toContain(tenant.secret);
+  });
+
+  it('a first offer is a trace of its own, and the checks after it are none', async () => {
+    expect((await check(node, tenant, '0.1')).status).toBe(200);
+    const span = await spanOf(collector, ({ name }) => name === 'first offer');
+    expect(span.parentSpanId).toBeUndefined();
+    expect(span.attributes).toEqual({
+      'sluice.app': tenant.app,
+      'sluice.channel': 'stable',
+      'sluice.version': '1.0.0',
+      'sluice.outcome': 'recorded',
+    });
+    const call = await spanOf(collector, ({ name }) => name === 'ledger recordFirstOffer');
+    expect(call).toMatchObject({ traceId: span.traceId, parentSpanId: span.spanId });
+    await check(node, tenant, '0.1');
+    await publishInTrace(node, tenant, '1.0.0');
+    await spanOf(collector, ({ attributes }) => attributes['http.response.status_code'] === 409);
+    expect(collector.spans.filter(({ name }) => name === 'first offer')).toHaveLength(1);
+  });
+
+  it('a delivery is a trace; the console and health are none', async () => {
+    const hook = await enableWebhook(node, tenant);
+    expect((await deliver(node, hook, releaseEvent('v2.0.0'))).status).toBe(200);
+    await send(node, 'GET', '/healthz');
+    const span = await spanOf(collector, ({ name }) => name === 'POST /wh/github/:app');
+    expect(span.attributes).toMatchObject({ 'http.response.status_code': 200 });
+    const routes = collector.spans.map(({ attributes }) => attributes['http.route']);
+    const known = ['/api/v1/releases', '/wh/github/:app', undefined];
+    expect(routes.filter((route) => !known.includes(route as string))).toEqual([]);
+  });
+
+  it('a stop sends what is left', async () => {
+    const late = await startTraceCollector();
+    const own = await backend.start({ ...late.settings, OTEL_BSP_SCHEDULE_DELAY: '60000' });
+    const another = await createTenant(own);
+    await publishInTrace(own, another, '1.0.0');
+    expect(late.spans).toEqual([]);
+    await own.stop();
+    expect(late.spans.some(({ name }) => name === PUBLISHED)).toBe(true);
+    await own.dispose();
+    await late.stop();
+  });
+
+  it('a collector that is away costs one line in the log, and nothing else', async () => {
+    const away = await startTraceCollector();
+    await away.stop();
+    const timeout = { OTEL_EXPORTER_OTLP_TIMEOUT: '300' };
+    const own = await backend.start({ ...away.settings, ...timeout });
+    const another = await createTenant(own);
+    const told = () => own.output().split('traces could not be sent').length - 1;
+    expect((await publish(own, another, '1.0.0')).status).toBe(201);
+    await eventually('it is told', () => told() > 0);
+    expect((await publish(own, another, '1.0.1')).status).toBe(201);
+    expect((await check(own, another, '0.1')).status).toBe(200);
+    const stoppingAt = performance.now();
+    await own.stop();
+    expect(performance.now() - stoppingAt).toBeLessThan(9000);
+    expect(told()).toBe(1);
+    await own.dispose();
+  });
+});
+
+describeOnRealStores('traces of a node of several processes', () => {
+  it('come from the workers, each by its name', async () => {
+    const [stores, collector] = await Promise.all([freshStores(), startTraceCollector()]);
+    const node = await startWorkerNode(stores, { ...collector.settings, WORKERS: '2' });
+    const tenant = await createTenant(node);
+    expect((await publishInTrace(node, tenant, '1.0.0')).status).toBe(201);
+    const span = await spanOf(collector, ({ name }) => name === PUBLISHED);
+    expect(span.traceId).toBe(TRACE);
+    expect(span.resource['sluice.process']).toMatch(/^worker-[12]$/);
+    await node.dispose();
+    await Promise.all([collector.stop(), stores.drop()]);
+  });
+});
+
+it('nothing of it is loaded unless it is asked for', () => {
+  const loadedBy = (module: string): string[] => {
+    const path = fileURLToPath(new URL(`../../dist/${module}`, import.meta.url));
+    const script = `
+      import { createRequire } from 'node:module';
+      await import(${JSON.stringify(path)});
+      console.log(JSON.stringify(Object.keys(createRequire(${JSON.stringify(path)}).cache)));
+      process.exit();`;
+    const args = ['--input-type=module', '-e', script];
+    const files = JSON.parse(execFileSync(process.execPath, args).toString()) as string[];
+    return files.filter((file) => /@opentelemetry.(?!api\b)/.test(file));
+  };
+  expect(loadedBy('compose/service.js')).toEqual([]);
+  expect(loadedBy('observe/otel-tracing.js')).not.toEqual([]);
+});
