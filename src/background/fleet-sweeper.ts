@@ -1,5 +1,5 @@
-// Deletes devices that have been silent for long, and old adoption counts: a few rows at a time, so that no
-// other statement waits for it.
+// Deletes devices that have been silent for long, old adoption counts and idempotency keys that are over: a
+// few rows at a time, so that no other statement waits for it.
 
 import { isoTime } from '../contract/iso-time.ts';
 import type { Log } from '../observe/log.ts';
@@ -17,12 +17,18 @@ const DAY_MS = 86_400_000;
 const ROWS_PER_TURN_MAX = 1000;
 /** Maximum number of counts of new devices that a turn forgets: they are small and nobody waits for them. */
 const ADMISSIONS_PER_TURN_MAX = 10_000;
+const IDEMPOTENCY_KEYS_PER_TURN_MAX = 1000;
 const TURN_INTERVAL_MS = 60_000;
 /** Milliseconds until the next turn when more rows are due: rows must go faster than new ones fall due. */
 const BUSY_INTERVAL_MS = 1000;
 
+type SweptLedger = Pick<
+  Ledger,
+  'sweepFleet' | 'forgetAdmissions' | 'forgetIdempotencyKeys' | 'readTime'
+>;
+
 export class FleetSweeper {
-  private readonly ledger: Pick<Ledger, 'sweepFleet' | 'forgetAdmissions' | 'readTime'>;
+  private readonly ledger: SweptLedger;
   private readonly retention: Retention;
   private readonly metrics: Metrics;
   private readonly log: Log;
@@ -30,12 +36,7 @@ export class FleetSweeper {
   private running: Promise<unknown> = Promise.resolve();
   private isStopped = false;
 
-  constructor(
-    ledger: Pick<Ledger, 'sweepFleet' | 'forgetAdmissions' | 'readTime'>,
-    retention: Retention,
-    metrics: Metrics,
-    log: Log,
-  ) {
+  constructor(ledger: SweptLedger, retention: Retention, metrics: Metrics, log: Log) {
     this.ledger = ledger;
     this.retention = retention;
     this.metrics = metrics;
@@ -64,9 +65,11 @@ export class FleetSweeper {
         ROWS_PER_TURN_MAX,
       );
       const forgotten = await this.ledger.forgetAdmissions(ADMISSIONS_PER_TURN_MAX);
+      const keys = await this.ledger.forgetIdempotencyKeys(IDEMPOTENCY_KEYS_PER_TURN_MAX);
       return (
         Math.max(gone.devices, gone.hours) === ROWS_PER_TURN_MAX ||
-        forgotten === ADMISSIONS_PER_TURN_MAX
+        forgotten === ADMISSIONS_PER_TURN_MAX ||
+        keys === IDEMPOTENCY_KEYS_PER_TURN_MAX
       );
     } catch (error) {
       this.metrics.faults.add('sweep');

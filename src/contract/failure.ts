@@ -27,7 +27,13 @@ export const FAILURES = {
   methodNotAllowed: 'Method not allowed',
   versionExists: 'Version already exists on this app and channel',
   channelFull: 'The channel can take no more releases',
+  versionWithdrawn: 'This version was withdrawn: publish it through the API',
+  notPromotable: 'This release cannot be promoted',
+  idempotencyKeyUsed: 'Idempotency-Key was used for another request',
   rolledBack: 'A rolled-back release cannot be re-served',
+  alreadyOffered:
+    'This release was already offered: pause it to stop offering it, or roll it back to pull it',
+  alreadyRunning: 'This release already runs on devices',
   refTaken: 'An app with this ref already exists',
   channelExists: 'A channel with this name already exists on this app',
   alreadySetUp: 'An account exists already: sign in',

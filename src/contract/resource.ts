@@ -72,6 +72,13 @@ export type ServingState = {
   readonly targets: Targeting | null;
 };
 
+/** Release that was withdrawn: its version as it was published is free again. */
+export type WithdrawnRelease = {
+  readonly app: string;
+  readonly channel: string;
+  readonly version: string;
+};
+
 export type App = {
   readonly id: string;
   readonly name: string;
@@ -150,6 +157,8 @@ export type AuditEntry = {
   readonly after: unknown;
   /** Request that made the change (`X-Request-Id`); null where none is known. */
   readonly requestId: string | null;
+  /** Reason that the author of the change gave; null when there is none. */
+  readonly reason: string | null;
 };
 
 /** Release webhook of an app without its secret, which is shown only when the webhook is enabled. */

@@ -16,11 +16,13 @@ import { findEnabledWebhook } from './query/find-enabled-webhook.ts';
 import { findKey } from './query/find-key.ts';
 import { findLostRight } from './query/find-lost-right.ts';
 import { forgetAdmissions } from './query/forget-admissions.ts';
+import { forgetIdempotencyKeys } from './query/forget-idempotency-keys.ts';
 import { listApps } from './query/list-apps.ts';
 import { listAudit } from './query/list-audit.ts';
 import { listChannelNames } from './query/list-channel-names.ts';
 import { listDevices } from './query/list-devices.ts';
 import { listReleases } from './query/list-releases.ts';
+import { promoteRelease } from './query/promote-release.ts';
 import { publishRelease } from './query/publish-release.ts';
 import { countPurgeable, purgeDevices } from './query/purge-devices.ts';
 import { raiseEpoch } from './query/raise-epoch.ts';
@@ -42,6 +44,7 @@ import { restoreOffers } from './query/restore-offers.ts';
 import { revokeKey } from './query/revoke-key.ts';
 import { sweepFleet } from './query/sweep-fleet.ts';
 import { updateChannel } from './query/update-channel.ts';
+import { withdrawRelease } from './query/withdraw-release.ts';
 import { createSqlAccountLedger } from './sql-account-ledger.ts';
 import { createSqlConsoleLedger } from './sql-console-ledger.ts';
 
@@ -69,10 +72,15 @@ export function createSqlLedger(
     findAnyApp: (app) => findApp(database, undefined, app),
     listApps: (organizationId) => listApps(database, organizationId),
     listReleases: (organizationId, filter) => listReleases(database, organizationId, filter),
-    publishRelease: (organizationId, release, actor, known) =>
-      publishRelease(database, organizationId, release, actor, known),
-    controlServing: (organizationId, name, transition, actor, known) =>
-      controlServing(database, organizationId, name, transition, actor, known),
+    publishRelease: (organizationId, release, actor, call, known) =>
+      publishRelease(database, organizationId, release, actor, call, known),
+    promoteRelease: (organizationId, promotion, actor, call, known) =>
+      promoteRelease(database, organizationId, promotion, actor, call, known),
+    forgetIdempotencyKeys: (rowsMax) => forgetIdempotencyKeys(database, rowsMax),
+    controlServing: (organizationId, name, transition, actor, reason, known) =>
+      controlServing(database, organizationId, name, transition, actor, reason, known),
+    withdrawRelease: (organizationId, name, actor, reason, known) =>
+      withdrawRelease(database, organizationId, name, actor, reason, known),
     recordFirstOffer: (channelId, releaseId, order) =>
       recordFirstOffer(database, channelId, releaseId, order),
     listChannelNames: (heldTag, countMax) => listChannelNames(database, heldTag, countMax),

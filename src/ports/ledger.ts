@@ -25,10 +25,12 @@ import type {
   ReleaseStatus,
   ServingState,
   Targeting,
+  WithdrawnRelease,
 } from '../contract/resource.ts';
 import type { ServingOrder } from '../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { Serving } from '../domain/release/serving-change.ts';
+import type { WithdrawalObstacle } from '../domain/release/withdrawal.ts';
 import type { AccountLedger } from './account-ledger.ts';
 import type { Actor } from './actor.ts';
 import type { Changed } from './changed.ts';
@@ -38,6 +40,7 @@ import type { FleetLedger } from './fleet-ledger.ts';
 import type { KnownState } from './known-state.ts';
 import type { NewArtifact } from './new-artifact.ts';
 import type { ReleaseName } from './release-name.ts';
+import type { RepeatableCall } from './repeatable-call.ts';
 import type { WebhookLedger } from './webhook-ledger.ts';
 
 export type NewRelease = {
@@ -52,6 +55,26 @@ export type NewRelease = {
   readonly targets: Targeting | null;
   readonly artifacts: readonly NewArtifact[];
 };
+
+/** Kinds of refusal of a release that may otherwise be published on its channel. */
+export type PublishObstacle =
+  | 'versionExists'
+  | 'versionWithdrawn'
+  | 'channelFull'
+  | 'idempotencyKeyUsed';
+
+/** Release of one channel that another is to have, with how it is served there. */
+export type NewPromotion = Pick<
+  NewRelease,
+  'app' | 'canonicalVersion' | 'status' | 'rolloutPct' | 'targets'
+> & {
+  readonly from: string;
+  readonly to: string;
+  readonly reason: string | undefined;
+};
+
+/** Release as it was published first, also when the same call was made before. */
+export type Published = Changed<Release> & { readonly isRepeated: boolean };
 
 export type ReleaseFilter = {
   readonly app: string | undefined;
@@ -162,15 +185,33 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
   /** Reads a page of releases, newest first by createdAt, then by id. Unknown filters give an empty page. */
   listReleases(organizationId: string, filter: ReleaseFilter): Promise<ReleasePage>;
 
-  /** Publishes a release, unless the channel has one of this canonical version, or is full (§8). */
+  /**
+   * Publishes a release, unless the channel has one of this canonical version, or is full (§8), or a code
+   * host announces what was withdrawn. A call that was made before changes nothing and returns what it has
+   * published: see `RepeatableCall`.
+   */
   publishRelease(
     organizationId: string,
     release: NewRelease,
     actor: Actor,
+    call?: RepeatableCall,
     known?: KnownState,
-  ): Promise<
-    Outcome<Changed<Release>, 'unknownChannel' | 'versionExists' | 'channelFull' | LostRight>
-  >;
+  ): Promise<Outcome<Published, 'unknownChannel' | PublishObstacle | LostRight>>;
+
+  /**
+   * Publishes what one channel has on another: the same version, notes and artifacts. Refuses a source that
+   * is rolled back or deprecated, and what `publishRelease` refuses.
+   */
+  promoteRelease(
+    organizationId: string,
+    promotion: NewPromotion,
+    actor: Actor,
+    call?: RepeatableCall,
+    known?: KnownState,
+  ): Promise<Outcome<Published, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>>;
+
+  /** Deletes at most `rowsMax` idempotency keys that are over; returns how many it deleted. */
+  forgetIdempotencyKeys(rowsMax: number): Promise<number>;
 
   /**
    * Changes how a release is served. Locks the channel, hands the present state to `transition` (pure) and
@@ -182,8 +223,22 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     name: ReleaseName,
     transition: (serving: Serving) => Outcome<Serving, Kind>,
     actor: Actor,
+    reason?: string,
     known?: KnownState,
   ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>>;
+
+  /**
+   * Removes a release that no device was offered, that none on record runs and that is not rolled back: its
+   * version is free again. Ordered against `recordFirstOffer` as `controlServing` is. A version that a code
+   * host brought is not accepted from it again before somebody else has published it.
+   */
+  withdrawRelease(
+    organizationId: string,
+    name: ReleaseName,
+    actor: Actor,
+    reason?: string,
+    known?: KnownState,
+  ): Promise<Outcome<Changed<WithdrawnRelease>, UnknownRelease | WithdrawalObstacle | LostRight>>;
 
   /**
    * Records durably that a release is about to be offered, if the channel is still in the state from which

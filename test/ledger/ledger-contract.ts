@@ -795,7 +795,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
           after: unknown,
         ) => {
           const place = { id: expect.stringMatching(/^\d+$/), at: expect.stringMatching(ISO) };
-          return { ...place, actor, action, subject, before, after };
+          return { ...place, actor, action, subject, before, after, reason: null, requestId: null };
         };
         expect(entries).toEqual([
           by('admin-token', 'key.revoke', id, { revokedAt: null }, { revokedAt }),

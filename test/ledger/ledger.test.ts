@@ -5,6 +5,7 @@ import { describeChannelBound } from './channel-bound-contract.ts';
 import { describeChannelNames } from './channel-names-contract.ts';
 import { describeEditions } from './edition-contract.ts';
 import { describeFleet } from './fleet-contract.ts';
+import { describeIdempotency } from './idempotency-contract.ts';
 import { describeLedger } from './ledger-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
 import { describeRewinds } from './rewind-contract.ts';
@@ -13,6 +14,7 @@ import { describeWebhooks } from './webhook-contract.ts';
 
 const postgresUrl = inject('postgresUrl');
 
+describeIdempotency('PGlite', openTestPglite);
 describeLedger('PGlite', openTestPglite);
 describeFleet('PGlite', openTestPglite);
 describeWebhooks('PGlite', openTestPglite);
@@ -26,6 +28,7 @@ if (postgresUrl === '') {
   // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
   describe.skip('ledger on PostgreSQL (skipped: no PostgreSQL on this machine)', () => undefined);
 } else {
+  describeIdempotency('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeLedger('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeFleet('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeWebhooks('PostgreSQL', () => openTestPostgres(postgresUrl));

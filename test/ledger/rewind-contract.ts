@@ -48,7 +48,16 @@ export function describeRewinds(name: string, open: () => Promise<TestDatabase>)
       const named = { app, channel: 'stable', canonicalVersion: '1.0.0' };
       const tenant = { organizationId, app, appId: '' };
       return [
-        () => ledger.publishRelease(organizationId, newRelease(tenant, '2.0.0'), PUBLISHER, known),
+        () => {
+          const release = newRelease(tenant, '2.0.0');
+          return ledger.publishRelease(organizationId, release, PUBLISHER, undefined, known);
+        },
+        () => {
+          const serving = { status: 'published', rolloutPct: undefined, targets: null } as const;
+          const source = { app, canonicalVersion: '1.0.0', from: 'stable', to: 'stable' };
+          const promotion = { ...source, ...serving, reason: undefined };
+          return ledger.promoteRelease(organizationId, promotion, PUBLISHER, undefined, known);
+        },
         () => ledger.completeRelease(organizationId, named, [], PUBLISHER, known),
         () =>
           ledger.controlServing(
@@ -56,8 +65,10 @@ export function describeRewinds(name: string, open: () => Promise<TestDatabase>)
             named,
             (serving) => ({ ...serving, status: 'paused' }),
             PUBLISHER,
+            undefined,
             known,
           ),
+        () => ledger.withdrawRelease(organizationId, named, PUBLISHER, undefined, known),
         () => ledger.updateChannel(app, 'stable', { defaultRollout: 5 }, OPERATOR, known),
       ];
     }

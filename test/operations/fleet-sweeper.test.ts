@@ -20,6 +20,9 @@ function setUp(readTime: () => Promise<number>) {
     async forgetAdmissions() {
       return 0;
     },
+    async forgetIdempotencyKeys() {
+      return 0;
+    },
   };
   const retention = { devicesDays: 10, hoursDays: 1 };
   const sweeper = new FleetSweeper(ledger, retention, metrics, createLog('silent'));

@@ -557,6 +557,8 @@ serviceSuite('publishing a release', (node) => {
         subject: `${tenant.app}/stable@v1.2`,
         before: null,
         after: { version: 'v1.2', status: 'paused', rolloutPct: 5, targets, artifacts: 1 },
+        requestId: expect.any(String),
+        reason: null,
       });
       const at = Date.parse(String(entry?.at));
       expect(at).toBeGreaterThanOrEqual(before - 1);

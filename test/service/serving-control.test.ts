@@ -764,6 +764,8 @@ serviceSuite('serving control', (node) => {
         subject: `${tenant.app}/stable@1.0.0`,
         before: { rolloutPct: 10, status: 'published', targets: null },
         after: { rolloutPct: 20, status: 'paused', targets },
+        requestId: expect.any(String),
+        reason: null,
       });
       const at = Date.parse(String(entry?.at));
       expect(at).toBeGreaterThanOrEqual(before - 1);

@@ -19,8 +19,10 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'organization.create': 'Created organization',
   'organization.update': 'Renamed organization',
   'release.complete': 'Completed release',
+  'release.promote': 'Promoted release',
   'release.publish': 'Published release',
   'release.serve': 'Steered release',
+  'release.withdraw': 'Withdrew release',
   'webhook.disable': 'Disabled webhook',
   'webhook.enable': 'Enabled webhook',
 };

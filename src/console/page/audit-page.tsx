@@ -18,7 +18,15 @@ const REFRESH_MS = 10_000;
 
 /** Suggested filters; the part before the dot selects all actions that begin with it. */
 const ACTIONS = [
-  ...['release', 'release.publish', 'release.serve', 'release.complete', 'app.create'],
+  ...[
+    'release',
+    'release.publish',
+    'release.promote',
+    'release.serve',
+    'release.withdraw',
+    'release.complete',
+    'app.create',
+  ],
   ...['channel', 'channel.create', 'channel.update', 'key', 'key.create', 'key.revoke'],
   ...['member', 'invitation', 'organization', 'webhook'],
 ];

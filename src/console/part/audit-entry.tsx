@@ -29,6 +29,11 @@ export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean 
           <Actor text={entry.actor} /> · <Time at={entry.at} />
         </span>
       </div>
+      {entry.reason !== null && (
+        <p class="audit-reason" dir="auto">
+          {entry.reason}
+        </p>
+      )}
       {differences.length > 0 && (
         <dl class={isBrief ? 'differences brief' : 'differences'}>
           {differences.map((difference) => (

@@ -135,14 +135,16 @@ function releaseRoutes(
     ),
     routes.onApp(
       { method: 'POST', path, role: 'publisher', shape: publishReleaseBody, status: 201 },
-      async (context, body) =>
-        wrapped(await publishRelease(ledger, spread, context, newReleaseOf(body))),
+      async (context, body) => {
+        const published = await publishRelease(ledger, spread, context, newReleaseOf(body));
+        return isFailure(published) ? published : { release: published.release };
+      },
     ),
     routes.onApp(
       { method: 'PATCH', path, role: 'publisher', shape: servingControlBody },
       async (context, body) => {
-        const { name, change } = servingCallOf(body);
-        return wrapped(await controlServing(ledger, spread, context, name, change));
+        const { name, change, reason } = servingCallOf(body);
+        return wrapped(await controlServing(ledger, spread, context, name, change, reason));
       },
     ),
   ];

@@ -1,11 +1,16 @@
 // Routes of the management API for releases and apps (docs/contract.md 4.1 to 4.4).
 
-import { isFailure } from '../../contract/failure.ts';
+import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Caller } from '../../operations/access/authenticate-key.ts';
 import { controlServing } from '../../operations/publishing/control-serving.ts';
 import { listReleases } from '../../operations/publishing/list-releases.ts';
-import { publishRelease } from '../../operations/publishing/publish-release.ts';
+import { promoteRelease } from '../../operations/publishing/promote-release.ts';
+import {
+  type PublishedRelease,
+  publishRelease,
+} from '../../operations/publishing/publish-release.ts';
 import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
+import { withdrawRelease } from '../../operations/publishing/withdraw-release.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
@@ -14,11 +19,16 @@ import { readListQuery } from '../shape/list-query.ts';
 import { noteApp, parseBody } from '../shape/parse-shape.ts';
 import {
   newReleaseOf,
+  promoteReleaseBody,
+  promotionOf,
   publishReleaseBody,
+  releaseNameOf,
   servingCallOf,
   servingControlBody,
+  withdrawReleaseBody,
 } from '../shape/release-body.ts';
 import { createGuard, type GuardDependencies } from './guard.ts';
+import { readRepeatableCall } from './repeatable-call.ts';
 
 export type ManageDependencies = GuardDependencies & {
   readonly ledger: Ledger;
@@ -37,9 +47,19 @@ export function manageRoutes(dependencies: ManageDependencies): readonly Route[]
       handler: guard((caller, exchange) => publish(ledger, spread, caller, exchange)),
     },
     {
+      method: 'POST',
+      path: `${releases}/promote`,
+      handler: guard((caller, exchange) => promote(ledger, spread, caller, exchange)),
+    },
+    {
       method: 'PATCH',
       path: releases,
       handler: guard((caller, exchange) => control(ledger, spread, caller, exchange)),
+    },
+    {
+      method: 'DELETE',
+      path: releases,
+      handler: guard((caller, exchange) => withdraw(ledger, spread, caller, exchange)),
     },
     {
       method: 'GET',
@@ -68,8 +88,29 @@ async function publish(
 ): Promise<Reply> {
   const body = await parseBody(exchange, publishReleaseBody);
   if (isFailure(body)) return failureReply(body);
-  const published = await publishRelease(ledger, spread, caller, newReleaseOf(body));
-  return isFailure(published) ? failureReply(published) : jsonReply(201, { release: published });
+  const call = await readRepeatableCall(caller, exchange);
+  if (isFailure(call)) return failureReply(call);
+  return publishedReply(await publishRelease(ledger, spread, caller, newReleaseOf(body), call));
+}
+
+async function promote(
+  ledger: Ledger,
+  spread: SpreadChange,
+  caller: Caller,
+  exchange: Exchange,
+): Promise<Reply> {
+  const body = await parseBody(exchange, promoteReleaseBody);
+  if (isFailure(body)) return failureReply(body);
+  const call = await readRepeatableCall(caller, exchange);
+  if (isFailure(call)) return failureReply(call);
+  return publishedReply(await promoteRelease(ledger, spread, caller, promotionOf(body), call));
+}
+
+function publishedReply(published: Outcome<PublishedRelease, FailureKind>): Reply {
+  if (isFailure(published)) return failureReply(published);
+  const { release, isRepeated } = published;
+  const reply = jsonReply(201, { release });
+  return isRepeated ? { ...reply, headers: [['Idempotent-Replayed', 'true']] } : reply;
 }
 
 async function control(
@@ -80,7 +121,20 @@ async function control(
 ): Promise<Reply> {
   const body = await parseBody(exchange, servingControlBody);
   if (isFailure(body)) return failureReply(body);
-  const { name, change } = servingCallOf(body);
-  const controlled = await controlServing(ledger, spread, caller, name, change);
+  const { name, change, reason } = servingCallOf(body);
+  const controlled = await controlServing(ledger, spread, caller, name, change, reason);
   return isFailure(controlled) ? failureReply(controlled) : jsonReply(200, { release: controlled });
+}
+
+async function withdraw(
+  ledger: Ledger,
+  spread: SpreadChange,
+  caller: Caller,
+  exchange: Exchange,
+): Promise<Reply> {
+  const body = await parseBody(exchange, withdrawReleaseBody);
+  if (isFailure(body)) return failureReply(body);
+  const name = releaseNameOf(body);
+  const withdrawn = await withdrawRelease(ledger, spread, caller, name, body.reason);
+  return isFailure(withdrawn) ? failureReply(withdrawn) : jsonReply(200, { release: withdrawn });
 }

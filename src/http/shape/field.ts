@@ -31,6 +31,11 @@ export const versionField = z
 
 export const rolloutField = z.int().min(0).max(LIMIT.rolloutPctMax);
 
+/** Reason of a change, for the audit; an empty one is none. */
+export const reasonField = textField(LIMIT.reasonLengthMax, 0).transform(
+  (text) => text || undefined,
+);
+
 export const statusField = z.enum(RELEASE_STATUSES);
 
 /** Shape of a whole number in a query, where every value is text. */

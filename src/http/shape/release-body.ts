@@ -6,12 +6,13 @@ import { LIMIT } from '../../contract/limit.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import type { ServingChange } from '../../domain/release/serving-change.ts';
-import type { NewRelease } from '../../ports/ledger.ts';
+import type { NewPromotion, NewRelease } from '../../ports/ledger.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import {
   formatField,
   hexField,
   nameField,
+  reasonField,
   rolloutField,
   statusField,
   systemVersionField,
@@ -63,11 +64,35 @@ export const servingControlBody = z
     rollout: rolloutField.optional(),
     status: statusField.optional(),
     targets: targetingField.nullable().optional(),
+    reason: reasonField.optional(),
   })
   .refine(
     ({ rollout, status, targets }) => [rollout, status, targets].some((part) => part !== undefined),
     'One of rollout, status or targets is required',
   );
+
+export const promoteReleaseBody = z
+  .strictObject({
+    app: nameField,
+    version: versionField,
+    from: nameField,
+    to: nameField,
+    rollout: rolloutField.optional(),
+    targets: targetingField.nullable().default(null),
+    status: z.enum(['published', 'paused']).default('published'),
+    reason: reasonField.optional(),
+  })
+  .refine(({ from, to }) => from !== to, {
+    path: ['to'],
+    error: 'Must be another channel than from',
+  });
+
+export const withdrawReleaseBody = z.strictObject({
+  app: nameField,
+  channel: nameField,
+  version: versionField,
+  reason: reasonField.optional(),
+});
 
 /** Converts a checked body to the release to be published. */
 export function newReleaseOf(body: z.output<typeof publishReleaseBody>): NewRelease {
@@ -75,14 +100,32 @@ export function newReleaseOf(body: z.output<typeof publishReleaseBody>): NewRele
   return { ...release, rolloutPct: rollout, canonicalVersion: canonicalOf(body.version) };
 }
 
-/** Converts a checked body to the name of the release and the change of its serving. */
+/** Converts a checked body to the promotion. */
+export function promotionOf(body: z.output<typeof promoteReleaseBody>): NewPromotion {
+  const { rollout, version, reason, ...promotion } = body;
+  return { ...promotion, reason, rolloutPct: rollout, canonicalVersion: canonicalOf(version) };
+}
+
+/** Returns the name of the release that a checked body names. */
+export function releaseNameOf(body: {
+  readonly app: string;
+  readonly channel: string;
+  readonly version: string;
+}): ReleaseName {
+  const { app, channel, version } = body;
+  return { app, channel, canonicalVersion: canonicalOf(version) };
+}
+
+/** Converts a checked body to the name of the release, the change of its serving and the reason for it. */
 export function servingCallOf(body: z.output<typeof servingControlBody>): {
   readonly name: ReleaseName;
   readonly change: ServingChange;
+  readonly reason: string | undefined;
 } {
-  const { app, channel, version, rollout, status, targets } = body;
+  const { rollout, status, targets, reason } = body;
   return {
-    name: { app, channel, canonicalVersion: canonicalOf(version) },
+    name: releaseNameOf(body),
+    reason,
     change: {
       ...(targets === undefined ? {} : { targets }),
       ...(rollout === undefined ? {} : { rollout }),

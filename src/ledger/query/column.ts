@@ -13,6 +13,7 @@ import type {
   Release,
   Webhook,
 } from '../../contract/resource.ts';
+import type { NewArtifact } from '../../ports/new-artifact.ts';
 
 /** One expression in SQL for each field of a type. */
 type Expressions<Type> = Readonly<Record<keyof Type & string, string>>;
@@ -48,6 +49,7 @@ export const AUDIT_COLUMNS = columns<AuditEntry>({
   before: 'before',
   after: 'after',
   requestId: 'request_id',
+  reason: 'reason',
 });
 
 /** Settings of a channel that apply to its devices. */
@@ -126,6 +128,11 @@ const ARTIFACT: Expressions<Artifact> = {
 
 /** Artifacts of a row of `releases` as JSON, in publish order; optional fields only where present. */
 export const ARTIFACTS_JSON = artifactsJson(jsonObject<Artifact>(ARTIFACT));
+
+/** Artifacts of a row of `releases` with all that is known of them, also what no list has. */
+export const ALL_ARTIFACTS_JSON = artifactsJson(
+  jsonObject<NewArtifact>({ ...ARTIFACT, digest: 'artifacts.sha256' }),
+);
 
 /**
  * Artifacts of a row of `releases` for a snapshot: where the publisher gave no SHA-256, with the one that a

@@ -36,6 +36,7 @@ export function controlServing<Kind extends FailureKind>(
   name: ReleaseName,
   transition: (serving: Serving) => Outcome<Serving, Kind>,
   actor: Actor,
+  reason?: string,
   known?: KnownState,
 ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>> {
   return atomically<Changed<ServingState>, UnknownRelease | Kind>(database, actor, async (sql) => {
@@ -55,6 +56,7 @@ export function controlServing<Kind extends FailureKind>(
       version: release.version,
       before,
       after,
+      reason,
     });
     return { value, changed: [revision] };
   });

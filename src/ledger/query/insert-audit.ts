@@ -18,8 +18,10 @@ type AuditAction =
   | 'key.create'
   | 'key.revoke'
   | 'release.publish'
+  | 'release.promote'
   | 'release.complete'
   | 'release.serve'
+  | 'release.withdraw'
   | 'webhook.enable'
   | 'webhook.disable';
 
@@ -32,6 +34,8 @@ export type NewAuditEntry = {
   readonly before: object | null;
   /** State after the change; null when the subject does not exist any more. */
   readonly after: object | null;
+  /** Reason that the author gave. */
+  readonly reason?: string | undefined;
 };
 
 /**
@@ -39,10 +43,10 @@ export type NewAuditEntry = {
  * The entry names the actor that the transaction writes for, and its request. Returns the entry's id.
  */
 export async function insertAudit(sql: ActorSql, entry: NewAuditEntry): Promise<string> {
-  const { organizationId, action, subject, before, after } = entry;
+  const { organizationId, action, subject, before, after, reason } = entry;
   const rows = await sql.query<{ id: string }>(
-    `INSERT INTO audit_entries (organization_id, actor, action, subject, before, after, request_id)
-     VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id::text AS id`,
+    `INSERT INTO audit_entries (organization_id, actor, action, subject, before, after, request_id, reason)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id::text AS id`,
     [
       organizationId,
       actorText(sql.actor),
@@ -51,6 +55,7 @@ export async function insertAudit(sql: ActorSql, entry: NewAuditEntry): Promise<
       toJson(before),
       toJson(after),
       sql.actor.requestId ?? null,
+      reason ?? null,
     ],
   );
   if (rows[0] === undefined) throw new Error('The audit has no entry');

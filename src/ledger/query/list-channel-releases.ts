@@ -21,7 +21,7 @@ const RELEASES = `
 /**
  * Reads the versions of all releases first and sorts them here, because the database does not know their
  * order; then reads the page's releases. A release that is published between the two reads appears with the
- * next request. Releases are never removed.
+ * next request; one that is withdrawn is left out.
  */
 export async function listChannelReleases(
   sql: Sql,

@@ -1,19 +1,41 @@
 // Transaction that publishes a release on a channel.
 
-import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
-import type { Release } from '../../contract/resource.ts';
+import {
+  type Failure,
+  fail,
+  isFailure,
+  type LostRight,
+  type Outcome,
+} from '../../contract/failure.ts';
+import type { ServingOrder } from '../../domain/decision/serving-order.ts';
 import type { Actor } from '../../ports/actor.ts';
-import type { Changed } from '../../ports/changed.ts';
+import type { ChannelRevision } from '../../ports/changed.ts';
 import type { KnownState } from '../../ports/known-state.ts';
-import type { NewRelease } from '../../ports/ledger.ts';
-import { atomically } from '../atomically.ts';
+import type { NewRelease, Published, PublishObstacle } from '../../ports/ledger.ts';
+import type { RepeatableCall } from '../../ports/repeatable-call.ts';
+import { type ActorSql, atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
 import { newId } from '../new-id.ts';
+import { findRepeated } from './find-repeated.ts';
 import { insertArtifacts } from './insert-artifacts.ts';
-import { lockChannel } from './lock-channel.ts';
+import { type LockedChannel, lockChannel } from './lock-channel.ts';
 import { readRelease } from './read-release.ts';
 import { recordChannelChange } from './record-channel-change.ts';
 import { refuseFullChannel } from './refuse-full-channel.ts';
+import { useIdempotencyKey } from './use-idempotency-key.ts';
+
+/** What a publishing transaction does beside publishing. */
+type Publishing<Refusal extends 'notPromotable'> = {
+  readonly call: RepeatableCall | undefined;
+  /** Refusal of the release that is only told to a call that is not repeated. */
+  readonly refusal?: Failure<Refusal> | undefined;
+  readonly audit: {
+    readonly action: 'release.publish' | 'release.promote';
+    /** Channel that the release was promoted from. */
+    readonly from?: string;
+    readonly reason?: string | undefined;
+  };
+};
 
 /**
  * Stores the release with its artifacts, the new revision and the audit entry in one transaction under the
@@ -25,31 +47,85 @@ export function publishRelease(
   organizationId: string,
   release: NewRelease,
   actor: Actor,
+  call?: RepeatableCall,
   known?: KnownState,
-): Promise<
-  Outcome<
-    Changed<Release>,
-    'unknownApp' | 'unknownChannel' | 'versionExists' | 'channelFull' | LostRight
-  >
-> {
-  return atomically(database, actor, async (sql) => {
-    const channel = await lockChannel(sql, organizationId, release.app, release.channel, known);
-    if (isFailure(channel)) return channel;
-    const { version, status, targets, artifacts } = release;
-    const rolloutPct = release.rolloutPct ?? channel.defaultRollout;
-    const id = await insertRelease(sql, channel.id, { ...release, rolloutPct }, actor);
-    if (id === undefined) return fail('versionExists');
-    await insertArtifacts(sql, id, artifacts);
-    const refusal = await refuseFullChannel(sql, channel.id);
-    if (refusal !== undefined) return refusal;
-    const revision = await recordChannelChange(sql, channel, {
-      action: 'release.publish',
-      version,
-      before: null,
-      after: { version, status, rolloutPct, targets, artifacts: artifacts.length },
-    });
-    return { value: await readRelease(sql, id), changed: [revision] };
+): Promise<Outcome<Published, 'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight>> {
+  return atomically<Published, 'unknownApp' | 'unknownChannel' | PublishObstacle>(
+    database,
+    actor,
+    async (sql) => {
+      const channel = await lockChannel(sql, organizationId, release.app, release.channel, known);
+      if (isFailure(channel)) return channel;
+      return publishOn<never>(sql, channel, release, {
+        call,
+        audit: { action: 'release.publish' },
+      });
+    },
+  );
+}
+
+/** Publishes on a locked channel, or returns what the same call has published before. */
+export async function publishOn<Refusal extends 'notPromotable' = never>(
+  sql: ActorSql,
+  channel: LockedChannel,
+  release: NewRelease,
+  { call, refusal, audit }: Publishing<Refusal>,
+): Promise<Outcome<Published, PublishObstacle | Refusal>> {
+  const repeated = call && (await findRepeated(sql, call));
+  if (isFailure(repeated)) return repeated;
+  if (repeated !== undefined) {
+    return { value: repeated, changed: [await readPlace(sql, channel)], isRepeated: true };
+  }
+  const refused = refusal ?? (await settleWithdrawal(sql, channel.id, release.canonicalVersion));
+  if (refused !== undefined) return refused;
+  const { version, status, targets, artifacts } = release;
+  const rolloutPct = release.rolloutPct ?? channel.defaultRollout;
+  const id = await insertRelease(sql, channel.id, { ...release, rolloutPct }, sql.actor);
+  if (id === undefined) return fail('versionExists');
+  await insertArtifacts(sql, id, artifacts);
+  const full = await refuseFullChannel(sql, channel.id);
+  if (full !== undefined) return full;
+  const { action, from, reason } = audit;
+  const after = { version, status, rolloutPct, targets, artifacts: artifacts.length };
+  const revision = await recordChannelChange(sql, channel, {
+    action,
+    version,
+    before: null,
+    after: from === undefined ? after : { ...after, from },
+    reason,
   });
+  const value = await readRelease(sql, id);
+  const used = call && (await useIdempotencyKey(sql, call, value));
+  return used ?? { value, changed: [revision], isRepeated: false };
+}
+
+/** Returns the channel's present state: a node that has not heard of it yet must serve it when it answers. */
+async function readPlace(sql: Sql, { id, app, name }: LockedChannel): Promise<ChannelRevision> {
+  const rows = await sql.query<ServingOrder>(
+    'SELECT present_epoch() AS epoch, revision FROM channels WHERE id = $1',
+    [id],
+  );
+  if (rows[0] === undefined) throw new Error(`Locked channel ${id} has no row`);
+  return { appRef: app.ref, channel: name, channelId: id, ...rows[0] };
+}
+
+/**
+ * Refuses a version that was withdrawn here to the code host that announces it again; whoever else publishes
+ * it ends the withdrawal.
+ */
+async function settleWithdrawal(
+  sql: ActorSql,
+  channelId: string,
+  canonicalVersion: string,
+): Promise<Failure<'versionWithdrawn'> | undefined> {
+  const ofVersion = 'withdrawn_versions WHERE channel_id = $1 AND canonical_version = $2';
+  const values = [channelId, canonicalVersion];
+  if (sql.actor.kind === 'integration') {
+    const rows = await sql.query(`SELECT FROM ${ofVersion}`, values);
+    return rows.length === 0 ? undefined : fail('versionWithdrawn');
+  }
+  await sql.query(`DELETE FROM ${ofVersion}`, values);
+  return undefined;
 }
 
 type ResolvedRelease = NewRelease & { readonly rolloutPct: number };

@@ -20,12 +20,14 @@ export async function controlServing(
   caller: Principal,
   name: ReleaseName,
   change: ServingChange,
+  reason?: string,
 ): Promise<Outcome<ServingState, UnknownRelease | 'narrowing' | 'rolledBack' | LostRight>> {
   const controlled = await ledger.controlServing(
     caller.organizationId,
     name,
     (serving) => applyServingChange(serving, change),
     caller.actor,
+    reason,
   );
   if (isFailure(controlled)) return controlled;
   await spread(controlled.changed, caller.actor.requestId);

@@ -2,9 +2,16 @@
 
 import { isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import type { Release } from '../../contract/resource.ts';
-import type { Ledger, NewRelease } from '../../ports/ledger.ts';
+import type { Ledger, NewRelease, PublishObstacle } from '../../ports/ledger.ts';
+import type { RepeatableCall } from '../../ports/repeatable-call.ts';
 import type { Principal } from '../access/authenticate-key.ts';
 import type { SpreadChange } from './spread-change.ts';
+
+export type PublishedRelease = {
+  readonly release: Release;
+  /** Whether an earlier call with the same idempotency key published it. */
+  readonly isRepeated: boolean;
+};
 
 /** Publishes a release, and returns once this node serves it. */
 export async function publishRelease(
@@ -12,9 +19,12 @@ export async function publishRelease(
   spread: SpreadChange,
   caller: Principal,
   release: NewRelease,
-): Promise<Outcome<Release, 'unknownChannel' | 'versionExists' | 'channelFull' | LostRight>> {
-  const published = await ledger.publishRelease(caller.organizationId, release, caller.actor);
+  call?: RepeatableCall,
+): Promise<Outcome<PublishedRelease, 'unknownChannel' | PublishObstacle | LostRight>> {
+  const { organizationId, actor } = caller;
+  const published = await ledger.publishRelease(organizationId, release, actor, call);
   if (isFailure(published)) return published;
-  await spread(published.changed, caller.actor.requestId);
-  return published.value;
+  const { value, changed, isRepeated } = published;
+  await spread(changed, actor.requestId);
+  return { release: value, isRepeated };
 }

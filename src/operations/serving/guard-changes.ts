@@ -33,17 +33,25 @@ export function guardChanges(
   }
   return {
     ...ledger,
-    publishRelease: (organizationId, release, actor) =>
+    publishRelease: (organizationId, release, actor, call) =>
       guard(release.app, release.channel, (known) =>
-        ledger.publishRelease(organizationId, release, actor, known),
+        ledger.publishRelease(organizationId, release, actor, call, known),
+      ),
+    promoteRelease: (organizationId, promotion, actor, call) =>
+      guard(promotion.app, promotion.to, (known) =>
+        ledger.promoteRelease(organizationId, promotion, actor, call, known),
       ),
     completeRelease: (organizationId, name, artifacts, actor) =>
       guard(name.app, name.channel, (known) =>
         ledger.completeRelease(organizationId, name, artifacts, actor, known),
       ),
-    controlServing: (organizationId, name, transition, actor) =>
+    controlServing: (organizationId, name, transition, actor, reason) =>
       guard(name.app, name.channel, (known) =>
-        ledger.controlServing(organizationId, name, transition, actor, known),
+        ledger.controlServing(organizationId, name, transition, actor, reason, known),
+      ),
+    withdrawRelease: (organizationId, name, actor, reason) =>
+      guard(name.app, name.channel, (known) =>
+        ledger.withdrawRelease(organizationId, name, actor, reason, known),
       ),
     updateChannel: (app, name, change, actor) =>
       guard(app, name, (known) => ledger.updateChannel(app, name, change, actor, known)),

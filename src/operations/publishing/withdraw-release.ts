@@ -1,0 +1,28 @@
+// Withdrawal of a release that nobody was offered: it is removed, and its version is free again.
+
+import {
+  isFailure,
+  type LostRight,
+  type Outcome,
+  type UnknownRelease,
+} from '../../contract/failure.ts';
+import type { WithdrawnRelease } from '../../contract/resource.ts';
+import type { WithdrawalObstacle } from '../../domain/release/withdrawal.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import type { ReleaseName } from '../../ports/release-name.ts';
+import type { Principal } from '../access/authenticate-key.ts';
+import type { SpreadChange } from './spread-change.ts';
+
+/** Withdraws a release, and returns once this node knows it no more. */
+export async function withdrawRelease(
+  ledger: Ledger,
+  spread: SpreadChange,
+  caller: Principal,
+  name: ReleaseName,
+  reason: string | undefined,
+): Promise<Outcome<WithdrawnRelease, UnknownRelease | WithdrawalObstacle | LostRight>> {
+  const withdrawn = await ledger.withdrawRelease(caller.organizationId, name, caller.actor, reason);
+  if (isFailure(withdrawn)) return withdrawn;
+  await spread(withdrawn.changed, caller.actor.requestId);
+  return withdrawn.value;
+}

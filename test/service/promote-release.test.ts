@@ -1,0 +1,173 @@
+// Tests the promotion of releases over HTTP: what another channel gets, and what is refused (docs/contract.md
+// 4.16 and 11.17).
+
+import { describe, expect, it } from 'vitest';
+import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
+import { serviceSuite } from '../support/service-suite.ts';
+import {
+  type Answer,
+  ARTIFACT,
+  admin,
+  check,
+  control,
+  createTenant,
+  manage,
+  publish,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
+
+type Json = Record<string, unknown>;
+
+serviceSuite('promoting a release', (node) => {
+  function promote(tenant: Tenant, version: string, more: Json = {}): Promise<Answer> {
+    const body = { app: tenant.app, version, from: 'beta', to: 'stable', ...more };
+    return manage(node, tenant, 'POST', 'releases/promote', body);
+  }
+
+  /** A tenant with v1.2 on beta. */
+  async function withBeta(more: Json = {}): Promise<Tenant> {
+    const tenant = await createTenant(node);
+    const answer = await publish(node, tenant, 'v1.2', { channel: 'beta', ...more });
+    expect(answer.status).toBe(201);
+    return tenant;
+  }
+
+  async function newestEntry(tenant: Tenant): Promise<Json | undefined> {
+    const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&limit=1`);
+    const entries = body?.entries as Json[];
+    return entries[0];
+  }
+
+  it('publishes the same version, notes and artifacts on the other channel: 201 (§4.16)', async () => {
+    const artifact = {
+      ...ARTIFACT,
+      sha512: 'q83v',
+      sha256: 'ab'.repeat(32),
+      format: 'zip',
+      size: 7,
+    };
+    const tenant = await withBeta({ notes: '# New', artifacts: [artifact] });
+    const answer = await promote(tenant, '1.2.0');
+    expect(answer.status).toBe(201);
+    const release = releaseOf(answer);
+    expect(answer.body).toStrictEqual({
+      release: {
+        id: release.id,
+        app: tenant.app,
+        channel: 'stable',
+        version: 'v1.2',
+        notes: '# New',
+        status: 'published',
+        rolloutPct: 100,
+        createdAt: release.createdAt,
+        artifacts: [artifact],
+      },
+    });
+    const offered = await check(node, tenant, '1.0.0', { device: 'a' });
+    expect(offered.body).toMatchObject({ version: 'v1.2', notes: '# New', url: ARTIFACT.url });
+  });
+
+  it('serves it by the rollout, targets and status of the call, else as the channel says (§11.17)', async () => {
+    const tenant = await withBeta({ rollout: 3, targets: { matchLabels: { ring: ['a'] } } });
+    await publish(node, tenant, '1.3.0', { channel: 'beta', status: 'paused' });
+    const change = { app: tenant.app, name: 'stable', defaultRollout: 20 };
+    await admin(node, 'PATCH', 'channels', change);
+    expect(releaseOf(await promote(tenant, '1.2.0'))).toMatchObject({ rolloutPct: 20 });
+    const targets = { matchLabels: { ring: ['b'] }, matchExpressions: [] };
+    const staged = await promote(tenant, '1.3.0', { rollout: 5, targets, status: 'paused' });
+    expect(releaseOf(staged)).toMatchObject({ rolloutPct: 5, status: 'paused' });
+    const state = await control(node, tenant, '1.3.0', { rollout: 5 });
+    expect(releaseOf(state)).toMatchObject({ targets });
+    const untargeted = await control(node, tenant, '1.2.0', { rollout: 20 });
+    expect(releaseOf(untargeted)).toMatchObject({ targets: null });
+  });
+
+  it('is audited as a promotion, with its source and the reason (§11.10)', async () => {
+    const tenant = await withBeta();
+    await promote(tenant, '1.2.0', { rollout: 10, reason: 'two weeks on beta' });
+    expect(await newestEntry(tenant)).toMatchObject({
+      actor: `key:${tenant.keyId} (ci)`,
+      action: 'release.promote',
+      subject: `${tenant.app}/stable@v1.2`,
+      before: null,
+      after: { version: 'v1.2', status: 'published', rolloutPct: 10, artifacts: 1, from: 'beta' },
+      reason: 'two weeks on beta',
+    });
+  });
+
+  it('copies the sums that a webhook brought, and counts as published through the API (§11.17)', async () => {
+    const tenant = await createTenant(node);
+    const hook = await enableWebhook(node, tenant);
+    const event = releaseEvent('v1.2.0', {
+      prerelease: true,
+      assets: [asset('Notes-1.2.0-full.nupkg', { digest: `sha256:${'cd'.repeat(32)}` })],
+    });
+    expect((await deliver(node, hook, event)).body?.outcome).toBe('created');
+    expect((await promote(tenant, '1.2.0')).status).toBe(201);
+    const path = `/velopack/${tenant.app}/stable/releases.win.json?localVersion=1.0.0`;
+    const assets = (await send(node, 'GET', path)).body?.Assets as Json[];
+    expect(assets[0]?.SHA256).toBe('CD'.repeat(32));
+    const more = releaseEvent('v1.2.0', { assets: [asset('notes-1.2.0.dmg')] });
+    const { body } = await deliver(node, hook, more);
+    expect(body).toMatchObject({ outcome: 'duplicate' });
+    const release = body?.release as Json;
+    expect(release.artifacts).toHaveLength(1);
+  });
+
+  describe('is refused', () => {
+    it.each([
+      ['rolled_back', 'A rolled-back release cannot be promoted'],
+      ['deprecated', 'A deprecated release cannot be promoted'],
+    ])('with 409 for a source that is %s (§11.17)', async (status, error) => {
+      const tenant = await withBeta();
+      const body = { app: tenant.app, channel: 'beta', version: '1.2.0', status };
+      await manage(node, tenant, 'PATCH', 'releases', body);
+      const answer = await promote(tenant, '1.2.0');
+      expect([answer.status, answer.body]).toEqual([409, { error }]);
+    });
+
+    it('with 409 when the other channel has the version', async () => {
+      const tenant = await withBeta();
+      await publish(node, tenant, '1.2.0');
+      const answer = await promote(tenant, '1.2.0');
+      expect([answer.status, answer.body?.error]).toEqual([
+        409,
+        'Version already exists on this app and channel',
+      ]);
+    });
+
+    it.each([
+      [{ app: 'nobody' }, 'Unknown app'],
+      [{ from: 'nightly' }, 'Unknown channel'],
+      [{ to: 'nightly' }, 'Unknown channel'],
+      [{ version: '9.9.9' }, 'Unknown release'],
+    ])('with 404 for %j', async (more, error) => {
+      const tenant = await withBeta();
+      const answer = await promote(tenant, '1.2.0', more);
+      expect([answer.status, answer.body]).toEqual([404, { error }]);
+    });
+
+    it.each([
+      [{ to: 'beta' }, 'to: Must be another channel than from'],
+      [{ version: 'one' }, 'version: Invalid version'],
+      [{ notes: 'x' }, 'notes: Unrecognized key'],
+      [{ status: 'deprecated' }, 'status: Must be one of published, paused'],
+    ])('with 400 for %j', async (more, error) => {
+      const answer = await promote(await withBeta(), '1.2.0', more);
+      expect([answer.status, answer.body]).toEqual([400, { error }]);
+    });
+
+    it('with 404 for an app of another organization, and with 401 without a key (§5.2)', async () => {
+      const [mine, other] = [await createTenant(node), await withBeta()];
+      const answer = await promote(mine, '1.2.0', { app: other.appId });
+      expect([answer.status, answer.body]).toEqual([404, { error: 'Unknown app' }]);
+      const anonymous = await send(node, 'POST', '/api/v1/releases/promote', { body: '{' });
+      expect(anonymous.status).toBe(401);
+    });
+  });
+});
+
+function releaseOf({ body }: Answer): Json {
+  return body?.release as Json;
+}
