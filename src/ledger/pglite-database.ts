@@ -24,9 +24,9 @@ const CLOSE_MS_MAX = 5000;
 const CALLS_WAITING_MAX = 10_000;
 /**
  * Arguments of Node.js for the process. V8 compiles a function of the database's WebAssembly again,
- * optimized, once it has executed so many bytes of code. The 1.8 million of Node 20 cost every start a second
- * of processor time; with 50 million a start costs half, and the next 6,000 statements were measured to cost
- * a quarter less.
+ * optimized, once it has executed so many bytes of code. With the 1.8 million of Node 20 a start took 1.7 to
+ * 2.2 s of processor time, with 50 million 1.1 to 1.3 s (three and two starts, on a busy machine); 6,000
+ * statements afterwards, tried once, were not slower.
  */
 const NODE_ARGUMENTS = ['--wasm-tiering-budget=50000000'];
 /** Longest wait for the connection; callers of the PostgreSQL pool wait as long for an answer. */
