@@ -13,6 +13,7 @@ import { type UpdaterRoute, updaterRoute } from '../http/device/updater-route.ts
 import { healthRoutes, type ReadMetrics } from '../http/health-routes.ts';
 import { fleetRoutes } from '../http/manage/fleet-routes.ts';
 import { manageRoutes } from '../http/manage/manage-routes.ts';
+import { readingRoutes } from '../http/manage/reading-routes.ts';
 import { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { releaseNotesRoutes } from '../http/notes/release-notes-routes.ts';
 import { RenderedAppcasts } from '../http/notes/rendered-appcasts.ts';
@@ -212,6 +213,7 @@ function assembleHandlers(
     ...releaseNotesRoutes(catalogs, gate, new RenderedReleaseNotes(notes, address)),
     ...healthOfNode,
     ...manageRoutes({ ...guards, ledger, spread }),
+    ...readingRoutes({ ...guards, ledger }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
     githubWebhookRoute({ webhooks, ledger, spread, metrics, log: rareLog }),
   ];

@@ -96,6 +96,9 @@ export type Channel = {
   readonly requireSignature: boolean;
 };
 
+/** Channel of an app that is named beside it. */
+export type ListedChannel = Omit<Channel, 'app'>;
+
 export type UpdateManifest = {
   readonly version: string;
   readonly notes: string;

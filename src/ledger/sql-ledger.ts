@@ -20,6 +20,7 @@ import { forgetIdempotencyKeys } from './query/forget-idempotency-keys.ts';
 import { listApps } from './query/list-apps.ts';
 import { listAudit } from './query/list-audit.ts';
 import { listChannelNames } from './query/list-channel-names.ts';
+import { listChannels } from './query/list-channels.ts';
 import { listDevices } from './query/list-devices.ts';
 import { listReleases } from './query/list-releases.ts';
 import { promoteRelease } from './query/promote-release.ts';
@@ -31,6 +32,7 @@ import { readDevice } from './query/read-device.ts';
 import { readFleet } from './query/read-fleet.ts';
 import { readLabelChanges } from './query/read-label-changes.ts';
 import { readLabels } from './query/read-labels.ts';
+import { readOwnedRelease } from './query/read-owned-release.ts';
 import { readRevisions } from './query/read-revisions.ts';
 import { readSnapshot } from './query/read-snapshot.ts';
 import { readTime } from './query/read-time.ts';
@@ -72,6 +74,8 @@ export function createSqlLedger(
     findAnyApp: (app) => findApp(database, undefined, app),
     listApps: (organizationId) => listApps(database, organizationId),
     listReleases: (organizationId, filter) => listReleases(database, organizationId, filter),
+    readOwnedRelease: (organizationId, id) => readOwnedRelease(database, organizationId, id),
+    listChannels: (organizationId, app) => listChannels(database, organizationId, app),
     publishRelease: (organizationId, release, actor, call, known) =>
       publishRelease(database, organizationId, release, actor, call, known),
     promoteRelease: (organizationId, promotion, actor, call, known) =>

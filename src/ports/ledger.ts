@@ -20,6 +20,7 @@ import type {
   App,
   Channel,
   ChannelUpdateMode,
+  ListedChannel,
   Organization,
   Release,
   ReleaseStatus,
@@ -79,9 +80,23 @@ export type Published = Changed<Release> & { readonly isRepeated: boolean };
 export type ReleaseFilter = {
   readonly app: string | undefined;
   readonly channel: string | undefined;
+  /** Canonical version. */
+  readonly version?: string | undefined;
+  readonly status?: string | undefined;
   /** Page number, from 1. */
   readonly page: number;
   readonly perPage: number;
+};
+
+/** Release with how it is served, as the organization that has it sees it. */
+export type OwnedRelease = {
+  readonly release: Release;
+  readonly targets: Targeting | null;
+  readonly offered: boolean;
+  /** Time of the first offer, RFC 3339; null before. */
+  readonly offeredAt: string | null;
+  /** Number of devices on record that run it on its channel. */
+  readonly devices: number;
 };
 
 export type ReleasePage = { readonly releases: readonly Release[]; readonly total: number };
@@ -184,6 +199,18 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
 
   /** Reads a page of releases, newest first by createdAt, then by id. Unknown filters give an empty page. */
   listReleases(organizationId: string, filter: ReleaseFilter): Promise<ReleasePage>;
+
+  /** Reads one release of the organization by its id. */
+  readOwnedRelease(
+    organizationId: string,
+    id: string,
+  ): Promise<Outcome<OwnedRelease, 'unknownRelease'>>;
+
+  /** Lists the channels of the organization's app by name. */
+  listChannels(
+    organizationId: string,
+    app: string,
+  ): Promise<Outcome<readonly ListedChannel[], 'unknownApp'>>;
 
   /**
    * Publishes a release, unless the channel has one of this canonical version, or is full (§8), or a code

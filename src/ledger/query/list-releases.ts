@@ -18,6 +18,8 @@ const PAGE = `
     WHERE apps.organization_id = $1
       AND ($2::text IS NULL OR apps.ref = $2 OR apps.id = $2)
       AND ($3::text IS NULL OR channels.name = $3)
+      AND ($6::text IS NULL OR releases.canonical_version = $6)
+      AND ($7::text IS NULL OR releases.status = $7)
   ), page AS (
     SELECT id FROM visible ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5
   )
@@ -40,8 +42,9 @@ export async function listReleases(
   organizationId: string,
   filter: ReleaseFilter,
 ): Promise<ReleasePage> {
-  const { app, channel, page, perPage } = filter;
-  if (!isStorable(organizationId, app ?? '', channel ?? '')) return NOTHING;
+  const { app, channel, version, status, page, perPage } = filter;
+  const texts = [app, channel, version, status].map((text) => text ?? '');
+  if (!isStorable(organizationId, ...texts)) return NOTHING;
   // A page number has no upper limit, but the database's OFFSET has one.
   const offset = Math.min((page - 1) * perPage, Number.MAX_SAFE_INTEGER);
   const rows = await sql.query<{ total: number; releases: readonly Release[] }>(PAGE, [
@@ -50,6 +53,8 @@ export async function listReleases(
     channel ?? null,
     perPage,
     offset,
+    version ?? null,
+    status ?? null,
   ]);
   return rows[0] ?? NOTHING;
 }

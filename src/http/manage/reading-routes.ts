@@ -1,0 +1,71 @@
+// Routes of the management API that read one thing: a release, an app's channels, a device (docs/contract.md
+// 4.17 to 4.19).
+
+import { z } from 'zod';
+import { isFailure } from '../../contract/failure.ts';
+import type { Caller } from '../../operations/access/authenticate-key.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import type { Exchange } from '../exchange.ts';
+import { failureReply, jsonReply, type Reply } from '../reply.ts';
+import type { Route } from '../router.ts';
+import { nameField } from '../shape/field.ts';
+import { noteApp, parseShape } from '../shape/parse-shape.ts';
+import { createGuard, type GuardDependencies } from './guard.ts';
+
+export type ReadingDependencies = GuardDependencies & {
+  readonly ledger: Pick<Ledger, 'readOwnedRelease' | 'listChannels' | 'findApp' | 'readDevice'>;
+};
+
+const appQuery = z.object({ app: nameField });
+
+/** Builds the routes of single releases, channels and devices. */
+export function readingRoutes(dependencies: ReadingDependencies): readonly Route[] {
+  const { ledger } = dependencies;
+  const guard = createGuard(dependencies);
+  return [
+    {
+      method: 'GET',
+      path: '/api/v1/releases/:id',
+      handler: guard(async ({ organizationId }, { params }) => {
+        const found = await ledger.readOwnedRelease(organizationId, params.get('id') ?? '');
+        return isFailure(found) ? failureReply(found) : jsonReply(200, found);
+      }),
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/channels',
+      handler: guard(async ({ organizationId }, exchange) => {
+        const query = readQuery(exchange);
+        if (isFailure(query)) return failureReply(query);
+        const channels = await ledger.listChannels(organizationId, query.app);
+        return isFailure(channels) ? failureReply(channels) : jsonReply(200, { channels });
+      }),
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/devices/:deviceId',
+      handler: guard((caller, exchange) => readDevice(ledger, caller, exchange)),
+    },
+  ];
+}
+
+async function readDevice(
+  ledger: ReadingDependencies['ledger'],
+  { organizationId }: Caller,
+  exchange: Exchange,
+): Promise<Reply> {
+  const query = readQuery(exchange);
+  if (isFailure(query)) return failureReply(query);
+  const app = await ledger.findApp(organizationId, query.app);
+  if (isFailure(app)) return failureReply(app);
+  const found = await ledger.readDevice(app.id, exchange.params.get('deviceId') ?? '');
+  if (isFailure(found)) return failureReply(found);
+  const { history: _, ...device } = found;
+  return jsonReply(200, { device });
+}
+
+function readQuery(exchange: Exchange) {
+  const query = Object.fromEntries(new URLSearchParams(exchange.queryText));
+  noteApp(exchange, query);
+  return parseShape(appQuery, query);
+}

@@ -1,0 +1,35 @@
+// Statement that reads one release of an organization by its id.
+
+import { fail, type Outcome } from '../../contract/failure.ts';
+import { isStorable } from '../../contract/text.ts';
+import type { OwnedRelease } from '../../ports/ledger.ts';
+import type { Sql } from '../database.ts';
+import { columns, isoText, RELEASE_JSON } from './column.ts';
+
+const RELEASE = `
+  SELECT ${columns<OwnedRelease>({
+    release: RELEASE_JSON,
+    targets: 'releases.targets',
+    offered: 'releases.offered_at IS NOT NULL',
+    offeredAt: isoText('releases.offered_at'),
+    devices: `(
+      SELECT coalesce(sum(devices), 0)::float8 FROM fleet_counts
+      WHERE fleet_counts.app_id = apps.id AND fleet_counts.channel = channels.name
+        AND fleet_counts.version = releases.canonical_version
+    )`,
+  })}
+  FROM releases
+  JOIN channels ON channels.id = releases.channel_id
+  JOIN apps ON apps.id = channels.app_id
+  WHERE releases.id = $2 AND apps.organization_id = $1`;
+
+/** Reads the release with how it is served, and how many devices run it; all of it is of one moment. */
+export async function readOwnedRelease(
+  sql: Sql,
+  organizationId: string,
+  id: string,
+): Promise<Outcome<OwnedRelease, 'unknownRelease'>> {
+  if (!isStorable(id)) return fail('unknownRelease');
+  const rows = await sql.query<OwnedRelease>(RELEASE, [organizationId, id]);
+  return rows[0] ?? fail('unknownRelease');
+}
