@@ -117,6 +117,7 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
       firstOffers: NO_OFFERS,
       limits: { engine, alone: createMemoryEngine(), metrics },
       log: rareLog,
+      address: () => address,
       webhooks: new Webhooks({ ledger, box: secrets.box, address: () => address, log: rareLog }),
       spread: spreadInNode(
         createSpreadChange(catalogs, engine, metrics, rareLog, () => clock.now()),

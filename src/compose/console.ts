@@ -42,6 +42,8 @@ export type ConsoleOptions = {
   readonly labels: DeviceLabels;
   readonly live: ActivityBroadcast;
   readonly webhooks: Webhooks;
+  /** Returns the base URL of the service; called by requests only. */
+  readonly address: () => string;
   readonly spread: SpreadChange;
   /** First offers of this process, which tell what it could not offer a moment ago. */
   readonly firstOffers: Pick<FirstOffers, 'barredIn'>;
@@ -62,6 +64,7 @@ export function assembleConsole({
   labels,
   live,
   webhooks,
+  address,
   spread,
   firstOffers,
   notes,
@@ -74,7 +77,7 @@ export function assembleConsole({
     ...consoleRoutes({
       ...assembleAccounts(config, secrets, { ...limits, ledger, log }),
       administer: new Administer(ledger, spread, config.organizationsBy === 'anyone'),
-      view: new ViewConsole(ledger),
+      view: new ViewConsole(ledger, address),
       fleet: new ViewFleet(ledger, live),
       purge: new PurgeDevices({ ledger, labels }),
       explainer: new ExplainDecision({ ledger, catalogs, labels, firstOffers }),

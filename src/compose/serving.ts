@@ -225,7 +225,18 @@ function assembleHandlers(
     ? []
     : assembleConsole({
         copies: stores.copies,
-        ...{ config, limits: guards, ledger, catalogs, labels, live, webhooks, spread, notes },
+        ...{
+          config,
+          limits: guards,
+          ledger,
+          catalogs,
+          labels,
+          live,
+          webhooks,
+          address,
+          spread,
+          notes,
+        },
         ...{ secrets, firstOffers, readMetrics, log: rareLog },
       });
   const isAdminHere = isConsoleApart && !isConsoleElsewhere;

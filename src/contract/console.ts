@@ -170,6 +170,8 @@ export type ChannelDetail = Channel & {
   readonly devices: number;
   /** Devices seen in the last day; an estimate where there are many. */
   readonly devicesDay: number;
+  /** Address that leads people to a download for their platform. */
+  readonly downloadUrl: string;
 };
 
 /** Labels of an app's devices, the most frequent keys and values first. */
@@ -268,10 +270,7 @@ type PurgedDevices = {
 
 export type DevicePage = {
   readonly devices: readonly DeviceRecord[];
-  /**
-   * Device id to pass as `after` for the next page; null when this is the last. A filter that matches few of
-   * many devices may leave a page short or empty although there is a next one.
-   */
+  /** Device id to pass as `after` for the next page, which even an empty page may have; null at the end. */
   readonly next: string | null;
 };
 
@@ -331,9 +330,7 @@ export type FleetCell = {
 };
 
 /** The adoption series, oldest first: in steps where the request names one, else by the hour. */
-export type Adoption = {
-  readonly points: readonly AdoptionStepPoint[] | readonly AdoptionPoint[];
-};
+export type Adoption = { readonly points: readonly AdoptionStepPoint[] | readonly AdoptionPoint[] };
 
 /**
  * One point of the hourly series: devices seen in that hour, each counted once, where it last was. A
@@ -359,10 +356,7 @@ export type LiveEvents = {
   readonly end: { readonly reason: LiveEndReason };
 };
 
-/**
- * Reason why the service ends a live feed: the session has ended, the right to see the app was taken away, or
- * too many feeds are open.
- */
+/** Why a live feed is ended: the session or the right to see the app is gone, or too many are open. */
 export type LiveEndReason = 'signed-out' | 'no-access' | 'too-many';
 
 /** One second of an app's check-ins: their number, and a bounded sample of them. */

@@ -68,6 +68,8 @@ describeOnOneBackend('a rollout at the console', (backend) => {
       await dialog.getByRole('button', { name: 'Create app' }).click();
       await page.getByRole('heading', { name: 'stable', exact: true }).waitFor();
       await shown('No releases on this channel yet');
+      await shown(`${node.url}/download/${APP}/stable`);
+      await button('Copy download link').waitFor();
       expect(new URL(page.url()).pathname).toBe(`/console/apps/${APP}/stable`);
     });
 

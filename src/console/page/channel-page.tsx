@@ -7,6 +7,7 @@ import { countText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
+import { CopyButton } from '../part/copy-button.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
 import { PageHead } from '../part/page-head.tsx';
 import { useMay } from '../session/use-session.ts';
@@ -57,6 +58,12 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
           </>
         }
       />
+      {details.data !== undefined && (
+        <p class="download-link">
+          <span class="muted">For people:</span> <code>{details.data.downloadUrl}</code>
+          <CopyButton text={details.data.downloadUrl} what="download link" />
+        </p>
+      )}
       <LoadedView of={releases}>
         {(page) => <ReleaseList app={app} channel={channel} page={page} publish={publish} />}
       </LoadedView>

@@ -21,9 +21,12 @@ type App = { readonly id: string; readonly ref: string };
 
 export class ViewConsole {
   private readonly ledger: Ledger;
+  private readonly address: () => string;
 
-  constructor(ledger: Ledger) {
+  /** `address` returns the base URL of the service, without a slash at its end. */
+  constructor(ledger: Ledger, address: () => string) {
     this.ledger = ledger;
+    this.address = address;
   }
 
   /** Returns a page of the organization's audit, newest first. */
@@ -51,7 +54,8 @@ export class ViewConsole {
     const channel = await this.ledger.readChannel(app, name);
     if (isFailure(channel)) return channel;
     const { total, seen } = await this.ledger.countSeen(app.id, name, [isoTime(nowMs - DAY_MS)]);
-    return { ...channel, devices: total, devicesDay: seen[0] ?? 0 };
+    const downloadUrl = `${this.address()}/download/${app.ref}/${name}`;
+    return { ...channel, devices: total, devicesDay: seen[0] ?? 0, downloadUrl };
   }
 
   /** Returns a page of the channel's releases, highest version first; an empty list has one page. */
