@@ -243,6 +243,8 @@ describeOnOneBackend('the sluice command', (backend) => {
         'after',
         'at',
         'before',
+        'reason',
+        'requestId',
         'subject',
       ]);
       expect(entry.at).toMatch(TIMESTAMP);
