@@ -135,6 +135,34 @@ serviceSuiteOnce('electron-updater itself', (node) => {
     });
   });
 
+  describe('with the arch in the address', () => {
+    let tenant: Tenant;
+    beforeAll(async () => {
+      // The newer release has no file for arm64 on Windows.
+      const artifacts = fileSet('2.1.0').filter(({ url }) => !url.endsWith('-arm64.exe'));
+      tenant = await tenantWith(
+        ['2.0.0', { artifacts: fileSet('2.0.0') }],
+        ['2.1.0', { artifacts }],
+      );
+    });
+    // `${arch}` in the address of a provider is replaced when the app is built.
+    const runBuiltFor = (client: Client) =>
+      run(tenant, client, { electronUrl: `${node.url}/e/${tenant.app}/stable/${client.arch}` });
+
+    it.each(EXPECTED)(
+      '%o takes its file of the highest release that has one (§16.12)',
+      async (client, name) => {
+        const version = name.endsWith('-arm64.exe') ? '2.0.0' : '2.1.0';
+        const expected = name.replace('2.0.0', version);
+        expect(await runBuiltFor(client)).toEqual({
+          isUpdateAvailable: true,
+          version,
+          file: { url: `${BASE}/${version}/${expected}`, sha512: sumOf(expected) },
+        });
+      },
+    );
+  });
+
   describe('with addresses that name no arch of Electron', () => {
     let tenant: Tenant;
     beforeAll(async () => {

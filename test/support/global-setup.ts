@@ -17,6 +17,7 @@ import { findPostgres, type PostgresServer, startPostgres } from './postgres-ser
 import { findPromtool } from './promtool.ts';
 import { findRedis, type RedisServer, startRedis } from './redis-server.ts';
 import { shareInRun } from './share-in-run.ts';
+import { findVelopack } from './velopack-client.ts';
 
 const BUILD = fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url));
 
@@ -60,6 +61,7 @@ async function startServers(): Promise<RunServers> {
     findNginx() === undefined && 'nginx',
     findOpenssl() === undefined && 'openssl',
     findPromtool() === undefined && 'promtool',
+    findVelopack() === undefined && "Velopack's client in SLUICE_VELOPACK",
     missingProgram(),
   ].filter((name) => typeof name === 'string');
   if (process.env.SLUICE_REQUIRE_REAL === '1' && missing.length > 0) {
@@ -112,6 +114,7 @@ function describeServers(): string {
     pgBouncer === undefined ? 'no PgBouncer found (no test of pools)' : `PgBouncer ${pgBouncer}`,
     ...fronts,
     promtool === undefined ? 'no promtool found (no check of metrics)' : `promtool ${promtool}`,
+    findVelopack() === undefined ? 'no Velopack (SLUICE_VELOPACK is not set)' : 'Velopack',
   ].join(', ');
 }
 

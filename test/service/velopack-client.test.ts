@@ -1,0 +1,102 @@
+// Tests the real client of Velopack against a running service (docs/contract.md 21.3): it finds the package,
+// downloads it from where the publisher keeps it, and stays where nothing is on offer.
+
+import { createHash } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serviceSuiteOnce } from '../support/service-suite.ts';
+import { control, createTenant, publish, type Tenant } from '../support/tenant.ts';
+import { findVelopack, runVelopackClient, VELOPACK_APP } from '../support/velopack-client.ts';
+
+const isMissing = findVelopack() === undefined;
+const reason = isMissing ? ' (skipped: SLUICE_VELOPACK names no folder of the client)' : '';
+
+serviceSuiteOnce('Velopack itself', (node) => {
+  describe.skipIf(isMissing)(`the client of the registry${reason}`, () => {
+    let files: Server;
+    /** Paths that were asked of the publisher's server. */
+    const fetched: string[] = [];
+
+    beforeAll(async () => {
+      files = createServer(({ url = '' }, response) => {
+        fetched.push(url);
+        response.end(contentOf(url.slice(1)));
+      });
+      await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
+    });
+    afterAll(() => new Promise((resolve) => files.close(resolve)));
+
+    async function tenantWith(versions: Readonly<Record<string, Record<string, unknown>>>) {
+      const tenant = await createTenant(node);
+      for (const [version, more] of Object.entries(versions)) {
+        const body = { artifacts: [packageOf(version)], ...more };
+        const answer = await publish(node, tenant, version, body);
+        expect(answer.status, answer.text).toBe(201);
+      }
+      return tenant;
+    }
+
+    function packageOf(version: string) {
+      const name = nameOf(version);
+      const { port } = files.address() as AddressInfo;
+      return {
+        platform: 'linux',
+        arch: 'x64',
+        url: `http://127.0.0.1:${port}/${name}`,
+        size: contentOf(name).length,
+        sha1: createHash('sha1').update(contentOf(name)).digest('hex'),
+        sha256: createHash('sha256').update(contentOf(name)).digest('hex'),
+      };
+    }
+
+    const run = ({ app }: Tenant, version: string) =>
+      runVelopackClient({ feedUrl: `${node.url}/velopack/${app}/stable`, version });
+
+    it('updates: it downloads the package from where it is published (§21.3)', async () => {
+      const tenant = await tenantWith({ '1.0.0': {}, '1.1.0': { notes: '# Better' } });
+      fetched.length = 0;
+      const { update, packages } = await run(tenant, '1.0.0');
+      expect(update).toMatchObject({
+        PackageId: VELOPACK_APP,
+        Version: '1.1.0',
+        NotesMarkdown: '# Better',
+      });
+      const name = nameOf('1.1.0');
+      expect([...packages]).toEqual([[name, contentOf(name)]]);
+      expect(fetched).toEqual([`/${name}`]);
+    });
+
+    it('stays on the version on offer, and on a newer one (§21.3)', async () => {
+      const tenant = await tenantWith({ '1.0.0': {}, '1.1.0': {} });
+      for (const version of ['1.1.0', '2.0.0']) {
+        expect(await run(tenant, version)).toEqual({ update: undefined, packages: new Map() });
+      }
+    });
+
+    it('finds nothing while the release is paused, and the release again after that (§21.4)', async () => {
+      const tenant = await tenantWith({ '1.0.0': {}, '1.1.0': {} });
+      await control(node, tenant, '1.1.0', { status: 'paused' });
+      expect((await run(tenant, '1.0.0')).update).toBeUndefined();
+      await control(node, tenant, '1.1.0', { status: 'published' });
+      expect((await run(tenant, '1.0.0')).update?.Version).toBe('1.1.0');
+    });
+
+    it('tells no id, and so gets a release once its rollout is at 100 % (§21.4)', async () => {
+      const tenant = await tenantWith({ '1.1.0': {}, '1.2.0': { rollout: 99 } });
+      expect((await run(tenant, '1.0.0')).update?.Version).toBe('1.1.0');
+      expect((await run(tenant, '1.1.0')).update).toBeUndefined();
+      await control(node, tenant, '1.2.0', { rollout: 100 });
+      expect((await run(tenant, '1.1.0')).update?.Version).toBe('1.2.0');
+    });
+  });
+});
+
+function nameOf(version: string): string {
+  return `${VELOPACK_APP}-${version}-linux-full.nupkg`;
+}
+
+/** What the publisher's server has below a name. */
+function contentOf(name: string): string {
+  return `content of ${name}`;
+}
