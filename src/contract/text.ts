@@ -8,6 +8,9 @@ export function storableText(text: string): string {
   return isStorable(text) ? text : text.toWellFormed().replaceAll('\u0000', REPLACEMENT);
 }
 
+/** Reason of the refusal of a text that cannot be stored. */
+export const NOT_STORABLE = 'Must not contain NUL or broken characters';
+
 /**
  * Returns whether all of these texts can be stored unchanged; one that cannot be stored equals no stored
  * text.

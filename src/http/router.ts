@@ -35,6 +35,7 @@ const SURFACES: Readonly<Record<string, Surface>> = {
   e: 'device',
   squirrel: 'device',
   velopack: 'device',
+  sparkle: 'device',
   download: 'device',
   feed: 'feed',
   api: 'management',

@@ -14,17 +14,17 @@ import {
 import { type Machine, machineQuestion } from './machine.ts';
 import type { Updater } from './updater.ts';
 
-type SquirrelUpdater = Updater<ArtifactCandidate, 'machine'>;
+type SquirrelUpdater = Updater<ArtifactCandidate, 'platform'>;
 
 /** Protocol of Squirrel.Mac. Other platforms get 204: no client there reads the answer. */
 export const SQUIRREL_MAC: SquirrelUpdater = squirrelUpdater(
-  '/squirrel/:appRef/:channel/:machine/:version',
+  '/squirrel/:appRef/:channel/:platform/:version',
   'zip',
 );
 
 /** Protocol of Electron's updates of MSIX packages. */
 export const SQUIRREL_MSIX: SquirrelUpdater = squirrelUpdater(
-  '/squirrel/:appRef/:channel/:machine/msix/:version',
+  '/squirrel/:appRef/:channel/:platform/msix/:version',
   'msix',
 );
 
@@ -54,9 +54,9 @@ function squirrelUpdater(path: SquirrelUpdater['path'], installed: Installed): S
   return {
     path,
     deviceHeaders: [],
-    ask: ({ machine }) =>
-      machineQuestion(nameOf(installed), installed, machine, (catalog, asking) =>
-        squirrelCandidates(catalog, asking, installed),
+    ask: ({ platform }) =>
+      machineQuestion(nameOf(installed), installed, platform, (catalog, machine) =>
+        squirrelCandidates(catalog, machine, installed),
       ),
     mediaType: 'application/json',
     isConditional: false,

@@ -20,10 +20,10 @@ const NAME = 'squirrel nupkg';
 const EMPTY = Buffer.alloc(0);
 
 /** Protocol of Squirrel.Windows. */
-export const SQUIRREL_WINDOWS: Updater<ArtifactCandidate, 'machine'> = {
-  path: '/squirrel/:appRef/:channel/:machine/:version/RELEASES',
+export const SQUIRREL_WINDOWS: Updater<ArtifactCandidate, 'platform'> = {
+  path: '/squirrel/:appRef/:channel/:platform/:version/RELEASES',
   deviceHeaders: [],
-  ask: ({ machine }) => machineQuestion(NAME, 'nupkg', machine, squirrelWindowsCandidates),
+  ask: ({ platform }) => machineQuestion(NAME, 'nupkg', platform, squirrelWindowsCandidates),
   mediaType: 'text/plain; charset=utf-8',
   isConditional: false,
   offer(_plan, { artifact, documents }) {

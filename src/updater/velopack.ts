@@ -8,7 +8,7 @@
 
 import { type Failure, fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import type { Artifact } from '../contract/resource.ts';
-import { isLongerThan, isStorable } from '../contract/text.ts';
+import { isLongerThan, isStorable, NOT_STORABLE } from '../contract/text.ts';
 import {
   fileNameOf,
   foldArch,
@@ -59,9 +59,8 @@ function questionOf(
   const version = versionOf(parameters.get('localVersion'));
   if (isFailure(version)) return version;
   const packageId = parameters.get('id') || undefined;
-  if (packageId !== undefined && !isPackageId(packageId)) {
-    return invalidField('id', `Must have at most ${PACKAGE_ID_LENGTH_MAX} characters, and no NUL`);
-  }
+  const refusal = packageId === undefined ? undefined : refusePackageId(packageId);
+  if (refusal !== undefined) return refusal;
   const { platform, arch } = machine;
   return {
     client: 'velopack',
@@ -96,7 +95,9 @@ function machineOf(
   const system = ridSystem ?? (parameters.get('os') || named);
   if (system === undefined) return fail('unknownFile');
   const arch = ridArch ?? (parameters.get('arch') || namedArch);
-  const refusal = refuseArtifactName('os', system) ?? refuseArtifactName('arch', arch ?? '');
+  const refusal =
+    refuseArtifactName(ridSystem === undefined ? 'os' : 'rid', system) ??
+    refuseArtifactName(ridArch === undefined ? 'arch' : 'rid', arch ?? '');
   if (refusal !== undefined) return refusal;
   const platform = foldPlatform(system);
   if (arch !== undefined) return { platform, arch: foldArch(arch) };
@@ -108,8 +109,11 @@ function versionOf(text: string | undefined): Version | undefined | Failure<'inv
   return parseVersion(text) ?? invalidField('localVersion', 'Invalid version');
 }
 
-function isPackageId(text: string): boolean {
-  return !isLongerThan(text, PACKAGE_ID_LENGTH_MAX) && isStorable(text);
+function refusePackageId(text: string): Failure<'invalid'> | undefined {
+  if (isLongerThan(text, PACKAGE_ID_LENGTH_MAX)) {
+    return invalidField('id', `Must have at most ${PACKAGE_ID_LENGTH_MAX} characters`);
+  }
+  return isStorable(text) ? undefined : invalidField('id', NOT_STORABLE);
 }
 
 /** Returns the releases that clients of a machine can take, highest first. */

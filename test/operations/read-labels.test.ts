@@ -85,7 +85,7 @@ describe('labels', () => {
     expect(labels('l.=x')).toBe(empty);
     expect(labels(`l.=x&l.$version=1&${many(17)}`)).toBe(empty);
     expect(labels('l.$version=1&l.=x')).toBe('l.$version: Label key must not begin with $');
-    expect(labels('l.a=%00&l.=x')).toBe('l.a: Must not contain NUL');
+    expect(labels('l.a=%00&l.=x')).toBe('l.a: Must not contain NUL or broken characters');
   });
 
   it('have bounded keys and values, counted in characters', () => {

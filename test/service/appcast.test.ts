@@ -204,37 +204,6 @@ serviceSuite('appcasts', (node) => {
     expect(await fileOf(tenant)).toBe('universal.zip');
   });
 
-  it('unknown names are 404, and what cannot be read is 400 (§21.4)', async () => {
-    const tenant = await createTenant(node);
-    await release(tenant, '1.0.0', [artifact('darwin', 'Notes.zip')]);
-    const answer = async (path: string) => {
-      const { status, body } = await get(path);
-      return [status, body?.error];
-    };
-    const base = `/sparkle/${tenant.app}/stable`;
-    for (const name of ['appcast', 'Appcast.xml', 'appcast.xml%00', '%C3%28', 'x'.repeat(5000)]) {
-      const [status] = await answer(`${base}/${name}`);
-      expect([status, name]).toEqual([name === '%C3%28' ? 400 : 404, name]);
-    }
-    expect(await answer(`${base}/other.xml`)).toEqual([404, 'Unknown file']);
-    expect(await answer(`${base}/appcast.xml/more`)).toEqual([404, 'Not found']);
-    expect(await answer('/sparkle/no-such-app/stable/appcast.xml')).toEqual([404, 'Unknown app']);
-    expect(await answer(`/sparkle/${tenant.app}/none/appcast.xml`)).toEqual([
-      404,
-      'Unknown channel',
-    ]);
-    for (const arch of ['%00', 'x'.repeat(65), 'x'.repeat(10_000), '%FF%FE%00']) {
-      expect(await answer(`${base}/appcast.xml?arch=${arch}`)).toEqual([
-        400,
-        expect.stringMatching(/^arch: |^query: |percent/i),
-      ]);
-    }
-    // Of a repeated name the last value counts.
-    expect(await answer(`${base}/appcast.xml?arch=%00&arch=x64`)).toEqual([200, undefined]);
-    expect(await answer(`${base}/appcast.xml?device=`)).toEqual([200, undefined]);
-    expect((await send(node, 'POST', `${base}/appcast.xml`)).status).toBe(405);
-  });
-
   describe('as every check', () => {
     it('limits rollout and targeting from the first offer on (§14.1)', async () => {
       const tenant = await createTenant(node);

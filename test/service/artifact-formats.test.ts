@@ -88,33 +88,6 @@ serviceSuite('formats of artifacts', (node) => {
         releases: [{ artifacts: [unsigned('a'), unsigned('b.deb')] }],
       });
     });
-
-    it.each([
-      ['format', ''],
-      ['format', 'AppImage'],
-      ['format', '.deb'],
-      ['format', 'x'.repeat(33)],
-      ['format', 'de\u0000b'],
-      ['format', 7],
-      ['sha256', 'ab'.repeat(31)],
-      ['sha256', `${'ab'.repeat(32)}\n`],
-      ['sha256', 'xy'.repeat(32)],
-      ['sha1', 'ab'.repeat(32)],
-      ['minimumSystemVersion', '10.x'],
-      ['minimumSystemVersion', ''],
-      ['minimumSystemVersion', '1.'.repeat(16).concat('1')],
-      ['buildVersion', ''],
-      ['buildVersion', 'x'.repeat(65)],
-      ['buildVersion', '1\u0000'],
-    ])('%s %j is 400 with its path', async (name, value) => {
-      const tenant = await createTenant(node);
-      const artifacts = [unsigned('a.deb'), unsigned('b.deb', { [name]: value })];
-      const answer = await publish(node, tenant, '1.0.0', { artifacts });
-      expect([answer.status, answer.text]).toEqual([
-        400,
-        expect.stringContaining(`artifacts.1.${name}: `),
-      ]);
-    });
   });
 
   describe('bundle', () => {
@@ -152,7 +125,7 @@ serviceSuite('formats of artifacts', (node) => {
       expect(await file(tenant, query)).toBe('app.deb');
     });
 
-    it.each(['x'.repeat(33), 'x'.repeat(10_000), '%7B'.repeat(33)])(
+    it.each(['x'.repeat(33), '%7B'.repeat(33)])(
       'over 32 characters is 400 (§20.2)',
       async (value) => {
         const tenant = await createTenant(node);
@@ -218,10 +191,6 @@ serviceSuite('formats of artifacts', (node) => {
         'app.AppImage',
         'app.AppImage',
       ]);
-      const tooLong = await wave([{ ...devices[0], bundle: 'x'.repeat(33) }]);
-      expectError(tooLong, 400, 'devices.0.bundle: Must have at most 32 characters');
-      const noText = await wave([{ ...devices[0], bundle: 7 }]);
-      expectError(noText, 400, 'devices.0.bundle: Expected a string');
     });
   });
 

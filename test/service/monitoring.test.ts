@@ -102,6 +102,7 @@ describeOnRealStores('the metrics of a node', () => {
     await send(node, 'GET', `/feed/${tenant.app}/stable.json`);
     await send(node, 'GET', `/${randomId()}`);
     await send(node, 'PUT', '/api/v1/apps');
+    await send(node, 'PUT', '/sparkle/any/stable/appcast.xml');
     await eventually('every process tells its figures, and what was asked', async () => {
       text = (await send(admin, 'GET', '/metrics')).text;
       const isComplete = PROCESSES.every((each) => text.includes(`process="${each}"`));
@@ -133,6 +134,7 @@ describeOnRealStores('the metrics of a node', () => {
       'surface="management",method="GET",route="/api/v1/apps",status="401"',
       'surface="management",method="any",route="/api/v1/apps",status="405"',
       'surface="webhook",method="POST",route="/wh/github/:app",status="200"',
+      'surface="device",method="any",route="/sparkle/:appRef/:channel/:file",status="405"',
       'surface="console",method="POST",route="/console/api/keys",status="201"',
       'surface="other",method="any",route="none",status="404"',
     ]) {

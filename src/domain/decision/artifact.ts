@@ -6,7 +6,7 @@ import { type Failure, invalidField } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { parseUrl } from '../../contract/parse-url.ts';
 import type { Artifact } from '../../contract/resource.ts';
-import { isLongerThan, isStorable } from '../../contract/text.ts';
+import { isLongerThan, isStorable, NOT_STORABLE } from '../../contract/text.ts';
 import { ANY_KIND, artifactFormat, formatRank, kindOf } from './artifact-format.ts';
 
 /** Artifacts of a release by folded platform, then arch: those that share the pair, best first. */
@@ -149,7 +149,7 @@ export function refuseArtifactName(path: string, name: string): Failure<'invalid
   if (isLongerThan(name, LIMIT.artifactNameLengthMax)) {
     return invalidField(path, `Must have at most ${LIMIT.artifactNameLengthMax} characters`);
   }
-  return isStorable(name) ? undefined : invalidField(path, 'Must not contain NUL');
+  return isStorable(name) ? undefined : invalidField(path, NOT_STORABLE);
 }
 
 function hasSignature(artifact: Artifact): boolean {

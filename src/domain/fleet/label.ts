@@ -2,7 +2,7 @@
 
 import { type Failure, invalidField } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { isLongerThan } from '../../contract/text.ts';
+import { isLongerThan, NOT_STORABLE } from '../../contract/text.ts';
 import { secondHash } from '../../hashing/second-hash.ts';
 import type { Labels } from '../decision/targeting.ts';
 
@@ -21,7 +21,7 @@ export function refuseLabel(
   if (isLongerThan(key, LIMIT.labelKeyLengthMax)) {
     return invalidField(path, `Label key must be at most ${LIMIT.labelKeyLengthMax} characters`);
   }
-  if (key.includes('\0') || value.includes('\0')) return invalidField(path, 'Must not contain NUL');
+  if (key.includes('\0') || value.includes('\0')) return invalidField(path, NOT_STORABLE);
   if (isLongerThan(value, LIMIT.labelValueLengthMax)) {
     return invalidField(path, `Must be at most ${LIMIT.labelValueLengthMax} characters`);
   }

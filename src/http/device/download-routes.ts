@@ -66,7 +66,7 @@ function queryOf({ params, headers, queryText }: Exchange): DownloadQuery | Fail
   const told = params.get('platform') ?? platformIn(headers.get('user-agent') ?? '');
   if (told === undefined) return fail('noDownload');
   const arch = params.get('arch');
-  const format = new URLSearchParams(queryText).get('format')?.toLowerCase();
+  const format = new URLSearchParams(queryText).getAll('format').at(-1)?.toLowerCase();
   if (format !== undefined && isLongerThan(format, LIMIT.artifactFormatLengthMax)) {
     return invalidField('format', `Must have at most ${LIMIT.artifactFormatLengthMax} characters`);
   }

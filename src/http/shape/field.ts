@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import { parseUrl } from '../../contract/parse-url.ts';
 import { RELEASE_STATUSES } from '../../contract/resource.ts';
-import { isLongerThan, isStorable, turnsText } from '../../contract/text.ts';
+import { isLongerThan, isStorable, NOT_STORABLE, turnsText } from '../../contract/text.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 
 /**
@@ -16,7 +16,7 @@ export function textField(max: number, min = 1) {
     .string()
     .refine((text) => text.length >= min, { error: 'Must not be empty', abort: true })
     .refine((text) => !isLongerThan(text, max), `Must have at most ${max} characters`)
-    .refine((text) => isStorable(text), 'Must not contain NUL or broken characters');
+    .refine((text) => isStorable(text), NOT_STORABLE);
 }
 
 /**

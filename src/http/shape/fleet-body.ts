@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { isStorable } from '../../contract/text.ts';
+import { isStorable, NOT_STORABLE } from '../../contract/text.ts';
 import { readKind } from '../../domain/decision/artifact-format.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { refuseLabel } from '../../domain/fleet/label.ts';
@@ -78,6 +78,6 @@ function devicesOf<Device extends z.ZodType>(device: Device) {
 
 function refuseEntry(key: string, value: unknown): string | undefined {
   if (typeof value !== 'string') return 'Expected a string';
-  if (!isStorable(key) || !isStorable(value)) return 'Must not contain NUL or broken characters';
+  if (!isStorable(key) || !isStorable(value)) return NOT_STORABLE;
   return refuseLabel('', key, value)?.message.replace(/^: /, '');
 }

@@ -8,7 +8,7 @@ import {
   type TargetExpression,
   type TargetOperator,
 } from '../../contract/resource.ts';
-import { isStorable } from '../../contract/text.ts';
+import { isStorable, NOT_STORABLE } from '../../contract/text.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { refuseLabel } from '../../domain/fleet/label.ts';
 import { objectField, textField } from './field.ts';
@@ -88,7 +88,7 @@ function refuseVersionTest(
 }
 
 function refuseKey(key: string): string | undefined {
-  if (!isStorable(key)) return 'Must not contain NUL or broken characters';
+  if (!isStorable(key)) return NOT_STORABLE;
   const refusal = refuseLabel('', key, '');
   return refusal?.message.replace(/^: /, '');
 }
