@@ -208,9 +208,9 @@ function assembleHandlers(
   const healthOfNode = healthRoutes(() => health.state());
   const routes = [
     ...updaters.map(({ placeholder }) => placeholder),
-    packageRoute(catalogs, gate),
-    ...downloadRoutes(catalogs, gate),
-    ...releaseNotesRoutes(catalogs, gate, new RenderedReleaseNotes(notes, address)),
+    packageRoute({ catalogs, gate }),
+    ...downloadRoutes({ catalogs, gate }),
+    ...releaseNotesRoutes({ catalogs, gate }, new RenderedReleaseNotes(notes, address)),
     ...healthOfNode,
     ...manageRoutes({ ...guards, ledger, spread }),
     ...readingRoutes({ ...guards, ledger }),

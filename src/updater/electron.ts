@@ -12,12 +12,12 @@ import { fail, type Outcome } from '../contract/failure.ts';
 import type { Artifact } from '../contract/resource.ts';
 import {
   extensionOf,
-  fileNameOf,
   foldArch,
   foldPlatform,
   NO_ARCH,
   refuseArtifactName,
 } from '../domain/decision/artifact.ts';
+import { fileNameOf } from '../domain/decision/artifact-format.ts';
 import {
   type ArtifactCandidate,
   type Candidate,

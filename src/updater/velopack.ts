@@ -10,13 +10,13 @@ import { type Failure, fail, invalidField, isFailure, type Outcome } from '../co
 import type { Artifact } from '../contract/resource.ts';
 import { isLongerThan, isStorable, NOT_STORABLE } from '../contract/text.ts';
 import {
-  fileNameOf,
   foldArch,
   foldPlatform,
   type IndexedArtifact,
   NO_ARCH,
   refuseArtifactName,
 } from '../domain/decision/artifact.ts';
+import { decodedFileName } from '../domain/decision/artifact-format.ts';
 import type { ArtifactCandidate, Catalog } from '../domain/decision/catalog.ts';
 import { isSemVer, parseVersion, type Version } from '../domain/decision/version.ts';
 import { candidatesOfMachine, type Machine } from './machine.ts';
@@ -149,10 +149,5 @@ function feedOf(catalog: Catalog, { release, artifact, packageId }: VelopackCand
 
 /** Returns the name under which a client asks for a package: the last part of its address, decoded. */
 export function packageNameOf({ url = '' }: Artifact): string {
-  const name = fileNameOf(url);
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
+  return decodedFileName(url);
 }

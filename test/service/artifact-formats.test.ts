@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { expectError } from '../support/expect-error.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { tauriRefusals } from '../support/tauri.ts';
 import {
@@ -21,10 +22,6 @@ import {
 
 const TAURI = { 'User-Agent': 'tauri-plugin-updater/2.9.0', Accept: 'application/json' };
 const NAMES = ['app.deb', 'app.rpm', 'app.AppImage'] as const;
-
-function expectError({ status, body }: Answer, expected: number, error: string): void {
-  expect([status, body]).toEqual([expected, { error }]);
-}
 
 function at(name: string): string {
   return `https://dl.example.com/${name}`;

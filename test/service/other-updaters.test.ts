@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { expectError } from '../support/expect-error.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
@@ -40,10 +41,6 @@ function artifact(platform: string, name: string, more: Fields = {}): Fields {
 function nupkg(version: string, more: Fields = {}): Fields {
   const sums = { sha1: SHA1, sha256: SHA256, size: 1234 };
   return artifact('windows', `Notes-${version}-full.nupkg`, { arch: 'x64', ...sums, ...more });
-}
-
-function expectError({ status, body }: Answer, expected: number, error: unknown): void {
-  expect([status, body]).toEqual([expected, { error }]);
 }
 
 serviceSuite('other updaters', (node) => {

@@ -2,6 +2,7 @@
 // is answered, recorded and served afterwards (docs/contract.md 4.1 and 11).
 
 import { describe, expect, it } from 'vitest';
+import { expectError } from '../support/expect-error.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
@@ -618,11 +619,6 @@ function releaseOf(answer: Answer | undefined): Json {
 
 function errorOf(answer: Answer): string {
   return String(answer.body?.error);
-}
-
-/** Expects exactly this Error body. */
-function expectError(answer: Answer, status: number, message: string): void {
-  expect([answer.status, answer.body]).toStrictEqual([status, { error: message }]);
 }
 
 /** Expects an Error body whose message the contract leaves open. */

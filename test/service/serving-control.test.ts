@@ -2,6 +2,7 @@
 // was offered, and that a call is applied whole or not at all (docs/contract.md 3, 4.3 and 14).
 
 import { describe, expect, it } from 'vitest';
+import { expectError } from '../support/expect-error.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
@@ -859,10 +860,6 @@ function releaseOf(answer: Answer): Json {
 
 function errorOf(answer: Answer): string {
   return String(answer.body?.error);
-}
-
-function expectError(answer: Answer, status: number, message: string): void {
-  expect([answer.status, answer.body]).toStrictEqual([status, { error: message }]);
 }
 
 /**

@@ -118,13 +118,19 @@ function preferenceName(platform: string, format: string): string {
 }
 
 function formatInAddress(url: string): string | undefined {
-  const name = decodeName(parseUrl(url)?.pathname.split('/').at(-1) ?? '').toLowerCase();
+  const name = decodedFileName(url).toLowerCase();
   if (SETUP_NAME.test(name)) return 'nsis';
   return ENDINGS.find((ending) => name.endsWith(`.${ending}`));
 }
 
-/** Decodes a file name; one that is malformed stays as it is, since its ending can still be read. */
-function decodeName(name: string): string {
+/** Returns the last part of an address's path, still percent-encoded; '' if there is none. */
+export function fileNameOf(url: string): string {
+  return parseUrl(url)?.pathname.split('/').at(-1) ?? '';
+}
+
+/** Returns the file name of an address, decoded; one that is malformed stays as it is. */
+export function decodedFileName(url: string): string {
+  const name = fileNameOf(url);
   try {
     return decodeURIComponent(name);
   } catch {

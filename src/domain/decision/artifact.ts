@@ -4,10 +4,9 @@
 
 import { type Failure, invalidField } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { parseUrl } from '../../contract/parse-url.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { isLongerThan, isStorable, NOT_STORABLE } from '../../contract/text.ts';
-import { ANY_KIND, artifactFormat, formatRank, kindOf } from './artifact-format.ts';
+import { ANY_KIND, artifactFormat, fileNameOf, formatRank, kindOf } from './artifact-format.ts';
 
 /** Artifacts of a release by folded platform, then arch: those that share the pair, best first. */
 export type ArtifactIndex = ReadonlyMap<string, ReadonlyMap<string, readonly IndexedArtifact[]>>;
@@ -137,11 +136,6 @@ export function foldArch(arch: string | undefined): string {
 export function extensionOf(url: string): string {
   const name = fileNameOf(url);
   return name.includes('.') ? name.slice(name.lastIndexOf('.') + 1).toLowerCase() : '';
-}
-
-/** Returns the last part of an address's path, still percent-encoded; '' if there is none. */
-export function fileNameOf(url: string): string {
-  return parseUrl(url)?.pathname.split('/').at(-1) ?? '';
 }
 
 /** Refuses a platform or arch that no artifact can have and no record could keep; `path` names it. */

@@ -1,12 +1,11 @@
 // Routes of a channel's release-notes feeds, which are public: `/feed/{appRef}/{channel}`, as JSON and as
 // RSS.
 
-import { type Failure, failUntil, isFailure } from '../../contract/failure.ts';
-import type { Catalogs } from '../../operations/serving/catalogs.ts';
+import { isFailure } from '../../contract/failure.ts';
 import { conditionalReply } from '../conditional.ts';
-import type { DeviceGate } from '../device/device-gate.ts';
-import type { Exchange, Handler } from '../exchange.ts';
-import { failureReply, NO_STORE, type Reply } from '../reply.ts';
+import { type ChannelHandlerDependencies, channelHandler } from '../device/channel-handler.ts';
+import type { Handler } from '../exchange.ts';
+import type { Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
 import type { FeedName } from './release-notes.ts';
 import type { RenderedReleaseNotes } from './rendered-release-notes.ts';
@@ -24,8 +23,6 @@ const FEED_HEADERS: Headers = [
   // Notes are publisher content: browsers must not interpret them as a page.
   ['X-Content-Type-Options', 'nosniff'],
 ];
-/** A 404 is not cached, because the app or channel may exist a moment later. */
-const REFUSAL_HEADERS: Headers = [...OPEN_TO_ALL, ...NO_STORE];
 /** Headers that scripts of other origins may send: `If-None-Match` and a device id. */
 const PREFLIGHT: Reply = {
   status: 204,
@@ -40,21 +37,20 @@ const CONTENT_TYPES: Readonly<Record<FeedName, string>> = {
   json: 'application/json',
   rss: 'application/rss+xml; charset=utf-8',
 };
-const RETRY_MS = 1000;
 
 /** Builds the routes. */
 export function releaseNotesRoutes(
-  catalogs: Catalogs,
-  gate: Pick<DeviceGate, 'limitExchange'>,
+  dependencies: ChannelHandlerDependencies,
   feeds: RenderedReleaseNotes,
 ): readonly Route[] {
-  const serving = (format: FeedName): Handler => {
-    return async (exchange) => {
-      const refusal = await gate.limitExchange(exchange);
-      if (refusal !== undefined) return feedRefusal(refusal);
-      return serveFeed(exchange, catalogs, feeds, format);
-    };
-  };
+  const serving = (format: FeedName): Handler =>
+    channelHandler({ ...dependencies, refusalHeaders: OPEN_TO_ALL }, async (exchange, find) => {
+      const catalog = await find();
+      if (isFailure(catalog)) return catalog;
+      const body = await feeds.render(format, catalog.snapshot);
+      const ifNoneMatch = exchange.headers.get('if-none-match');
+      return conditionalReply(ifNoneMatch, body, CONTENT_TYPES[format], FEED_HEADERS);
+    });
   const path = '/feed/:appRef/:channel';
   return [
     { method: 'GET', path, handler: serving('json') },
@@ -62,31 +58,4 @@ export function releaseNotesRoutes(
     { method: 'GET', path: `${path}/rss.xml`, handler: serving('rss') },
     { method: 'OPTIONS', path: `${path}/rss.xml`, handler: () => PREFLIGHT },
   ];
-}
-
-function feedRefusal(failure: Failure): Reply {
-  const refusal = failureReply(failure);
-  return { ...refusal, headers: [...(refusal.headers ?? []), ...REFUSAL_HEADERS] };
-}
-
-async function serveFeed(
-  exchange: Exchange,
-  catalogs: Catalogs,
-  feeds: RenderedReleaseNotes,
-  format: FeedName,
-): Promise<Reply> {
-  const { params } = exchange;
-  const slot = await catalogs.find(params.get('appRef') ?? '', params.get('channel') ?? '');
-  // A slot is empty when its channel was evicted just now.
-  const catalog = isFailure(slot) ? undefined : slot.catalog;
-  if (catalog === undefined) {
-    return feedRefusal(isFailure(slot) ? slot : failUntil('unavailable', RETRY_MS));
-  }
-  const body = await feeds.render(format, catalog.snapshot);
-  return conditionalReply(
-    exchange.headers.get('if-none-match'),
-    body,
-    CONTENT_TYPES[format],
-    FEED_HEADERS,
-  );
 }
