@@ -418,7 +418,9 @@ describeOnOneBackend('bad input', (backend) => {
 
   describe('methods and paths that do not exist', () => {
     it.each([
-      ['/api/v1/releases', ['PUT', 'DELETE', 'OPTIONS', 'TRACE', 'BREW'], ['GET', 'POST', 'PATCH']],
+      ['/api/v1/releases', ['PUT', 'OPTIONS', 'TRACE', 'BREW'], ['GET', 'POST', 'PATCH', 'DELETE']],
+      ['/api/v1/releases/1', ['POST', 'PUT', 'PATCH', 'DELETE', 'BREW'], ['GET']],
+      ['/api/v1/releases/promote', ['PUT', 'PATCH', 'DELETE', 'BREW'], ['POST']],
       ['/api/v1/apps', ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'BREW'], ['GET']],
       [
         '/u/app/stable/linux/x86_64/1',
@@ -443,7 +445,7 @@ describeOnOneBackend('bad input', (backend) => {
       '/api/v1/nothing',
       '/api/v2/releases',
       '/api/v1/releases/',
-      '/api/v1/releases/1.0.0',
+      '/api/v1/releases/1.0.0/more',
       '/api/v1//releases',
       '//api/v1/releases',
       '/API/V1/RELEASES',

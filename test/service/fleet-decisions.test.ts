@@ -308,6 +308,8 @@ serviceSuite('fleet decisions', (node) => {
         channel: 'stable',
         labels: {},
         source: 'push',
+        client: 'push',
+        bundle: null,
         firstSeen: expect.stringMatching(TIMESTAMP),
         lastSeen: expect.stringMatching(TIMESTAMP),
         lastOffered: { version: '2.0.0', at: expect.stringMatching(TIMESTAMP) },

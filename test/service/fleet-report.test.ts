@@ -74,6 +74,8 @@ serviceSuite('fleet report', (node) => {
         channel: 'beta',
         labels: { ring: 'inner' },
         source: 'push',
+        client: 'push',
+        bundle: null,
         firstSeen: expect.stringMatching(TIMESTAMP),
         lastSeen: expect.stringMatching(TIMESTAMP),
         lastOffered: null,

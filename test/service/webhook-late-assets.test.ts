@@ -74,6 +74,8 @@ serviceSuite('late assets', (node) => {
         subject: `${tenant.app}/stable@1.0.0`,
         before: { artifacts: 0 },
         after: { artifacts: 1 },
+        requestId: expect.any(String),
+        reason: null,
       },
     ]);
   });
