@@ -23,7 +23,10 @@ import {
 } from '../support/tenant.ts';
 
 const LANES = 4;
-const ROUNDS_PER_LANE = 250;
+/** Rounds of a lane: 1,000 in all where SLUICE_PROPERTY_RUNS is `all`, fewer elsewhere, as they take 90 s. */
+const ROUNDS_PER_LANE = process.env.SLUICE_PROPERTY_RUNS === 'all' ? 250 : 50;
+/** Either outcome must occur in this share of the rounds, or there was no race. */
+const SHARE_MIN = 0.05;
 /** Rounds with one key: each makes at most three management calls, and a key may make 300 a minute. */
 const ROUNDS_PER_KEY = 95;
 const CHECKS_PER_NODE = 2;
@@ -43,7 +46,7 @@ describeOnRealStores('withdrawals race first offers', () => {
   });
   afterAll(() => cluster.dispose());
 
-  it('in 1,000 rounds, what was withdrawn was offered to nobody, also under its next content (§11.15)', async () => {
+  it('in each of many rounds, what was withdrawn was offered to nobody, also under its next content (§11.15)', async () => {
     const tally: Tally = { aimMs: 0, withdrawn: 0, refused: 0, contradictions: [] };
     await Promise.all(Array.from({ length: LANES }, () => runLane(tally)));
     console.log(
@@ -51,9 +54,9 @@ describeOnRealStores('withdrawals race first offers', () => {
         `${tally.contradictions.length} contradictions`,
     );
     expect(tally.contradictions).toEqual([]);
-    // Both outcomes must occur often, or there was no race.
-    expect(tally.withdrawn).toBeGreaterThan(50);
-    expect(tally.refused).toBeGreaterThan(50);
+    const oftenEnough = SHARE_MIN * LANES * ROUNDS_PER_LANE;
+    expect(tally.withdrawn).toBeGreaterThan(oftenEnough);
+    expect(tally.refused).toBeGreaterThan(oftenEnough);
   }, 600_000);
 
   async function runLane(tally: Tally): Promise<void> {
@@ -143,9 +146,18 @@ describeOnRealStores('withdrawals race first offers', () => {
 /** Whether a file below a folder contains the text. */
 function isBelow(folder: string, text: string): boolean {
   return readdirSync(folder, { recursive: true, withFileTypes: true }).some(
-    (entry) =>
-      entry.isFile() && readFileSync(join(entry.parentPath, entry.name), 'utf8').includes(text),
+    (entry) => entry.isFile() && readIfThere(join(entry.parentPath, entry.name)).includes(text),
   );
+}
+
+/** Returns the text of a file, which the node may have renamed or removed since it was listed. */
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
 }
 
 /** Runs the work after a delay; a negative delay counts as 0. */
