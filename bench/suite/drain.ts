@@ -8,6 +8,7 @@ import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { openLedger } from '../../src/ledger/open-ledger.ts';
 import { ledgerOptions } from '../../test/support/ledger-options.ts';
 import { startPostgres } from '../../test/support/postgres-server.ts';
+import { removeFolder, temporaryFolder } from '../../test/support/server-process.ts';
 import type { Row } from '../measure/report.ts';
 import { median } from '../measure/statistics.ts';
 import { deviceIdOf, seededRandom } from '../random.ts';
@@ -46,11 +47,9 @@ export const drain: Benchmark = {
 };
 
 async function measure(url: string, client: pg.Client, isSmoke: boolean): Promise<Row[]> {
-  const ledger = await openLedger({
-    databaseUrl: url,
-    dataDir: '.',
-    ...ledgerOptions(),
-  });
+  // The ledger marks its directory as used, with PostgreSQL too.
+  const dataDir = temporaryFolder('sluice-drain-');
+  const ledger = await openLedger({ databaseUrl: url, dataDir, ...ledgerOptions() });
   try {
     while (!(await ledger.isReachable())) await new Promise((resolve) => setTimeout(resolve, 50));
     const organization = await ledger.createOrganization('bench', ADMIN);
@@ -71,6 +70,7 @@ async function measure(url: string, client: pg.Client, isSmoke: boolean): Promis
     return await measureAll(setting, isSmoke);
   } finally {
     await ledger.close();
+    removeFolder(dataDir);
   }
 }
 
