@@ -137,8 +137,10 @@ function noteCalls<Port extends StorePort>(
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== 'function') return member;
       const wrapper = (...args: unknown[]): unknown => {
-        const call = (): unknown => Reflect.apply(member, target, args);
-        const answer = traced === undefined ? call() : traced(String(name), call);
+        const answer: unknown =
+          traced === undefined
+            ? Reflect.apply(member, target, args)
+            : traced(String(name), () => Reflect.apply(member, target, args));
         return answer instanceof Promise ? note(name, answer) : answer;
       };
       wrappers.set(name, wrapper);
