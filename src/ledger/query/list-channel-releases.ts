@@ -6,15 +6,13 @@ import { byVersion } from '../../domain/decision/by-version.ts';
 import type { Sql } from '../database.ts';
 import { columns, RELEASE_HEAD } from './column.ts';
 import { findChannel } from './find-channel.ts';
+import { runningDevices } from './running-devices.ts';
 
 const RELEASES = `
   SELECT ${columns<ListedRelease>({
     ...RELEASE_HEAD,
     artifacts: '(SELECT count(*)::int FROM artifacts WHERE release_id = releases.id)',
-    devices: `(
-      SELECT coalesce(sum(devices), 0)::float8 FROM fleet_counts
-      WHERE app_id = $1 AND channel = $2 AND version = releases.canonical_version
-    )`,
+    devices: runningDevices('$1', '$2', 'releases.canonical_version'),
   })}
   FROM releases WHERE id = ANY ($3::text[])`;
 

@@ -5,6 +5,7 @@ import { isStorable } from '../../contract/text.ts';
 import type { OwnedRelease } from '../../ports/ledger.ts';
 import type { Sql } from '../database.ts';
 import { columns, isoText, RELEASE_JSON } from './column.ts';
+import { runningDevices } from './running-devices.ts';
 
 const RELEASE = `
   SELECT ${columns<OwnedRelease>({
@@ -12,11 +13,7 @@ const RELEASE = `
     targets: 'releases.targets',
     offered: 'releases.offered_at IS NOT NULL',
     offeredAt: isoText('releases.offered_at'),
-    devices: `(
-      SELECT coalesce(sum(devices), 0)::float8 FROM fleet_counts
-      WHERE fleet_counts.app_id = apps.id AND fleet_counts.channel = channels.name
-        AND fleet_counts.version = releases.canonical_version
-    )`,
+    devices: runningDevices('apps.id', 'channels.name', 'releases.canonical_version'),
   })}
   FROM releases
   JOIN channels ON channels.id = releases.channel_id

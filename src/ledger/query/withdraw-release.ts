@@ -20,6 +20,7 @@ import type { Database, Sql } from '../database.ts';
 import { columns, isoText } from './column.ts';
 import { type LockedChannel, lockChannel } from './lock-channel.ts';
 import { recordChannelChange } from './record-channel-change.ts';
+import { runningDevices } from './running-devices.ts';
 
 /** Release as the audit keeps it. */
 type FoundRelease = {
@@ -108,8 +109,7 @@ async function countRunning(
   canonicalVersion: string,
 ): Promise<number> {
   const [row] = await sql.query<{ devices: number }>(
-    `SELECT coalesce(sum(devices), 0)::float8 AS devices FROM fleet_counts
-     WHERE app_id = $1 AND channel = $2 AND version = $3`,
+    `SELECT ${runningDevices('$1', '$2', '$3')} AS devices`,
     [app.id, name, canonicalVersion],
   );
   return row?.devices ?? 0;
