@@ -105,9 +105,9 @@ try_start() {
 }
 
 try_tests() {
-  inside /sluice 'npm test' 2>&1 | tee "$work/test" | grep -vE '✓' ||
+  inside /sluice 'npm test' 2>&1 | tee "$work/test" | grep -avE '✓' ||
     fail 'npm test failed'
-  [ "$(grep -c '^Running against: ' "$work/test")" = 1 ] || fail 'npm test does not say what it runs against'
+  [ "$(grep -ac '^Running against: ' "$work/test")" = 1 ] || fail 'npm test does not say what it runs against'
 }
 
 # Carries out the Dockerfile: each stage in a folder of its own, its base being the root.

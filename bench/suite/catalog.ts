@@ -118,6 +118,7 @@ function snapshotOf({ releases, expressions }: Shape): ServingSnapshot {
     updateMode: 'optional',
     minimumSupportedVersion: null,
     requireSignature: false,
+    follows: null,
     releases: Array.from({ length: releases }, (_, index) =>
       releaseOf(index, index === releases - 1 && releases > 1 ? 20 : 100, expressions),
     ),
@@ -135,6 +136,7 @@ function releaseOf(index: number, rolloutPct: number, expressions: number): Snap
     rolloutPct,
     targets: expressions === 0 ? null : targetingOf(expressions),
     offered: true,
+    followed: false,
     createdAt: '2026-01-01T00:00:00.000Z',
     artifacts: PLATFORMS.flatMap((platform) =>
       ARCHES.map((arch) => ({

@@ -92,9 +92,10 @@ function addChannelCommands(program: Command, connect: Connect): void {
           'true',
           'false',
         ]),
-      ),
+      )
+      .option('--follows <channel>', 'channel whose releases its devices get too ("" ends it)'),
     connect,
-    ({ minimumSupportedVersion, requireSignature, ...options }) => ({
+    ({ minimumSupportedVersion, requireSignature, follows, ...options }) => ({
       method: 'PATCH',
       path: 'channels',
       body: {
@@ -103,6 +104,7 @@ function addChannelCommands(program: Command, connect: Connect): void {
           ? {}
           : { requireSignature: requireSignature === 'true' }),
         minimumSupportedVersion: minimumSupportedVersion === '' ? null : minimumSupportedVersion,
+        follows: follows === '' ? null : follows,
       },
     }),
   );

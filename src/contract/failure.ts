@@ -36,6 +36,7 @@ export const FAILURES = {
   alreadyRunning: 'This release already runs on devices',
   refTaken: 'An app with this ref already exists',
   channelExists: 'A channel with this name already exists on this app',
+  followsInCircle: 'A channel cannot follow itself, nor one that follows it',
   alreadySetUp: 'An account exists already: sign in',
   alreadyMember: 'Already a member of this organization',
   lastOwner: 'An organization must keep an owner',

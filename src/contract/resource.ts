@@ -94,6 +94,8 @@ export type Channel = {
   readonly updateMode: ChannelUpdateMode;
   /** Whether devices get no artifact without an address and a signature. */
   readonly requireSignature: boolean;
+  /** Channel of the same app whose releases its devices are offered as well; null when it follows none. */
+  readonly follows: string | null;
 };
 
 /** Channel of an app that is named beside it. */

@@ -36,6 +36,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   alreadyRunning: 409,
   refTaken: 409,
   channelExists: 409,
+  followsInCircle: 409,
   alreadySetUp: 409,
   alreadyMember: 409,
   lastOwner: 409,

@@ -38,7 +38,7 @@ import type { Changed } from './changed.ts';
 import type { ChannelNameList } from './channel-names.ts';
 import type { AuditFilter, ConsoleLedger } from './console-ledger.ts';
 import type { FleetLedger } from './fleet-ledger.ts';
-import type { KnownState } from './known-state.ts';
+import type { KnownStates } from './known-state.ts';
 import type { NewArtifact } from './new-artifact.ts';
 import type { ReleaseName } from './release-name.ts';
 import type { RepeatableCall } from './repeatable-call.ts';
@@ -107,6 +107,8 @@ export type ChannelChange = {
   readonly defaultRollout?: number | undefined;
   readonly updateMode?: ChannelUpdateMode | undefined;
   readonly requireSignature?: boolean | undefined;
+  /** Name of a channel of the app; null ends the following, undefined leaves it. */
+  readonly follows?: string | null | undefined;
 };
 
 /** API key for authentication. `secretHash` is the lower-case hex SHA-256 of the whole secret. */
@@ -153,14 +155,17 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     actor: Actor,
   ): Promise<Outcome<Changed<Channel>, 'channelExists' | LostRight>>;
 
-  /** Changes a channel's policy. A change that changes nothing is neither audited nor a revision. */
+  /**
+   * Changes a channel's policy. A change that changes nothing is neither audited nor a revision. A channel that
+   * is to be followed must be of the same app, and must not follow this one itself, also through others.
+   */
   updateChannel(
     app: string,
     name: string,
     change: ChannelChange,
     actor: Actor,
-    known?: KnownState,
-  ): Promise<Outcome<Changed<Channel>, 'unknownChannel' | LostRight>>;
+    known?: KnownStates,
+  ): Promise<Outcome<Changed<Channel>, 'unknownChannel' | 'followsInCircle' | LostRight>>;
 
   /** Stores a new key. */
   createKey(key: NewKey, actor: Actor): Promise<Outcome<ApiKey, LostRight>>;
@@ -222,7 +227,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     release: NewRelease,
     actor: Actor,
     call?: RepeatableCall,
-    known?: KnownState,
+    known?: KnownStates,
   ): Promise<Outcome<Published, 'unknownChannel' | PublishObstacle | LostRight>>;
 
   /**
@@ -234,7 +239,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     promotion: NewPromotion,
     actor: Actor,
     call?: RepeatableCall,
-    known?: KnownState,
+    known?: KnownStates,
   ): Promise<Outcome<Published, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>>;
 
   /** Deletes at most `rowsMax` idempotency keys that are over; returns how many it deleted. */
@@ -251,7 +256,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     transition: (serving: Serving) => Outcome<Serving, Kind>,
     actor: Actor,
     reason?: string,
-    known?: KnownState,
+    known?: KnownStates,
   ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>>;
 
   /**
@@ -264,7 +269,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     name: ReleaseName,
     actor: Actor,
     reason?: string,
-    known?: KnownState,
+    known?: KnownStates,
   ): Promise<Outcome<Changed<WithdrawnRelease>, UnknownRelease | WithdrawalObstacle | LostRight>>;
 
   /**

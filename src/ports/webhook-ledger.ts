@@ -5,7 +5,7 @@ import type { Failure, LostRight, Outcome, UnknownRelease } from '../contract/fa
 import type { Release, Webhook, WebhookDelivery } from '../contract/resource.ts';
 import type { Actor } from './actor.ts';
 import type { Changed } from './changed.ts';
-import type { KnownState } from './known-state.ts';
+import type { KnownStates } from './known-state.ts';
 import type { NewArtifact } from './new-artifact.ts';
 import type { ReleaseName } from './release-name.ts';
 
@@ -80,6 +80,6 @@ export interface WebhookLedger {
     name: ReleaseName,
     artifacts: readonly NewArtifact[],
     actor: Actor,
-    known?: KnownState,
+    known?: KnownStates,
   ): Promise<Outcome<Changed<Release>, UnknownRelease | 'channelFull' | LostRight>>;
 }

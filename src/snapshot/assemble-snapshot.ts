@@ -47,12 +47,10 @@ export async function assembleSnapshot(
   if (changed === undefined) throw new MalformedIndex();
   const finder = new EditionFinder(before, ({ edition }) => edition);
   const missing: number[] = [];
-  const releases = changed.map(({ edition, isOffered }, place) => {
-    const same = finder.find(edition, first + place);
+  const releases = changed.map((entry, place) => {
+    const same = finder.find(entry.edition, first + place);
     if (same === undefined) missing.push(place);
-    return same === undefined || same.offered === isOffered
-      ? same
-      : { ...same, offered: isOffered };
+    return same && withMarks(same, entry);
   });
   if (!(await readInto(releases, missing, changed, read))) return undefined;
   const snapshot: ServingSnapshot = {
@@ -117,10 +115,19 @@ async function readInto(
   return true;
 }
 
-function releaseOf(text: string, { edition, isOffered }: IndexEntry): SnapshotRelease {
+/** Returns the release with the marks of its entry; the same object when it has them. */
+function withMarks(
+  release: SnapshotRelease,
+  { isOffered, isFollowed }: IndexEntry,
+): SnapshotRelease {
+  const isSame = release.offered === isOffered && release.followed === isFollowed;
+  return isSame ? release : { ...release, offered: isOffered, followed: isFollowed };
+}
+
+function releaseOf(text: string, { edition, isOffered, isFollowed }: IndexEntry): SnapshotRelease {
   const release = parseReleaseText(text, edition);
   if (release === undefined) throw new MalformedRelease(edition);
-  return { ...release, offered: isOffered };
+  return { ...release, offered: isOffered, followed: isFollowed };
 }
 
 function nextSize(count: number, length: number): number {

@@ -11,7 +11,7 @@ import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
 import { areTexts, isCount, isListOf, isObject, isOneOf, isText, parseJson } from './parse-json.ts';
 
 /** Release as it is stored: the same for as long as it has this edition. */
-export type ReleaseEdition = Omit<SnapshotRelease, 'offered'>;
+export type ReleaseEdition = Omit<SnapshotRelease, 'offered' | 'followed'>;
 
 /** Fields of an artifact that are texts where they are present; a node of an older version wrote fewer. */
 const OPTIONAL_TEXTS = [
@@ -27,7 +27,7 @@ const OPTIONAL_TEXTS = [
 ] as const satisfies readonly (keyof Artifact)[];
 
 /** Returns the text of a release. */
-export function releaseText({ offered: _, ...release }: SnapshotRelease): string {
+export function releaseText({ offered: _, followed: __, ...release }: SnapshotRelease): string {
   return JSON.stringify(release satisfies ReleaseEdition);
 }
 

@@ -21,11 +21,17 @@ export type IndexEntry = {
   readonly edition: string;
   /** Whether the release was offered, which is no part of its edition. */
   readonly isOffered: boolean;
+  /** Whether it is of the channel that this one follows, which is no part of its edition either. */
+  readonly isFollowed: boolean;
 };
 
 const EDITION = /^\w[\w.-]{0,63}$/;
 const SEPARATOR = ' ';
 const OFFERED = '*';
+const FOLLOWED = '~';
+
+/** What a channel was that a node of an older version wrote without these fields. */
+const OLDER_HEAD = { requireSignature: false, follows: null } as const;
 
 /** Index of a snapshot as text, and the number of its releases that were offered. */
 export type WrittenIndex = {
@@ -45,9 +51,10 @@ export function writeIndex(snapshot: ServingSnapshot): WrittenIndex {
   const { releases, ...head } = snapshot;
   let offered = 0;
   const entries = releases.map((release) => {
-    if (!release.offered) return release.edition;
+    const entry = release.followed ? release.edition + FOLLOWED : release.edition;
+    if (!release.offered) return entry;
     offered += 1;
-    return release.edition + OFFERED;
+    return entry + OFFERED;
   });
   const index = { head: JSON.stringify(head), entries: entries.join(SEPARATOR), offered };
   written.set(snapshot, index);
@@ -77,20 +84,22 @@ export function parseIndex(text: string): SnapshotIndex | undefined {
   const end = text.indexOf('\n');
   if (end === -1) return undefined;
   const head = parseJson(text.slice(0, end));
-  // A node of an older version wrote it without the field, and its channels do not require signatures.
-  const whole = isObject<SnapshotHead>(head) ? { requireSignature: false, ...head } : head;
+  const whole = isObject<SnapshotHead>(head) ? { ...OLDER_HEAD, ...head } : head;
   return isHead(whole) ? { head: whole, entries: text.slice(end + 1) } : undefined;
 }
 
 /**
- * Parses entries that are separated by spaces, with a `*` after the edition of a release that was offered;
- * undefined when one of them is no edition.
+ * Parses entries that are separated by spaces: an edition, then a `~` when the release is of the followed
+ * channel, then a `*` when it was offered; undefined when one of them is no such entry.
  */
 export function parseEntries(text: string): readonly IndexEntry[] | undefined {
   if (text === '') return [];
   const entries = text.split(SEPARATOR).map((entry) => {
     const isOffered = entry.endsWith(OFFERED);
-    return { edition: isOffered ? entry.slice(0, -OFFERED.length) : entry, isOffered };
+    const marked = isOffered ? entry.slice(0, -OFFERED.length) : entry;
+    const isFollowed = marked.endsWith(FOLLOWED);
+    const edition = isFollowed ? marked.slice(0, -FOLLOWED.length) : marked;
+    return { edition, isOffered, isFollowed };
   });
   return entries.every(({ edition }) => EDITION.test(edition)) ? entries : undefined;
 }
@@ -111,6 +120,7 @@ function isHead(value: unknown): value is SnapshotHead {
     isCount(value.revision) &&
     isOneOf(UPDATE_MODES, value.updateMode) &&
     typeof value.requireSignature === 'boolean' &&
+    (value.follows === null || typeof value.follows === 'string') &&
     (value.minimumSupportedVersion === null || typeof value.minimumSupportedVersion === 'string')
   );
 }

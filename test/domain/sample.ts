@@ -49,6 +49,7 @@ export function release(version: string, parts: Partial<SnapshotRelease> = {}): 
     rolloutPct: 100,
     targets: null,
     offered: true,
+    followed: false,
     createdAt: '2026-01-02T03:04:05.678Z',
     artifacts: [ANY_ARCH],
     ...parts,
@@ -70,6 +71,7 @@ export function snapshot(
     updateMode: 'optional',
     minimumSupportedVersion: null,
     requireSignature: false,
+    follows: null,
     releases,
     ...parts,
   };

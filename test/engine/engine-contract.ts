@@ -60,6 +60,7 @@ export function snapshotOf(
     updateMode: 'recommended',
     minimumSupportedVersion: revision % 2 === 0 ? '1.0.0' : null,
     requireSignature: revision % 2 === 1,
+    follows: revision % 2 === 1 ? 'base' : null,
     releases: [
       {
         id: `rel_${revision}`,
@@ -70,6 +71,7 @@ export function snapshotOf(
         rolloutPct: 25,
         targets: { matchLabels: { ring: ['a', 'b'] }, matchExpressions: [] },
         offered: true,
+        followed: revision % 2 === 1,
         createdAt: '2026-01-02T03:04:05.678Z',
         artifacts: [{ platform: 'linux', url: 'https://example.com/a', size: 1 }],
       },
@@ -88,6 +90,7 @@ export function editionOf(edition: string): SnapshotRelease {
     rolloutPct: 100,
     targets: null,
     offered: false,
+    followed: false,
     createdAt: '2026-01-02T03:04:05.678Z',
     artifacts: [],
   };

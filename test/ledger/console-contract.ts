@@ -353,6 +353,7 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
       defaultRollout: 100,
       updateMode: 'optional',
       requireSignature: false,
+      follows: null,
     });
     expect(await ledger.readChannel(appOf(tenant), 'nul\u0000')).toEqual(fail('unknownChannel'));
   });

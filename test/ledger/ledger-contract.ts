@@ -142,6 +142,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
             defaultRollout: 100,
             updateMode: 'optional',
             requireSignature: false,
+            follows: null,
           });
           expect(created.changed).toMatchObject([
             { appRef: tenant.app, channel: name, revision: 1 },
@@ -166,6 +167,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
           minimumSupportedVersion: '1.2',
           updateMode: 'recommended',
           requireSignature: true,
+          follows: null,
         } as const;
         const { value, changed } = expectValue(
           await ledger.updateChannel(tenant.appId, 'stable', change, OPERATOR),
@@ -184,6 +186,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
           defaultRollout: 0,
           updateMode: 'recommended',
           requireSignature: true,
+          follows: null,
         });
       });
 
@@ -334,6 +337,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
           updateMode: 'optional',
           minimumSupportedVersion: null,
           requireSignature: false,
+          follows: null,
           releases: [
             {
               id,
@@ -344,6 +348,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
               rolloutPct: 100,
               targets: null,
               offered: false,
+              followed: false,
               createdAt,
               artifacts,
             },
@@ -785,6 +790,7 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
           minimumSupportedVersion: null,
           updateMode: 'optional',
           requireSignature: false,
+          follows: null,
         };
         const serving = { rolloutPct: 100, status: 'published', targets: null };
         const by = (

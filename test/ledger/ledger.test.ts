@@ -5,6 +5,7 @@ import { describeChannelBound } from './channel-bound-contract.ts';
 import { describeChannelNames } from './channel-names-contract.ts';
 import { describeEditions } from './edition-contract.ts';
 import { describeFleet } from './fleet-contract.ts';
+import { describeFollowing } from './following-contract.ts';
 import { describeIdempotency } from './idempotency-contract.ts';
 import { describeLedger } from './ledger-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
@@ -23,6 +24,7 @@ describeChannelNames('PGlite', openTestPglite);
 describeEditions('PGlite', openTestPglite);
 describeChannelBound('PGlite', openTestPglite);
 describeRewinds('PGlite', openTestPglite);
+describeFollowing('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
   // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
@@ -37,4 +39,5 @@ if (postgresUrl === '') {
   describeEditions('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeChannelBound('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeRewinds('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeFollowing('PostgreSQL', () => openTestPostgres(postgresUrl));
 }

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../../src/ledger/migrate.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
-import { type KnownState, LedgerBehind } from '../../src/ports/known-state.ts';
+import { type KnownState, type KnownStates, LedgerBehind } from '../../src/ports/known-state.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import {
   createTenant,
@@ -39,12 +39,13 @@ export function describeRewinds(name: string, open: () => Promise<TestDatabase>)
       const tenant = await createTenant(ledger);
       const { value } = await publish(ledger, tenant, '1.0.0');
       const { channelId, epoch, revision } = await readStable(ledger, tenant);
-      const known = { channelId, epoch, revision, ...offering(), ...parts };
+      const known = { channelId, channel: 'stable', epoch, revision, ...offering(), ...parts };
       return { tenant, channelId, releaseId: value.id, known };
     }
 
     /** Every change of a channel that takes what is known of it. */
-    function changesOf({ organizationId, app }: TestTenant, known: KnownState) {
+    function changesOf({ organizationId, app }: TestTenant, state: KnownState) {
+      const known: KnownStates = new Map([['stable', state]]);
       const named = { app, channel: 'stable', canonicalVersion: '1.0.0' };
       const tenant = { organizationId, app, appId: '' };
       return [

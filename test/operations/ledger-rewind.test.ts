@@ -248,7 +248,8 @@ describe('a change', () => {
     const known: (KnownState | undefined)[] = [];
     const ledger = {
       async updateChannel(...args: Parameters<Ledger['updateChannel']>) {
-        const [, , , , state] = args;
+        const [, , , , states] = args;
+        const state = states?.get('stable');
         known.push(state);
         const present = await node.ledger.readSnapshot('acme', 'stable');
         if (typeof present === 'string' || state === undefined) return 'changed';

@@ -92,6 +92,7 @@ serviceSuite('reading with a key', (node) => {
         defaultRollout: 20,
         updateMode: 'recommended',
         requireSignature: true,
+        follows: null,
       });
       for (const app of [tenant.app, tenant.appId]) {
         const answer = await manage(node, tenant, 'GET', `channels?app=${app}`);
@@ -105,6 +106,7 @@ serviceSuite('reading with a key', (node) => {
                 defaultRollout: 100,
                 updateMode: 'optional',
                 requireSignature: false,
+                follows: null,
               },
               {
                 name: 'stable',
@@ -112,6 +114,7 @@ serviceSuite('reading with a key', (node) => {
                 defaultRollout: 20,
                 updateMode: 'recommended',
                 requireSignature: true,
+                follows: null,
               },
             ],
           },

@@ -151,6 +151,7 @@ describeOnOneBackend('the sluice command', (backend) => {
       defaultRollout: 100,
       updateMode: 'optional',
       requireSignature: false,
+      follows: null,
     };
     const steps: [option: string, value: string, change: Fields][] = [
       ['--minimum-supported-version', '1.2', { minimumSupportedVersion: '1.2' }],

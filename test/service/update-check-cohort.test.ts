@@ -243,6 +243,7 @@ serviceSuite('update check: cohorts', (node) => {
           ...each,
           edition: each.id,
           offered: true,
+          followed: false,
           targets: plan.releases.find((made) => made.version === each.version)?.targets ?? null,
         })),
         { minimumSupportedVersion, updateMode },

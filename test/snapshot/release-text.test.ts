@@ -4,7 +4,11 @@ import { expect, it } from 'vitest';
 import { parseReleaseText, releaseText } from '../../src/snapshot/release-text.ts';
 import { release } from '../domain/sample.ts';
 
-const { offered: _, ...WHOLE } = release('1.0.0', {
+const {
+  offered: _,
+  followed: __,
+  ...WHOLE
+} = release('1.0.0', {
   notes: 'Größer 🚀 "quoted" \\ \u0000 \n',
   targets: {
     matchLabels: { ring: ['beta'] },
@@ -16,9 +20,9 @@ const { offered: _, ...WHOLE } = release('1.0.0', {
   ],
 });
 
-it('a release is read as it was written, whether it was offered or not', () => {
+it('a release is read as it was written, whether it was offered, or followed, or not', () => {
   for (const offered of [true, false]) {
-    const text = releaseText({ ...WHOLE, offered });
+    const text = releaseText({ ...WHOLE, offered, followed: !offered });
     expect(parseReleaseText(text, WHOLE.edition)).toEqual(WHOLE);
   }
 });

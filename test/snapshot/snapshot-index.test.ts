@@ -32,8 +32,24 @@ it('an index is read as it was written', () => {
     entries: 'first* second',
   });
   expect(parseEntries('first* second')).toEqual([
-    { edition: 'first', isOffered: true },
-    { edition: 'second', isOffered: false },
+    { edition: 'first', isOffered: true, isFollowed: false },
+    { edition: 'second', isOffered: false, isFollowed: false },
+  ]);
+});
+
+it('releases of the followed channel are marked in the index', () => {
+  const followed = [
+    { ...OFFERED, followed: true },
+    { ...NEW, followed: true },
+  ];
+  const text = indexText(writeIndex({ ...WHOLE, follows: 'base', releases: followed }));
+  expect(parseIndex(text)).toMatchObject({
+    head: { follows: 'base' },
+    entries: 'first~* second~',
+  });
+  expect(parseEntries('first~* second~')).toEqual([
+    { edition: 'first', isOffered: true, isFollowed: true },
+    { edition: 'second', isOffered: false, isFollowed: true },
   ]);
 });
 
@@ -42,11 +58,16 @@ it('a channel without releases has an index', () => {
   expect(parseEntries('')).toEqual([]);
 });
 
+/** Nodes of older versions wrote heads without these. */
+const WRONGS_OF: Readonly<Record<string, readonly unknown[]>> = {
+  requireSignature: [{}, [1], null],
+  follows: [{}, [1], 1],
+};
+
 it.each(Object.keys(WHOLE).filter((key) => key !== 'releases'))(
   'without %s, or with one of another type, it is refused',
   (key) => {
-    // Nodes of older versions wrote heads without this one.
-    const wrongs = key === 'requireSignature' ? [{}, [1], null] : [undefined, {}, [1]];
+    const wrongs = WRONGS_OF[key] ?? [undefined, {}, [1]];
     for (const wrong of wrongs) {
       expect(parseIndex(indexText(writeIndex({ ...WHOLE, [key]: wrong })))).toBeUndefined();
     }
@@ -68,12 +89,23 @@ it.each(['', 'null', '{}', '{}\n', 'null\n', JSON.stringify(WHOLE)])('%j is no i
   expect(parseIndex(text)).toBeUndefined();
 });
 
-it.each([' ', 'a  b', '../up', '..', '.hidden', 'a/b', 'ä', '*', 'a**', 'x'.repeat(65)])(
-  'entries of %j are refused: an edition is a name that any store can have',
-  (text) => {
-    expect(parseEntries(text)).toBeUndefined();
-  },
-);
+it.each([
+  ' ',
+  'a  b',
+  '../up',
+  '..',
+  '.hidden',
+  'a/b',
+  'ä',
+  '*',
+  'a**',
+  '~',
+  'a*~',
+  'a~~',
+  'x'.repeat(65),
+])('entries of %j are refused: an edition is a name that any store can have', (text) => {
+  expect(parseEntries(text)).toBeUndefined();
+});
 
 it('indexes are ordered by epoch, revision, and the number of offered releases', () => {
   const texts = [

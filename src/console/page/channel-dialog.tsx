@@ -19,17 +19,23 @@ const SIGNATURES = [
   { value: 'required', label: 'Required' },
 ] as const;
 
+/** No channel has an empty name. */
+const NOBODY = '';
+
 /** Sends only changed fields, because another person may have changed others meanwhile. */
 export function ChannelDialog(props: {
   details: ChannelDetail;
+  /** Names of the app's other channels. */
+  others: readonly string[];
   onClose: () => void;
   onSaved: () => Promise<unknown>;
 }) {
-  const { details, onClose, onSaved } = props;
+  const { details, others, onClose, onSaved } = props;
   const [minimum, setMinimum] = useState(details.minimumSupportedVersion ?? '');
   const [rollout, setRollout] = useState(String(details.defaultRollout));
   const [mode, setMode] = useState<ChannelUpdateMode>(details.updateMode);
   const [isSignedOnly, setSignedOnly] = useState(details.requireSignature);
+  const [follows, setFollows] = useState(details.follows);
   const minimumSupportedVersion = minimum.trim() === '' ? null : minimum.trim();
   const change = {
     ...(minimumSupportedVersion === details.minimumSupportedVersion
@@ -38,6 +44,7 @@ export function ChannelDialog(props: {
     ...(Number(rollout) === details.defaultRollout ? {} : { defaultRollout: Number(rollout) }),
     ...(mode === details.updateMode ? {} : { updateMode: mode }),
     ...(isSignedOnly === details.requireSignature ? {} : { requireSignature: isSignedOnly }),
+    ...(follows === details.follows ? {} : { follows }),
   };
   const save = async () => {
     await call('PATCH', 'channels', { app: details.app, name: details.name, ...change });
@@ -84,6 +91,16 @@ export function ChannelDialog(props: {
           options={SIGNATURES}
           onChoose={(choice) => setSignedOnly(choice === 'required')}
           hint="Whether an artifact may be unsigned. Tauri apps never get one that is."
+        />
+        <Choice
+          label="Follows"
+          value={follows ?? NOBODY}
+          options={[
+            { value: NOBODY, label: 'No other channel' },
+            ...others.map((name) => ({ value: name, label: name })),
+          ]}
+          onChoose={(choice) => setFollows(choice === NOBODY ? null : choice)}
+          hint="Its devices also get the releases of the channel it follows: the highest version of both."
         />
       </Form>
     </Dialog>

@@ -9,6 +9,7 @@ import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
 import { CopyButton } from '../part/copy-button.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
+import { Name } from '../part/name.tsx';
 import { PageHead } from '../part/page-head.tsx';
 import { useMay } from '../session/use-session.ts';
 import { ChannelDialog } from './channel-dialog.tsx';
@@ -76,7 +77,12 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
         />
       )}
       {open === 'settings' && details.data !== undefined && (
-        <ChannelDialog details={details.data} onClose={() => setOpen(undefined)} onSaved={reload} />
+        <ChannelDialog
+          details={details.data}
+          others={app.channels.map(({ name }) => name).filter((name) => name !== channel)}
+          onClose={() => setOpen(undefined)}
+          onSaved={reload}
+        />
       )}
     </>
   );
@@ -90,6 +96,7 @@ function ChannelLead({ details }: { details: ChannelDetail }) {
     defaultRollout,
     updateMode,
     requireSignature,
+    follows,
   } = details;
   return (
     <>
@@ -102,6 +109,12 @@ function ChannelLead({ details }: { details: ChannelDetail }) {
         </>
       )}
       {requireSignature && ' · signed artifacts only'}
+      {follows !== null && (
+        <>
+          {' '}
+          · follows <Name text={follows} />: its devices get the releases of both
+        </>
+      )}
     </>
   );
 }

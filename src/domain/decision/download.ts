@@ -28,13 +28,13 @@ const FOR_PEOPLE: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Returns the address to download, undefined when no release at 100 % without targeting has a fitting
- * artifact.
+ * Returns the address to download, undefined when no release of the channel itself at 100 % without targeting
+ * has a fitting artifact.
  */
 export function downloadFor(catalog: Catalog, query: DownloadQuery): string | undefined {
   // The catalog holds them highest first.
   for (const release of catalog.published) {
-    if (!isForEverybody(release)) continue;
+    if (release.source.followed || !isForEverybody(release)) continue;
     const best = bestOf(release.source.artifacts, query);
     if (best !== undefined) return best;
   }

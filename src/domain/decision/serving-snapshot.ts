@@ -21,15 +21,21 @@ export type ServingSnapshot = {
   readonly minimumSupportedVersion: string | null;
   /** Whether devices get no artifact without an address and a signature. */
   readonly requireSignature: boolean;
-  /** Oldest first: by creation, then by id. */
+  /** Channel whose releases are served as well; null when there is none. */
+  readonly follows: string | null;
+  /**
+   * Releases of the channel, then those of the one that it follows without the versions that it has itself; each
+   * of them oldest first: by creation, then by id.
+   */
   readonly releases: readonly SnapshotRelease[];
 };
 
 export type SnapshotRelease = {
   readonly id: string;
   /**
-   * Name of this state of the release: two releases with the same edition differ in `offered` at most. Every
-   * other change gives the release another edition, which never comes again.
+   * Name of this state of the release: two releases with the same edition differ in `offered` at most, and
+   * in `followed` between channels. Every other change gives the release another edition, which never comes
+   * again.
    */
   readonly edition: string;
   readonly version: string;
@@ -38,6 +44,8 @@ export type SnapshotRelease = {
   readonly rolloutPct: number;
   readonly targets: Targeting | null;
   readonly offered: boolean;
+  /** Whether the release is of the channel that this one follows. */
+  readonly followed: boolean;
   /** RFC 3339, UTC, milliseconds. */
   readonly createdAt: string;
   /** The `sha256` of one may have come from a code-hosting service. */

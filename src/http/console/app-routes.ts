@@ -51,10 +51,11 @@ const channelBody = z
     defaultRollout: rolloutField.optional(),
     updateMode: z.enum(UPDATE_MODES).optional(),
     requireSignature: z.boolean().optional(),
+    follows: nameField.nullable().optional(),
   })
   .refine(
     (body) => Object.values(body).filter((value) => value !== undefined).length > 2,
-    'One of minimumSupportedVersion, defaultRollout, updateMode or requireSignature is required',
+    'One of minimumSupportedVersion, defaultRollout, updateMode, requireSignature or follows is required',
   );
 const appQuery = z.object({ app: nameField });
 const channelQuery = z.object({ app: nameField, channel: nameField });

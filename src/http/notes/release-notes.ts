@@ -41,13 +41,13 @@ export type ReleaseNotesFormat = {
   readonly close: string;
 };
 
-/** Returns the newest published releases of a channel, at most 50. */
+/** Returns the newest published releases of a channel itself, at most 50. */
 export function releaseNotesOf(snapshot: ServingSnapshot): ReleaseNotes {
   const { appRef: app, channel } = snapshot;
   const releases: Release[] = [];
   for (let index = snapshot.releases.length - 1; index >= 0; index--) {
     const release = snapshot.releases[index];
-    if (release?.status !== 'published') continue;
+    if (release?.status !== 'published' || release.followed) continue;
     const { id, version, notes, status, rolloutPct, createdAt } = release;
     const artifacts = release.artifacts.map(toContract);
     releases.push({ id, app, channel, version, notes, status, rolloutPct, createdAt, artifacts });

@@ -61,6 +61,7 @@ export const POLICY_COLUMNS = columns<ChannelPolicy>({
   defaultRollout: 'default_rollout',
   updateMode: 'update_mode',
   requireSignature: 'require_signature',
+  follows: '(SELECT followed.name FROM channels AS followed WHERE followed.id = channels.follows)',
 });
 
 /** Columns of an invitation, for rows of `invitations`. */

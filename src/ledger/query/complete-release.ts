@@ -12,7 +12,7 @@ import type { Release } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
-import type { KnownState } from '../../ports/known-state.ts';
+import type { KnownStates } from '../../ports/known-state.ts';
 import type { NewArtifact } from '../../ports/new-artifact.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import { atomically } from '../atomically.ts';
@@ -41,7 +41,7 @@ export function completeRelease(
   name: ReleaseName,
   artifacts: readonly NewArtifact[],
   actor: Actor,
-  known?: KnownState,
+  known?: KnownStates,
 ): Promise<Outcome<Changed<Release>, UnknownRelease | 'channelFull' | LostRight>> {
   return atomically(database, actor, async (sql) => {
     const channel = await lockChannel(sql, organizationId, name.app, name.channel, known);
@@ -54,13 +54,13 @@ export function completeRelease(
     await insertArtifacts(sql, found.id, artifacts);
     const refusal = await refuseFullChannel(sql, channel.id);
     if (refusal !== undefined) return refusal;
-    const revision = await recordChannelChange(sql, channel, {
+    const changed = await recordChannelChange(sql, channel, {
       action: 'release.complete',
       version: found.version,
       before: { artifacts: 0 },
       after: { artifacts: artifacts.length },
     });
-    return { value: await readRelease(sql, found.id), changed: [revision] };
+    return { value: await readRelease(sql, found.id), changed };
   });
 }
 

@@ -14,7 +14,7 @@ import { isStorable } from '../../contract/text.ts';
 import type { Serving } from '../../domain/release/serving-change.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
-import type { KnownState } from '../../ports/known-state.ts';
+import type { KnownStates } from '../../ports/known-state.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
@@ -37,7 +37,7 @@ export function controlServing<Kind extends FailureKind>(
   transition: (serving: Serving) => Outcome<Serving, Kind>,
   actor: Actor,
   reason?: string,
-  known?: KnownState,
+  known?: KnownStates,
 ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>> {
   return atomically<Changed<ServingState>, UnknownRelease | Kind>(database, actor, async (sql) => {
     const channel = await lockChannel(sql, organizationId, name.app, name.channel, known);
@@ -51,14 +51,14 @@ export function controlServing<Kind extends FailureKind>(
     const value = stateOf(channel, release.version, after);
     if (isSame(before, after)) return { value, changed: [] };
     await storeServing(sql, release.id, after);
-    const revision = await recordChannelChange(sql, channel, {
+    const changed = await recordChannelChange(sql, channel, {
       action: 'release.serve',
       version: release.version,
       before,
       after,
       reason,
     });
-    return { value, changed: [revision] };
+    return { value, changed };
   });
 }
 

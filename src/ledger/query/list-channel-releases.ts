@@ -12,9 +12,9 @@ const RELEASES = `
   SELECT ${columns<ListedRelease>({
     ...RELEASE_HEAD,
     artifacts: '(SELECT count(*)::int FROM artifacts WHERE release_id = releases.id)',
-    devices: runningDevices('$1', '$2', 'releases.canonical_version'),
+    devices: runningDevices('$1', 'releases.canonical_version'),
   })}
-  FROM releases WHERE id = ANY ($3::text[])`;
+  FROM releases WHERE id = ANY ($2::text[])`;
 
 /**
  * Reads the versions of all releases first and sorts them here, because the database does not know their
@@ -37,7 +37,7 @@ export async function listChannelReleases(
   const ids = byVersion(all, ({ version }) => version)
     .slice((page - 1) * perPage, page * perPage)
     .map(({ id }) => id);
-  const rows = await sql.query<ListedRelease>(RELEASES, [appId, channel.name, ids]);
+  const rows = await sql.query<ListedRelease>(RELEASES, [channel.id, ids]);
   const [fleet] = await sql.query<{ devices: number }>(
     `SELECT coalesce(sum(devices), 0)::float8 AS devices FROM fleet_counts
      WHERE app_id = $1 AND channel = $2`,

@@ -3,7 +3,12 @@
 import { type Failure, fail, isFailure } from '../../contract/failure.ts';
 import { isStorable } from '../../contract/text.ts';
 import { compareServing, type ServingOrder } from '../../domain/decision/serving-order.ts';
-import { type KnownState, LedgerBehind } from '../../ports/known-state.ts';
+import {
+  FollowersNotAsked,
+  type KnownState,
+  type KnownStates,
+  LedgerBehind,
+} from '../../ports/known-state.ts';
 import type { Sql } from '../database.ts';
 import { type ChannelPolicy, POLICY_COLUMNS } from './column.ts';
 import { type FoundApp, findApp } from './find-app.ts';
@@ -14,32 +19,49 @@ export type LockedChannel = ChannelPolicy & {
   readonly name: string;
 };
 
+type LockedRow = Omit<LockedChannel, 'app'>;
+
 /**
- * Locks the channel's row until the transaction ends, and reads it as it is once the lock is granted. It is
- * always the first lock that a transaction takes, so that no two transactions can wait for each other. Rows
- * that were read before it may be outdated; a statement after it sees everything that the previous holder of
- * the lock committed. Throws `LedgerBehind` when the ledger is behind what is known of the channel.
+ * Locks the channel's row and those of its followers until the transaction ends, and reads the channel as it is
+ * once the locks are granted. They are always the first locks that a transaction takes, in the order of ids, so
+ * that no two transactions can wait for each other; `beside` is the id of another channel to lock with them. Rows
+ * that were read before it may be outdated; a statement after it sees everything that the previous holder of the
+ * lock committed. Throws `LedgerBehind` when the ledger is behind what is known of one of the channels, and
+ * `FollowersNotAsked` when `known` says nothing about a follower.
  */
 export async function lockChannel(
   sql: Sql,
   organizationId: string | undefined,
   appName: string,
   name: string,
-  known?: KnownState,
+  known?: KnownStates,
+  beside?: string,
 ): Promise<LockedChannel | Failure<'unknownApp' | 'unknownChannel'>> {
   const app = await findApp(sql, organizationId, appName);
   if (isFailure(app)) return app;
   if (!isStorable(name)) return fail('unknownChannel');
-  const rows = await sql.query<Omit<LockedChannel, 'app'>>(
-    `SELECT id, name, ${POLICY_COLUMNS} FROM channels
-     WHERE app_id = $1 AND name = $2 FOR UPDATE`,
-    [app.id, name],
+  const rows = await sql.query<LockedRow>(
+    `SELECT locked.id, locked.name, ${POLICY_COLUMNS}
+     FROM lock_channel($1, $2, $3) AS locked JOIN channels ON channels.id = locked.id`,
+    [app.id, name, beside ?? null],
   );
-  const [channel] = rows;
+  const channel = rows.find((row) => row.name === name);
   if (channel === undefined) return fail('unknownChannel');
-  if (known !== undefined && (await isBehind(sql, channel.id, known)))
-    throw new LedgerBehind(known);
+  if (known !== undefined) await refuseOlder(sql, rows, known);
   return { ...channel, app };
+}
+
+async function refuseOlder(
+  sql: Sql,
+  locked: readonly LockedRow[],
+  known: KnownStates,
+): Promise<void> {
+  const missing = locked.map(({ name }) => name).filter((name) => !known.has(name));
+  if (missing.length > 0) throw new FollowersNotAsked(missing);
+  for (const { id, name } of locked) {
+    const state = known.get(name);
+    if (state !== undefined && (await isBehind(sql, id, state))) throw new LedgerBehind(state);
+  }
 }
 
 /** Whether the ledger is behind what is known of the channel, or lacks a mark of an offered release. */
@@ -50,7 +72,7 @@ async function isBehind(sql: Sql, channelId: string, known: KnownState): Promise
   const rows = await sql.query<ServingOrder & { readonly neverOffered: readonly string[] }>(
     `SELECT present_epoch() AS epoch, revision, (
        SELECT coalesce(json_agg(id), '[]'::json) FROM releases
-       WHERE channel_id = $1 AND offered_at IS NULL
+       WHERE channel_id IN (channels.id, channels.follows) AND offered_at IS NULL
      ) AS "neverOffered" FROM channels WHERE id = $1`,
     [channelId],
   );

@@ -11,7 +11,7 @@ import {
 import type { ReleaseStatus } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { Actor } from '../../ports/actor.ts';
-import type { KnownState } from '../../ports/known-state.ts';
+import type { KnownStates } from '../../ports/known-state.ts';
 import type { NewPromotion, Published, PublishObstacle } from '../../ports/ledger.ts';
 import type { NewArtifact } from '../../ports/new-artifact.ts';
 import type { RepeatableCall } from '../../ports/repeatable-call.ts';
@@ -39,7 +39,7 @@ export function promoteRelease(
   promotion: NewPromotion,
   actor: Actor,
   call?: RepeatableCall,
-  known?: KnownState,
+  known?: KnownStates,
 ): Promise<Outcome<Published, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>> {
   return atomically<Published, UnknownRelease | PublishObstacle | 'notPromotable'>(
     database,

@@ -7,10 +7,9 @@ import {
   type LostRight,
   type Outcome,
 } from '../../contract/failure.ts';
-import type { ServingOrder } from '../../domain/decision/serving-order.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { ChannelRevision } from '../../ports/changed.ts';
-import type { KnownState } from '../../ports/known-state.ts';
+import type { KnownStates } from '../../ports/known-state.ts';
 import type { NewRelease, Published, PublishObstacle } from '../../ports/ledger.ts';
 import type { RepeatableCall } from '../../ports/repeatable-call.ts';
 import { type ActorSql, atomically } from '../atomically.ts';
@@ -48,7 +47,7 @@ export function publishRelease(
   release: NewRelease,
   actor: Actor,
   call?: RepeatableCall,
-  known?: KnownState,
+  known?: KnownStates,
 ): Promise<Outcome<Published, 'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight>> {
   return atomically<Published, 'unknownApp' | 'unknownChannel' | PublishObstacle>(
     database,
@@ -74,7 +73,7 @@ export async function publishOn<Refusal extends 'notPromotable' = never>(
   const repeated = call && (await findRepeated(sql, call));
   if (isFailure(repeated)) return repeated;
   if (repeated !== undefined) {
-    return { value: repeated, changed: [await readPlace(sql, channel)], isRepeated: true };
+    return { value: repeated, changed: await readPlaces(sql, channel), isRepeated: true };
   }
   const refused = refusal ?? (await settleWithdrawal(sql, channel.id, release.canonicalVersion));
   if (refused !== undefined) return refused;
@@ -87,7 +86,7 @@ export async function publishOn<Refusal extends 'notPromotable' = never>(
   if (full !== undefined) return full;
   const { action, from, reason } = audit;
   const after = { version, status, rolloutPct, targets, artifacts: artifacts.length };
-  const revision = await recordChannelChange(sql, channel, {
+  const changed = await recordChannelChange(sql, channel, {
     action,
     version,
     before: null,
@@ -96,17 +95,19 @@ export async function publishOn<Refusal extends 'notPromotable' = never>(
   });
   const value = await readRelease(sql, id);
   const used = call && (await useIdempotencyKey(sql, call, value));
-  return used ?? { value, changed: [revision], isRepeated: false };
+  return used ?? { value, changed, isRepeated: false };
 }
 
-/** Returns the channel's present state: a node that has not heard of it yet must serve it when it answers. */
-async function readPlace(sql: Sql, { id, app, name }: LockedChannel): Promise<ChannelRevision> {
-  const rows = await sql.query<ServingOrder>(
-    'SELECT present_epoch() AS epoch, revision FROM channels WHERE id = $1',
-    [id],
+/**
+ * Returns the present states of the channel and its followers: a node that has not heard of them yet must serve
+ * them when it answers.
+ */
+function readPlaces(sql: Sql, { id, app }: LockedChannel): Promise<readonly ChannelRevision[]> {
+  return sql.query<ChannelRevision>(
+    `SELECT $2::text AS "appRef", name AS channel, id AS "channelId", present_epoch() AS epoch, revision
+     FROM channels WHERE id = $1 OR follows = $1`,
+    [id, app.ref],
   );
-  if (rows[0] === undefined) throw new Error(`Locked channel ${id} has no row`);
-  return { appRef: app.ref, channel: name, channelId: id, ...rows[0] };
 }
 
 /**

@@ -13,7 +13,7 @@ const RELEASE = `
     targets: 'releases.targets',
     offered: 'releases.offered_at IS NOT NULL',
     offeredAt: isoText('releases.offered_at'),
-    devices: runningDevices('apps.id', 'channels.name', 'releases.canonical_version'),
+    devices: runningDevices('channels.id', 'releases.canonical_version'),
   })}
   FROM releases
   JOIN channels ON channels.id = releases.channel_id

@@ -49,7 +49,7 @@ export async function readReleaseDetail(
   const release = await readRow(sql, channel.id, canonicalVersion);
   const version = parseVersion(canonicalVersion);
   if (release === undefined || version === undefined) return fail('unknownRelease');
-  const running = await countRunning(sql, app.id, channel.name, version);
+  const running = await countRunning(sql, app.id, channel.id, version);
   const offered = await countOffered(sql, app.id, release.id);
   const history = await readHistory(sql, app.id, `${app.ref}/${channel.name}@${release.version}`);
   const to = await findFallback(sql, channel.id, version);
@@ -75,13 +75,21 @@ async function readRow(
   return rows[0];
 }
 
-/** Counts the channel's devices that run the version, run a lower one, and all of them. */
-async function countRunning(sql: Sql, appId: string, channel: string, version: Version) {
+/**
+ * Counts the devices that run the version, run a lower one, and all of them: of the channel, and of those that
+ * follow it and have no release of this version themselves.
+ */
+async function countRunning(sql: Sql, appId: string, channelId: string, version: Version) {
   const rows = await sql.query<{ version: string; devices: number }>(
     `SELECT version, sum(devices)::float8 AS devices FROM fleet_counts
-     WHERE app_id = $1 AND channel = $2 AND devices > 0
+     WHERE app_id = $1 AND devices > 0 AND channel IN (
+       SELECT name FROM channels AS place WHERE id = $2 OR follows = $2 AND NOT EXISTS (
+         SELECT FROM releases AS own
+         WHERE own.channel_id = place.id AND own.canonical_version = $3
+       )
+     )
      GROUP BY version ORDER BY sum(devices) DESC LIMIT ${VERSIONS_MAX}`,
-    [appId, channel],
+    [appId, channelId, version.canonical],
   );
   const counts = { on: 0, below: 0, fleet: 0 };
   for (const row of rows) {

@@ -20,19 +20,31 @@ type Row = {
   readonly updateMode: ChannelUpdateMode;
   readonly minimumSupportedVersion: string | null;
   readonly requireSignature: boolean;
+  readonly follows: string | null;
   readonly entries: string;
 };
 
-/** The channel, and the entries of its index as `SnapshotIndex` has them. */
+/**
+ * The channel, and the entries of its index as `SnapshotIndex` has them. Of the channel that it follows, the
+ * releases count of which it has no version itself, whatever their status: who runs one that was rolled back is
+ * taken down.
+ */
 const INDEX = `
   SELECT app.id AS "appId", app.ref AS "appRef", channels.id AS "channelId",
     channels.name AS channel, present_epoch() AS epoch, channels.revision,
     channels.update_mode AS "updateMode",
     channels.minimum_supported_version AS "minimumSupportedVersion",
     channels.require_signature AS "requireSignature",
+    (SELECT name FROM channels AS followed WHERE followed.id = channels.follows) AS follows,
     array_to_string(ARRAY(
       SELECT CASE WHEN offered_at IS NULL THEN edition ELSE edition || '*' END
       FROM releases WHERE releases.channel_id = channels.id ORDER BY created_at, id
+    ) || ARRAY(
+      SELECT edition || CASE WHEN offered_at IS NULL THEN '~' ELSE '~*' END
+      FROM releases AS followed WHERE followed.channel_id = channels.follows AND NOT EXISTS (
+        SELECT FROM releases AS own WHERE own.channel_id = channels.id
+          AND own.canonical_version = followed.canonical_version
+      ) ORDER BY created_at, id
     ), ' ') AS entries
   FROM (
     SELECT id, ref FROM apps WHERE ref = $1 OR id = $1 ORDER BY (ref = $1) DESC LIMIT 1

@@ -12,24 +12,30 @@ export type ChannelChangeEntry = Omit<NewAuditEntry, 'organizationId' | 'subject
 };
 
 /**
- * Raises the channel's revision by one and adds the audit entry. Call it under `lockChannel`, in the
- * transaction of the change.
+ * Raises the channel's revision by one, and those of its followers when a release changes, and adds the audit
+ * entry. Call it under `lockChannel`, in the transaction of the change. Returns the new places of all of them.
  */
 export async function recordChannelChange(
   sql: ActorSql,
   channel: LockedChannel,
   { version, ...entry }: ChannelChangeEntry,
-): Promise<ChannelRevision> {
+): Promise<readonly ChannelRevision[]> {
   const { id, app, name } = channel;
-  const rows = await sql.query<ServingOrder>(
-    `UPDATE channels SET revision = revision + 1 WHERE id = $1
-     RETURNING present_epoch() AS epoch, revision`,
+  const moved = version === undefined ? 'id = $1' : '(id = $1 OR follows = $1)';
+  const rows = await sql.query<ServingOrder & { readonly id: string; readonly name: string }>(
+    `UPDATE channels SET revision = revision + 1 WHERE ${moved}
+     RETURNING id, name, present_epoch() AS epoch, revision`,
     [id],
   );
-  const order = rows[0];
-  if (order === undefined) throw new Error(`Locked channel ${id} has no row`);
+  if (rows.length === 0) throw new Error(`Locked channel ${id} has no row`);
   const place = `${app.ref}/${name}`;
   const subject = version === undefined ? place : `${place}@${version}`;
   await insertAudit(sql, { ...entry, organizationId: app.organizationId, subject });
-  return { appRef: app.ref, channel: name, channelId: id, ...order };
+  return rows.map((row) => ({
+    appRef: app.ref,
+    channel: row.name,
+    channelId: row.id,
+    epoch: row.epoch,
+    revision: row.revision,
+  }));
 }

@@ -13,12 +13,12 @@ import { isStorable } from '../../contract/text.ts';
 import { obstacleToWithdrawal, type WithdrawalObstacle } from '../../domain/release/withdrawal.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
-import type { KnownState } from '../../ports/known-state.ts';
+import type { KnownStates } from '../../ports/known-state.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
 import { columns, isoText } from './column.ts';
-import { type LockedChannel, lockChannel } from './lock-channel.ts';
+import { lockChannel } from './lock-channel.ts';
 import { recordChannelChange } from './record-channel-change.ts';
 import { runningDevices } from './running-devices.ts';
 
@@ -58,7 +58,7 @@ export function withdrawRelease(
   name: ReleaseName,
   actor: Actor,
   reason?: string,
-  known?: KnownState,
+  known?: KnownStates,
 ): Promise<Outcome<Changed<WithdrawnRelease>, UnknownRelease | WithdrawalObstacle | LostRight>> {
   return atomically<Changed<WithdrawnRelease>, UnknownRelease | WithdrawalObstacle>(
     database,
@@ -69,12 +69,12 @@ export function withdrawRelease(
       const found = await lockRelease(sql, channel.id, name.canonicalVersion);
       if (isFailure(found)) return found;
       const { offered, ...release } = found;
-      const devices = await countRunning(sql, channel, name.canonicalVersion);
+      const devices = await countRunning(sql, channel.id, name.canonicalVersion);
       const obstacle = obstacleToWithdrawal({ status: release.status, offered, devices });
       if (obstacle !== undefined) return obstacle;
       await remove(sql, release.id);
       if (release.source === 'webhook') await keepAway(sql, channel.id, name.canonicalVersion);
-      const revision = await recordChannelChange(sql, channel, {
+      const changed = await recordChannelChange(sql, channel, {
         action: 'release.withdraw',
         version: release.version,
         before: release,
@@ -84,7 +84,7 @@ export function withdrawRelease(
       const { version } = release;
       return {
         value: { app: channel.app.ref, channel: channel.name, version },
-        changed: [revision],
+        changed,
       };
     },
   );
@@ -105,12 +105,12 @@ async function lockRelease(
 
 async function countRunning(
   sql: Sql,
-  { app, name }: LockedChannel,
+  channelId: string,
   canonicalVersion: string,
 ): Promise<number> {
   const [row] = await sql.query<{ devices: number }>(
-    `SELECT ${runningDevices('$1', '$2', '$3')} AS devices`,
-    [app.id, name, canonicalVersion],
+    `SELECT ${runningDevices('$1', '$2')} AS devices`,
+    [channelId, canonicalVersion],
   );
   return row?.devices ?? 0;
 }

@@ -63,7 +63,7 @@ export class Administer {
     name: string,
     change: ChannelChange,
     actor: Actor,
-  ): Promise<Outcome<Channel, 'unknownChannel' | LostRight>> {
+  ): Promise<Outcome<Channel, 'unknownChannel' | 'followsInCircle' | LostRight>> {
     const updated = await this.ledger.updateChannel(app, name, change, actor);
     return this.spreading(updated, actor);
   }

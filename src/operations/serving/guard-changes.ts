@@ -3,13 +3,16 @@
 // revision that other nodes take for an old one, and a mark of an offered release that was lost would limit
 // nothing.
 
-import { type KnownState, LedgerBehind } from '../../ports/known-state.ts';
+import { FollowersNotAsked, type KnownStates, LedgerBehind } from '../../ports/known-state.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Catalogs } from './catalogs.ts';
 
-/** Number of times that a change is tried. The ledger is recovered after the first; the rest is for races. */
-const ATTEMPTS_MAX = 3;
+/**
+ * Number of times that a change is tried. The followers of the channel are known after the first and the ledger
+ * is recovered after the second; the rest is for races.
+ */
+const ATTEMPTS_MAX = 5;
 
 /** Returns the ledger with its changes of channels guarded. */
 export function guardChanges(
@@ -19,15 +22,18 @@ export function guardChanges(
   async function guard<Value>(
     app: string,
     channel: string,
-    change: (known: KnownState | undefined) => Promise<Value>,
+    change: (known: KnownStates) => Promise<Value>,
   ): Promise<Value> {
+    const moved = new Set([channel]);
     for (let attempt = 1; ; attempt++) {
       try {
-        return await change(await catalogs.knownState(app, channel));
+        return await change(await knownStates(catalogs, app, [...moved]));
       } catch (error) {
-        if (!(error instanceof LedgerBehind)) throw error;
+        const isKnown = error instanceof LedgerBehind || error instanceof FollowersNotAsked;
+        if (!isKnown) throw error;
         if (attempt === ATTEMPTS_MAX) throw new Unavailable('ledger', error);
-        await catalogs.recover(app, channel);
+        if (error instanceof LedgerBehind) await catalogs.recover(app, error.channel);
+        else for (const follower of error.channels) moved.add(follower);
       }
     }
   }
@@ -56,4 +62,15 @@ export function guardChanges(
     updateChannel: (app, name, change, actor) =>
       guard(app, name, (known) => ledger.updateChannel(app, name, change, actor, known)),
   };
+}
+
+async function knownStates(
+  catalogs: Pick<Catalogs, 'knownState'>,
+  app: string,
+  channels: readonly string[],
+): Promise<KnownStates> {
+  const states = await Promise.all(
+    channels.map(async (channel) => [channel, await catalogs.knownState(app, channel)] as const),
+  );
+  return new Map(states);
 }

@@ -236,6 +236,7 @@ function mergeCopies(copies: Copies): KnownState | undefined {
   const newest = same.reduce((one, other) => (compareServing(one, other) < 0 ? other : one), first);
   return {
     channelId: first.channelId,
+    channel: first.channel,
     ...orderOf(newest),
     offeredAmong: (releaseIds) => offeredAmong(same, releaseIds),
   };

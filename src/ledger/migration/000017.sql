@@ -1,0 +1,58 @@
+-- Channels that follow another one of their app: their devices are decided over the releases of both.
+
+ALTER TABLE channels ADD COLUMN follows text COLLATE "C" REFERENCES channels (id);
+
+-- Of one that many follow, its followers are found; most follow none.
+CREATE INDEX channels_following ON channels (follows) WHERE follows IS NOT NULL;
+
+-- Locks a channel with all that follow it, and another one if it is given, in the order of their ids, so that
+-- no two transactions wait for each other. Returns the channel and its followers.
+--
+-- Who lets a channel follow another one holds the app alone, and everybody else holds it together with others:
+-- so the followers are the same from the first lock to the end of the transaction. They are read in a statement
+-- of its own, which sees what was committed before the lock on the app was granted: in a volatile function
+-- every statement has a snapshot of its own.
+CREATE FUNCTION lock_channel(of_app text, named text, beside text)
+RETURNS TABLE (id text, name text) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  target text;
+BEGIN
+  PERFORM FROM apps WHERE apps.id = of_app FOR KEY SHARE;
+  SELECT channels.id INTO target FROM channels
+    WHERE channels.app_id = of_app AND channels.name = named;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  PERFORM FROM channels
+    WHERE channels.id = target OR channels.id = beside OR channels.follows = target
+    ORDER BY channels.id FOR UPDATE;
+  RETURN QUERY SELECT channels.id, channels.name FROM channels
+    WHERE channels.id = target OR channels.follows = target;
+END
+$$;
+
+-- As in 000006; the release may also be of the channel that this one follows. The lock on the follower alone is
+-- enough: who changes the followed channel locks its followers first, and raises their revisions.
+CREATE OR REPLACE FUNCTION record_first_offer(
+  of_channel text, of_release text, at_epoch integer, at_revision integer
+) RETURNS boolean LANGUAGE plpgsql VOLATILE SET lock_timeout = '1s' AS $$
+DECLARE
+  followed text;
+  is_offered boolean;
+BEGIN
+  SELECT follows INTO followed FROM channels
+    WHERE id = of_channel AND revision = at_revision FOR SHARE;
+  IF NOT FOUND OR present_epoch() <> at_epoch THEN
+    RETURN false;
+  END IF;
+  SELECT offered_at IS NOT NULL INTO is_offered FROM releases
+    WHERE id = of_release AND channel_id IN (of_channel, followed) AND status = 'published';
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  IF NOT is_offered THEN
+    UPDATE releases SET offered_at = clock_timestamp() WHERE id = of_release AND offered_at IS NULL;
+  END IF;
+  RETURN true;
+END
+$$;
