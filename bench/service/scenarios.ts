@@ -67,6 +67,12 @@ export function scenarios(isSmoke: boolean): Scenario[] {
       isMetBy: 'node',
     },
     {
+      name: 'bundle in the request',
+      question: { paths: bundlePaths(), devices },
+      expected: 200,
+      isMetBy: 'stores',
+    },
+    {
       name: 'no update',
       question: { paths: pathsTo('full', [LATEST, '1.3.0', '2.0.0']), devices },
       expected: 204,
@@ -126,4 +132,9 @@ function labelPaths(): string[] {
     const ring = index % 2 === 0 ? 'early' : 'late';
     return `${path}?l.ring=${ring}&l.region=r${index % 8}`;
   });
+}
+
+/** Paths with the kind of every artifact, which leaves all of them to be matched. */
+function bundlePaths(): string[] {
+  return pathsTo('full', oldVersions()).map((path) => `${path}?bundle=tar.gz`);
 }
