@@ -18,6 +18,7 @@ import { LedgerClock } from '../operations/fleet/ledger-clock.ts';
 import { createSpreadChange } from '../operations/publishing/spread-change.ts';
 import { spreadInNode, type TellNode } from '../operations/publishing/spread-in-node.ts';
 import { Webhooks } from '../operations/publishing/webhooks.ts';
+import { ExplainDecision } from '../operations/serving/explain-decision.ts';
 import { assembleAdmission } from './assemble-admission.ts';
 import { assembleConnectionLimit } from './assemble-connection-limit.ts';
 import { assembleCatalogs } from './catalogs.ts';
@@ -108,13 +109,13 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
   const labels = new DeviceLabels({ ledger, admission, engine, metrics, log });
   const address = config.publicUrl ?? `http://${reachableHost(config.host)}:${servicePort}`;
   const notes = new NotesRenderer();
+  const explainer = new ExplainDecision({ ledger, catalogs, labels, firstOffers: NO_OFFERS });
   const traffic = new Traffic(log, metrics, requestWatcher(config, log));
   const routes = [
     ...healthRoutes(readiness),
     ...assembleConsole({
-      ...{ config, secrets, ledger, catalogs, labels, live, notes, readMetrics },
+      ...{ config, secrets, ledger, labels, explainer, live, notes, readMetrics },
       copies: stores.copies,
-      firstOffers: NO_OFFERS,
       limits: { engine, alone: createMemoryEngine(), metrics },
       log: rareLog,
       address: () => address,

@@ -20,9 +20,7 @@ import { ResealSecrets } from '../operations/publishing/reseal-secrets.ts';
 import type { SpreadChange } from '../operations/publishing/spread-change.ts';
 import { ViewConsole } from '../operations/publishing/view-console.ts';
 import type { Webhooks } from '../operations/publishing/webhooks.ts';
-import type { Catalogs } from '../operations/serving/catalogs.ts';
-import { ExplainDecision } from '../operations/serving/explain-decision.ts';
-import type { FirstOffers } from '../operations/serving/first-offer.ts';
+import type { ExplainDecision } from '../operations/serving/explain-decision.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { LedgerCopies } from '../ports/ledger-copies.ts';
 import { assembleAccounts } from './assemble-accounts.ts';
@@ -38,15 +36,13 @@ export type ConsoleOptions = {
   readonly ledger: Ledger;
   readonly copies: LedgerCopies;
   readonly log: RareLog;
-  readonly catalogs: Catalogs;
   readonly labels: DeviceLabels;
   readonly live: ActivityBroadcast;
   readonly webhooks: Webhooks;
   /** Returns the base URL of the service; called by requests only. */
   readonly address: () => string;
   readonly spread: SpreadChange;
-  /** First offers of this process, which tell what it could not offer a moment ago. */
-  readonly firstOffers: Pick<FirstOffers, 'barredIn'>;
+  readonly explainer: ExplainDecision;
   readonly notes: NotesRenderer;
   /** Source of the text that `/metrics` answers. */
   readonly readMetrics: ReadMetrics;
@@ -60,13 +56,12 @@ export function assembleConsole({
   ledger,
   copies,
   log,
-  catalogs,
   labels,
   live,
   webhooks,
   address,
   spread,
-  firstOffers,
+  explainer,
   notes,
   readMetrics,
 }: ConsoleOptions): readonly Route[] {
@@ -80,7 +75,7 @@ export function assembleConsole({
       view: new ViewConsole(ledger, address),
       fleet: new ViewFleet(ledger, live),
       purge: new PurgeDevices({ ledger, labels }),
-      explainer: new ExplainDecision({ ledger, catalogs, labels, firstOffers }),
+      explainer,
       webhooks,
       copies,
       resealing: new ResealSecrets({ ledger, box: secrets.box }),

@@ -39,6 +39,7 @@ import {
 import { Webhooks } from '../operations/publishing/webhooks.ts';
 import type { Catalogs } from '../operations/serving/catalogs.ts';
 import { CheckUpdate } from '../operations/serving/check-update.ts';
+import { ExplainDecision } from '../operations/serving/explain-decision.ts';
 import { FirstOffers } from '../operations/serving/first-offer.ts';
 import { NodeHealth, type NodeState } from '../operations/serving/node-health.ts';
 import { PlanWave } from '../operations/serving/plan-wave.ts';
@@ -196,6 +197,7 @@ function assembleHandlers(
     log: rareLog,
   });
   const check = new CheckUpdate({ catalogs, firstOffers, labels, checkIns, clock, metrics });
+  const explainer = new ExplainDecision({ ledger, catalogs, labels, firstOffers });
   const planWave = new PlanWave({ ledger, catalogs, check, labels, live });
   const gate = assembleGate(config, metrics, engine);
   const keys = new AuthenticateKey(ledger, (keyId) => keyUses.note(keyId));
@@ -213,7 +215,7 @@ function assembleHandlers(
     ...releaseNotesRoutes({ catalogs, gate }, new RenderedReleaseNotes(notes, address)),
     ...healthOfNode,
     ...manageRoutes({ ...guards, ledger, spread }),
-    ...readingRoutes({ ...guards, ledger }),
+    ...readingRoutes({ ...guards, ledger, explainer }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
     githubWebhookRoute({ webhooks, ledger, spread, metrics, log: rareLog }),
   ];
@@ -229,7 +231,6 @@ function assembleHandlers(
           config,
           limits: guards,
           ledger,
-          catalogs,
           labels,
           live,
           webhooks,
@@ -237,7 +238,7 @@ function assembleHandlers(
           spread,
           notes,
         },
-        ...{ secrets, firstOffers, readMetrics, log: rareLog },
+        ...{ secrets, explainer, readMetrics, log: rareLog },
       });
   const isAdminHere = isConsoleApart && !isConsoleElsewhere;
   return {

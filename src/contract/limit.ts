@@ -81,6 +81,8 @@ export const LIMIT = {
   labelKeysShownMax: 50,
   labelValuesShownMax: 50,
   candidatesShownMax: 50,
+  /** Maximum number of releases in an explanation for a program: of more, the first ones and the last. */
+  candidatesListedMax: 1000,
   loginWindowMs: 15 * 60_000,
   /** Maximum number of sign-in attempts for one account from one address in a window. */
   loginsPerPairMax: 10,

@@ -11,13 +11,17 @@ import { cohortBucket, cohortThreshold, hashText } from './cohort.ts';
 import { decide, obstacleTo } from './decide.ts';
 import type { Plan } from './plan.ts';
 import type { Device } from './rule/decision-rule.ts';
+import type { SnapshotRelease } from './serving-snapshot.ts';
 import type { RequestFields } from './targeting.ts';
 import { compareVersions } from './version.ts';
+
+/** What is said of one release, and the release. */
+export type JudgedCandidate = ExplainedCandidate & { readonly source: SnapshotRelease };
 
 export type Explanation = {
   readonly reason: Reason;
   /** Releases in the order in which they were looked at, up to the one that is offered. */
-  readonly candidates: readonly ExplainedCandidate[];
+  readonly candidates: readonly JudgedCandidate[];
 };
 
 type Judgement = Pick<ExplainedCandidate, 'verdict' | 'detail'>;
@@ -40,7 +44,7 @@ export function explain(
   barred: ReadonlySet<string> = NOTHING_BARRED,
 ): Explanation {
   const inQuestion = new Set(plan.list.slice(plan.from, plan.to).map(({ release }) => release));
-  const candidates: ExplainedCandidate[] = [];
+  const candidates: JudgedCandidate[] = [];
   for (const release of releasesOnTheWay(plan)) {
     const judgement = judge(release, inQuestion.has(release), plan, device, barred);
     candidates.push(describe(release, judgement, device));
@@ -94,7 +98,7 @@ function describe(
   { source }: CompiledRelease,
   { verdict, detail }: Judgement,
   { hash }: Device,
-): ExplainedCandidate {
+): JudgedCandidate {
   const bucket = hash === undefined ? undefined : cohortBucket(hash, hashText(source.id));
   return {
     version: source.version,
@@ -102,5 +106,6 @@ function describe(
     detail,
     bucket,
     threshold: cohortThreshold(source.rolloutPct),
+    source,
   };
 }

@@ -18,15 +18,26 @@ const WORDS: Readonly<Record<TargetExpression['operator'], string>> = {
   VersionLt: 'must be below',
 };
 
-/**
- * Returns a sentence without its full stop for each unmet condition. The code that tests a condition is the
- * code of update checks.
- */
+/** Returns a sentence without its full stop for each unmet condition. */
 export function unmetConditions(
   targets: Targeting | null,
   fields: RequestFields,
   labels: Labels,
 ): readonly string[] {
+  return unmetExpressions(targets, fields, labels).map((condition) =>
+    describe(condition, fields, labels),
+  );
+}
+
+/**
+ * Returns the unmet conditions of both kinds as expressions; a label's values are those of `In`. The code that
+ * tests a condition is the code of update checks.
+ */
+export function unmetExpressions(
+  targets: Targeting | null,
+  fields: RequestFields,
+  labels: Labels,
+): readonly TargetExpression[] {
   if (targets === null) return [];
   const conditions: TargetExpression[] = [
     ...Object.entries(targets.matchLabels).map(
@@ -34,9 +45,7 @@ export function unmetConditions(
     ),
     ...targets.matchExpressions,
   ];
-  return conditions
-    .filter((condition) => !isMet(condition, fields, labels))
-    .map((condition) => describe(condition, fields, labels));
+  return conditions.filter((condition) => !isMet(condition, fields, labels));
 }
 
 function isMet(condition: TargetExpression, fields: RequestFields, labels: Labels): boolean {

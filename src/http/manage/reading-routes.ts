@@ -1,24 +1,27 @@
-// Routes of the management API that read one thing: a release, an app's channels, a device (docs/contract.md
-// 4.17 to 4.19).
+// Routes of the management API that read one thing: a release, an app's channels, a device, and why it gets what
+// it gets (docs/contract.md 4.17 to 4.20).
 
 import { z } from 'zod';
 import { isFailure } from '../../contract/failure.ts';
 import type { Caller } from '../../operations/access/authenticate-key.ts';
+import type { ExplainDecision } from '../../operations/serving/explain-decision.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
+import { explainInput, explainQuery, toldDeviceOf } from '../shape/explain-query.ts';
 import { nameField } from '../shape/field.ts';
 import { noteApp, parseShape } from '../shape/parse-shape.ts';
 import { createGuard, type GuardDependencies } from './guard.ts';
 
 export type ReadingDependencies = GuardDependencies & {
   readonly ledger: Pick<Ledger, 'readOwnedRelease' | 'listChannels' | 'findApp' | 'readDevice'>;
+  readonly explainer: ExplainDecision;
 };
 
 const appQuery = z.object({ app: nameField });
 
-/** Builds the routes of single releases, channels and devices. */
+/** Builds the routes of single releases, channels, devices and explanations. */
 export function readingRoutes(dependencies: ReadingDependencies): readonly Route[] {
   const { ledger } = dependencies;
   const guard = createGuard(dependencies);
@@ -46,6 +49,11 @@ export function readingRoutes(dependencies: ReadingDependencies): readonly Route
       path: '/api/v1/devices/:deviceId',
       handler: guard((caller, exchange) => readDevice(ledger, caller, exchange)),
     },
+    {
+      method: 'GET',
+      path: '/api/v1/explain',
+      handler: guard((caller, exchange) => explain(dependencies, caller, exchange)),
+    },
   ];
 }
 
@@ -62,6 +70,21 @@ async function readDevice(
   if (isFailure(found)) return failureReply(found);
   const { history: _, ...device } = found;
   return jsonReply(200, { device });
+}
+
+async function explain(
+  { ledger, explainer }: ReadingDependencies,
+  { organizationId }: Caller,
+  exchange: Exchange,
+): Promise<Reply> {
+  const input = explainInput(exchange.queryText);
+  noteApp(exchange, input);
+  const query = parseShape(explainQuery, input);
+  if (isFailure(query)) return failureReply(query);
+  const app = await ledger.findApp(organizationId, query.app);
+  if (isFailure(app)) return failureReply(app);
+  const explained = await explainer.explainTold(app, toldDeviceOf(query));
+  return isFailure(explained) ? failureReply(explained) : jsonReply(200, explained);
 }
 
 function readQuery(exchange: Exchange) {

@@ -1,17 +1,22 @@
-// Explanation of the decision that a device would get now, if it asked as it did last. Nothing is offered,
-// recorded or counted. A release whose first offer this node could not record a moment ago counts as one that
-// cannot be offered.
+// Explanation of the decision that a device would get now, if it asked as it did last, or as a caller tells.
+// Nothing is offered, recorded or counted.
 
 import type { ExplainedCandidate, ExplainedDecision } from '../../contract/console.ts';
 import type { DeviceClient } from '../../contract/device-client.ts';
-import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import type { ExplainedReason, Explanation, ListedCandidate } from '../../contract/explanation.ts';
+import { fail, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import type { UpdateManifest } from '../../contract/resource.ts';
 import { foldArch, foldPlatform } from '../../domain/decision/artifact.ts';
+import type { Catalog } from '../../domain/decision/catalog.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
 import { decide } from '../../domain/decision/decide.ts';
-import { explain } from '../../domain/decision/explain.ts';
+import { explain, type JudgedCandidate } from '../../domain/decision/explain.ts';
 import { planUpdate } from '../../domain/decision/plan.ts';
+import type { Labels, RequestFields } from '../../domain/decision/targeting.ts';
+import { unmetExpressions } from '../../domain/decision/unmet-conditions.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
+import { mergeLabels } from '../../domain/fleet/merge-labels.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { installableBy } from '../../updater/installable-by.ts';
 import { manifestOf } from '../../updater/manifest.ts';
@@ -27,6 +32,32 @@ export type ExplainDependencies = {
   readonly firstOffers: Pick<FirstOffers, 'barredIn'>;
 };
 
+/** What a caller tells of a device; it counts before what is on record. */
+export type ToldDevice = {
+  readonly deviceId?: string | undefined;
+  readonly channel?: string | undefined;
+  readonly platform?: string | undefined;
+  readonly arch?: string | undefined;
+  /** Canonical version. */
+  readonly version?: string | undefined;
+  /** Kind of installation. */
+  readonly bundle?: string | undefined;
+  readonly labels: Labels;
+};
+
+type App = { readonly id: string; readonly ref: string };
+
+/** Device to decide for. */
+type AskingDevice = {
+  readonly deviceId: string | undefined;
+  readonly platform: string;
+  readonly arch: string | null;
+  readonly version: string | null;
+  readonly client: DeviceClient;
+  readonly bundle: string | null;
+  readonly labels: Labels;
+};
+
 export class ExplainDecision {
   private readonly dependencies: ExplainDependencies;
 
@@ -34,56 +65,168 @@ export class ExplainDecision {
     this.dependencies = dependencies;
   }
 
-  /** Explains the decision for a device, on its own channel unless told otherwise. */
+  /**
+   * Explains the decision for a device on record to a person, on its own channel unless told otherwise. A
+   * release whose first offer this node could not record a moment ago counts as one that cannot be offered.
+   */
   async explain(
-    app: { readonly id: string; readonly ref: string },
+    app: App,
     deviceId: string,
     channel: string | undefined,
   ): Promise<Outcome<ExplainedDecision, NoCatalog | 'unknownDevice'>> {
-    const { ledger, catalogs, labels, firstOffers } = this.dependencies;
-    const found = await ledger.readDevice(app.id, deviceId);
+    const { firstOffers } = this.dependencies;
+    const found = await this.dependencies.ledger.readDevice(app.id, deviceId);
     if (isFailure(found)) return found;
     const { history: _, ...device } = found;
-    const slot = await catalogs.findForCaller(app.ref, channel ?? device.channel);
-    if (isFailure(slot)) return slot;
-    const { catalog } = slot;
-    if (catalog === undefined) return fail('unavailable');
-    const version = device.version === null ? undefined : parseVersion(device.version);
-    const [known] = await labels.readAll([{ appId: app.id, deviceId }]);
-    const client = device.client ?? (version === undefined ? 'e' : 'u');
-    const fields = {
-      version: TELLS_NO_VERSION.has(client) ? undefined : version,
-      platform: foldPlatform(device.platform),
-      arch: foldArch(device.arch ?? undefined),
-    };
-    const asked = {
-      client,
-      bundle: device.bundle,
-      machine: { platform: fields.platform, arch: fields.arch },
-    } as const;
-    const plan = planUpdate(catalog, fields, installableBy(catalog, asked));
-    const who = { hash: hashText(deviceId), labels: known ?? new Map<string, string>() };
-    const barred = firstOffers.barredIn(catalog);
-    const { candidate } = decide(plan, who, barred);
-    const { reason, candidates } = explain(plan, who, barred);
-    // What is kept with the candidate may be a document of another protocol.
-    const bytes = candidate && manifestOf(plan, { ...candidate, documents: [] });
-    const status = catalog.byCanonical.get(version?.canonical ?? '')?.source.status ?? null;
+    const catalog = await this.catalogOf(app, channel ?? device.channel);
+    if (isFailure(catalog)) return catalog;
+    const labels = await this.labelsOf(app, deviceId);
+    const client = device.client ?? (device.version === null ? 'e' : 'u');
+    const asking = { ...device, client, labels };
+    const { reason, candidates, offer, fields } = answer(
+      catalog,
+      asking,
+      firstOffers.barredIn(catalog),
+    );
+    const status = catalog.byCanonical.get(fields.version?.canonical ?? '')?.source.status ?? null;
     return {
-      device: { ...device, labels: Object.fromEntries(who.labels) },
-      offer: bytes === undefined ? null : JSON.parse(bytes.toString('utf8')),
+      device: { ...device, labels: Object.fromEntries(labels) },
+      offer,
       reason,
-      candidates: shorten(candidates),
+      candidates: shorten(candidates.map(withoutSource), LIMIT.candidatesShownMax),
       considered: candidates.length,
       current: { version: device.version, status },
     };
   }
+
+  /**
+   * Explains to a program the decision for a device on record, or for one that the caller describes. `invalid`
+   * when neither the record nor the caller tells the channel or the platform.
+   */
+  async explainTold(
+    app: App,
+    told: ToldDevice,
+  ): Promise<Outcome<Explanation, NoCatalog | 'unknownDevice' | 'invalid'>> {
+    const { deviceId } = told;
+    const found =
+      deviceId === undefined
+        ? undefined
+        : await this.dependencies.ledger.readDevice(app.id, deviceId);
+    const record = isFailure(found) ? undefined : found;
+    if (isFailure(found) && told.platform === undefined) return found;
+    const [platform, channel] = [
+      told.platform ?? record?.platform,
+      told.channel ?? record?.channel,
+    ];
+    if (channel === undefined) return invalidField('channel', 'Required');
+    if (platform === undefined) return invalidField('platform', 'Required without a deviceId');
+    const catalog = await this.catalogOf(app, channel);
+    if (isFailure(catalog)) return catalog;
+    const stored = deviceId === undefined ? NO_LABELS : await this.labelsOf(app, deviceId);
+    const version = told.version ?? record?.version ?? null;
+    return explanationOf(catalog, channel, {
+      deviceId,
+      platform,
+      arch: told.arch ?? record?.arch ?? null,
+      version,
+      client: clientOf(record?.client ?? undefined, told.version ?? record?.version),
+      bundle: told.bundle ?? record?.bundle ?? null,
+      labels: mergeLabels(stored, told.labels),
+    });
+  }
+
+  private async catalogOf(app: App, channel: string): Promise<Outcome<Catalog, NoCatalog>> {
+    const slot = await this.dependencies.catalogs.findForCaller(app.ref, channel);
+    if (isFailure(slot)) return slot;
+    return slot.catalog ?? fail('unavailable');
+  }
+
+  private async labelsOf(app: App, deviceId: string): Promise<Labels> {
+    const [labels] = await this.dependencies.labels.readAll([{ appId: app.id, deviceId }]);
+    return labels ?? NO_LABELS;
+  }
 }
+
+const NO_LABELS: Labels = new Map();
+const NOTHING_BARRED: ReadonlySet<string> = new Set();
 
 /** Clients that are offered the highest release that fits, and compare it with their own version. */
 const TELLS_NO_VERSION: ReadonlySet<DeviceClient> = new Set(['e', 'sparkle']);
 
-function shorten(candidates: readonly ExplainedCandidate[]): readonly ExplainedCandidate[] {
-  if (candidates.length <= LIMIT.candidatesShownMax) return candidates;
-  return [...candidates.slice(0, LIMIT.candidatesShownMax - 1), ...candidates.slice(-1)];
+/** Returns how a device asks: one of which nothing is known as `/u` is asked, without a version as `/e`. */
+function clientOf(recorded: DeviceClient | undefined, version: string | null | undefined) {
+  return recorded ?? (version === null || version === undefined ? 'e' : 'u');
+}
+
+function explanationOf(catalog: Catalog, channel: string, device: AskingDevice): Explanation {
+  const { reason, candidates, offer, fields } = answer(catalog, device, NOTHING_BARRED);
+  const { labels, deviceId = null, platform, arch, version, client, bundle } = device;
+  const listed = candidates.map((candidate) => listedOf(candidate, catalog, fields, labels));
+  return {
+    // Nothing is barred, so that no release is one whose first offer cannot be recorded.
+    decision: { update: offer, reason: reason as ExplainedReason },
+    device: {
+      ...{ deviceId, channel, platform, arch, version, client, bundle },
+      labels: Object.fromEntries(labels),
+    },
+    candidates: shorten(listed, LIMIT.candidatesListedMax),
+  };
+}
+
+/** Decides for a device, and says why. */
+function answer(catalog: Catalog, device: AskingDevice, barred: ReadonlySet<string>) {
+  const { client, bundle, labels, deviceId } = device;
+  const version = device.version === null ? undefined : parseVersion(device.version);
+  const fields: RequestFields = {
+    version: TELLS_NO_VERSION.has(client) ? undefined : version,
+    platform: foldPlatform(device.platform),
+    arch: foldArch(device.arch ?? undefined),
+  };
+  const machine = { platform: fields.platform, arch: fields.arch };
+  const plan = planUpdate(catalog, fields, installableBy(catalog, { client, bundle, machine }));
+  const who = { hash: deviceId === undefined ? undefined : hashText(deviceId), labels };
+  const { candidate } = decide(plan, who, barred);
+  // What is kept with the candidate may be a document of another protocol.
+  const bytes = candidate && manifestOf(plan, { ...candidate, documents: [] });
+  const offer: UpdateManifest | null = bytes === undefined ? null : JSON.parse(bytes.toString());
+  return { ...explain(plan, who, barred), offer, fields: { ...fields, version } };
+}
+
+function listedOf(
+  { source, verdict, bucket, threshold }: JudgedCandidate,
+  { snapshot }: Catalog,
+  fields: RequestFields,
+  labels: Labels,
+): ListedCandidate {
+  const { version, status, followed, targets } = source;
+  return {
+    version,
+    channel: followed ? (snapshot.follows ?? snapshot.channel) : snapshot.channel,
+    status,
+    verdict: WORDS[verdict],
+    bucket: bucket ?? null,
+    threshold,
+    unmet: unmetExpressions(targets, fields, labels),
+  };
+}
+
+/** What an explanation for a program says of a release: the contract's words. */
+const WORDS = {
+  offered: 'offered',
+  paused: 'not-published',
+  deprecated: 'not-published',
+  'rolled-back': 'not-published',
+  'no-artifact': 'no-artifact',
+  'not-targeted': 'not-targeted',
+  'outside-cohort': 'outside-cohort',
+  // Nothing is barred for a program.
+  'first-offer-unavailable': 'not-published',
+} as const satisfies Record<ExplainedCandidate['verdict'], ListedCandidate['verdict']>;
+
+function withoutSource({ source: _, ...candidate }: JudgedCandidate): ExplainedCandidate {
+  return candidate;
+}
+
+function shorten<Item>(items: readonly Item[], countMax: number): readonly Item[] {
+  return items.length <= countMax ? items : [...items.slice(0, countMax - 1), ...items.slice(-1)];
 }
