@@ -167,7 +167,17 @@ export type AuditEntry = {
 };
 
 /** Release webhook of an app without its secret, which is shown only when the webhook is enabled. */
-export type Webhook = {
+/** How an app's releases come from a code host. */
+export type WebhookSettings = {
+  /** What the tags of the app's releases begin with; null for none but those that are always understood. */
+  readonly tagPrefix: string | null;
+  /** Whether releases land paused, and take files until they are first published. */
+  readonly hold: boolean;
+  /** Targets (`linux`, `linux/x86_64`) with which a held release publishes itself; null for never. */
+  readonly expect: readonly string[] | null;
+};
+
+export type Webhook = WebhookSettings & {
   readonly provider: 'github';
   readonly enabled: boolean;
   readonly createdAt: string;

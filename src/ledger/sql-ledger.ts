@@ -3,6 +3,7 @@
 import type { Ledger } from '../ports/ledger.ts';
 import { atomically } from './atomically.ts';
 import type { Database } from './database.ts';
+import { callBackRelease } from './query/call-back-release.ts';
 import { completeRelease } from './query/complete-release.ts';
 import { controlServing } from './query/control-serving.ts';
 import { createApp } from './query/create-app.ts';
@@ -116,8 +117,10 @@ export function createSqlLedger(
     replaceSealedSecrets: (changes) => replaceSealedSecrets(database, changes),
     readWebhook: (appId) => readWebhook(database, appId),
     recordDelivery: (delivery, actor) => recordDelivery(database, delivery, actor),
-    completeRelease: (organizationId, name, artifacts, actor, known) =>
-      completeRelease(database, organizationId, name, artifacts, actor, known),
+    completeRelease: (organizationId, name, announced, actor, known) =>
+      completeRelease(database, organizationId, name, announced, actor, known),
+    callBackRelease: (organizationId, name, call, actor, known) =>
+      callBackRelease(database, organizationId, name, call, actor, known),
     confirm,
     raiseEpoch: (above) => raiseEpoch(database, above),
     restoreOffers: (channelId, releaseIds) => restoreOffers(database, channelId, releaseIds),

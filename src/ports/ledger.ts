@@ -30,7 +30,7 @@ import type {
 } from '../contract/resource.ts';
 import type { ServingOrder } from '../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
-import type { Serving } from '../domain/release/serving-change.ts';
+import type { Served, Serving } from '../domain/release/serving-change.ts';
 import type { WithdrawalObstacle } from '../domain/release/withdrawal.ts';
 import type { AccountLedger } from './account-ledger.ts';
 import type { Actor } from './actor.ts';
@@ -55,7 +55,17 @@ export type NewRelease = {
   readonly rolloutPct: number | undefined;
   readonly targets: Targeting | null;
   readonly artifacts: readonly NewArtifact[];
+  /** How a code host's release is held until it is published: see `ReleaseHold`; undefined for one that is not. */
+  readonly hold?: ReleaseHold | undefined;
+  /** Time of the code host's event, RFC 3339; undefined where it gives none. */
+  readonly announcedAt?: string | undefined;
 };
+
+/**
+ * What a held release waits for before it is first published: its files, with which it publishes itself, or
+ * somebody's hand.
+ */
+export type ReleaseHold = 'expecting' | 'by-hand';
 
 /** Kinds of refusal of a release that may otherwise be published on its channel. */
 export type PublishObstacle =
@@ -253,7 +263,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
   controlServing<Kind extends FailureKind>(
     organizationId: string,
     name: ReleaseName,
-    transition: (serving: Serving) => Outcome<Serving, Kind>,
+    transition: (serving: Serving) => Outcome<Served, Kind>,
     actor: Actor,
     reason?: string,
     known?: KnownStates,

@@ -2,7 +2,7 @@
 // The obligations of `ledger.ts` hold here too.
 
 import type { Failure, LostRight, Outcome, UnknownRelease } from '../contract/failure.ts';
-import type { Release, Webhook, WebhookDelivery } from '../contract/resource.ts';
+import type { Release, Webhook, WebhookDelivery, WebhookSettings } from '../contract/resource.ts';
 import type { Actor } from './actor.ts';
 import type { Changed } from './changed.ts';
 import type { KnownStates } from './known-state.ts';
@@ -18,7 +18,7 @@ export type EnabledWebhook = {
   readonly sealedSecret: string;
   /** Time at which the webhook got this secret; only for comparison with itself. */
   readonly enabledAt: string;
-};
+} & WebhookSettings;
 
 /** Sealed secret of an enabled webhook. */
 export type SealedSecret = Pick<EnabledWebhook, 'appId' | 'sealedSecret'>;
@@ -29,6 +29,20 @@ export type ResealedSecret = {
   readonly from: string;
   readonly to: string;
 };
+
+/** Files that an event announces. */
+export type AnnouncedAssets = {
+  readonly artifacts: readonly NewArtifact[];
+  /** Time of the event, RFC 3339; undefined where the code host gives none. */
+  readonly at: string | undefined;
+  /** Whether a release that waits for its files has all of them. */
+  readonly isComplete: (artifacts: readonly NewArtifact[]) => boolean;
+};
+
+export type CallBack = { readonly at: string | undefined; readonly reason: string };
+
+/** What became of a release that was called back. */
+export type CalledBack = 'paused' | 'unserved' | 'not-announced' | 'older';
 
 export type NewDelivery = Omit<WebhookDelivery, 'id' | 'at'>;
 
@@ -71,15 +85,28 @@ export interface WebhookLedger {
   ): Promise<Failure<LostRight> | undefined>;
 
   /**
-   * Adds these artifacts to a release that a webhook published without any and that was never offered, and
-   * returns the release. Of several concurrent calls one completes it; `changed` is empty for the others, and
-   * for a release that may not be completed.
+   * Merges what an event announces into a release that came from a webhook and was never offered, and returns the
+   * release. `changed` is empty when the release stays as it is, and when the event is older than the last one
+   * that was taken.
    */
   completeRelease(
     organizationId: string,
     name: ReleaseName,
-    artifacts: readonly NewArtifact[],
+    announced: AnnouncedAssets,
     actor: Actor,
     known?: KnownStates,
   ): Promise<Outcome<Changed<Release>, UnknownRelease | 'channelFull' | LostRight>>;
+
+  /**
+   * Pauses a release that came from a webhook and that its code host has called back; it is published by hand only
+   * from then on. `changed` is empty when it is not served anyway, came from elsewhere, or when the event is older
+   * than the last one that was taken.
+   */
+  callBackRelease(
+    organizationId: string,
+    name: ReleaseName,
+    call: CallBack,
+    actor: Actor,
+    known?: KnownStates,
+  ): Promise<Outcome<Changed<CalledBack>, UnknownRelease | LostRight>>;
 }

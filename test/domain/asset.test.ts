@@ -74,7 +74,7 @@ describe('classifyAsset', () => {
     ['acme-2.0.0-osx-full.nupkg', 'darwin'],
     // goreleaser
     ['acme_2.0.0_Windows_i386.zip', 'windows/i686'],
-    ['acme_2.0.0_darwin_all.tar.gz', 'darwin'],
+    ['acme_2.0.0_darwin_all.tar.gz', 'darwin/universal'],
     ['acme_2.0.0_linux_amd64v3.tar.gz', 'linux/x86_64'],
     ['acme_2.0.0_linux_amd64.apk', 'linux/x86_64'],
     ['acme-2.0.0-1-x86_64.pkg.tar.zst', 'linux/x86_64'],

@@ -155,7 +155,7 @@ export function describeEditions(name: string, open: () => Promise<TestDatabase>
       const immutable = ['id', 'channel_id', 'version', 'canonical_version', 'notes'];
       immutable.push('created_at', 'source');
       const renewing = ['status', 'rollout_pct', 'targets'];
-      const besides = ['offered_at', 'edition', 'content_bytes'];
+      const besides = ['offered_at', 'edition', 'content_bytes', 'hold', 'announced_at'];
       expect(columns.map(({ name }) => name)).toEqual(
         [...immutable, ...renewing, ...besides].sort(),
       );

@@ -17,6 +17,8 @@ import {
 } from './ledger-fixture.ts';
 import type { TestDatabase } from './test-database.ts';
 
+const NO_ASSETS = { artifacts: [], at: undefined, isComplete: () => false };
+
 /** Part of a known state in which these releases are offered. */
 function offering(...offered: readonly string[]): Pick<KnownState, 'offeredAmong'> {
   return { offeredAmong: (releaseIds) => releaseIds.filter((id) => offered.includes(id)) };
@@ -59,7 +61,11 @@ export function describeRewinds(name: string, open: () => Promise<TestDatabase>)
           const promotion = { ...source, ...serving, reason: undefined };
           return ledger.promoteRelease(organizationId, promotion, PUBLISHER, undefined, known);
         },
-        () => ledger.completeRelease(organizationId, named, [], PUBLISHER, known),
+        () => ledger.completeRelease(organizationId, named, NO_ASSETS, PUBLISHER, known),
+        () => {
+          const call = { at: undefined, reason: 'deleted' };
+          return ledger.callBackRelease(organizationId, named, call, PUBLISHER, known);
+        },
         () =>
           ledger.controlServing(
             organizationId,

@@ -22,6 +22,7 @@ import {
 import type { TestDatabase } from './test-database.ts';
 
 const ARTIFACT = { platform: 'linux', arch: 'x86_64', url: 'https://x.example/a', size: 7 };
+const NO_SETTINGS = { tagPrefix: null, hold: false, expect: null } as const;
 const DELIVERY: NewDelivery = {
   event: 'release',
   action: 'published',
@@ -72,7 +73,10 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
           const found = await ledger.findEnabledWebhook(app, 'github');
           const sealedSecret = 'v1.second';
           const enabledAt = expect.any(String);
-          expect(found).toEqual({ appId, appRef, organizationId, sealedSecret, enabledAt });
+          expect(found).toEqual({
+            ...{ appId, appRef, organizationId, sealedSecret, enabledAt },
+            ...NO_SETTINGS,
+          });
         }
       });
 
@@ -197,7 +201,7 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
         ledger.completeRelease(
           tenant.organizationId,
           { app: tenant.app, channel, canonicalVersion },
-          [ARTIFACT],
+          { artifacts: [ARTIFACT], at: undefined, isComplete: () => false },
           actor,
         );
 
@@ -230,7 +234,8 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
           const announced = await announce(actor, { artifacts });
           const name = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
           const { organizationId } = tenant;
-          const completing = ledger.completeRelease(organizationId, name, [summed], actor);
+          const event = { artifacts: [summed], at: undefined, isComplete: () => false };
+          const completing = ledger.completeRelease(organizationId, name, event, actor);
           const { value } = expectValue(await completing);
           expect(value.artifacts).toEqual([ARTIFACT]);
           expect(announced.value.artifacts).toEqual(artifacts.map(() => ARTIFACT));

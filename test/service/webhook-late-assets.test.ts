@@ -110,10 +110,28 @@ serviceSuite('late assets', (node) => {
     });
   });
 
-  it('a release that has artifacts gets no others, not even more of them', async () => {
+  it('a release that was never offered takes an event with more of them, and no other (§18.8)', async () => {
+    const mac = asset('notes.dmg');
     await announce('published', [LINUX]);
-    const answer = await announce('released', [LINUX, asset('notes.dmg')]);
-    expect(answer.body?.outcome).toBe('duplicate');
+    expect((await announce('edited', [mac])).body?.outcome).toBe('ignored');
+    expect(await urls()).toEqual([URL_OF_LINUX]);
+    const elsewhere = { ...LINUX, browser_download_url: `${URL_OF_LINUX}?again/notes-linux-amd64` };
+    const answer = await announce('released', [mac, elsewhere]);
+    expect(answer.body).toMatchObject({
+      outcome: 'duplicate',
+      reason: 'Completed with 2 artifacts',
+    });
+    const all = [elsewhere.browser_download_url, mac.browser_download_url];
+    expect(await urls()).toEqual(all);
+    expect((await announce('edited', [LINUX])).body?.outcome).toBe('ignored');
+    expect(await urls()).toEqual(all);
+  });
+
+  it('an event that is older than the last one taken completes nothing (§18.14)', async () => {
+    await announce('published', [], { updated_at: '2026-02-02T00:00:00Z' });
+    await announce('edited', [LINUX], { updated_at: '2026-02-01T00:00:00Z' });
+    expect(await urls()).toEqual([]);
+    await announce('edited', [LINUX], { updated_at: '2026-02-02T00:00:00Z' });
     expect(await urls()).toEqual([URL_OF_LINUX]);
   });
 

@@ -11,6 +11,7 @@ export type AssetTarget = { readonly platform: string; readonly arch?: string };
 
 /** Returns the target of an asset, or undefined when its name is not an artifact's. Never throws. */
 export function classifyAsset(name: string): AssetTarget | undefined {
+  if (RELEASES_FILE.test(name)) return undefined;
   const { stem, endings } = splitName(name.toLowerCase());
   const words = wordsOf(stem);
   if (isMetadata(endings, words)) return undefined;
@@ -19,6 +20,9 @@ export function classifyAsset(name: string): AssetTarget | undefined {
   const arch = archOf(words, platform);
   return arch === undefined ? { platform } : { platform, arch };
 }
+
+/** Index of Squirrel's or Velopack's packages, which has no ending: `RELEASES`, `RELEASES-win-x64`. */
+const RELEASES_FILE = /^releases(?:[-._].*)?$/i;
 
 const ARCHIVES = setOf(`zip tar gz tgz xz txz bz2 tbz tbz2 zst zstd tzst lz lz4 lzma br 7z rar z`);
 
@@ -177,7 +181,7 @@ function platformOf(endings: readonly string[], words: readonly string[]): strin
 function archOf(words: readonly string[], platform: string): string | undefined {
   const said = words.map((word) => ARCHS.get(word));
   const at = said.findLastIndex((arch) => arch !== undefined);
-  if (at === -1) return weakArchOf(words);
+  if (at === -1) return weakArchOf(words, platform);
   const arch = said[at];
   const isPair = said[at - 1] !== undefined && said[at - 1] !== arch;
   if (!isPair) return arch;
@@ -185,7 +189,9 @@ function archOf(words: readonly string[], platform: string): string | undefined 
   return platform === 'darwin' ? 'universal' : undefined;
 }
 
-function weakArchOf(words: readonly string[]): string | undefined {
+function weakArchOf(words: readonly string[], platform: string): string | undefined {
+  // goreleaser's name of a file for both of Apple's architectures.
+  if (platform === 'darwin' && words.includes('all')) return 'universal';
   // GitHub makes dots of spaces, and `64-bit` is two words.
   const joined = words.map((word, index) =>
     word === 'bit' ? `${words[index - 1] ?? ''}bit` : word,

@@ -28,6 +28,12 @@ export type ServingChange = {
   readonly status?: ReleaseStatus;
 };
 
+/** Serving state after a call. */
+export type Served = Serving & {
+  /** Whether the call has set the status, also to what it was. */
+  readonly isStatusSet?: boolean;
+};
+
 /** Returns the serving state after the call, or the first refusal. */
 export function applyServingChange(
   serving: Serving,

@@ -14,19 +14,10 @@ import type { PurgeDevices } from '../../operations/fleet/purge-devices.ts';
 import type { ViewFleet } from '../../operations/fleet/view-fleet.ts';
 import type { ExplainDecision } from '../../operations/serving/explain-decision.ts';
 import type { Route } from '../router.ts';
-import { nameField, textField } from '../shape/field.ts';
+import { nameField, textField, timeField } from '../shape/field.ts';
 import type { ConsoleRoutes } from './console-route.ts';
 import type { RecheckAccess } from './recheck-access.ts';
 
-const NOT_A_TIME = 'Must be an RFC 3339 time';
-/**
- * Time in a query, converted to UTC: PostgreSQL accepts every UTC time of the years 1 to 9999, but not every
- * offset.
- */
-const timeField = z.iso
-  .datetime({ offset: true, error: NOT_A_TIME })
-  .transform((text) => new Date(text).toISOString())
-  .refine((time) => /^(?!0000)\d{4}-/.test(time), NOT_A_TIME);
 const filterField = textField(LIMIT.labelValueLengthMax, 0).optional();
 
 const devicesQuery = z.object({

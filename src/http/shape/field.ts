@@ -36,6 +36,16 @@ export const reasonField = textField(LIMIT.reasonLengthMax, 0).transform(
   (text) => text || undefined,
 );
 
+const NOT_A_TIME = 'Must be an RFC 3339 time';
+
+/**
+ * Time, converted to UTC: PostgreSQL accepts every UTC time of the years 1 to 9999, but not every offset.
+ */
+export const timeField = z.iso
+  .datetime({ offset: true, error: NOT_A_TIME })
+  .transform((text) => new Date(text).toISOString())
+  .refine((time) => /^(?!0000)\d{4}-/.test(time), NOT_A_TIME);
+
 export const statusField = z.enum(RELEASE_STATUSES);
 
 /** Shape of a whole number in a query, where every value is text. */

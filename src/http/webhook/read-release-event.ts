@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { ReleaseEvent } from '../../operations/publishing/receive-release.ts';
-import { textField, urlField } from '../shape/field.ts';
+import { textField, timeField, urlField } from '../shape/field.ts';
 import { parseShape, readJson } from '../shape/parse-shape.ts';
 import { formField } from './form-field.ts';
 
@@ -23,12 +23,15 @@ const assetShape = z.object({
 
 const releaseEventShape = z.object({
   action: textField(100),
+  changes: z.object({ tag_name: z.object({ from: z.string() }).nullish() }).nullish(),
+  repository: z.object({ private: z.boolean().nullish() }).nullish(),
   release: z.object({
     tag_name: z.string(),
     draft: z.boolean(),
     prerelease: z.boolean(),
     body: z.string().nullish(),
     assets: z.array(assetShape).max(ASSETS_MAX).default([]),
+    updated_at: timeField.nullish(),
   }),
 });
 
@@ -44,10 +47,13 @@ export function readReleaseEvent(
   if (isFailure(payload)) return payload;
   const parsed = parseShape(releaseEventShape, payload.json);
   if (isFailure(parsed)) return parsed;
-  const { tag_name: tag, draft, prerelease, body: notes, assets } = parsed.release;
+  const { tag_name: tag, draft, prerelease, body: notes, assets, updated_at: at } = parsed.release;
   return {
     action: parsed.action,
     tag,
+    formerTag: parsed.changes?.tag_name?.from,
+    at: at ?? undefined,
+    isPrivate: parsed.repository?.private ?? false,
     isDraft: draft,
     isPrerelease: prerelease,
     notes: notes ?? '',

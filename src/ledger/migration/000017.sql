@@ -12,6 +12,9 @@ CREATE INDEX channels_following ON channels (follows) WHERE follows IS NOT NULL;
 -- so the followers are the same from the first lock to the end of the transaction. They are read in a statement
 -- of its own, which sees what was committed before the lock on the app was granted: in a volatile function
 -- every statement has a snapshot of its own.
+--
+-- The locks leave out keys, which never change: a second update of a follower in one transaction has PostgreSQL
+-- look at the channel that it follows again, and that must not wait.
 CREATE FUNCTION lock_channel(of_app text, named text, beside text)
 RETURNS TABLE (id text, name text) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -25,7 +28,7 @@ BEGIN
   END IF;
   PERFORM FROM channels
     WHERE channels.id = target OR channels.id = beside OR channels.follows = target
-    ORDER BY channels.id FOR UPDATE;
+    ORDER BY channels.id FOR NO KEY UPDATE;
   RETURN QUERY SELECT channels.id, channels.name FROM channels
     WHERE channels.id = target OR channels.follows = target;
 END

@@ -111,6 +111,9 @@ export const WEBHOOK_COLUMNS = columns<Webhook>({
   provider: 'provider',
   enabled: 'disabled_at IS NULL',
   createdAt: isoText('created_at'),
+  tagPrefix: 'tag_prefix',
+  hold: 'hold',
+  expect: 'expect',
 });
 
 const ARTIFACT: Expressions<Artifact> = {

@@ -9,9 +9,9 @@ import {
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
-import type { ServingState } from '../../contract/resource.ts';
+import type { ReleaseStatus, ServingState } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
-import type { Serving } from '../../domain/release/serving-change.ts';
+import type { Served, Serving } from '../../domain/release/serving-change.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
 import type { KnownStates } from '../../ports/known-state.ts';
@@ -34,7 +34,7 @@ export function controlServing<Kind extends FailureKind>(
   database: Database,
   organizationId: string,
   name: ReleaseName,
-  transition: (serving: Serving) => Outcome<Serving, Kind>,
+  transition: (serving: Serving) => Outcome<Served, Kind>,
   actor: Actor,
   reason?: string,
   known?: KnownStates,
@@ -48,6 +48,7 @@ export function controlServing<Kind extends FailureKind>(
     const outcome = transition({ ...before, offered });
     if (isFailure(outcome)) return outcome;
     const { offered: _, ...after } = servingOf(outcome);
+    if (outcome.isStatusSet) await endWaiting(sql, release.id, after.status);
     const value = stateOf(channel, release.version, after);
     if (isSame(before, after)) return { value, changed: [] };
     await storeServing(sql, release.id, after);
@@ -75,6 +76,17 @@ async function lockRelease(
     [channelId, canonicalVersion],
   );
   return rows[0] ?? fail('unknownRelease');
+}
+
+/**
+ * Keeps a held release from publishing itself once somebody has set its status, also to what it was; one that is
+ * published is not held any more.
+ */
+async function endWaiting(sql: Sql, id: string, status: ReleaseStatus): Promise<void> {
+  await sql.query('UPDATE releases SET hold = $2 WHERE id = $1 AND hold IS NOT NULL', [
+    id,
+    status === 'published' ? null : 'by-hand',
+  ]);
 }
 
 function servingOf({ rolloutPct, status, targets, offered }: Serving): Serving {

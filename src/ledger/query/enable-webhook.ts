@@ -11,7 +11,7 @@ import { lockWebhook } from './lock-webhook.ts';
 
 const STORE = `
   INSERT INTO webhooks (app_id, provider, sealed_secret) VALUES ($1, $2, $3)
-  ON CONFLICT (app_id) DO UPDATE SET provider = excluded.provider,
+  ON CONFLICT (app_id, provider) DO UPDATE SET
     sealed_secret = excluded.sealed_secret, enabled_at = clock_timestamp(), disabled_at = NULL
   RETURNING ${WEBHOOK_COLUMNS}`;
 

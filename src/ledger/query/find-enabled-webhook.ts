@@ -18,7 +18,8 @@ export async function findEnabledWebhook(
   const rows = await sql.query<EnabledWebhook>(
     `SELECT app.id AS "appId", app.ref AS "appRef", app.organization_id AS "organizationId",
        webhooks.sealed_secret AS "sealedSecret",
-       webhooks.enabled_at::text AS "enabledAt"
+       webhooks.enabled_at::text AS "enabledAt", webhooks.tag_prefix AS "tagPrefix",
+       webhooks.hold, webhooks.expect
      FROM (
        SELECT id, ref, organization_id FROM apps
        WHERE ref = $1 OR id = $1 ORDER BY (ref = $1) DESC LIMIT 1

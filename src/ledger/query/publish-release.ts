@@ -138,11 +138,13 @@ async function insertRelease(
   release: ResolvedRelease,
   actor: Actor,
 ): Promise<string | undefined> {
-  const { version, canonicalVersion, notes, status, rolloutPct, targets } = release;
+  const { version, canonicalVersion, notes, status, rolloutPct, targets, hold, announcedAt } =
+    release;
   const rows = await sql.query<{ id: string }>(
     `INSERT INTO releases
-       (id, channel_id, version, canonical_version, notes, status, rollout_pct, targets, source)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+       (id, channel_id, version, canonical_version, notes, status, rollout_pct, targets, source,
+        hold, announced_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
      ON CONFLICT (channel_id, canonical_version) DO NOTHING RETURNING id`,
     [
       newId('rel'),
@@ -154,6 +156,8 @@ async function insertRelease(
       rolloutPct,
       targets === null ? null : JSON.stringify(targets),
       actor.kind === 'integration' ? 'webhook' : 'api',
+      hold ?? null,
+      announcedAt ?? null,
     ],
   );
   return rows[0]?.id;

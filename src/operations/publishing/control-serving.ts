@@ -25,7 +25,10 @@ export async function controlServing(
   const controlled = await ledger.controlServing(
     caller.organizationId,
     name,
-    (serving) => applyServingChange(serving, change),
+    (serving) => {
+      const served = applyServingChange(serving, change);
+      return isFailure(served) ? served : { ...served, isStatusSet: change.status !== undefined };
+    },
     caller.actor,
     reason,
   );

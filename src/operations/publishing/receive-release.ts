@@ -11,13 +11,15 @@ import {
 import { LIMIT } from '../../contract/limit.ts';
 import type { Release } from '../../contract/resource.ts';
 import { storableText } from '../../contract/text.ts';
-import { parseVersion } from '../../domain/decision/version.ts';
 import { classifyAsset } from '../../domain/release/classify-asset.ts';
 import type { Actor } from '../../ports/actor.ts';
-import type { Ledger } from '../../ports/ledger.ts';
+import type { Ledger, ReleaseHold } from '../../ports/ledger.ts';
 import type { NewArtifact } from '../../ports/new-artifact.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
+import type { CalledBack } from '../../ports/webhook-ledger.ts';
+import { isExpected } from './expected-targets.ts';
 import type { SpreadChange } from './spread-change.ts';
+import { tagVersion } from './tag-version.ts';
 import type { OpenWebhook } from './webhooks.ts';
 
 type AnnouncedAsset = {
@@ -34,6 +36,12 @@ type AnnouncedAsset = {
 export type ReleaseEvent = {
   readonly action: string;
   readonly tag: string;
+  /** Tag that the release had before this event renamed it. */
+  readonly formerTag?: string | undefined;
+  /** Time of the release's last change, RFC 3339; undefined where the code host gives none. */
+  readonly at?: string | undefined;
+  /** Whether the repository is private, so that no device could fetch a file of it. */
+  readonly isPrivate?: boolean | undefined;
   readonly isDraft: boolean;
   readonly isPrerelease: boolean;
   readonly notes: string;
@@ -51,11 +59,16 @@ export type Received = {
  */
 const ANNOUNCING = new Set(['published', 'created', 'released', 'prereleased']);
 const EDITING = 'edited';
+/** Actions after which the files of a release are gone, or must not be used. */
+const WITHDRAWING: ReadonlySet<string> = new Set(['deleted', 'unpublished']);
+const STABLE = 'stable';
+const BETA = 'beta';
 
 /**
  * Publishes the release on `stable`, a pre-release on `beta`, with the channel's default rollout. A release
- * that already exists is a duplicate and stays unchanged, unless it came from a webhook without artifacts and
- * this event has some. Everything that is not a release for devices is ignored, with a reason.
+ * that already exists is a duplicate and stays unchanged, unless it came from a webhook, was never offered and
+ * this event has more files. One that the code host has called back is paused. Everything that is not a release
+ * for devices is ignored, with a reason.
  */
 export async function receiveRelease(
   ledger: Ledger,
@@ -64,20 +77,35 @@ export async function receiveRelease(
   event: ReleaseEvent,
 ): Promise<Outcome<Received, 'channelFull' | LostRight>> {
   const isEdit = event.action === EDITING;
-  if (!isEdit && !ANNOUNCING.has(event.action)) {
+  const isCalledBack = WITHDRAWING.has(event.action);
+  if (!isEdit && !isCalledBack && !ANNOUNCING.has(event.action)) {
     return ignored(`Action ${event.action.slice(0, 50)} announces no release`);
   }
-  if (event.isDraft) return ignored('The release is a draft');
-  const version = event.tag.replace(/^v/i, '');
-  // A tag such as `vv1.0.0` is not a version with a leading v.
-  const canonicalVersion = /^\d/.test(version) ? parseVersion(version)?.canonical : undefined;
-  if (canonicalVersion === undefined) {
-    return ignored(`The tag ${event.tag.slice(0, 100)} is no version`);
+  const former = event.formerTag === undefined ? undefined : versionOf(webhook, event.formerTag);
+  if (former !== undefined) {
+    const renamed = await callBack({ ledger, spread, webhook, event }, former, [STABLE], 'renamed');
+    if (renamed !== undefined) return renamed;
   }
-  const channel = event.isPrerelease ? 'beta' : 'stable';
-  const name = { app: webhook.appId, channel, canonicalVersion };
+  if (event.isDraft && !isCalledBack) return ignored('The release is a draft');
+  const found = tagVersion(event.tag, webhook.appRef, webhook.tagPrefix ?? undefined);
+  if (found === undefined) return ignored(`The tag ${event.tag.slice(0, 100)} is no version`);
+  const { text: version, version: parsed } = found;
+  // A pre-release from the start is also announced by this action; then nothing stands on stable.
+  const isDemoted = event.action === 'prereleased' && event.isPrerelease;
+  if (isCalledBack || isDemoted) {
+    const channels = isCalledBack ? [STABLE, BETA] : [STABLE];
+    const calling = { ledger, spread, webhook, event };
+    const calledBack = await callBack(calling, parsed.canonical, channels, event.action);
+    if (calledBack !== undefined) return calledBack;
+    if (isCalledBack) return ignored(`Action ${event.action} announces no release`);
+  }
+  if (event.isPrivate) {
+    return ignored('The repository is private: no device could fetch its files');
+  }
+  const channel = event.isPrerelease ? BETA : STABLE;
+  const name = { app: webhook.appId, channel, canonicalVersion: parsed.canonical };
   const { artifacts, leftOut } = artifactsOf(event.assets);
-  const publishing = { ledger, spread, webhook, name, artifacts };
+  const publishing = { ledger, spread, webhook, name, artifacts, at: event.at };
   const received = isEdit
     ? await complete(publishing, true)
     : await publish(publishing, version, event.notes);
@@ -95,12 +123,63 @@ export function integrationOf({
   return { kind: 'integration', name: 'github', appId, enabledAt, requestId };
 }
 
+type Calling = {
+  readonly ledger: Ledger;
+  readonly spread: SpreadChange;
+  readonly webhook: OpenWebhook;
+  readonly event: ReleaseEvent;
+};
+
+/**
+ * Pauses the release of this version on these channels, as far as this webhook brought it there; undefined when no
+ * channel has one that it could pause.
+ */
+async function callBack(
+  { ledger, spread, webhook, event }: Calling,
+  canonicalVersion: string,
+  channels: readonly string[],
+  what: string,
+): Promise<Outcome<Received, LostRight> | undefined> {
+  const reasons: string[] = [];
+  for (const channel of channels) {
+    const name = { app: webhook.appId, channel, canonicalVersion };
+    const call = { at: event.at, reason: `${what} by the code host` };
+    const called = await ledger.callBackRelease(
+      webhook.organizationId,
+      name,
+      call,
+      integrationOf(webhook),
+    );
+    if (isFailure(called)) {
+      const { failure } = called;
+      if (failure === 'unknownChannel' || failure === 'unknownRelease') continue;
+      return { ...called, failure };
+    }
+    await spread(called.changed, webhook.requestId);
+    if (called.value !== 'not-announced') reasons.push(SAID[called.value](channel, what));
+  }
+  return reasons.length === 0 ? undefined : ignored(reasons.join('. '));
+}
+
+const SAID: Readonly<
+  Record<Exclude<CalledBack, 'not-announced'>, (channel: string, what: string) => string>
+> = {
+  paused: (channel, what) => `The release was ${what}: it is paused on ${channel}`,
+  unserved: (channel, what) => `The release was ${what}, and is not served on ${channel}`,
+  older: (channel) => `A later event was taken on ${channel}: nothing changed`,
+};
+
+function versionOf(webhook: OpenWebhook, tag: string): string | undefined {
+  return tagVersion(tag, webhook.appRef, webhook.tagPrefix ?? undefined)?.version.canonical;
+}
+
 type Publishing = {
   readonly ledger: Ledger;
   readonly spread: SpreadChange;
   readonly webhook: OpenWebhook;
   readonly name: ReleaseName;
   readonly artifacts: readonly NewArtifact[];
+  readonly at: string | undefined;
 };
 
 async function publish(
@@ -108,17 +187,20 @@ async function publish(
   version: string,
   notes: string,
 ): Promise<Outcome<Received, 'channelFull' | LostRight>> {
-  const { ledger, spread, webhook, name, artifacts } = publishing;
+  const { ledger, spread, webhook, name, artifacts, at } = publishing;
+  const hold = holdOf(webhook, artifacts);
   const published = await ledger.publishRelease(
     webhook.organizationId,
     {
       ...name,
       version,
       notes: cutNotes(notes),
-      status: 'published',
+      status: hold === undefined ? 'published' : 'paused',
       rolloutPct: undefined,
       targets: null,
       artifacts,
+      hold,
+      announcedAt: at,
     },
     integrationOf(webhook),
   );
@@ -140,11 +222,11 @@ async function complete(
   publishing: Publishing,
   isEdit: boolean,
 ): Promise<Outcome<Received, 'channelFull' | LostRight>> {
-  const { ledger, spread, webhook, name, artifacts } = publishing;
+  const { ledger, spread, webhook, name, artifacts, at } = publishing;
   const completed = await ledger.completeRelease(
     webhook.organizationId,
     name,
-    artifacts,
+    { artifacts, at, isComplete: (all) => isExpected(webhook.expect ?? [], all) },
     integrationOf(webhook),
   );
   if (isFailure(completed)) return unlessUnknown(completed, name);
@@ -153,7 +235,7 @@ async function complete(
     return isEdit ? ignored('A release does not change once it is published') : duplicate(release);
   }
   await spread(changed, webhook.requestId);
-  return withReason(duplicate(release), `Completed with ${artifacts.length} artifacts`);
+  return withReason(duplicate(release), `Completed with ${release.artifacts.length} artifacts`);
 }
 
 function unlessUnknown(
@@ -164,6 +246,16 @@ function unlessUnknown(
   if (failure === 'unknownChannel') return ignored(`The app has no channel ${channel}`);
   if (failure === 'unknownRelease') return ignored('An edit publishes nothing');
   return { ...refusal, failure };
+}
+
+/** Returns how a new release is held; undefined when it is not, or has all that it would wait for. */
+function holdOf(
+  { hold, expect }: OpenWebhook,
+  artifacts: readonly NewArtifact[],
+): ReleaseHold | undefined {
+  if (!hold) return undefined;
+  if (expect === null) return 'by-hand';
+  return isExpected(expect, artifacts) ? undefined : 'expecting';
 }
 
 /** Selects the assets that devices can install, in their order, up to the maximum number of artifacts. */

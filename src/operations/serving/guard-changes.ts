@@ -47,9 +47,13 @@ export function guardChanges(
       guard(promotion.app, promotion.to, (known) =>
         ledger.promoteRelease(organizationId, promotion, actor, call, known),
       ),
-    completeRelease: (organizationId, name, artifacts, actor) =>
+    completeRelease: (organizationId, name, announced, actor) =>
       guard(name.app, name.channel, (known) =>
-        ledger.completeRelease(organizationId, name, artifacts, actor, known),
+        ledger.completeRelease(organizationId, name, announced, actor, known),
+      ),
+    callBackRelease: (organizationId, name, call, actor) =>
+      guard(name.app, name.channel, (known) =>
+        ledger.callBackRelease(organizationId, name, call, actor, known),
       ),
     controlServing: (organizationId, name, transition, actor, reason) =>
       guard(name.app, name.channel, (known) =>

@@ -1,0 +1,214 @@
+// Tests releases that their code host has called back, and what else real repositories send: prefixes of tags,
+// private repositories, files of other updaters (docs/contract.md 18.6 and 18.13 to 18.15).
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
+import { serviceSuite } from '../support/service-suite.ts';
+import {
+  type Answer,
+  admin,
+  check,
+  control,
+  createTenant,
+  manage,
+  publish,
+  type Tenant,
+} from '../support/tenant.ts';
+
+type Fields = Record<string, unknown>;
+
+const LINUX = asset('notes-linux-amd64');
+const EARLY = '2026-02-01T00:00:00Z';
+const LATE = '2026-02-02T00:00:00Z';
+
+serviceSuite('a code host that calls a release back', (node) => {
+  let tenant: Tenant;
+  let hook: Hook;
+  beforeEach(async () => {
+    tenant = await createTenant(node);
+    hook = await enableWebhook(node, tenant);
+  });
+
+  function announce(action: string, release: Fields = {}, more: Fields = {}): Promise<Answer> {
+    const event = releaseEvent('v1.0.0', { assets: [LINUX], ...release }, action);
+    return deliver(node, hook, { ...event, ...more });
+  }
+
+  async function statusOf(channel = 'stable', version = '1.0.0'): Promise<unknown> {
+    const query = `app=${tenant.app}&channel=${channel}&version=${version}`;
+    const answer = await manage(node, tenant, 'GET', `releases?${query}`);
+    const { releases } = answer.body as { releases: Fields[] };
+    return releases[0]?.status;
+  }
+
+  async function newestEntry(): Promise<Fields | undefined> {
+    const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&limit=1`);
+    const { entries } = body as { entries: Fields[] };
+    return entries[0];
+  }
+
+  it.each(['deleted', 'unpublished'])(
+    'pauses what was %s on every channel, audited, and answers ignored with the reason (§18.13)',
+    async (action) => {
+      await announce('published', { prerelease: true });
+      await announce('released');
+      const answer = await announce(action);
+      const reason = `The release was ${action}: it is paused on stable. The release was ${action}: it is paused on beta`;
+      expect([answer.status, answer.body]).toEqual([200, { outcome: 'ignored', reason }]);
+      expect([await statusOf('stable'), await statusOf('beta')]).toEqual(['paused', 'paused']);
+      expect((await check(node, tenant, '0.9.0')).status).toBe(204);
+      expect(await newestEntry()).toMatchObject({
+        actor: 'integration:github',
+        action: 'release.serve',
+        before: { status: 'published' },
+        after: { status: 'paused' },
+        reason: `${action} by the code host`,
+      });
+      const again = await announce(action);
+      expect(again.body?.reason).toContain('is not served on stable');
+    },
+  );
+
+  it('a draft that was unpublished is called back as well', async () => {
+    await announce('published');
+    await announce('unpublished', { draft: true });
+    expect(await statusOf()).toBe('paused');
+  });
+
+  it('pauses a stable release that becomes a pre-release, or whose tag is renamed', async () => {
+    await announce('published');
+    const answer = await announce('prereleased', { prerelease: true });
+    expect(answer.body).toEqual({
+      outcome: 'ignored',
+      reason: 'The release was prereleased: it is paused on stable',
+    });
+    expect([await statusOf('stable'), await statusOf('beta')]).toEqual(['paused', undefined]);
+    await deliver(node, hook, releaseEvent('v2.0.0', { assets: [LINUX] }));
+    const changes = { tag_name: { from: 'v2.0.0' } };
+    const renamed = releaseEvent('v2.0.1', { assets: [LINUX] }, 'edited');
+    const said = await deliver(node, hook, { ...renamed, changes });
+    expect(said.body?.reason).toBe('The release was renamed: it is paused on stable');
+    expect([await statusOf('stable', '2.0.0'), await statusOf('stable', '2.0.1')]).toEqual([
+      'paused',
+      undefined,
+    ]);
+  });
+
+  it('a new pre-release still lands on beta, in whatever order its events come', async () => {
+    for (const action of ['prereleased', 'published', 'created', 'prereleased']) {
+      await announce(action, { prerelease: true });
+    }
+    expect([await statusOf('stable'), await statusOf('beta')]).toEqual([undefined, 'published']);
+  });
+
+  it('is published by hand only: no later event brings it back', async () => {
+    await announce('published');
+    await announce('deleted');
+    for (const action of ['published', 'released', 'created', 'edited']) {
+      await announce(action, { assets: [LINUX, asset('notes.dmg')] });
+    }
+    expect(await statusOf()).toBe('paused');
+    await control(node, tenant, '1.0.0', { status: 'published' });
+    expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+  });
+
+  it('an event that is older than the last one taken changes nothing', async () => {
+    await announce('published', { updated_at: LATE });
+    const old = await announce('unpublished', { updated_at: EARLY });
+    expect(old.body?.reason).toBe('A later event was taken on stable: nothing changed');
+    expect(await statusOf()).toBe('published');
+    await announce('deleted', { updated_at: LATE });
+    expect(await statusOf()).toBe('paused');
+  });
+
+  it('a redelivered pre-release event does not pause what was promoted since', async () => {
+    await announce('prereleased', { prerelease: true, updated_at: EARLY });
+    await announce('released', { updated_at: LATE });
+    await announce('prereleased', { prerelease: true, updated_at: EARLY });
+    expect(await statusOf()).toBe('published');
+  });
+
+  it('never touches a release that came through the API, or that is rolled back', async () => {
+    await publish(node, tenant, '1.0.0');
+    const answer = await announce('deleted');
+    expect(answer.body).toEqual({
+      outcome: 'ignored',
+      reason: 'Action deleted announces no release',
+    });
+    expect(await statusOf()).toBe('published');
+    await deliver(node, hook, releaseEvent('v3.0.0', { assets: [LINUX] }));
+    await control(node, tenant, '3.0.0', { status: 'rolled_back' });
+    await deliver(node, hook, releaseEvent('v3.0.0', {}, 'deleted'));
+    expect(await statusOf('stable', '3.0.0')).toBe('rolled_back');
+  });
+
+  it('events of a deletion, at once and twice, pause it once', async () => {
+    await announce('published');
+    const answers = await Promise.all(
+      ['deleted', 'unpublished', 'deleted', 'unpublished'].map((action) => announce(action)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(await statusOf()).toBe('paused');
+    const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&action=release.serve`);
+    expect(body?.entries).toHaveLength(1);
+  });
+
+  describe('and what else repositories send', () => {
+    it.each(['app-v1.2.0', 'v1.2.0', '1.2.0', 'V1.2.0'])(
+      'the tag %s is version 1.2.0 (§18.6)',
+      async (tag) => {
+        const answer = await deliver(node, hook, releaseEvent(tag, { assets: [LINUX] }));
+        expect(answer.body).toMatchObject({ outcome: 'created', release: { version: '1.2.0' } });
+      },
+    );
+
+    it('the ref of the app may stand before the version', async () => {
+      for (const [index, tag] of [`${tenant.app}-v1.0.`, `${tenant.app}@1.0.`].entries()) {
+        const answer = await deliver(node, hook, releaseEvent(tag + index, { assets: [LINUX] }));
+        expect(answer.body).toMatchObject({ outcome: 'created' });
+      }
+      for (const tag of ['other-v1.0.0', 'vv1.0.0', `${tenant.app}-vv1.0.0`, 'app-v']) {
+        const answer = await deliver(node, hook, releaseEvent(tag, { assets: [LINUX] }));
+        expect(answer.body).toEqual({ outcome: 'ignored', reason: `The tag ${tag} is no version` });
+      }
+    });
+
+    it("a private repository's release is ignored with the reason (§18.15)", async () => {
+      const answer = await announce('published', {}, { repository: { private: true } });
+      expect(answer.body).toEqual({
+        outcome: 'ignored',
+        reason: 'The repository is private: no device could fetch its files',
+      });
+      expect(await statusOf()).toBeUndefined();
+    });
+
+    it('indexes of other updaters are no artifacts, and `all` is universal on macOS (§18.10)', async () => {
+      const names = [
+        'RELEASES',
+        'RELEASES-linux-x64',
+        'releases.win.json',
+        'latest.yml',
+        'a.exe.blockmap',
+      ];
+      const assets = [...names, 'notes_darwin_all.zip', 'notes_linux_all.tar.gz'].map((name) =>
+        asset(name),
+      );
+      const answer = await announce('published', { assets });
+      expect(answer.body).toMatchObject({
+        release: { artifacts: [{ platform: 'darwin', arch: 'universal' }, { platform: 'linux' }] },
+      });
+    });
+
+    it('a field of the wrong type is 400 with its path', async () => {
+      for (const [release, error] of [
+        [{ updated_at: 'yesterday' }, 'release.updated_at: Must be an RFC 3339 time'],
+        [{ updated_at: 1 }, 'release.updated_at: Must be an RFC 3339 time'],
+      ] as const) {
+        const answer = await announce('published', release);
+        expect([answer.status, answer.body]).toEqual([400, { error }]);
+      }
+      const changed = await announce('edited', {}, { changes: { tag_name: 'v1' } });
+      expect(changed.body).toEqual({ error: 'changes.tag_name: Expected an object' });
+    });
+  });
+});
