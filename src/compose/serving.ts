@@ -30,6 +30,7 @@ import type { Tracing } from '../observe/tracing.ts';
 import { AuthenticateKey } from '../operations/access/authenticate-key.ts';
 import { KeyUses } from '../operations/access/key-uses.ts';
 import { LimitDevices } from '../operations/fleet/limit-devices.ts';
+import { RehearseChange } from '../operations/publishing/rehearse-change.ts';
 import { createSpreadChange } from '../operations/publishing/spread-change.ts';
 import {
   followChanges,
@@ -41,6 +42,7 @@ import type { Catalogs } from '../operations/serving/catalogs.ts';
 import { CheckUpdate } from '../operations/serving/check-update.ts';
 import { ExplainDecision } from '../operations/serving/explain-decision.ts';
 import { FirstOffers } from '../operations/serving/first-offer.ts';
+import { MeasureEffect } from '../operations/serving/measure-effect.ts';
 import { NodeHealth, type NodeState } from '../operations/serving/node-health.ts';
 import { PlanWave } from '../operations/serving/plan-wave.ts';
 import { Readiness } from '../operations/serving/readiness.ts';
@@ -202,6 +204,8 @@ function assembleHandlers(
   const gate = assembleGate(config, metrics, engine);
   const keys = new AuthenticateKey(ledger, (keyId) => keyUses.note(keyId));
   const guards = { keys, engine, alone: createMemoryEngine(), metrics };
+  const effects = new MeasureEffect(ledger);
+  const rehearse = new RehearseChange({ ledger, catalogs, effects });
   const webhooks = new Webhooks({ ledger, box: secrets.box, address, log: rareLog });
   const updaters = assembleUpdaters(
     { check, gate, traffic },
@@ -214,7 +218,7 @@ function assembleHandlers(
     ...downloadRoutes({ catalogs, gate }),
     ...releaseNotesRoutes({ catalogs, gate }, new RenderedReleaseNotes(notes, address)),
     ...healthOfNode,
-    ...manageRoutes({ ...guards, ledger, spread }),
+    ...manageRoutes({ ...guards, ledger, spread, rehearse }),
     ...readingRoutes({ ...guards, ledger, explainer }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
     githubWebhookRoute({ webhooks, ledger, spread, metrics, log: rareLog }),

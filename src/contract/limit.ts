@@ -54,6 +54,11 @@ export const LIMIT = {
 
   feedReleasesMax: 50,
 
+  /** Maximum number of moves, and of platforms, in the effect of a change. */
+  effectRowsMax: 100,
+  /** Maximum number of devices that are named as examples of each kind of effect. */
+  effectExamplesMax: 10,
+
   refLengthMax: 64,
   nameLengthMax: 200,
   channelsPerCreateMax: 50,

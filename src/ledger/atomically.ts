@@ -1,4 +1,5 @@
-// Transactions of operations that write for an actor, or end in a refusal instead of a value.
+// Transactions of operations that write for an actor, or end in a refusal instead of a value, and rehearsals
+// of them.
 
 import {
   type Failure,
@@ -62,6 +63,33 @@ export async function atomically<
   }
 }
 
+/**
+ * Runs `work` as `atomically` does, with the same refusals, and takes back all that it has written, whatever
+ * it returns.
+ */
+export async function rehearse<
+  Value,
+  Kind extends FailureKind = never,
+  Author extends Actor = Actor,
+>(
+  database: Database,
+  actor: Author,
+  work: (sql: ActorSql) => Promise<Outcome<Value, Kind>>,
+): Promise<Outcome<Value, Kind | LostRightOf<Author>>> {
+  try {
+    return await atomically<Value, Kind, Author>(database, actor, async (sql) => {
+      const outcome = await work(sql);
+      await sql.confirmRight();
+      if (isFailure(outcome)) return outcome;
+      throw new Rehearsed(outcome);
+    });
+  } catch (error) {
+    // Only this call's `work` has returned it.
+    if (error instanceof Rehearsed) return error.value as Value;
+    throw error;
+  }
+}
+
 function actorSql(connection: Sql, actor: Actor): ActorSql {
   let isConfirmed = false;
   return {
@@ -75,6 +103,16 @@ function actorSql(connection: Sql, actor: Actor): ActorSql {
       isConfirmed = true;
     },
   };
+}
+
+/** Error that carries a value out of a transaction that rolls back; it never leaves this file. */
+class Rehearsed extends Error {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    super('the transaction was a rehearsal');
+    this.value = value;
+  }
 }
 
 /** Error that carries a refusal out of the transaction, so that it rolls back; it never leaves this file. */

@@ -3,17 +3,12 @@
 import type { Ledger } from '../ports/ledger.ts';
 import { atomically } from './atomically.ts';
 import type { Database } from './database.ts';
-import { callBackRelease } from './query/call-back-release.ts';
-import { completeRelease } from './query/complete-release.ts';
 import { controlServing } from './query/control-serving.ts';
 import { createApp } from './query/create-app.ts';
 import { createChannel } from './query/create-channel.ts';
 import { createKey } from './query/create-key.ts';
 import { createOrganization } from './query/create-organization.ts';
-import { disableWebhook } from './query/disable-webhook.ts';
-import { enableWebhook } from './query/enable-webhook.ts';
 import { findApp } from './query/find-app.ts';
-import { findEnabledWebhook } from './query/find-enabled-webhook.ts';
 import { findKey } from './query/find-key.ts';
 import { findLostRight } from './query/find-lost-right.ts';
 import { forgetAdmissions } from './query/forget-admissions.ts';
@@ -37,19 +32,19 @@ import { readOwnedRelease } from './query/read-owned-release.ts';
 import { readRevisions } from './query/read-revisions.ts';
 import { readSnapshot } from './query/read-snapshot.ts';
 import { readTime } from './query/read-time.ts';
-import { readWebhook } from './query/read-webhook.ts';
 import { recordCheckIns } from './query/record-check-ins.ts';
 import { recordChecks } from './query/record-checks.ts';
-import { recordDelivery } from './query/record-delivery.ts';
 import { recordFirstOffer } from './query/record-first-offer.ts';
-import { listSealedSecrets, replaceSealedSecrets } from './query/replace-sealed-secrets.ts';
+import { rehearsePublish, rehearseServing } from './query/rehearse-change.ts';
 import { restoreOffers } from './query/restore-offers.ts';
 import { revokeKey } from './query/revoke-key.ts';
+import { sampleDevices } from './query/sample-devices.ts';
 import { sweepFleet } from './query/sweep-fleet.ts';
 import { updateChannel } from './query/update-channel.ts';
 import { withdrawRelease } from './query/withdraw-release.ts';
 import { createSqlAccountLedger } from './sql-account-ledger.ts';
 import { createSqlConsoleLedger } from './sql-console-ledger.ts';
+import { createSqlWebhookLedger } from './sql-webhook-ledger.ts';
 
 /**
  * Creates the ledger on a database, which must be migrated or refuse calls until it is. `confirm` examines
@@ -62,6 +57,7 @@ export function createSqlLedger(
   return {
     ...createSqlAccountLedger(database),
     ...createSqlConsoleLedger(database),
+    ...createSqlWebhookLedger(database),
     createOrganization: (name, actor) => createOrganization(database, name, actor),
     createApp: (app, actor) => createApp(database, app, actor),
     createChannel: (app, name, actor) => createChannel(database, app, name, actor),
@@ -84,6 +80,10 @@ export function createSqlLedger(
     forgetIdempotencyKeys: (rowsMax) => forgetIdempotencyKeys(database, rowsMax),
     controlServing: (organizationId, name, transition, actor, reason, known) =>
       controlServing(database, organizationId, name, transition, actor, reason, known),
+    rehearsePublish: (organizationId, release, actor, held, known) =>
+      rehearsePublish(database, organizationId, release, actor, { held, known }),
+    rehearseServing: (organizationId, name, transition, actor, held, known) =>
+      rehearseServing(database, organizationId, name, transition, actor, { held, known }),
     withdrawRelease: (organizationId, name, actor, reason, known) =>
       withdrawRelease(database, organizationId, name, actor, reason, known),
     recordFirstOffer: (channelId, releaseId, order) =>
@@ -104,23 +104,13 @@ export function createSqlLedger(
     countPurgeable: (purge, after) => countPurgeable(database, purge, after),
     readLabels: (devices) => readLabels(database, devices),
     readLabelChanges: (after, limit) => readLabelChanges(database, after, limit),
+    sampleDevices: (scope) => sampleDevices(database, scope),
     listDevices: (app, filter) => listDevices(database, app, filter),
     readDevice: (app, deviceId) => readDevice(database, app, deviceId),
     readFleet: (app) => readFleet(database, app),
     readAdoption: (app, since) => readAdoption(database, app, since),
     sweepFleet: (devicesBefore, hoursBefore, rowsMax) =>
       sweepFleet(database, devicesBefore, hoursBefore, rowsMax),
-    enableWebhook: (appId, webhook, actor) => enableWebhook(database, appId, webhook, actor),
-    disableWebhook: (appId, actor) => disableWebhook(database, appId, actor),
-    findEnabledWebhook: (app, provider) => findEnabledWebhook(database, app, provider),
-    listSealedSecrets: (after, countMax) => listSealedSecrets(database, after, countMax),
-    replaceSealedSecrets: (changes) => replaceSealedSecrets(database, changes),
-    readWebhook: (appId) => readWebhook(database, appId),
-    recordDelivery: (delivery, actor) => recordDelivery(database, delivery, actor),
-    completeRelease: (organizationId, name, announced, actor, known) =>
-      completeRelease(database, organizationId, name, announced, actor, known),
-    callBackRelease: (organizationId, name, call, actor, known) =>
-      callBackRelease(database, organizationId, name, call, actor, known),
     confirm,
     raiseEpoch: (above) => raiseEpoch(database, above),
     restoreOffers: (channelId, releaseIds) => restoreOffers(database, channelId, releaseIds),

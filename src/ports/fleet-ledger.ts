@@ -1,8 +1,15 @@
 // The part of the ledger that records the fleet: devices, their labels, the versions they ran, and the counts
 // of all these. The obligations of `ledger.ts` hold here too.
 
-import type { AdoptionPoint, DeviceDetail, DevicePage, FleetCell } from '../contract/console.ts';
+import type {
+  AdoptionPoint,
+  DeviceDetail,
+  DevicePage,
+  DeviceRecord,
+  FleetCell,
+} from '../contract/console.ts';
 import type { LostRight, Outcome } from '../contract/failure.ts';
+import type { Labels } from '../domain/decision/targeting.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
 import type { Actor } from './actor.ts';
 import type { DeviceName, LabelPosition, StoredLabels } from './label-cache.ts';
@@ -18,6 +25,28 @@ export type DeviceFilter = {
   /** Device id after which the page begins; undefined for the first page. */
   readonly after?: string | undefined;
   readonly limit: number;
+};
+
+/** Devices to sample. */
+export type SampleScope = {
+  readonly appId: string;
+  /** Names of channels. */
+  readonly channels: readonly string[];
+  /** Keys of the labels that are wanted. */
+  readonly labelKeys: readonly string[];
+};
+
+/** What a decision for a device depends on. */
+export type SampledDevice = Pick<
+  DeviceRecord,
+  'deviceId' | 'channel' | 'version' | 'platform' | 'arch' | 'client' | 'bundle'
+> & { readonly labels: Labels };
+
+export type DeviceSample = {
+  readonly devices: readonly SampledDevice[];
+  /** Number of devices that they stand for: an estimate, unless they are all. */
+  readonly total: number;
+  readonly isWhole: boolean;
 };
 
 /** Labels of a device as the ledger has them. */
@@ -153,6 +182,13 @@ export interface FleetLedger {
    * before it.
    */
   readLabelChanges(after: number | undefined, limit: number): Promise<LabelChanges>;
+
+  /**
+   * Reads the devices that were seen in the last 30 days on these channels: all while they are at most
+   * 20,000, else about as many of them, chosen by chance, each device as likely as any other, and the same
+   * ones each time. Fewer where most devices of the channels have not been seen for so long.
+   */
+  sampleDevices(scope: SampleScope): Promise<DeviceSample>;
 
   /** Reads a page of the app's devices, by device id. `app` is a ref or an id. */
   listDevices(app: string, filter: DeviceFilter): Promise<Outcome<DevicePage, 'unknownApp'>>;

@@ -87,6 +87,21 @@ export type NewPromotion = Pick<
 /** Release as it was published first, also when the same call was made before. */
 export type Published = Changed<Release> & { readonly isRepeated: boolean };
 
+/** What a change would answer, and what it would change. */
+export type Rehearsal<Value> = {
+  readonly value: Value;
+  /** The channel of the change, and those that follow it. */
+  readonly places: readonly [RehearsedPlace, ...RehearsedPlace[]];
+  /** Names of the app's other channels that have this version published, by name. */
+  readonly alsoOn: readonly string[];
+};
+
+/** What a channel serves before a change, and what it would serve after it. */
+export type RehearsedPlace = { readonly before: ServingSnapshot; readonly after: ServingSnapshot };
+
+/** Returns the snapshot of a channel that a caller has, which saves reading it. */
+export type HeldSnapshot = (channel: string) => ServingSnapshot | undefined;
+
 export type ReleaseFilter = {
   readonly app: string | undefined;
   readonly channel: string | undefined;
@@ -268,6 +283,30 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     reason?: string,
     known?: KnownStates,
   ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>>;
+
+  /**
+   * Does what `publishRelease` does, with its refusals, and takes it back. `held` gives snapshots that the
+   * caller has.
+   */
+  rehearsePublish(
+    organizationId: string,
+    release: NewRelease,
+    actor: Actor,
+    held?: HeldSnapshot,
+    known?: KnownStates,
+  ): Promise<
+    Outcome<Rehearsal<Release>, 'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight>
+  >;
+
+  /** Does what `controlServing` does, with its refusals, and takes it back, as `rehearsePublish` does. */
+  rehearseServing<Kind extends FailureKind>(
+    organizationId: string,
+    name: ReleaseName,
+    transition: (serving: Serving) => Outcome<Served, Kind>,
+    actor: Actor,
+    held?: HeldSnapshot,
+    known?: KnownStates,
+  ): Promise<Outcome<Rehearsal<ServingState>, UnknownRelease | Kind | LostRight>>;
 
   /**
    * Removes a release that no device was offered, that none on record runs and that is not rolled back: its

@@ -1,6 +1,7 @@
 // Routes of the management API for releases and apps (docs/contract.md 4.1 to 4.4).
 
 import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
+import type { Rehearsed } from '../../contract/rehearsal.ts';
 import type { Caller } from '../../operations/access/authenticate-key.ts';
 import { controlServing } from '../../operations/publishing/control-serving.ts';
 import { listReleases } from '../../operations/publishing/list-releases.ts';
@@ -9,12 +10,14 @@ import {
   type PublishedRelease,
   publishRelease,
 } from '../../operations/publishing/publish-release.ts';
+import type { RehearseChange } from '../../operations/publishing/rehearse-change.ts';
 import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
 import { withdrawRelease } from '../../operations/publishing/withdraw-release.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
+import { readDryRun } from '../shape/dry-run-query.ts';
 import { readListQuery } from '../shape/list-query.ts';
 import { noteApp, parseBody } from '../shape/parse-shape.ts';
 import {
@@ -33,6 +36,7 @@ import { readRepeatableCall } from './repeatable-call.ts';
 export type ManageDependencies = GuardDependencies & {
   readonly ledger: Ledger;
   readonly spread: SpreadChange;
+  readonly rehearse: RehearseChange;
 };
 
 /** Builds the routes `/api/v1/releases` and `/api/v1/apps`. */
@@ -44,7 +48,7 @@ export function manageRoutes(dependencies: ManageDependencies): readonly Route[]
     {
       method: 'POST',
       path: releases,
-      handler: guard((caller, exchange) => publish(ledger, spread, caller, exchange)),
+      handler: guard((caller, exchange) => publish(dependencies, caller, exchange)),
     },
     {
       method: 'POST',
@@ -54,7 +58,7 @@ export function manageRoutes(dependencies: ManageDependencies): readonly Route[]
     {
       method: 'PATCH',
       path: releases,
-      handler: guard((caller, exchange) => control(ledger, spread, caller, exchange)),
+      handler: guard((caller, exchange) => control(dependencies, caller, exchange)),
     },
     {
       method: 'DELETE',
@@ -81,13 +85,15 @@ export function manageRoutes(dependencies: ManageDependencies): readonly Route[]
 }
 
 async function publish(
-  ledger: Ledger,
-  spread: SpreadChange,
+  { ledger, spread, rehearse }: ManageDependencies,
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
   const body = await parseBody(exchange, publishReleaseBody);
   if (isFailure(body)) return failureReply(body);
+  const isDryRun = readDryRun(exchange.queryText);
+  if (isFailure(isDryRun)) return failureReply(isDryRun);
+  if (isDryRun) return rehearsedReply(await rehearse.publish(caller, newReleaseOf(body)));
   const call = await readRepeatableCall(caller, exchange);
   if (isFailure(call)) return failureReply(call);
   return publishedReply(await publishRelease(ledger, spread, caller, newReleaseOf(body), call));
@@ -114,16 +120,22 @@ function publishedReply(published: Outcome<PublishedRelease, FailureKind>): Repl
 }
 
 async function control(
-  ledger: Ledger,
-  spread: SpreadChange,
+  { ledger, spread, rehearse }: ManageDependencies,
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
   const body = await parseBody(exchange, servingControlBody);
   if (isFailure(body)) return failureReply(body);
+  const isDryRun = readDryRun(exchange.queryText);
+  if (isFailure(isDryRun)) return failureReply(isDryRun);
   const { name, change, reason } = servingCallOf(body);
+  if (isDryRun) return rehearsedReply(await rehearse.control(caller, name, change));
   const controlled = await controlServing(ledger, spread, caller, name, change, reason);
   return isFailure(controlled) ? failureReply(controlled) : jsonReply(200, { release: controlled });
+}
+
+function rehearsedReply(rehearsed: Outcome<Rehearsed<unknown>, FailureKind>): Reply {
+  return isFailure(rehearsed) ? failureReply(rehearsed) : jsonReply(200, rehearsed);
 }
 
 async function withdraw(

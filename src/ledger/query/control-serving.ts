@@ -16,7 +16,7 @@ import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
 import type { KnownStates } from '../../ports/known-state.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
-import { atomically } from '../atomically.ts';
+import { type ActorSql, atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
 import { type LockedChannel, lockChannel } from './lock-channel.ts';
 import { recordChannelChange } from './record-channel-change.ts';
@@ -42,25 +42,36 @@ export function controlServing<Kind extends FailureKind>(
   return atomically<Changed<ServingState>, UnknownRelease | Kind>(database, actor, async (sql) => {
     const channel = await lockChannel(sql, organizationId, name.app, name.channel, known);
     if (isFailure(channel)) return channel;
-    const release = await lockRelease(sql, channel.id, name.canonicalVersion);
-    if (isFailure(release)) return release;
-    const { offered, ...before } = servingOf(release);
-    const outcome = transition({ ...before, offered });
-    if (isFailure(outcome)) return outcome;
-    const { offered: _, ...after } = servingOf(outcome);
-    if (outcome.isStatusSet) await endWaiting(sql, release.id, after.status);
-    const value = stateOf(channel, release.version, after);
-    if (isSame(before, after)) return { value, changed: [] };
-    await storeServing(sql, release.id, after);
-    const changed = await recordChannelChange(sql, channel, {
-      action: 'release.serve',
-      version: release.version,
-      before,
-      after,
-      reason,
-    });
-    return { value, changed };
+    return controlOn(sql, channel, name.canonicalVersion, transition, reason);
   });
+}
+
+/** Changes how a release of a locked channel is served. */
+export async function controlOn<Kind extends FailureKind>(
+  sql: ActorSql,
+  channel: LockedChannel,
+  canonicalVersion: string,
+  transition: (serving: Serving) => Outcome<Served, Kind>,
+  reason: string | undefined,
+): Promise<Outcome<Changed<ServingState>, 'unknownRelease' | Kind>> {
+  const release = await lockRelease(sql, channel.id, canonicalVersion);
+  if (isFailure(release)) return release;
+  const { offered, ...before } = servingOf(release);
+  const outcome = transition({ ...before, offered });
+  if (isFailure(outcome)) return outcome;
+  const { offered: _, ...after } = servingOf(outcome);
+  if (outcome.isStatusSet) await endWaiting(sql, release.id, after.status);
+  const value = stateOf(channel, release.version, after);
+  if (isSame(before, after)) return { value, changed: [] };
+  await storeServing(sql, release.id, after);
+  const changed = await recordChannelChange(sql, channel, {
+    action: 'release.serve',
+    version: release.version,
+    before,
+    after,
+    reason,
+  });
+  return { value, changed };
 }
 
 async function lockRelease(

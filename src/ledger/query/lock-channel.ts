@@ -17,9 +17,11 @@ export type LockedChannel = ChannelPolicy & {
   readonly id: string;
   readonly app: FoundApp;
   readonly name: string;
+  /** Names of the channels that follow it, which are locked with it. */
+  readonly followers: readonly string[];
 };
 
-type LockedRow = Omit<LockedChannel, 'app'>;
+type LockedRow = Omit<LockedChannel, 'app' | 'followers'>;
 
 /**
  * Locks the channel's row and those of its followers until the transaction ends, and reads the channel as it is
@@ -48,7 +50,8 @@ export async function lockChannel(
   const channel = rows.find((row) => row.name === name);
   if (channel === undefined) return fail('unknownChannel');
   if (known !== undefined) await refuseOlder(sql, rows, known);
-  return { ...channel, app };
+  const followers = rows.filter((row) => row !== channel).map((row) => row.name);
+  return { ...channel, app, followers };
 }
 
 async function refuseOlder(

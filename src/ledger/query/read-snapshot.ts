@@ -82,17 +82,20 @@ export async function readSnapshot(
   known?: ServingSnapshot,
 ): Promise<SnapshotLookup> {
   const snapshot =
-    (await readOn(database, app, channel, known)) ??
+    (await readSnapshotOn(database, app, channel, known)) ??
     (await database.transaction(async (sql) => {
       await sql.runScript('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
-      return readOn(sql, app, channel, known);
+      return readSnapshotOn(sql, app, channel, known);
     }));
   if (snapshot === undefined) throw new Error(`The editions of ${app}/${channel} have no releases`);
   return snapshot;
 }
 
-/** Returns undefined when a release of the index could not be read under its edition. */
-async function readOn(
+/**
+ * Reads the snapshot on a connection; undefined when a release of the index could not be read under its
+ * edition, which cannot be in a transaction that holds the channel's lock.
+ */
+export async function readSnapshotOn(
   sql: Sql,
   app: string,
   channel: string,

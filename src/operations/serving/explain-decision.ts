@@ -7,7 +7,6 @@ import type { ExplainedReason, Explanation, ListedCandidate } from '../../contra
 import { fail, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { UpdateManifest } from '../../contract/resource.ts';
-import { foldArch, foldPlatform } from '../../domain/decision/artifact.ts';
 import type { Catalog } from '../../domain/decision/catalog.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
 import { decide } from '../../domain/decision/decide.ts';
@@ -24,6 +23,7 @@ import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { FirstOffers } from './first-offer.ts';
 import type { NoCatalog } from './known-channels.ts';
+import { recordedQuestion } from './recorded-question.ts';
 
 export type ExplainDependencies = {
   readonly ledger: Ledger;
@@ -53,7 +53,7 @@ type AskingDevice = {
   readonly platform: string;
   readonly arch: string | null;
   readonly version: string | null;
-  readonly client: DeviceClient;
+  readonly client: DeviceClient | null;
   readonly bundle: string | null;
   readonly labels: Labels;
 };
@@ -81,8 +81,7 @@ export class ExplainDecision {
     const catalog = await this.catalogOf(app, channel ?? device.channel);
     if (isFailure(catalog)) return catalog;
     const labels = await this.labelsOf(app, deviceId);
-    const client = device.client ?? (device.version === null ? 'e' : 'u');
-    const asking = { ...device, client, labels };
+    const asking = { ...device, labels };
     const { reason, candidates, offer, fields } = answer(
       catalog,
       asking,
@@ -129,7 +128,7 @@ export class ExplainDecision {
       platform,
       arch: told.arch ?? record?.arch ?? null,
       version,
-      client: clientOf(record?.client ?? undefined, told.version ?? record?.version),
+      client: record?.client ?? null,
       bundle: told.bundle ?? record?.bundle ?? null,
       labels: mergeLabels(stored, told.labels),
     });
@@ -150,17 +149,9 @@ export class ExplainDecision {
 const NO_LABELS: Labels = new Map();
 const NOTHING_BARRED: ReadonlySet<string> = new Set();
 
-/** Clients that are offered the highest release that fits, and compare it with their own version. */
-const TELLS_NO_VERSION: ReadonlySet<DeviceClient> = new Set(['e', 'sparkle']);
-
-/** Returns how a device asks: one of which nothing is known as `/u` is asked, without a version as `/e`. */
-function clientOf(recorded: DeviceClient | undefined, version: string | null | undefined) {
-  return recorded ?? (version === null || version === undefined ? 'e' : 'u');
-}
-
 function explanationOf(catalog: Catalog, channel: string, device: AskingDevice): Explanation {
-  const { reason, candidates, offer, fields } = answer(catalog, device, NOTHING_BARRED);
-  const { labels, deviceId = null, platform, arch, version, client, bundle } = device;
+  const { reason, candidates, offer, fields, client } = answer(catalog, device, NOTHING_BARRED);
+  const { labels, deviceId = null, platform, arch, version, bundle } = device;
   const listed = candidates.map((candidate) => listedOf(candidate, catalog, fields, labels));
   return {
     // Nothing is barred, so that no release is one whose first offer cannot be recorded.
@@ -175,21 +166,17 @@ function explanationOf(catalog: Catalog, channel: string, device: AskingDevice):
 
 /** Decides for a device, and says why. */
 function answer(catalog: Catalog, device: AskingDevice, barred: ReadonlySet<string>) {
-  const { client, bundle, labels, deviceId } = device;
+  const { labels, deviceId } = device;
+  const { fields, asked } = recordedQuestion(device);
   const version = device.version === null ? undefined : parseVersion(device.version);
-  const fields: RequestFields = {
-    version: TELLS_NO_VERSION.has(client) ? undefined : version,
-    platform: foldPlatform(device.platform),
-    arch: foldArch(device.arch ?? undefined),
-  };
-  const machine = { platform: fields.platform, arch: fields.arch };
-  const plan = planUpdate(catalog, fields, installableBy(catalog, { client, bundle, machine }));
+  const plan = planUpdate(catalog, fields, installableBy(catalog, asked));
   const who = { hash: deviceId === undefined ? undefined : hashText(deviceId), labels };
   const { candidate } = decide(plan, who, barred);
   // What is kept with the candidate may be a document of another protocol.
   const bytes = candidate && manifestOf(plan, { ...candidate, documents: [] });
   const offer: UpdateManifest | null = bytes === undefined ? null : JSON.parse(bytes.toString());
-  return { ...explain(plan, who, barred), offer, fields: { ...fields, version } };
+  const { client } = asked;
+  return { ...explain(plan, who, barred), offer, client, fields: { ...fields, version } };
 }
 
 function listedOf(

@@ -59,6 +59,14 @@ export function guardChanges(
       guard(name.app, name.channel, (known) =>
         ledger.controlServing(organizationId, name, transition, actor, reason, known),
       ),
+    rehearsePublish: (organizationId, release, actor, held) =>
+      guard(release.app, release.channel, (known) =>
+        ledger.rehearsePublish(organizationId, release, actor, held, known),
+      ),
+    rehearseServing: (organizationId, name, transition, actor, held) =>
+      guard(name.app, name.channel, (known) =>
+        ledger.rehearseServing(organizationId, name, transition, actor, held, known),
+      ),
     withdrawRelease: (organizationId, name, actor, reason) =>
       guard(name.app, name.channel, (known) =>
         ledger.withdrawRelease(organizationId, name, actor, reason, known),

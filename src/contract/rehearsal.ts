@@ -1,0 +1,53 @@
+// Answer of a dry run of a change: what it would answer, what speaks against it, and what it would do to the
+// fleet (docs/contract.md 23 and 24).
+
+/** What speaks against a release. */
+export type Finding = {
+  /** Field of the release: `version`, `artifacts` for the whole list, or `artifacts.0.url`. */
+  readonly path: string;
+  /** Devices that are offered it would fail where it is an error. */
+  readonly severity: 'error' | 'warning';
+  readonly message: string;
+};
+
+/** What a change does to the devices that were seen in the last 30 days. */
+export type Effect = {
+  readonly devices: number;
+  /** Whether the numbers are estimated from a sample. */
+  readonly isEstimate: boolean;
+  /** Devices that had no offer and get one. */
+  readonly gain: number;
+  /** Devices that had an offer and get none. */
+  readonly lose: number;
+  /** Devices whose offer becomes another, the most frequent change first. */
+  readonly moves: readonly EffectMove[];
+  /** Parts of the fleet, the largest first. */
+  readonly platforms: readonly PlatformEffect[];
+  /** Ids of some devices that gain or lose an offer. */
+  readonly examples: { readonly gain: readonly string[]; readonly lose: readonly string[] };
+};
+
+/** Number of devices whose offer changes from one version to another; null is no offer. */
+export type EffectMove = {
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly devices: number;
+};
+
+export type PlatformEffect = {
+  readonly platform: string;
+  /** Architecture; null for devices that tell none. */
+  readonly arch: string | null;
+  readonly devices: number;
+  readonly gain: number;
+  readonly lose: number;
+  /** Devices that the changed release has no artifact for. */
+  readonly withoutArtifact: number;
+};
+
+/** Answer of a dry run; `release` is as the change itself would answer it. */
+export type Rehearsed<Release> = {
+  readonly release: Release;
+  readonly findings: readonly Finding[];
+  readonly effect: Effect;
+};

@@ -1,0 +1,121 @@
+// Findings in single artifacts of a release.
+
+import type { Finding } from '../../contract/rehearsal.ts';
+import type { Artifact } from '../../contract/resource.ts';
+import { foldPlatform } from '../decision/artifact.ts';
+import { decodedFileName } from '../decision/artifact-format.ts';
+import {
+  type ExaminedArtifact,
+  type ExaminedRelease,
+  type FindingRule,
+  isForPeople,
+} from './examined-release.ts';
+import { isNameOfVersion, versionInPackageName } from './package-name.ts';
+import { nearestPlatform } from './platform-names.ts';
+import { fileNamesAgree, isSameVersion, readTrustedComment } from './trusted-comment.ts';
+
+const HEX_SHA512 = /^[0-9a-fA-F]{128}$/;
+/** 64 bytes are 86 characters, of which the last stands for two bits. */
+const BASE64_SHA512 = /^[0-9A-Za-z+/]{85}[AQgw]==$/;
+export const ARTIFACT_RULES: readonly FindingRule[] = [
+  each('error', 'url', ({ artifact }) =>
+    artifact.url === undefined ? 'Is missing: devices have nothing to download' : undefined,
+  ),
+  each('error', 'sha512', ({ artifact: { sha512 } }) =>
+    sha512 === undefined || HEX_SHA512.test(sha512) || BASE64_SHA512.test(sha512)
+      ? undefined
+      : 'Is no SHA-512: expected 128 hexadecimal digits, or 64 bytes in base64',
+  ),
+  each('error', 'signature', foreignSignature),
+  each('error', 'signature', missingSignature),
+  unknownPlatforms,
+  each('warning', 'format', repeated),
+  each('warning', 'url', ({ artifact: { url } }) =>
+    url === undefined || /^https:/i.test(url) ? undefined : 'Is not https',
+  ),
+  each('warning', 'url', packageOfOtherVersion),
+];
+
+/** Makes a rule of what is wrong with a field of one artifact; undefined when nothing is. */
+function each(
+  severity: Finding['severity'],
+  field: keyof Artifact,
+  fault: (
+    artifact: ExaminedArtifact,
+    release: ExaminedRelease,
+    index: number,
+  ) => string | undefined,
+): FindingRule {
+  return (release) =>
+    release.artifacts.flatMap((artifact, index) => {
+      const message = fault(artifact, release, index);
+      return message === undefined
+        ? []
+        : [{ path: `artifacts.${index}.${field}`, severity, message }];
+    });
+}
+
+function foreignSignature(
+  { artifact: { signature, url } }: ExaminedArtifact,
+  { version }: ExaminedRelease,
+): string | undefined {
+  const comment = signature === undefined ? undefined : readTrustedComment(signature);
+  if (comment === undefined) return undefined;
+  const name = url === undefined ? undefined : decodedFileName(url);
+  if (comment.file !== undefined && name !== undefined && !fileNamesAgree(comment.file, name)) {
+    return `Is that of another file: ${comment.file}`;
+  }
+  if (comment.version === undefined || isSameVersion(comment.version, version)) return undefined;
+  return `Is that of another version: ${comment.version}`;
+}
+
+function missingSignature(
+  artifact: ExaminedArtifact,
+  { requireSignature, artifacts }: ExaminedRelease,
+): string | undefined {
+  if (artifact.isSigned || isForPeople(artifact)) return undefined;
+  if (requireSignature) return 'Is missing: the channel offers no device an unsigned artifact';
+  const { platform } = artifact;
+  const isBesideSigned = artifacts.some(
+    (other) => other.isSigned && other.platform === platform && !isForPeople(other),
+  );
+  return isBesideSigned ? `Is missing, and other artifacts for ${platform} are signed` : undefined;
+}
+
+function unknownPlatforms(release: ExaminedRelease): readonly Finding[] {
+  const { artifacts, others } = release;
+  if (artifacts.every(({ artifact }) => nearestPlatform(artifact.platform) === undefined))
+    return [];
+  const had = new Set<string>();
+  for (const other of others) {
+    for (const { platform } of other.artifacts) had.add(foldPlatform(platform));
+  }
+  const rule = each('warning', 'platform', ({ artifact, platform }) => {
+    const nearest = nearestPlatform(artifact.platform);
+    if (nearest === undefined || had.has(platform)) return undefined;
+    return `Is neither a known platform nor one that the channel has had; the nearest one is ${nearest}`;
+  });
+  return rule(release);
+}
+
+function repeated(
+  { platform, arch, format }: ExaminedArtifact,
+  { artifacts }: ExaminedRelease,
+  index: number,
+): string | undefined {
+  const first = artifacts.findIndex(
+    (other) => other.platform === platform && other.arch === arch && other.format === format,
+  );
+  if (first >= index) return undefined;
+  return `Has the platform, architecture and format of artifacts.${first}: devices get one of the two`;
+}
+
+function packageOfOtherVersion(
+  { artifact: { url }, format }: ExaminedArtifact,
+  { version }: ExaminedRelease,
+): string | undefined {
+  if (url === undefined || format !== 'nupkg') return undefined;
+  const told = versionInPackageName(decodedFileName(url));
+  if (told === undefined || isNameOfVersion(told, version)) return undefined;
+  return `Names another version: ${told}`;
+}

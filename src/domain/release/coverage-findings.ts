@@ -1,0 +1,53 @@
+// Findings in the list of a release's artifacts as a whole: which devices it leaves out.
+
+import type { Finding } from '../../contract/rehearsal.ts';
+import { foldArch, foldPlatform, NO_ARCH } from '../decision/artifact.ts';
+import {
+  type ExaminedArtifact,
+  type ExaminedRelease,
+  type FindingRule,
+  isForPeople,
+} from './examined-release.ts';
+
+const MAC = 'darwin';
+const UNIVERSAL = 'universal';
+/** What a universal file for macOS runs on. */
+const MAC_ARCHES = ['x86_64', 'aarch64'];
+
+export const COVERAGE_RULES: readonly FindingRule[] = [noArtifacts, leftOut, onlyForPeople];
+
+function noArtifacts({ artifacts }: ExaminedRelease): readonly Finding[] {
+  return artifacts.length === 0 ? [warning('There are none: no device can be offered it')] : [];
+}
+
+function leftOut({ artifacts, newest }: ExaminedRelease): readonly Finding[] {
+  // A release without any is told so already.
+  if (newest === undefined || artifacts.length === 0) return [];
+  const left = new Map<string, string>();
+  for (const each of newest.release.artifacts) {
+    const platform = foldPlatform(each.platform);
+    const arch = foldArch(each.arch);
+    if (covers(artifacts, platform, arch)) continue;
+    const target = arch === NO_ARCH ? platform : `${platform}/${arch}`;
+    left.set(target, `There is none for ${target}, which ${newest.release.version} had`);
+  }
+  return [...left.values()].map(warning);
+}
+
+function onlyForPeople({ artifacts }: ExaminedRelease): readonly Finding[] {
+  const forMac = artifacts.filter(({ platform }) => platform === MAC);
+  if (forMac.length === 0 || !forMac.every(isForPeople)) return [];
+  return [warning('For darwin there is only dmg or pkg, which most updaters cannot install')];
+}
+
+function covers(artifacts: readonly ExaminedArtifact[], platform: string, arch: string): boolean {
+  const arches = new Set(
+    artifacts.filter((artifact) => artifact.platform === platform).map((artifact) => artifact.arch),
+  );
+  if (arches.has(arch) || arches.has(UNIVERSAL) || arches.has(NO_ARCH)) return true;
+  return platform === MAC && arch === UNIVERSAL && MAC_ARCHES.every((each) => arches.has(each));
+}
+
+function warning(message: string): Finding {
+  return { path: 'artifacts', severity: 'warning', message };
+}

@@ -1,0 +1,85 @@
+// Release as the rules of findings look at it: beside what else its channel has.
+
+import type { Finding } from '../../contract/rehearsal.ts';
+import type { Artifact } from '../../contract/resource.ts';
+import { foldArch, foldPlatform } from '../decision/artifact.ts';
+import { artifactFormat } from '../decision/artifact-format.ts';
+import type { ServingSnapshot, SnapshotRelease } from '../decision/serving-snapshot.ts';
+import { compareVersions, parseVersion, type Version } from '../decision/version.ts';
+
+export type ExaminedRelease = {
+  readonly version: Version;
+  readonly channel: string;
+  readonly requireSignature: boolean;
+  readonly artifacts: readonly ExaminedArtifact[];
+  /** Other releases of the channel, of any status. */
+  readonly others: readonly SnapshotRelease[];
+  /** The one of the others that is published with the highest version; undefined when none is. */
+  readonly newest: { readonly release: SnapshotRelease; readonly version: Version } | undefined;
+};
+
+/** Artifact with what the rules ask of it. */
+export type ExaminedArtifact = {
+  readonly artifact: Artifact;
+  /** Folded. */
+  readonly platform: string;
+  /** Folded. */
+  readonly arch: string;
+  readonly format: string | undefined;
+  readonly isSigned: boolean;
+};
+
+/** One rule: what it finds in a release. */
+export type FindingRule = (release: ExaminedRelease) => readonly Finding[];
+
+/** Formats that people install by hand, as a rule unsigned by the updater's key. */
+const FOR_PEOPLE: ReadonlySet<string | undefined> = new Set(['dmg', 'pkg']);
+
+/** Returns a release with what the rules ask of it. */
+export function examineRelease(
+  version: Version,
+  artifacts: readonly Artifact[],
+  { channel, requireSignature, releases }: FindingPlace,
+): ExaminedRelease {
+  const others = releases.filter(
+    (other) => !other.followed && parseVersion(other.version)?.canonical !== version.canonical,
+  );
+  return {
+    version,
+    channel,
+    requireSignature,
+    artifacts: artifacts.map(examineArtifact),
+    others,
+    newest: newestOf(others),
+  };
+}
+
+/** Channel that a release is on, or is to be on. */
+export type FindingPlace = Pick<ServingSnapshot, 'channel' | 'requireSignature' | 'releases'>;
+
+/** Whether a file is one that people install by hand. */
+export function isForPeople({ format }: ExaminedArtifact): boolean {
+  return FOR_PEOPLE.has(format);
+}
+
+function examineArtifact(artifact: Artifact): ExaminedArtifact {
+  return {
+    artifact,
+    platform: foldPlatform(artifact.platform),
+    arch: foldArch(artifact.arch),
+    format: artifactFormat(artifact),
+    isSigned: artifact.signature !== undefined,
+  };
+}
+
+function newestOf(releases: readonly SnapshotRelease[]): ExaminedRelease['newest'] {
+  let newest: ExaminedRelease['newest'];
+  for (const release of releases) {
+    const version = release.status === 'published' ? parseVersion(release.version) : undefined;
+    if (version === undefined) continue;
+    if (newest === undefined || compareVersions(version, newest.version) > 0) {
+      newest = { release, version };
+    }
+  }
+  return newest;
+}

@@ -1,0 +1,26 @@
+// What speaks against a release before it is published. An error means that devices which are offered it
+// would fail, a warning that it may not be what its publisher meant. Nothing of this refuses a release.
+
+import type { Finding } from '../../contract/rehearsal.ts';
+import type { Artifact } from '../../contract/resource.ts';
+import type { Version } from '../decision/version.ts';
+import { ARTIFACT_RULES } from './artifact-findings.ts';
+import { COVERAGE_RULES } from './coverage-findings.ts';
+import { examineRelease, type FindingPlace, type FindingRule } from './examined-release.ts';
+import { VERSION_RULES } from './version-findings.ts';
+
+const RULES: readonly FindingRule[] = [...VERSION_RULES, ...ARTIFACT_RULES, ...COVERAGE_RULES];
+
+/** Returns what speaks against a release with this version and these artifacts on a channel: errors first. */
+export function findingsOf(
+  version: Version,
+  artifacts: readonly Artifact[],
+  place: FindingPlace,
+): readonly Finding[] {
+  const examined = examineRelease(version, artifacts, place);
+  const findings = RULES.flatMap((rule) => rule(examined));
+  return [
+    ...findings.filter(({ severity }) => severity === 'error'),
+    ...findings.filter(({ severity }) => severity === 'warning'),
+  ];
+}

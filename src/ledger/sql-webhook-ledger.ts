@@ -1,0 +1,29 @@
+// SQL implementation of the part of the ledger that keeps release webhooks. Each method is one function of query/.
+
+import type { WebhookLedger } from '../ports/webhook-ledger.ts';
+import type { Database } from './database.ts';
+import { callBackRelease } from './query/call-back-release.ts';
+import { completeRelease } from './query/complete-release.ts';
+import { disableWebhook } from './query/disable-webhook.ts';
+import { enableWebhook } from './query/enable-webhook.ts';
+import { findEnabledWebhook } from './query/find-enabled-webhook.ts';
+import { readWebhook } from './query/read-webhook.ts';
+import { recordDelivery } from './query/record-delivery.ts';
+import { listSealedSecrets, replaceSealedSecrets } from './query/replace-sealed-secrets.ts';
+
+/** Creates the methods that keep release webhooks on a database. */
+export function createSqlWebhookLedger(database: Database): WebhookLedger {
+  return {
+    enableWebhook: (appId, webhook, actor) => enableWebhook(database, appId, webhook, actor),
+    disableWebhook: (appId, actor) => disableWebhook(database, appId, actor),
+    findEnabledWebhook: (app, provider) => findEnabledWebhook(database, app, provider),
+    listSealedSecrets: (after, countMax) => listSealedSecrets(database, after, countMax),
+    replaceSealedSecrets: (changes) => replaceSealedSecrets(database, changes),
+    readWebhook: (appId) => readWebhook(database, appId),
+    recordDelivery: (delivery, actor) => recordDelivery(database, delivery, actor),
+    completeRelease: (organizationId, name, announced, actor, known) =>
+      completeRelease(database, organizationId, name, announced, actor, known),
+    callBackRelease: (organizationId, name, call, actor, known) =>
+      callBackRelease(database, organizationId, name, call, actor, known),
+  };
+}

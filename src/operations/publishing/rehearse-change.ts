@@ -1,0 +1,126 @@
+// Dry runs of changes: everything that the change would do but write. A call that would be refused is refused
+// in the same way; any other is told what speaks against it, and what it would do to the fleet.
+
+import {
+  isFailure,
+  type LostRight,
+  type Outcome,
+  type UnknownRelease,
+} from '../../contract/failure.ts';
+import type { Finding, Rehearsed } from '../../contract/rehearsal.ts';
+import type { Release, ServingState } from '../../contract/resource.ts';
+import type { Catalog } from '../../domain/decision/catalog.ts';
+import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
+import { parseVersion } from '../../domain/decision/version.ts';
+import { findingsOf } from '../../domain/release/findings.ts';
+import { applyServingChange, type ServingChange } from '../../domain/release/serving-change.ts';
+import type { Ledger, NewRelease, PublishObstacle, Rehearsal } from '../../ports/ledger.ts';
+import type { ReleaseName } from '../../ports/release-name.ts';
+import type { Principal } from '../access/authenticate-key.ts';
+import type { Catalogs } from '../serving/catalogs.ts';
+import type { MeasureEffect } from '../serving/measure-effect.ts';
+
+/** Release as publishing it would answer: it has no id and no time of creation yet. */
+export type UnpublishedRelease = Omit<Release, 'id' | 'createdAt'>;
+
+export type RehearseDependencies = {
+  readonly ledger: Pick<Ledger, 'rehearsePublish' | 'rehearseServing'>;
+  readonly catalogs: Pick<Catalogs, 'peek'>;
+  readonly effects: MeasureEffect;
+};
+
+export class RehearseChange {
+  private readonly dependencies: RehearseDependencies;
+
+  constructor(dependencies: RehearseDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Rehearses the publishing of a release. */
+  async publish(
+    { organizationId, actor }: Principal,
+    release: NewRelease,
+  ): Promise<
+    Outcome<
+      Rehearsed<UnpublishedRelease>,
+      'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight | 'unavailable'
+    >
+  > {
+    const { ledger } = this.dependencies;
+    const held = (channel: string) => this.heldOf(release.app, channel);
+    const rehearsal = await ledger.rehearsePublish(
+      organizationId,
+      release,
+      actor,
+      (channel) => held(channel)?.snapshot,
+    );
+    if (isFailure(rehearsal)) return rehearsal;
+    const { id: _, createdAt: __, ...unpublished } = rehearsal.value;
+    return this.report({ ...rehearsal, value: unpublished }, held);
+  }
+
+  /** Rehearses serving control. */
+  async control(
+    { organizationId, actor }: Principal,
+    name: ReleaseName,
+    change: ServingChange,
+  ): Promise<
+    Outcome<
+      Rehearsed<ServingState>,
+      UnknownRelease | 'narrowing' | 'rolledBack' | LostRight | 'unavailable'
+    >
+  > {
+    const held = (channel: string) => this.heldOf(name.app, channel);
+    const rehearsal = await this.dependencies.ledger.rehearseServing(
+      organizationId,
+      name,
+      (serving) => applyServingChange(serving, change),
+      actor,
+      (channel) => held(channel)?.snapshot,
+    );
+    return isFailure(rehearsal) ? rehearsal : this.report(rehearsal, held);
+  }
+
+  private async report<Value extends { readonly version: string }>(
+    { value, places, alsoOn }: Rehearsal<Value>,
+    held: (channel: string) => Catalog | undefined,
+  ): Promise<Outcome<Rehearsed<Value>, 'unavailable'>> {
+    const { after } = places[0];
+    const changed = after.releases.find(
+      ({ version, followed }) => version === value.version && !followed,
+    );
+    if (changed === undefined) throw new Error(`The rehearsed ${value.version} is not served`);
+    const effect = await this.dependencies.effects.measure({
+      places,
+      held,
+      releaseId: changed.id,
+    });
+    if (isFailure(effect)) return effect;
+    return { release: value, findings: findingsIn(changed, after, alsoOn), effect };
+  }
+
+  private heldOf(app: string, channel: string): Catalog | undefined {
+    return this.dependencies.catalogs.peek(app, channel)?.catalog;
+  }
+}
+
+/**
+ * Returns what speaks against a release beside the others of its channel, or against its rollback. Of one that is
+ * out of service otherwise nothing is said: what devices are not offered cannot make them fail.
+ */
+function findingsIn(
+  changed: SnapshotRelease,
+  after: ServingSnapshot,
+  alsoOn: readonly string[],
+): readonly Finding[] {
+  const version = parseVersion(changed.version);
+  if (version === undefined) return [];
+  if (changed.status === 'rolled_back') return alsoOn.map(stillServed);
+  const isServed = changed.status === 'published' || changed.status === 'paused';
+  return isServed ? findingsOf(version, changed.artifacts, after) : [];
+}
+
+function stillServed(channel: string): Finding {
+  const message = `The channel ${channel} goes on serving this version: roll it back there as well`;
+  return { path: 'version', severity: 'warning', message };
+}
