@@ -1,4 +1,5 @@
-// Explanation of a decision for programs (docs/contract.md 4.20). The console has one of its own, in sentences.
+// Explanation of a decision for programs (docs/contract.md 4.20). The console has one of its own, in
+// sentences.
 
 import type { DeviceClient } from './device-client.ts';
 import type { NoOfferReason } from './reason.ts';

@@ -35,7 +35,7 @@ import { readTime } from './query/read-time.ts';
 import { recordCheckIns } from './query/record-check-ins.ts';
 import { recordChecks } from './query/record-checks.ts';
 import { recordFirstOffer } from './query/record-first-offer.ts';
-import { rehearsePublish, rehearseServing } from './query/rehearse-change.ts';
+import { rehearsePublish, rehearseServing } from './query/rehearse.ts';
 import { restoreOffers } from './query/restore-offers.ts';
 import { revokeKey } from './query/revoke-key.ts';
 import { sampleDevices } from './query/sample-devices.ts';

@@ -1,4 +1,5 @@
-// SQL implementation of the part of the ledger that keeps release webhooks. Each method is one function of query/.
+// SQL implementation of the part of the ledger that keeps release webhooks. Each method is one function of
+// query/.
 
 import type { WebhookLedger } from '../ports/webhook-ledger.ts';
 import type { Database } from './database.ts';

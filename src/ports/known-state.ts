@@ -18,8 +18,8 @@ export type KnownState = ServingOrder & {
 export type KnownStates = ReadonlyMap<string, KnownState | undefined>;
 
 /**
- * Error of a change that found followers of the channel about which nobody was asked. Nothing was changed. The
- * caller asks about these channels as well, and makes the change again.
+ * Error of a change that found followers of the channel about which nobody was asked. Nothing was changed.
+ * The caller asks about these channels as well, and makes the change again.
  */
 export class FollowersNotAsked extends Error {
   readonly channels: readonly string[];

@@ -55,7 +55,10 @@ export type NewRelease = {
   readonly rolloutPct: number | undefined;
   readonly targets: Targeting | null;
   readonly artifacts: readonly NewArtifact[];
-  /** How a code host's release is held until it is published: see `ReleaseHold`; undefined for one that is not. */
+  /**
+   * How a code host's release is held until it is published: see `ReleaseHold`; undefined for one that is
+   * not.
+   */
   readonly hold?: ReleaseHold | undefined;
   /** Time of the code host's event, RFC 3339; undefined where it gives none. */
   readonly announcedAt?: string | undefined;
@@ -181,8 +184,8 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
   ): Promise<Outcome<Changed<Channel>, 'channelExists' | LostRight>>;
 
   /**
-   * Changes a channel's policy. A change that changes nothing is neither audited nor a revision. A channel that
-   * is to be followed must be of the same app, and must not follow this one itself, also through others.
+   * Changes a channel's policy. A change that changes nothing is neither audited nor a revision. A channel
+   * that is to be followed must be of the same app, and must not follow this one itself, also through others.
    */
   updateChannel(
     app: string,

@@ -85,9 +85,9 @@ export interface WebhookLedger {
   ): Promise<Failure<LostRight> | undefined>;
 
   /**
-   * Merges what an event announces into a release that came from a webhook and was never offered, and returns the
-   * release. `changed` is empty when the release stays as it is, and when the event is older than the last one
-   * that was taken.
+   * Merges what an event announces into a release that came from a webhook and was never offered, and returns
+   * the release. `changed` is empty when the release stays as it is, and when the event is older than the
+   * last one that was taken.
    */
   completeRelease(
     organizationId: string,
@@ -98,9 +98,9 @@ export interface WebhookLedger {
   ): Promise<Outcome<Changed<Release>, UnknownRelease | 'channelFull' | LostRight>>;
 
   /**
-   * Pauses a release that came from a webhook and that its code host has called back; it is published by hand only
-   * from then on. `changed` is empty when it is not served anyway, came from elsewhere, or when the event is older
-   * than the last one that was taken.
+   * Pauses a release that came from a webhook and that its code host has called back; it is published by hand
+   * only from then on. `changed` is empty when it is not served anyway, came from elsewhere, or when the
+   * event is older than the last one that was taken.
    */
   callBackRelease(
     organizationId: string,

@@ -1,10 +1,10 @@
-// Tests what is found in a release before it is published (docs/contract.md 23.3): one table, a row for each rule
-// and for what comes close to it.
+// Tests what is found in a release before it is published (docs/contract.md 23.3): one table, a row for each
+// rule and for what comes close to it.
 
 import { describe, expect, it } from 'vitest';
 import type { Artifact } from '../../src/contract/resource.ts';
 import { findingsOf } from '../../src/domain/release/findings.ts';
-import { nearestPlatform } from '../../src/domain/release/platform-names.ts';
+import { nearestPlatform } from '../../src/domain/release/nearest-platform.ts';
 import { readTrustedComment } from '../../src/domain/release/trusted-comment.ts';
 import { release, snapshot, version } from './sample.ts';
 

@@ -1,9 +1,9 @@
-// Tests the effect of a change on a fleet of a million devices: it is measured within two seconds, on a sample
-// of devices that is as good as chance allows (docs/contract.md 24). Neighbours in the table are alike, as
-// devices are that came at the same time, so that a sample of pages would not do.
+// Tests the effect of a change on a fleet of a million devices: it is measured within two seconds, on a
+// sample of devices that is as good as chance allows (docs/contract.md 24). Neighbours in the table are
+// alike, as devices are that came at the same time, so that a sample of pages would not do.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Effect } from '../../src/contract/rehearsal.ts';
+import type { Effect } from '../../src/contract/rehearsed.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';

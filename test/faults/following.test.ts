@@ -1,6 +1,6 @@
-// Tests channels that follow another one on two nodes with real stores. The promises: a change of the followed
-// channel reaches the followers' devices on every node within a second, and a release that a follower's device
-// was offered is not narrowed, whoever is first.
+// Tests channels that follow another one on two nodes with real stores. The promises: a change of the
+// followed channel reaches the followers' devices on every node within a second, and a release that a
+// follower's device was offered is not narrowed, whoever is first.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
@@ -87,7 +87,9 @@ describeOnRealStores('channels that follow another one, on two nodes', () => {
     expect(tally.refused).toBeGreaterThan(ROUNDS * SHARE_MIN);
   }, 120_000);
 
-  /** Narrows a release to nobody while devices of the follower ask for it for the first time on both nodes. */
+  /**
+   * Narrows a release to nobody while devices of the follower ask for it for the first time on both nodes.
+   */
   async function race(
     tenant: Tenant,
     version: string,

@@ -1,5 +1,5 @@
-// Rules of channels that follow another one, in the ledger port, run unchanged on every database. What devices
-// get is tested over HTTP (test/service/following.test.ts).
+// Rules of channels that follow another one, in the ledger port, run unchanged on every database. What
+// devices get is tested over HTTP (test/service/following.test.ts).
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fail, isFailure } from '../../src/contract/failure.ts';

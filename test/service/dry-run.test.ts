@@ -1,8 +1,8 @@
-// Tests dry runs of publishing and serving control over HTTP: what they tell, that they are refused as the call
-// would be, and that they write nothing (docs/contract.md 23).
+// Tests dry runs of publishing and serving control over HTTP: what they tell, that they are refused as the
+// call would be, and that they write nothing (docs/contract.md 23).
 
 import { describe, expect, it } from 'vitest';
-import type { Effect, Finding } from '../../src/contract/rehearsal.ts';
+import type { Effect, Finding } from '../../src/contract/rehearsed.ts';
 import { eventually } from '../support/eventually.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {

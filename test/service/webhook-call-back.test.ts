@@ -1,5 +1,5 @@
-// Tests releases that their code host has called back, and what else real repositories send: prefixes of tags,
-// private repositories, files of other updaters (docs/contract.md 18.6 and 18.13 to 18.15).
+// Tests releases that their code host has called back, and what else real repositories send: prefixes of
+// tags, private repositories, files of other updaters (docs/contract.md 18.6 and 18.13 to 18.15).
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
@@ -53,7 +53,9 @@ serviceSuite('a code host that calls a release back', (node) => {
       await announce('published', { prerelease: true });
       await announce('released');
       const answer = await announce(action);
-      const reason = `The release was ${action}: it is paused on stable. The release was ${action}: it is paused on beta`;
+      const reason = ['stable', 'beta']
+        .map((channel) => `The release was ${action}: it is paused on ${channel}`)
+        .join('. ');
       expect([answer.status, answer.body]).toEqual([200, { outcome: 'ignored', reason }]);
       expect([await statusOf('stable'), await statusOf('beta')]).toEqual(['paused', 'paused']);
       expect((await check(node, tenant, '0.9.0')).status).toBe(204);

@@ -24,8 +24,8 @@ export type ServingSnapshot = {
   /** Channel whose releases are served as well; null when there is none. */
   readonly follows: string | null;
   /**
-   * Releases of the channel, then those of the one that it follows without the versions that it has itself; each
-   * of them oldest first: by creation, then by id.
+   * Releases of the channel, then those of the one that it follows without the versions that it has itself;
+   * each of them oldest first: by creation, then by id.
    */
   readonly releases: readonly SnapshotRelease[];
 };

@@ -30,8 +30,8 @@ export function unmetConditions(
 }
 
 /**
- * Returns the unmet conditions of both kinds as expressions; a label's values are those of `In`. The code that
- * tests a condition is the code of update checks.
+ * Returns the unmet conditions of both kinds as expressions; a label's values are those of `In`. The code
+ * that tests a condition is the code of update checks.
  */
 export function unmetExpressions(
   targets: Targeting | null,

@@ -2,7 +2,7 @@
 // sample that stands for more.
 
 import { LIMIT } from '../../contract/limit.ts';
-import type { Effect, EffectMove, PlatformEffect } from '../../contract/rehearsal.ts';
+import type { Effect, EffectMove, PlatformEffect } from '../../contract/rehearsed.ts';
 
 /** What a change does to one device. */
 export type DeviceEffect = {

@@ -1,13 +1,13 @@
 // What speaks against a release before it is published. An error means that devices which are offered it
 // would fail, a warning that it may not be what its publisher meant. Nothing of this refuses a release.
 
-import type { Finding } from '../../contract/rehearsal.ts';
+import type { Finding } from '../../contract/rehearsed.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import type { Version } from '../decision/version.ts';
-import { ARTIFACT_RULES } from './artifact-findings.ts';
-import { COVERAGE_RULES } from './coverage-findings.ts';
+import { ARTIFACT_RULES } from './artifact-rules.ts';
+import { COVERAGE_RULES } from './coverage-rules.ts';
 import { examineRelease, type FindingPlace, type FindingRule } from './examined-release.ts';
-import { VERSION_RULES } from './version-findings.ts';
+import { VERSION_RULES } from './version-rules.ts';
 
 const RULES: readonly FindingRule[] = [...VERSION_RULES, ...ARTIFACT_RULES, ...COVERAGE_RULES];
 

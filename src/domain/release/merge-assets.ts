@@ -1,12 +1,12 @@
-// What becomes of a release's artifacts when its code host announces it once more, with other files. Events add,
-// and never remove: which of several events of one click comes first is chance.
+// What becomes of a release's artifacts when its code host announces it once more, with other files. Events
+// add, and never remove: which of several events of one click comes first is chance.
 
 import type { Artifact } from '../../contract/resource.ts';
 
 /**
- * Returns the artifacts of a release after another event, undefined when they stay as they are. Files are the same
- * when their names are: the later one takes the place of the former. A release that is not held takes an event only
- * when that has more files, because devices may be offered it at any moment.
+ * Returns the artifacts of a release after another event, undefined when they stay as they are. Files are the
+ * same when their names are: the later one takes the place of the former. A release that is not held takes an
+ * event only when that has more files, because devices may be offered it at any moment.
  */
 export function mergeAssets<Item extends Pick<Artifact, 'url'>>(
   present: readonly Item[],

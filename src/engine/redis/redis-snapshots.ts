@@ -62,7 +62,7 @@ export function createRedisSnapshots(
       const key = keys.snapshot(snapshot.appRef, snapshot.channel);
       const order = [epoch, revision, index.offered].map(String);
       const args = [channelId, ...order, indexText(index), String(releases.length)];
-      let more = additionsTo(lastSeen.get(key), snapshot);
+      let more: readonly string[] | undefined = additionsTo(lastSeen.get(key), snapshot);
       for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts++) {
         const reply = await connection.run(SCRIPTS.putSnapshot, key, ...args, ...more);
         const [outcome, ...rest] = reply as PutReply;
@@ -71,13 +71,11 @@ export function createRedisSnapshots(
           noteSeen(key, snapshot);
           return undefined;
         }
-        const missing = new Set<string>(rest);
-        await write(
-          connection,
-          key,
-          releases.filter(({ edition }) => missing.has(edition)),
-        );
-        more = NO_BASE;
+        const editions = new Set<string>(rest);
+        const missing = releases.filter(({ edition }) => editions.has(edition));
+        more = attempts === 0 ? undefined : broughtAlong(missing);
+        if (more === undefined) await write(connection, key, missing);
+        more ??= NO_BASE;
       }
       throw new Unavailable(
         'engine',
@@ -152,6 +150,22 @@ function additionsTo(base: Base | undefined, { releases }: ServingSnapshot): rea
   const added = releases.filter(({ edition }, place) => finder.find(edition, place) === undefined);
   if (added.length > SENT_ALONG_MAX) return NO_BASE;
   return [base.order, ...added.flatMap((release) => [release.edition, releaseText(release)])];
+}
+
+/**
+ * Returns the arguments that bring these releases with the snapshot, so that no other writer can remove them
+ * in between; undefined when they are too long for one command.
+ */
+function broughtAlong(releases: readonly SnapshotRelease[]): readonly string[] | undefined {
+  const texts = [...NO_BASE];
+  let length = 0;
+  for (const release of releases) {
+    const text = releaseText(release);
+    length += text.length;
+    if (length > WRITE_LENGTH_MAX) return undefined;
+    texts.push(release.edition, text);
+  }
+  return texts;
 }
 
 /** Fields of the hash that tell what the snapshot is, in the order of `parseHead`. */

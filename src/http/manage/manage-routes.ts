@@ -1,7 +1,7 @@
 // Routes of the management API for releases and apps (docs/contract.md 4.1 to 4.4).
 
 import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
-import type { Rehearsed } from '../../contract/rehearsal.ts';
+import type { Rehearsed } from '../../contract/rehearsed.ts';
 import type { Caller } from '../../operations/access/authenticate-key.ts';
 import { controlServing } from '../../operations/publishing/control-serving.ts';
 import { listReleases } from '../../operations/publishing/list-releases.ts';
@@ -17,9 +17,9 @@ import type { Ledger } from '../../ports/ledger.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
-import { readDryRun } from '../shape/dry-run-query.ts';
 import { readListQuery } from '../shape/list-query.ts';
 import { noteApp, parseBody } from '../shape/parse-shape.ts';
+import { readDryRun } from '../shape/read-dry-run.ts';
 import {
   newReleaseOf,
   promoteReleaseBody,

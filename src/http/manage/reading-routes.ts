@@ -1,5 +1,5 @@
-// Routes of the management API that read one thing: a release, an app's channels, a device, and why it gets what
-// it gets (docs/contract.md 4.17 to 4.20).
+// Routes of the management API that read one thing: a release, an app's channels, a device, and why it gets
+// what it gets (docs/contract.md 4.17 to 4.20).
 
 import { z } from 'zod';
 import { isFailure } from '../../contract/failure.ts';

@@ -18,8 +18,8 @@ import { lockChannel } from './lock-channel.ts';
 import { recordChannelChange } from './record-channel-change.ts';
 
 /**
- * Stores the status, the new revision and the audit entry in one transaction under the channel's lock. A release
- * that is held is kept from publishing itself, also where its status stays what it was.
+ * Stores the status, the new revision and the audit entry in one transaction under the channel's lock. A
+ * release that is held is kept from publishing itself, also where its status stays what it was.
  */
 export function callBackRelease(
   database: Database,

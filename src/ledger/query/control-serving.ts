@@ -90,8 +90,8 @@ async function lockRelease(
 }
 
 /**
- * Keeps a held release from publishing itself once somebody has set its status, also to what it was; one that is
- * published is not held any more.
+ * Keeps a held release from publishing itself once somebody has set its status, also to what it was; one that
+ * is published is not held any more.
  */
 async function endWaiting(sql: Sql, id: string, status: ReleaseStatus): Promise<void> {
   await sql.query('UPDATE releases SET hold = $2 WHERE id = $1 AND hold IS NOT NULL', [

@@ -24,12 +24,12 @@ export type LockedChannel = ChannelPolicy & {
 type LockedRow = Omit<LockedChannel, 'app' | 'followers'>;
 
 /**
- * Locks the channel's row and those of its followers until the transaction ends, and reads the channel as it is
- * once the locks are granted. They are always the first locks that a transaction takes, in the order of ids, so
- * that no two transactions can wait for each other; `beside` is the id of another channel to lock with them. Rows
- * that were read before it may be outdated; a statement after it sees everything that the previous holder of the
- * lock committed. Throws `LedgerBehind` when the ledger is behind what is known of one of the channels, and
- * `FollowersNotAsked` when `known` says nothing about a follower.
+ * Locks the channel's row and those of its followers until the transaction ends, and reads the channel as it
+ * is once the locks are granted. They are always the first locks that a transaction takes, in the order of
+ * ids, so that no two transactions can wait for each other; `beside` is the id of another channel to lock
+ * with them. Rows that were read before it may be outdated; a statement after it sees everything that the
+ * previous holder of the lock committed. Throws `LedgerBehind` when the ledger is behind what is known of one
+ * of the channels, and `FollowersNotAsked` when `known` says nothing about a follower.
  */
 export async function lockChannel(
   sql: Sql,

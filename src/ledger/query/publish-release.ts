@@ -99,8 +99,8 @@ export async function publishOn<Refusal extends 'notPromotable' = never>(
 }
 
 /**
- * Returns the present states of the channel and its followers: a node that has not heard of them yet must serve
- * them when it answers.
+ * Returns the present states of the channel and its followers: a node that has not heard of them yet must
+ * serve them when it answers.
  */
 function readPlaces(sql: Sql, { id, app }: LockedChannel): Promise<readonly ChannelRevision[]> {
   return sql.query<ChannelRevision>(

@@ -76,8 +76,8 @@ async function readRow(
 }
 
 /**
- * Counts the devices that run the version, run a lower one, and all of them: of the channel, and of those that
- * follow it and have no release of this version themselves.
+ * Counts the devices that run the version, run a lower one, and all of them: of the channel, and of those
+ * that follow it and have no release of this version themselves.
  */
 async function countRunning(sql: Sql, appId: string, channelId: string, version: Version) {
   const rows = await sql.query<{ version: string; devices: number }>(

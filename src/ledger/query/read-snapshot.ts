@@ -26,8 +26,8 @@ type Row = {
 
 /**
  * The channel, and the entries of its index as `SnapshotIndex` has them. Of the channel that it follows, the
- * releases count of which it has no version itself, whatever their status: who runs one that was rolled back is
- * taken down.
+ * releases count of which it has no version itself, whatever their status: who runs one that was rolled back
+ * is taken down.
  */
 const INDEX = `
   SELECT app.id AS "appId", app.ref AS "appRef", channels.id AS "channelId",

@@ -13,7 +13,8 @@ export type ChannelChangeEntry = Omit<NewAuditEntry, 'organizationId' | 'subject
 
 /**
  * Raises the channel's revision by one, and those of its followers when a release changes, and adds the audit
- * entry. Call it under `lockChannel`, in the transaction of the change. Returns the new places of all of them.
+ * entry. Call it under `lockChannel`, in the transaction of the change. Returns the new places of all of
+ * them.
  */
 export async function recordChannelChange(
   sql: ActorSql,

@@ -5,8 +5,8 @@ import type { Database } from '../database.ts';
 
 /**
  * Marks the releases as offered, of the channel or the one that it follows, as far as the ledger has them and
- * without a mark; returns how many those were. Locks the channel first, as every change of what it serves does: a change that follows sees the
- * marks. The revision does not change, as with any first offer.
+ * without a mark; returns how many those were. Locks the channel first, as every change of what it serves
+ * does: a change that follows sees the marks. The revision does not change, as with any first offer.
  */
 export async function restoreOffers(
   database: Database,

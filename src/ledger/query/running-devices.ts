@@ -1,9 +1,9 @@
 // Expression that counts the devices on record that run a release.
 
 /**
- * Returns the expression in SQL of the number of devices that run a release on its channel, or on one that follows
- * it and has no release of this version itself. The arguments are expressions: the channel's id and the canonical
- * version.
+ * Returns the expression in SQL of the number of devices that run a release on its channel, or on one that
+ * follows it and has no release of this version itself. The arguments are expressions: the channel's id and
+ * the canonical version.
  */
 export function runningDevices(channelId: string, version: string): string {
   return `(

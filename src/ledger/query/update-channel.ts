@@ -18,8 +18,8 @@ type Refusal = 'unknownApp' | 'unknownChannel' | 'followsInCircle';
 
 /**
  * Stores the policy, the new revision and the audit entry in one transaction under the channel's lock. A
- * change that leaves the policy as it is writes nothing. A channel that is to be followed is locked as well: a
- * change of it either committed before, and is in what is served next, or finds the new follower.
+ * change that leaves the policy as it is writes nothing. A channel that is to be followed is locked as well:
+ * a change of it either committed before, and is in what is served next, or finds the new follower.
  */
 export function updateChannel(
   database: Database,
@@ -82,8 +82,8 @@ function policyOf(channel: LockedChannel): ChannelPolicy {
 }
 
 /**
- * Returns the policy after the change: null clears the minimum version and ends the following, undefined leaves
- * a field as it is.
+ * Returns the policy after the change: null clears the minimum version and ends the following, undefined
+ * leaves a field as it is.
  */
 function applyChange(before: ChannelPolicy, change: ChannelChange): ChannelPolicy {
   const { minimumSupportedVersion, defaultRollout, updateMode, requireSignature, follows } = change;

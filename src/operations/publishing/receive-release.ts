@@ -17,7 +17,7 @@ import type { Ledger, ReleaseHold } from '../../ports/ledger.ts';
 import type { NewArtifact } from '../../ports/new-artifact.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import type { CalledBack } from '../../ports/webhook-ledger.ts';
-import { isExpected } from './expected-targets.ts';
+import { isExpected } from './is-expected.ts';
 import type { SpreadChange } from './spread-change.ts';
 import { tagVersion } from './tag-version.ts';
 import type { OpenWebhook } from './webhooks.ts';
@@ -66,9 +66,9 @@ const BETA = 'beta';
 
 /**
  * Publishes the release on `stable`, a pre-release on `beta`, with the channel's default rollout. A release
- * that already exists is a duplicate and stays unchanged, unless it came from a webhook, was never offered and
- * this event has more files. One that the code host has called back is paused. Everything that is not a release
- * for devices is ignored, with a reason.
+ * that already exists is a duplicate and stays unchanged, unless it came from a webhook, was never offered
+ * and this event has more files. One that the code host has called back is paused. Everything that is not a
+ * release for devices is ignored, with a reason.
  */
 export async function receiveRelease(
   ledger: Ledger,
@@ -131,8 +131,8 @@ type Calling = {
 };
 
 /**
- * Pauses the release of this version on these channels, as far as this webhook brought it there; undefined when no
- * channel has one that it could pause.
+ * Pauses the release of this version on these channels, as far as this webhook brought it there; undefined
+ * when no channel has one that it could pause.
  */
 async function callBack(
   { ledger, spread, webhook, event }: Calling,

@@ -7,7 +7,7 @@ import {
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
-import type { Finding, Rehearsed } from '../../contract/rehearsal.ts';
+import type { Finding, Rehearsed } from '../../contract/rehearsed.ts';
 import type { Release, ServingState } from '../../contract/resource.ts';
 import type { Catalog } from '../../domain/decision/catalog.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
@@ -105,8 +105,8 @@ export class RehearseChange {
 }
 
 /**
- * Returns what speaks against a release beside the others of its channel, or against its rollback. Of one that is
- * out of service otherwise nothing is said: what devices are not offered cannot make them fail.
+ * Returns what speaks against a release beside the others of its channel, or against its rollback. Of one
+ * that is out of service otherwise nothing is said: what devices are not offered cannot make them fail.
  */
 function findingsIn(
   changed: SnapshotRelease,

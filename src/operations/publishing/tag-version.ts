@@ -7,8 +7,8 @@ const USUAL = ['app-v', 'v', ''];
 
 /**
  * Parses a tag: a prefix, then the version. `prefix` is the app's own, if it has one; an app that shares its
- * repository with others is often named by its ref (`notes-v1.2.0`, `notes@1.2.0`). Undefined when what is left is
- * no version, such as after `vv1.0.0`.
+ * repository with others is often named by its ref (`notes-v1.2.0`, `notes@1.2.0`). Undefined when what is
+ * left is no version, such as after `vv1.0.0`.
  */
 export function tagVersion(
   tag: string,

@@ -99,8 +99,8 @@ export class ExplainDecision {
   }
 
   /**
-   * Explains to a program the decision for a device on record, or for one that the caller describes. `invalid`
-   * when neither the record nor the caller tells the channel or the platform.
+   * Explains to a program the decision for a device on record, or for one that the caller describes.
+   * `invalid` when neither the record nor the caller tells the channel or the platform.
    */
   async explainTold(
     app: App,

@@ -9,8 +9,8 @@ import { Unavailable } from '../../ports/unavailable.ts';
 import type { Catalogs } from './catalogs.ts';
 
 /**
- * Number of times that a change is tried. The followers of the channel are known after the first and the ledger
- * is recovered after the second; the rest is for races.
+ * Number of times that a change is tried. The followers of the channel are known after the first and the
+ * ledger is recovered after the second; the rest is for races.
  */
 const ATTEMPTS_MAX = 5;
 

@@ -3,7 +3,7 @@
 // of a large fleet are sampled.
 
 import { failUntil, type Outcome } from '../../contract/failure.ts';
-import type { Effect } from '../../contract/rehearsal.ts';
+import type { Effect } from '../../contract/rehearsed.ts';
 import { NO_ARCH } from '../../domain/decision/artifact.ts';
 import { type Catalog, compileCatalog } from '../../domain/decision/catalog.ts';
 import { hashText } from '../../domain/decision/cohort.ts';

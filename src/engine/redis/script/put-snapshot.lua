@@ -11,7 +11,7 @@
 -- ARGV[2]  epoch of the new snapshot, a whole number
 -- ARGV[3]  revision of the new snapshot, a whole number
 -- ARGV[4]  number of its releases that were offered
--- ARGV[5]  index of the new snapshot: a line, then editions with spaces between them, some with a `*`
+-- ARGV[5]  index of the new snapshot: a line, then editions with spaces between them, some with a `~`, a `*` or both
 -- ARGV[6]  number of its releases
 -- ARGV[7]  epoch, revision and number of offered releases, with spaces between them, of the snapshot from which
 --          it differs only by the releases of this call; empty when there is none
@@ -35,7 +35,7 @@ for argument = 8, #ARGV, 2 do
   redis.call('HSET', KEYS[1], 'release:' .. ARGV[argument], ARGV[argument + 1])
 end
 local function editions()
-  return string.gmatch(string.match(ARGV[5], '\n(.*)'), '[^ *]+')
+  return string.gmatch(string.match(ARGV[5], '\n(.*)'), '[^ *~]+')
 end
 if not isBase then
   local reply = {'missing'}

@@ -6,8 +6,8 @@ import { foldArch, foldPlatform, NO_ARCH } from '../../domain/decision/artifact.
 const UNIVERSAL = 'universal';
 
 /**
- * Whether the artifacts have one for each target: `linux`, or with an architecture `linux/x86_64`. A universal file,
- * and one that tells no architecture, counts for each of its platform.
+ * Whether the artifacts have one for each target: `linux`, or with an architecture `linux/x86_64`. A
+ * universal file, and one that tells no architecture, counts for each of its platform.
  */
 export function isExpected(
   targets: readonly string[],

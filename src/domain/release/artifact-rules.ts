@@ -1,6 +1,6 @@
 // Findings in single artifacts of a release.
 
-import type { Finding } from '../../contract/rehearsal.ts';
+import type { Finding } from '../../contract/rehearsed.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { foldPlatform } from '../decision/artifact.ts';
 import { decodedFileName } from '../decision/artifact-format.ts';
@@ -10,8 +10,8 @@ import {
   type FindingRule,
   isForPeople,
 } from './examined-release.ts';
+import { nearestPlatform } from './nearest-platform.ts';
 import { isNameOfVersion, versionInPackageName } from './package-name.ts';
-import { nearestPlatform } from './platform-names.ts';
 import { fileNamesAgree, isSameVersion, readTrustedComment } from './trusted-comment.ts';
 
 const HEX_SHA512 = /^[0-9a-fA-F]{128}$/;

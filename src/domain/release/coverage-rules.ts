@@ -1,6 +1,6 @@
 // Findings in the list of a release's artifacts as a whole: which devices it leaves out.
 
-import type { Finding } from '../../contract/rehearsal.ts';
+import type { Finding } from '../../contract/rehearsed.ts';
 import { foldArch, foldPlatform, NO_ARCH } from '../decision/artifact.ts';
 import {
   type ExaminedArtifact,

@@ -1,6 +1,13 @@
 // Answer of a dry run of a change: what it would answer, what speaks against it, and what it would do to the
 // fleet (docs/contract.md 23 and 24).
 
+/** Answer of a dry run; `release` is as the change itself would answer it. */
+export type Rehearsed<Release> = {
+  readonly release: Release;
+  readonly findings: readonly Finding[];
+  readonly effect: Effect;
+};
+
 /** What speaks against a release. */
 export type Finding = {
   /** Field of the release: `version`, `artifacts` for the whole list, or `artifacts.0.url`. */
@@ -43,11 +50,4 @@ export type PlatformEffect = {
   readonly lose: number;
   /** Devices that the changed release has no artifact for. */
   readonly withoutArtifact: number;
-};
-
-/** Answer of a dry run; `release` is as the change itself would answer it. */
-export type Rehearsed<Release> = {
-  readonly release: Release;
-  readonly findings: readonly Finding[];
-  readonly effect: Effect;
 };
