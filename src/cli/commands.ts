@@ -2,7 +2,7 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ConsoleAnswers, ResealedSecrets } from '../contract/console.ts';
-import { UPDATE_MODES } from '../contract/resource.ts';
+import { KEY_RIGHTS, UPDATE_MODES } from '../contract/resource.ts';
 import { backupFile } from './backup-file.ts';
 import { printAnswer } from './print-answer.ts';
 import type { ServiceClient } from './service-client.ts';
@@ -117,9 +117,16 @@ function addKeyCommands(program: Command, connect: Connect): void {
       .command('create')
       .description('mint a key; its secret is shown this once')
       .requiredOption('--org <id>', 'organization')
-      .requiredOption('--name <name>', 'what it is for'),
+      .requiredOption('--name <name>', 'what it is for')
+      .option('--apps <refs>', 'comma-separated: the only apps that it may name', names)
+      .option(
+        '--may <rights>',
+        `comma-separated, of ${KEY_RIGHTS.join(', ')} (default: all)`,
+        names,
+      )
+      .option('--expires-at <time>', 'end of its validity, e.g. 2027-01-31T00:00:00Z'),
     connect,
-    ({ org, name }) => ({ method: 'POST', path: 'keys', body: { org, name } }),
+    (options) => ({ method: 'POST', path: 'keys', body: options }),
   );
   asking(
     key.command('revoke <key-id>').description('revoke a key, at once'),

@@ -202,8 +202,14 @@ function assembleHandlers(
   const explainer = new ExplainDecision({ ledger, catalogs, labels, firstOffers });
   const planWave = new PlanWave({ ledger, catalogs, check, labels, live });
   const gate = assembleGate(config, metrics, engine);
-  const keys = new AuthenticateKey(ledger, (keyId) => keyUses.note(keyId));
-  const guards = { keys, engine, alone: createMemoryEngine(), metrics };
+  const keys = new AuthenticateKey(ledger, (keyId, from) => keyUses.note(keyId, from));
+  const guards = {
+    keys,
+    engine,
+    alone: createMemoryEngine(),
+    metrics,
+    trustProxy: config.trustProxy,
+  };
   const effects = new MeasureEffect(ledger);
   const rehearse = new RehearseChange({ ledger, catalogs, effects });
   const webhooks = new Webhooks({ ledger, box: secrets.box, address, log: rareLog });

@@ -8,6 +8,7 @@ export const FAILURES = {
   signedOut: 'Sign in first',
   wrongLogin: 'Wrong email or password',
   forbidden: 'Your role may not do this',
+  keyMayNot: 'This key may not do this',
   originNotAllowed: 'Origin not allowed',
   badSignature: 'Missing or wrong X-Hub-Signature-256',
   unknownApp: 'Unknown app',
@@ -67,7 +68,13 @@ export type UnknownPlace =
   | 'unknownInvitation';
 
 /** Kinds of refusal of a write whose author had a right when the call began, and has none any more. */
-export type LostRight = 'unauthorized' | 'signedOut' | 'badSignature' | 'forbidden' | UnknownPlace;
+export type LostRight =
+  | 'unauthorized'
+  | 'signedOut'
+  | 'badSignature'
+  | 'forbidden'
+  | 'keyMayNot'
+  | UnknownPlace;
 
 /** A refusal of one of these kinds. */
 export type Failure<Kind extends FailureKind = FailureKind> = {

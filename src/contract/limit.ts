@@ -24,6 +24,8 @@ export const LIMIT = {
   notesBytesMax: 256 * 1024,
   artifactCountMax: 200,
   reasonLengthMax: 500,
+  /** Maximum number of apps that a key is narrowed to. */
+  keyAppsMax: 50,
   idempotencyKeyLengthMax: 128,
   idempotencyKeyLifetimeMs: 86_400_000,
   artifactUrlLengthMax: 2048,

@@ -145,9 +145,21 @@ export type ListedKey = ApiKey & {
   readonly createdAt: string;
   /** Actor that created the key, as the audit writes it; null for a key older than this field. */
   readonly createdBy: string | null;
+  /** Refs of the apps that it may name; null for all of the organization. */
+  readonly apps: readonly string[] | null;
+  readonly may: readonly KeyRight[];
+  /** End of its validity; null when it has none. */
+  readonly expiresAt: string | null;
   readonly lastUsedAt: string | null;
+  /** Address of the client that used it last. */
+  readonly lastUsedFrom: string | null;
   readonly revokedAt: string | null;
 };
+
+/** Rights that a key may be made with; one that is not narrowed has all of them. */
+export const KEY_RIGHTS = ['read', 'publish', 'control', 'fleet'] as const;
+
+export type KeyRight = (typeof KEY_RIGHTS)[number];
 
 /** API key without its secret, which is shown only when the key is created. */
 export type ApiKey = { readonly id: string; readonly name: string; readonly prefix: string };

@@ -10,6 +10,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   wrongLogin: 401,
   badSignature: 401,
   forbidden: 403,
+  keyMayNot: 403,
   originNotAllowed: 403,
   unknownApp: 404,
   unknownChannel: 404,

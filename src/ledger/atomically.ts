@@ -8,6 +8,7 @@ import {
   type LostRight,
   type Outcome,
 } from '../contract/failure.ts';
+import { refuseRight } from '../contract/refuse-right.ts';
 import type { Actor } from '../ports/actor.ts';
 import type { Database, Sql } from './database.ts';
 import { findLostRight } from './query/find-lost-right.ts';
@@ -53,7 +54,7 @@ export async function atomically<
       const outcome = await work(sql);
       // Before a refusal as well: a caller without a right learns nothing about what it named.
       await sql.confirmRight();
-      if (isFailure(outcome)) throw new Refused(outcome);
+      refuseFirst(outcome, actor);
       return outcome;
     });
   } catch (error) {
@@ -80,7 +81,7 @@ export async function rehearse<
     return await atomically<Value, Kind, Author>(database, actor, async (sql) => {
       const outcome = await work(sql);
       await sql.confirmRight();
-      if (isFailure(outcome)) return outcome;
+      refuseFirst(outcome, actor);
       throw new Rehearsed(outcome);
     });
   } catch (error) {
@@ -88,6 +89,17 @@ export async function rehearse<
     if (error instanceof Rehearsed) return error.value as Value;
     throw error;
   }
+}
+
+/**
+ * Ends the transaction when its outcome is a refusal, or the actor is a key that was not made for such calls.
+ * What does not exist is told first, as it is to every caller.
+ */
+function refuseFirst(outcome: unknown, actor: Actor): void {
+  const refusal = isFailure(outcome) ? outcome : undefined;
+  const lacks = actor.kind === 'key' ? actor.lacks : undefined;
+  const first = refusal?.failure.startsWith('unknown') ? refusal : (refuseRight(lacks) ?? refusal);
+  if (first !== undefined) throw new Refused(first);
 }
 
 function actorSql(connection: Sql, actor: Actor): ActorSql {

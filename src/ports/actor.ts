@@ -1,7 +1,7 @@
 // Names who makes a change in the ledger, and by what right.
 
 import type { UnknownPlace } from '../contract/failure.ts';
-import type { Role } from '../contract/resource.ts';
+import type { KeyRight, Role } from '../contract/resource.ts';
 
 /**
  * Author of a change, with the credential that admitted the call. A transaction that writes for an actor
@@ -25,12 +25,14 @@ type ByRequest = { readonly requestId?: string | undefined };
 /** The operator, whose admin token is a setting and does not change while the process runs. */
 type OperatorActor = { readonly kind: 'admin-token' };
 
-/** An API key; it acts while it is not revoked. */
-type KeyActor = {
+/** An API key; it acts while it is neither revoked nor over. */
+export type KeyActor = ByRequest & {
   readonly kind: 'key';
   readonly id: string;
   readonly name: string;
   readonly organizationId: string;
+  /** Right that the call needs and the key was not made with; rights of a key never change. */
+  readonly lacks?: KeyRight | undefined;
 };
 
 /** A person with a session; acts while the session is open and the role suffices. */

@@ -12,7 +12,8 @@ import type {
 import type { Outcome } from '../contract/failure.ts';
 import type { AdoptionStep, Channel, ListedKey } from '../contract/resource.ts';
 
-export type KeyUse = { readonly id: string; readonly at: string };
+/** Use of a key; `from` is the address of the client. */
+export type KeyUse = { readonly id: string; readonly at: string; readonly from: string };
 
 export type AuditFilter = {
   /** Text that the actor must contain, ignoring case; `subject` filters likewise. */

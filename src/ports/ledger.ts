@@ -5,7 +5,7 @@
 // that resolved is durable. Every change to what a channel serves increments the channel's revision and is
 // audited in the same transaction. A write for an actor reads the actor's right in its own transaction and
 // holds it until the commit; where the right has ended, the write is refused (`LostRight`) and nothing is
-// stored. Tenant checks are part of the queries: an app of another organization is an unknown app.
+// stored. Tenant checks are part of the queries: an app beyond the caller's reach is an unknown app.
 
 import type { AuditPage, RevokedKey } from '../contract/console.ts';
 import type {
@@ -20,6 +20,7 @@ import type {
   App,
   Channel,
   ChannelUpdateMode,
+  KeyRight,
   ListedChannel,
   Organization,
   Release,
@@ -40,6 +41,7 @@ import type { AuditFilter, ConsoleLedger } from './console-ledger.ts';
 import type { FleetLedger } from './fleet-ledger.ts';
 import type { KnownStates } from './known-state.ts';
 import type { NewArtifact } from './new-artifact.ts';
+import type { Reach } from './reach.ts';
 import type { ReleaseName } from './release-name.ts';
 import type { RepeatableCall } from './repeatable-call.ts';
 import type { WebhookLedger } from './webhook-ledger.ts';
@@ -146,13 +148,28 @@ export type StoredKey = {
   readonly organizationId: string;
   readonly secretHash: string;
   readonly revokedAt: string | null;
+  /** Whether its end has come, by the ledger's clock. */
+  readonly isOver: boolean;
+  /** Ids of the apps that it may name; null for all of the organization. */
+  readonly appIds: readonly string[] | null;
+  /** Rights that it was made with; null for all. */
+  readonly may: readonly KeyRight[] | null;
 };
 
-export type NewKey = {
+export type NewKey = KeyLimits & {
   readonly organizationId: string;
   readonly name: string;
   readonly prefix: string;
   readonly secretHash: string;
+};
+
+/** What a key is narrowed to when it is made; undefined is no narrowing. */
+export type KeyLimits = {
+  /** Refs or ids of the only apps that it may name. */
+  readonly apps?: readonly string[] | undefined;
+  readonly may?: readonly KeyRight[] | undefined;
+  /** End of its validity, RFC 3339. */
+  readonly expiresAt?: string | undefined;
 };
 
 /** What the ledger is at: its epoch, and revisions by channel id; channels that do not exist are left out. */
@@ -196,7 +213,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
   ): Promise<Outcome<Changed<Channel>, 'unknownChannel' | 'followsInCircle' | LostRight>>;
 
   /** Stores a new key. */
-  createKey(key: NewKey, actor: Actor): Promise<Outcome<ApiKey, LostRight>>;
+  createKey(key: NewKey, actor: Actor): Promise<Outcome<ApiKey, 'invalid' | LostRight>>;
 
   /** Revokes a key. Revoking it again returns the time of the first revocation. */
   revokeKey(id: string, actor: Actor): Promise<Outcome<RevokedKey, LostRight>>;
@@ -216,9 +233,9 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     filter: AuditFilter,
   ): Promise<Outcome<AuditPage, 'unknownOrganization'>>;
 
-  /** Finds the organization's app with this ref or id. */
+  /** Finds the app with this ref or id. */
   findApp(
-    organizationId: string,
+    reach: Reach,
     app: string,
   ): Promise<Outcome<{ readonly id: string; readonly ref: string }, 'unknownApp'>>;
 
@@ -227,23 +244,17 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     app: string,
   ): Promise<Outcome<{ readonly id: string; readonly ref: string }, 'unknownApp'>>;
 
-  /** Lists the organization's apps by ref, each with its channels by name. */
-  listApps(organizationId: string): Promise<readonly App[]>;
+  /** Lists apps by ref, each with its channels by name. */
+  listApps(reach: Reach): Promise<readonly App[]>;
 
   /** Reads a page of releases, newest first by createdAt, then by id. Unknown filters give an empty page. */
-  listReleases(organizationId: string, filter: ReleaseFilter): Promise<ReleasePage>;
+  listReleases(reach: Reach, filter: ReleaseFilter): Promise<ReleasePage>;
 
-  /** Reads one release of the organization by its id. */
-  readOwnedRelease(
-    organizationId: string,
-    id: string,
-  ): Promise<Outcome<OwnedRelease, 'unknownRelease'>>;
+  /** Reads one release by its id. */
+  readOwnedRelease(reach: Reach, id: string): Promise<Outcome<OwnedRelease, 'unknownRelease'>>;
 
-  /** Lists the channels of the organization's app by name. */
-  listChannels(
-    organizationId: string,
-    app: string,
-  ): Promise<Outcome<readonly ListedChannel[], 'unknownApp'>>;
+  /** Lists the channels of an app by name. */
+  listChannels(reach: Reach, app: string): Promise<Outcome<readonly ListedChannel[], 'unknownApp'>>;
 
   /**
    * Publishes a release, unless the channel has one of this canonical version, or is full (§8), or a code
@@ -251,7 +262,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
    * published: see `RepeatableCall`.
    */
   publishRelease(
-    organizationId: string,
+    reach: Reach,
     release: NewRelease,
     actor: Actor,
     call?: RepeatableCall,
@@ -263,7 +274,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
    * is rolled back or deprecated, and what `publishRelease` refuses.
    */
   promoteRelease(
-    organizationId: string,
+    reach: Reach,
     promotion: NewPromotion,
     actor: Actor,
     call?: RepeatableCall,
@@ -279,7 +290,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
    * nothing is stored. A transition that changes nothing is neither audited nor a revision.
    */
   controlServing<Kind extends FailureKind>(
-    organizationId: string,
+    reach: Reach,
     name: ReleaseName,
     transition: (serving: Serving) => Outcome<Served, Kind>,
     actor: Actor,
@@ -292,7 +303,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
    * caller has.
    */
   rehearsePublish(
-    organizationId: string,
+    reach: Reach,
     release: NewRelease,
     actor: Actor,
     held?: HeldSnapshot,
@@ -303,7 +314,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
 
   /** Does what `controlServing` does, with its refusals, and takes it back, as `rehearsePublish` does. */
   rehearseServing<Kind extends FailureKind>(
-    organizationId: string,
+    reach: Reach,
     name: ReleaseName,
     transition: (serving: Serving) => Outcome<Served, Kind>,
     actor: Actor,
@@ -317,7 +328,7 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
    * host brought is not accepted from it again before somebody else has published it.
    */
   withdrawRelease(
-    organizationId: string,
+    reach: Reach,
     name: ReleaseName,
     actor: Actor,
     reason?: string,

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
+import { KEY_RIGHTS } from '../../src/contract/resource.ts';
 import { checkIn, type FleetUnderTest, HOUR_MS, iso, labelsOf, START } from './fleet-fixture.ts';
 import {
   createTenant,
@@ -299,19 +300,23 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
         prefix: `p-${organizationId}`,
         createdAt: expect.any(String),
         createdBy: 'account:a@example.com',
+        apps: null,
+        may: [...KEY_RIGHTS],
+        expiresAt: null,
         lastUsedAt: null,
+        lastUsedFrom: null,
         revokedAt: null,
       },
     ]);
     await ledger.recordKeyUses([
-      { id, at: iso(START + 1) },
-      { id: 'nobody', at: iso(START) },
+      { id, at: iso(START + 1), from: '192.0.2.1' },
+      { id: 'nobody', at: iso(START), from: '192.0.2.2' },
     ]);
-    await ledger.recordKeyUses([{ id, at: iso(START) }]);
+    await ledger.recordKeyUses([{ id, at: iso(START), from: '192.0.2.3' }]);
     await ledger.recordKeyUses([]);
     const { revokedAt } = expectValue(await ledger.revokeKey(id, OPERATOR));
     expect(await ledger.listKeys(organizationId)).toMatchObject([
-      { lastUsedAt: iso(START + 1), revokedAt },
+      { lastUsedAt: iso(START + 1), lastUsedFrom: '192.0.2.1', revokedAt },
     ]);
   });
 

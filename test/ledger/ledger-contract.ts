@@ -235,6 +235,9 @@ export function describeLedger(name: string, open: () => Promise<TestDatabase>):
           organizationId: tenant.organizationId,
           secretHash: `hash-of-${prefix}`,
           revokedAt: null,
+          isOver: false,
+          appIds: null,
+          may: null,
         };
         expect(await ledger.findKey(prefix)).toEqual(stored);
         const { revokedAt } = expectValue(await ledger.revokeKey(key.id, OPERATOR));

@@ -8,6 +8,7 @@ import { migrate } from '../../src/ledger/migrate.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
 import type { Actor } from '../../src/ports/actor.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
+import { eventually } from '../support/eventually.ts';
 import { checkIn, iso, START } from './fleet-fixture.ts';
 import {
   createTenant,
@@ -52,6 +53,34 @@ export function describeLostRights(name: string, open: () => Promise<TestDatabas
       const { id } = expectValue(await ledger.createKey(made, OPERATOR));
       return { kind: 'key', id, name: 'ci', organizationId };
     }
+
+    test('a key writes until its end, and nothing from then on', async () => {
+      const { organizationId } = tenant;
+      const prefix = unique('p');
+      const made = { organizationId, name: 'ci', prefix, secretHash: 'hash' };
+      const expiresAt = new Date(Date.now() + 700).toISOString();
+      const { id } = expectValue(await ledger.createKey({ ...made, expiresAt }, OPERATOR));
+      const actor = { kind: 'key', id, name: 'ci', organizationId } as const;
+      expectValue(await publish(actor, '1.0.0'));
+      expect(await ledger.findKey(prefix)).toMatchObject({ isOver: false });
+      await eventually('the end is there', async () => {
+        return (await ledger.findKey(prefix))?.isOver === true;
+      });
+      expect(await publish(actor, '2.0.0')).toEqual(fail('unauthorized'));
+      expect(await ledger.findLostRight(actor)).toEqual(fail('unauthorized'));
+    });
+
+    test('a key that lacks the right writes nothing, and learns first what is unknown', async () => {
+      const actor = { ...(await key()), lacks: 'publish' } as const;
+      expect(await publish(actor, '1.0.0')).toMatchObject({ failure: 'keyMayNot' });
+      const unknown = { ...newRelease(tenant, '1.0.0'), app: 'nobody' };
+      expect(await ledger.publishRelease(tenant.organizationId, unknown, actor)).toEqual(
+        fail('unknownApp'),
+      );
+      expectValue(await publish({ ...actor, lacks: undefined }, '1.0.0'));
+      // Already there: a conflict is told only to whom might have published.
+      expect(await publish(actor, '1.0.0')).toMatchObject({ failure: 'keyMayNot' });
+    });
 
     async function person(role: Role, needed: Role = 'publisher'): Promise<Person> {
       const { organizationId } = tenant;

@@ -3,6 +3,7 @@
 
 import { expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
+import { KEY_RIGHTS } from '../../src/contract/resource.ts';
 import { createApiKeySecret, hashSecret } from '../../src/operations/access/api-key.ts';
 import { AuthenticateKey } from '../../src/operations/access/authenticate-key.ts';
 import type { StoredKey } from '../../src/ports/ledger.ts';
@@ -12,6 +13,7 @@ import { settle } from './serving-node.ts';
 
 const RUNNING_MAX = 3;
 const WAITING_MAX = 1000;
+const ADDRESS = '192.0.2.1';
 
 /** A ledger of keys whose look-ups wait while `isHolding`. */
 function keyring() {
@@ -44,7 +46,8 @@ function keyring() {
 
 function addKey(ring: ReturnType<typeof keyring>, parts: Partial<StoredKey> = {}): string {
   const { secret, prefix, hash } = createApiKeySecret();
-  const key = { id: 'key_1', name: 'ci', organizationId: 'org_1', revokedAt: null, ...parts };
+  const unlimited = { revokedAt: null, isOver: false, appIds: null, may: null };
+  const key = { id: 'key_1', name: 'ci', organizationId: 'org_1', ...unlimited, ...parts };
   ring.stored.set(prefix, { secretHash: hash, ...key });
   return secret;
 }
@@ -54,36 +57,52 @@ const UNAUTHORIZED = { failure: 'unauthorized' };
 it('the right secret is its key, by id and name', async () => {
   const ring = keyring();
   const secret = addKey(ring);
-  expect(await new AuthenticateKey(ring, () => undefined).authenticate(secret)).toEqual({
+  expect(await new AuthenticateKey(ring, () => undefined).authenticate(secret, ADDRESS)).toEqual({
     keyId: 'key_1',
-    organizationId: 'org_1',
+    reach: 'org_1',
+    may: KEY_RIGHTS,
     actor: { kind: 'key', id: 'key_1', name: 'ci', organizationId: 'org_1' },
   });
 });
 
-it('an unknown, a wrong and a revoked secret are refused alike', async () => {
+it('a narrowed key has its apps and rights, and its use is noted with the address', async () => {
+  const ring = keyring();
+  const uses: string[][] = [];
+  const keys = new AuthenticateKey(ring, (...use) => uses.push(use));
+  const secret = addKey(ring, { appIds: ['app_1'], may: ['read'] });
+  expect(await keys.authenticate(secret, ADDRESS)).toMatchObject({
+    reach: { organizationId: 'org_1', appIds: ['app_1'] },
+    may: ['read'],
+  });
+  expect(uses).toEqual([['key_1', ADDRESS]]);
+});
+
+it('an unknown, a wrong and a revoked secret, and one that is over, are refused alike', async () => {
   const ring = keyring();
   const keys = new AuthenticateKey(ring, () => undefined);
   const right = addKey(ring);
   const wrong = right.slice(0, -1) + (right.endsWith('A') ? 'B' : 'A');
   const revoked = addKey(ring, { revokedAt: '2026-01-02T03:04:05.678Z' });
+  const over = addKey(ring, { isOver: true });
   const unknown = createApiKeySecret().secret;
   const refusals = [];
-  for (const secret of [unknown, wrong, revoked]) refusals.push(await keys.authenticate(secret));
+  for (const secret of [unknown, wrong, revoked, over])
+    refusals.push(await keys.authenticate(secret, ADDRESS));
   expect(refusals[0]).toMatchObject(UNAUTHORIZED);
   expect(refusals[1]).toEqual(refusals[0]);
   expect(refusals[2]).toEqual(refusals[0]);
+  expect(refusals[3]).toEqual(refusals[0]);
 });
 
 it('a key is refused from the moment it is revoked', async () => {
   const ring = keyring();
   const keys = new AuthenticateKey(ring, () => undefined);
   const secret = addKey(ring);
-  expect(isFailure(await keys.authenticate(secret))).toBe(false);
+  expect(isFailure(await keys.authenticate(secret, ADDRESS))).toBe(false);
   for (const [prefix, key] of ring.stored) {
     ring.stored.set(prefix, { ...key, revokedAt: '2026-01-02T03:04:05.678Z' });
   }
-  expect(await keys.authenticate(secret)).toMatchObject(UNAUTHORIZED);
+  expect(await keys.authenticate(secret, ADDRESS)).toMatchObject(UNAUTHORIZED);
 });
 
 it('what has not the form of a secret is refused without a look-up', async () => {
@@ -103,16 +122,17 @@ it('what has not the form of a secret is refused without a look-up', async () =>
     secret.slice(0, -1) + String.fromCharCode(0),
     hashSecret(secret),
   ];
-  for (const each of malformed) expect(await keys.authenticate(each)).toMatchObject(UNAUTHORIZED);
+  for (const each of malformed)
+    expect(await keys.authenticate(each, ADDRESS)).toMatchObject(UNAUTHORIZED);
   expect(ring.lookups).toEqual([]);
 });
 
 it('a hash that is stored empty opens to nobody', async () => {
   const ring = keyring();
   const secret = addKey(ring, { secretHash: '' });
-  expect(await new AuthenticateKey(ring, () => undefined).authenticate(secret)).toMatchObject(
-    UNAUTHORIZED,
-  );
+  expect(
+    await new AuthenticateKey(ring, () => undefined).authenticate(secret, ADDRESS),
+  ).toMatchObject(UNAUTHORIZED);
 });
 
 it('at most three look-ups run at once; the others wait, and all are answered', async () => {
@@ -120,9 +140,9 @@ it('at most three look-ups run at once; the others wait, and all are answered', 
   const keys = new AuthenticateKey(ring, () => undefined);
   ring.isHolding = true;
   const strangers = Array.from({ length: 50 }, () =>
-    keys.authenticate(createApiKeySecret().secret),
+    keys.authenticate(createApiKeySecret().secret, ADDRESS),
   );
-  const right = keys.authenticate(addKey(ring));
+  const right = keys.authenticate(addKey(ring), ADDRESS);
   await settle();
   expect(ring.lookups).toHaveLength(RUNNING_MAX);
   ring.releaseAll();
@@ -136,13 +156,15 @@ it('beyond a thousand who wait it is unavailable, and is there again afterwards'
   const keys = new AuthenticateKey(ring, () => undefined);
   const secret = addKey(ring);
   ring.isHolding = true;
-  const asked = Array.from({ length: RUNNING_MAX + WAITING_MAX }, () => keys.authenticate(secret));
-  await expect(keys.authenticate(secret)).rejects.toBeInstanceOf(Unavailable);
+  const asked = Array.from({ length: RUNNING_MAX + WAITING_MAX }, () =>
+    keys.authenticate(secret, ADDRESS),
+  );
+  await expect(keys.authenticate(secret, ADDRESS)).rejects.toBeInstanceOf(Unavailable);
   // A text that is no key is refused without a look-up.
-  expect(await keys.authenticate('sluice_')).toMatchObject(UNAUTHORIZED);
+  expect(await keys.authenticate('sluice_', ADDRESS)).toMatchObject(UNAUTHORIZED);
   ring.releaseAll();
   for (const caller of await Promise.all(asked)) expect(caller).toMatchObject({ keyId: 'key_1' });
-  expect(await keys.authenticate(secret)).toMatchObject({ keyId: 'key_1' });
+  expect(await keys.authenticate(secret, ADDRESS)).toMatchObject({ keyId: 'key_1' });
 });
 
 it('a ledger that is away is unavailable, not unauthorized, and gives the places back', async () => {
@@ -151,8 +173,8 @@ it('a ledger that is away is unavailable, not unauthorized, and gives the places
   const secret = addKey(ring);
   ring.fault = ledgerAway();
   for (let time = 0; time < 2 * RUNNING_MAX; time++) {
-    await expect(keys.authenticate(secret)).rejects.toBeInstanceOf(Unavailable);
+    await expect(keys.authenticate(secret, ADDRESS)).rejects.toBeInstanceOf(Unavailable);
   }
   ring.fault = undefined;
-  expect(await keys.authenticate(secret)).toMatchObject({ keyId: 'key_1' });
+  expect(await keys.authenticate(secret, ADDRESS)).toMatchObject({ keyId: 'key_1' });
 });

@@ -1,10 +1,11 @@
 // API keys of an organization, for builds and orchestrators.
 
 import { useState } from 'preact/hooks';
-import type { ListedKey } from '../../contract/resource.ts';
+import { KEY_RIGHTS, type ListedKey } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
+import { useNow } from '../hook/use-now.ts';
 import { Actor } from '../part/actor.tsx';
 import { Badge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
@@ -16,6 +17,7 @@ import { Name } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
 import { useMay, useOrganization } from '../session/use-session.ts';
 import { MintKeyDialog } from './mint-key-dialog.tsx';
+import { rightLabel } from './right-options.ts';
 
 const REFRESH_MS = 10_000;
 
@@ -24,6 +26,7 @@ export function KeySettings() {
   const { id: org } = useOrganization();
   const mayChange = useMay('owner');
   const keys = useLoad(`keys${queryText({ org })}`, REFRESH_MS);
+  const apps = useLoad(`apps${queryText({ org })}`);
   const [isMinting, setMinting] = useState(false);
   const [revoked, setRevoked] = useState<ListedKey>();
   const mint = mayChange ? (
@@ -34,7 +37,8 @@ export function KeySettings() {
   return (
     <Card title="Keys" aside={mint} isFlush>
       <p class="hint padded">
-        A key lets a build publish and an orchestrator plan, for every app of the organization.
+        A key lets a build publish and an orchestrator plan: for every app of the organization,
+        unless it is made for less.
       </p>
       <LoadedView of={keys}>
         {(found) =>
@@ -56,8 +60,9 @@ export function KeySettings() {
       </LoadedView>
       {isMinting && (
         <MintKeyDialog
-          onMint={async (name) => {
-            const key = await call('POST', 'keys', { org, name });
+          apps={apps.data?.apps.map(({ ref }) => ref) ?? []}
+          onMint={async (draft) => {
+            const key = await call('POST', 'keys', { org, ...draft });
             void keys.reload();
             return key.secret;
           }}
@@ -114,19 +119,58 @@ const COLUMNS: readonly Column<ListedKey>[] = [
       </>
     ),
   },
-  { label: 'Last used', render: ({ lastUsedAt }) => <Time at={lastUsedAt} never="never" /> },
+  { label: 'For', render: (key) => <KeyLimits listed={key} /> },
+  {
+    label: 'Last used',
+    render: ({ lastUsedAt, lastUsedFrom }) => (
+      <>
+        <Time at={lastUsedAt} never="never" />{' '}
+        {lastUsedFrom !== null && <span class="muted">from {lastUsedFrom}</span>}
+      </>
+    ),
+  },
   {
     label: 'State',
-    render: ({ revokedAt }) =>
-      revokedAt === null ? (
-        <Badge tone="good">Active</Badge>
-      ) : (
-        <>
-          <Badge tone="bad">Revoked</Badge> <Time at={revokedAt} />
-        </>
-      ),
+    render: ({ revokedAt, expiresAt }) => <KeyState revokedAt={revokedAt} expiresAt={expiresAt} />,
   },
 ];
+
+/** What a key is narrowed to: apps, and rights. */
+function KeyLimits({ listed }: { listed: ListedKey }) {
+  const { apps, may } = listed;
+  const rights = may.length === KEY_RIGHTS.length ? 'everything' : may.map(rightLabel).join(', ');
+  return (
+    <>
+      {apps === null ? 'all apps' : <Name text={apps.join(', ')} />}
+      <span class="muted">: {rights}</span>
+    </>
+  );
+}
+
+/** Whether a key still works, and since or until when. */
+function KeyState({ revokedAt, expiresAt }: Pick<ListedKey, 'revokedAt' | 'expiresAt'>) {
+  const now = useNow();
+  if (revokedAt !== null) {
+    return (
+      <>
+        <Badge tone="bad">Revoked</Badge> <Time at={revokedAt} />
+      </>
+    );
+  }
+  const isOver = expiresAt !== null && Date.parse(expiresAt) <= now;
+  return (
+    <>
+      {isOver ? <Badge tone="bad">Ended</Badge> : <Badge tone="good">Active</Badge>}
+      {expiresAt !== null && (
+        <>
+          {' '}
+          {isOver ? '' : 'until '}
+          <Time at={expiresAt} />
+        </>
+      )}
+    </>
+  );
+}
 
 function revokeColumn(onRevoke: (key: ListedKey) => void): Column<ListedKey> {
   return {

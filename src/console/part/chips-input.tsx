@@ -10,8 +10,10 @@ export function ChipsInput(props: {
   options?: readonly string[];
   locked?: readonly string[];
   isDisabled?: boolean;
+  placeholder?: string | undefined;
 }) {
   const { label, values, onChange, options = [], locked = [], isDisabled = false } = props;
+  const { placeholder = values.length === 0 ? 'Add a value' : 'or …' } = props;
   return (
     <div class="chips">
       {values.map((value) => (
@@ -31,7 +33,7 @@ export function ChipsInput(props: {
       {!isDisabled && (
         <ValueInput
           label={label}
-          placeholder={values.length === 0 ? 'Add a value' : 'or …'}
+          placeholder={placeholder}
           options={options.filter((option) => !values.includes(option))}
           onAdd={(value) => {
             if (!values.includes(value)) onChange([...values, value]);

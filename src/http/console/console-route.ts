@@ -18,7 +18,7 @@ import { noteApp, parseBody, parseShape } from '../shape/parse-shape.ts';
 import { type Authorize, unstored } from './authorize.ts';
 
 /** Context of a route's work: the organization that it is about, and the visitor who calls. */
-type RouteContext = Principal & { readonly visitor: Visitor };
+type RouteContext = Principal & { readonly organizationId: string; readonly visitor: Visitor };
 /** Context of the work of a route about an app. */
 type AppContext = RouteContext & Pick<AppAccessRight, 'app'>;
 
@@ -161,7 +161,8 @@ function routeOf(method: Method, path: string, handler: Handler): Route {
 }
 
 function contextOf(visitor: Visitor, needs: NeededRole): RouteContext {
-  return { organizationId: needs.organizationId, actor: actorOf(visitor, needs), visitor };
+  const { organizationId } = needs;
+  return { organizationId, reach: organizationId, actor: actorOf(visitor, needs), visitor };
 }
 
 /** Returns the role that a write of the route needs, which is read again where the write happens. */

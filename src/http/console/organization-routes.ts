@@ -3,14 +3,21 @@
 import { z } from 'zod';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { ROLES } from '../../contract/resource.ts';
+import { KEY_RIGHTS, ROLES } from '../../contract/resource.ts';
 import { actorOf } from '../../operations/access/access.ts';
 import type { Members } from '../../operations/access/members.ts';
 import type { Administer } from '../../operations/publishing/administer.ts';
 import type { ViewConsole } from '../../operations/publishing/view-console.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../router.ts';
-import { nameField, newEmailField, textField, titleField, wholeField } from '../shape/field.ts';
+import {
+  nameField,
+  newEmailField,
+  textField,
+  timeField,
+  titleField,
+  wholeField,
+} from '../shape/field.ts';
 import type { ConsoleRoutes } from './console-route.ts';
 import { requestOrigin } from './own-origin.ts';
 
@@ -25,7 +32,13 @@ const organizationBody = z.strictObject({ org: nameField, name: titleField });
 const memberBody = z.strictObject({ org: nameField, account: nameField, role: roleField });
 const formerMemberBody = z.strictObject({ org: nameField, account: nameField });
 const invitationBody = z.strictObject({ org: nameField, email: newEmailField, role: roleField });
-const keyBody = z.strictObject({ org: nameField, name: titleField });
+const keyBody = z.strictObject({
+  org: nameField,
+  name: titleField,
+  apps: z.array(nameField).min(1).max(LIMIT.keyAppsMax).optional(),
+  may: z.array(z.enum(KEY_RIGHTS)).min(1).max(KEY_RIGHTS.length).optional(),
+  expiresAt: timeField.optional(),
+});
 const auditQuery = z.object({
   org: nameField,
   actor: filterField,
@@ -114,7 +127,8 @@ function keyRoutes(
     ),
     routes.onOrganization(
       { method: 'POST', path: 'keys', role: 'owner', shape: keyBody, status: 201 },
-      ({ organizationId, actor }, { name }) => administer.createKey(organizationId, name, actor),
+      ({ organizationId, actor }, { org: _, name, ...limits }) =>
+        administer.createKey(organizationId, name, limits, actor),
     ),
     routes.onKeyOrInvitation('key', 'keys/:id/revoke', 'owner', ({ actor }, id) =>
       administer.revokeKey(id, actor),

@@ -24,12 +24,14 @@ export function fleetRoutes(dependencies: FleetDependencies): readonly Route[] {
       path: '/api/v1/fleet/report',
       bodyBytesMax: LIMIT.reportBodyBytesMax,
       bodyMsMax: LIMIT.reportBodyMsMax,
-      handler: guard((caller, exchange) => report(dependencies, caller, exchange)),
+      handler: guard('fleet', (caller, exchange) => report(dependencies, caller, exchange)),
     },
     {
       method: 'POST',
       path: '/api/v1/fleet/decisions',
-      handler: guard((caller, exchange) => planWave(dependencies.planWave, caller, exchange)),
+      handler: guard('fleet', (caller, exchange) =>
+        planWave(dependencies.planWave, caller, exchange),
+      ),
     },
   ];
 }

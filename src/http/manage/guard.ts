@@ -1,14 +1,18 @@
-// Guard of every management endpoint: authenticates the caller (401), then limits its rate (429). Faults of
-// the body (413, 400) and the refusals of the operation come after these.
+// Guard of every management endpoint: authenticates the caller (401), then limits its rate (429), and knows
+// the right that a call needs (403). Faults of the body (413, 400) and the refusals of the operation come
+// after these.
 
 import { failUntil, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import { refuseRight } from '../../contract/refuse-right.ts';
+import type { KeyRight } from '../../contract/resource.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { AuthenticateKey, Caller } from '../../operations/access/authenticate-key.ts';
 import { limitManagement } from '../../operations/access/limit-management.ts';
 import type { Engine } from '../../ports/engine.ts';
 import type { CountedRequest } from '../../ports/rate-decision.ts';
 import { bearerToken } from '../bearer-token.ts';
+import { clientAddress } from '../device/client-address.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { failureReply, type HeaderPair, type Reply } from '../reply.ts';
 
@@ -18,16 +22,29 @@ export type GuardDependencies = {
   /** Counter of this process, which counts while the engine is unavailable. */
   readonly alone: Pick<Engine, 'countRequest'>;
   readonly metrics: Metrics;
+  /** Number of proxies whose entries in `X-Forwarded-For` are believed. */
+  readonly trustProxy: number;
 };
 
-export type CallerHandler = (caller: Caller, exchange: Exchange) => Promise<Reply>;
+type CallerHandler = (caller: Caller, exchange: Exchange) => Promise<Reply>;
 
-/** Wraps an endpoint so that it only runs for an authenticated caller within the rate limit. */
-export function createGuard(dependencies: GuardDependencies): (handler: CallerHandler) => Handler {
-  const { keys, engine, alone, metrics } = dependencies;
-  return (handler) => async (exchange) => {
-    const { notes } = exchange;
-    const caller = await keys.authenticate(bearerToken(exchange), notes.requestId);
+/** Right that a call needs, or any of some. */
+type Needs = KeyRight | ((exchange: Exchange) => readonly KeyRight[]);
+
+type Guard = (needs: Needs, handler: CallerHandler) => Handler;
+
+/**
+ * Builds the guard of endpoints: one runs only for an authenticated caller within the rate limit. A key that
+ * was not made for the call is refused after what does not exist (§25.3): a read is run first, because it
+ * changes nothing; a write is told in `actor.lacks`, and is refused where it happens.
+ */
+export function createGuard(dependencies: GuardDependencies): Guard {
+  const { keys, engine, alone, metrics, trustProxy } = dependencies;
+  return (needs, handler) => async (exchange) => {
+    const { notes, remoteAddress, headers } = exchange;
+    const forwarded = headers.get('x-forwarded-for') ?? '';
+    const address = clientAddress(remoteAddress, forwarded, trustProxy);
+    const caller = await keys.authenticate(bearerToken(exchange), address, notes.requestId);
     if (isFailure(caller)) {
       notes.add(['WWW-Authenticate', 'Bearer']);
       return failureReply(caller);
@@ -35,8 +52,17 @@ export function createGuard(dependencies: GuardDependencies): (handler: CallerHa
     const decision = await limitManagement(engine, alone, metrics, caller.keyId);
     notes.add(...limitHeaders(decision));
     if (!decision.isAllowed) return failureReply(failUntil('rateLimited', decision.waitMs));
-    return handler(caller, exchange);
+    const lacks = lackOf(caller, needs, exchange);
+    const reply = await handler({ ...caller, actor: { ...caller.actor, lacks } }, exchange);
+    const refusal = exchange.method === 'GET' ? refuseRight(lacks) : undefined;
+    return refusal === undefined || reply.status >= 400 ? reply : failureReply(refusal);
   };
+}
+
+/** Returns the right that the caller's key lacks for the call; undefined when it has one that suffices. */
+function lackOf({ may }: Caller, needs: Needs, exchange: Exchange): KeyRight | undefined {
+  const sufficient = typeof needs === 'string' ? [needs] : needs(exchange);
+  return sufficient.some((right) => may.includes(right)) ? undefined : sufficient[0];
 }
 
 /** Returns the headers that tell a caller how much of its limit is left. */

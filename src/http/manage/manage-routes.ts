@@ -2,6 +2,7 @@
 
 import { type FailureKind, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Rehearsed } from '../../contract/rehearsed.ts';
+import type { KeyRight } from '../../contract/resource.ts';
 import type { Caller } from '../../operations/access/authenticate-key.ts';
 import { controlServing } from '../../operations/publishing/control-serving.ts';
 import { listReleases } from '../../operations/publishing/list-releases.ts';
@@ -48,27 +49,27 @@ export function manageRoutes(dependencies: ManageDependencies): readonly Route[]
     {
       method: 'POST',
       path: releases,
-      handler: guard((caller, exchange) => publish(dependencies, caller, exchange)),
+      handler: guard('publish', (caller, exchange) => publish(dependencies, caller, exchange)),
     },
     {
       method: 'POST',
       path: `${releases}/promote`,
-      handler: guard((caller, exchange) => promote(ledger, spread, caller, exchange)),
+      handler: guard('publish', (caller, exchange) => promote(ledger, spread, caller, exchange)),
     },
     {
       method: 'PATCH',
       path: releases,
-      handler: guard((caller, exchange) => control(dependencies, caller, exchange)),
+      handler: guard('control', (caller, exchange) => control(dependencies, caller, exchange)),
     },
     {
       method: 'DELETE',
       path: releases,
-      handler: guard((caller, exchange) => withdraw(ledger, spread, caller, exchange)),
+      handler: guard('publish', (caller, exchange) => withdraw(ledger, spread, caller, exchange)),
     },
     {
       method: 'GET',
       path: releases,
-      handler: guard(async (caller, exchange) => {
+      handler: guard(neededToList, async (caller, exchange) => {
         const query = readListQuery(exchange.queryText);
         noteApp(exchange, query);
         return jsonReply(200, await listReleases(ledger, caller, query));
@@ -77,11 +78,20 @@ export function manageRoutes(dependencies: ManageDependencies): readonly Route[]
     {
       method: 'GET',
       path: '/api/v1/apps',
-      handler: guard(async ({ organizationId }) =>
-        jsonReply(200, { apps: await ledger.listApps(organizationId) }),
+      handler: guard('read', async ({ reach }) =>
+        jsonReply(200, { apps: await ledger.listApps(reach) }),
       ),
     },
   ];
+}
+
+/**
+ * Rights that suffice: publishers may read one release by its name, to find out whether it is there already.
+ */
+function neededToList({ queryText }: Exchange): readonly KeyRight[] {
+  const { app, channel, version } = readListQuery(queryText);
+  const isOne = [app, channel, version].every((name) => name !== undefined);
+  return isOne ? ['read', 'publish'] : ['read'];
 }
 
 async function publish(
@@ -93,7 +103,7 @@ async function publish(
   if (isFailure(body)) return failureReply(body);
   const isDryRun = readDryRun(exchange.queryText);
   if (isFailure(isDryRun)) return failureReply(isDryRun);
-  if (isDryRun) return rehearsedReply(await rehearse.publish(caller, newReleaseOf(body)));
+  if (isDryRun) return rehearsedReply(await rehearse.publish(caller, newReleaseOf(body)), caller);
   const call = await readRepeatableCall(caller, exchange);
   if (isFailure(call)) return failureReply(call);
   return publishedReply(await publishRelease(ledger, spread, caller, newReleaseOf(body), call));
@@ -129,13 +139,20 @@ async function control(
   const isDryRun = readDryRun(exchange.queryText);
   if (isFailure(isDryRun)) return failureReply(isDryRun);
   const { name, change, reason } = servingCallOf(body);
-  if (isDryRun) return rehearsedReply(await rehearse.control(caller, name, change));
+  if (isDryRun) return rehearsedReply(await rehearse.control(caller, name, change), caller);
   const controlled = await controlServing(ledger, spread, caller, name, change, reason);
   return isFailure(controlled) ? failureReply(controlled) : jsonReply(200, { release: controlled });
 }
 
-function rehearsedReply(rehearsed: Outcome<Rehearsed<unknown>, FailureKind>): Reply {
-  return isFailure(rehearsed) ? failureReply(rehearsed) : jsonReply(200, rehearsed);
+/** Names devices only to a key that may read. */
+function rehearsedReply(
+  rehearsed: Outcome<Rehearsed<unknown>, FailureKind>,
+  { may }: Caller,
+): Reply {
+  if (isFailure(rehearsed)) return failureReply(rehearsed);
+  if (may.includes('read')) return jsonReply(200, rehearsed);
+  const effect = { ...rehearsed.effect, examples: { gain: [], lose: [] } };
+  return jsonReply(200, { ...rehearsed, effect });
 }
 
 async function withdraw(

@@ -29,42 +29,42 @@ export function readingRoutes(dependencies: ReadingDependencies): readonly Route
     {
       method: 'GET',
       path: '/api/v1/releases/:id',
-      handler: guard(async ({ organizationId }, { params }) => {
-        const found = await ledger.readOwnedRelease(organizationId, params.get('id') ?? '');
+      handler: guard('read', async ({ reach }, { params }) => {
+        const found = await ledger.readOwnedRelease(reach, params.get('id') ?? '');
         return isFailure(found) ? failureReply(found) : jsonReply(200, found);
       }),
     },
     {
       method: 'GET',
       path: '/api/v1/channels',
-      handler: guard(async ({ organizationId }, exchange) => {
+      handler: guard('read', async ({ reach }, exchange) => {
         const query = readQuery(exchange);
         if (isFailure(query)) return failureReply(query);
-        const channels = await ledger.listChannels(organizationId, query.app);
+        const channels = await ledger.listChannels(reach, query.app);
         return isFailure(channels) ? failureReply(channels) : jsonReply(200, { channels });
       }),
     },
     {
       method: 'GET',
       path: '/api/v1/devices/:deviceId',
-      handler: guard((caller, exchange) => readDevice(ledger, caller, exchange)),
+      handler: guard('read', (caller, exchange) => readDevice(ledger, caller, exchange)),
     },
     {
       method: 'GET',
       path: '/api/v1/explain',
-      handler: guard((caller, exchange) => explain(dependencies, caller, exchange)),
+      handler: guard('read', (caller, exchange) => explain(dependencies, caller, exchange)),
     },
   ];
 }
 
 async function readDevice(
   ledger: ReadingDependencies['ledger'],
-  { organizationId }: Caller,
+  { reach }: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
   const query = readQuery(exchange);
   if (isFailure(query)) return failureReply(query);
-  const app = await ledger.findApp(organizationId, query.app);
+  const app = await ledger.findApp(reach, query.app);
   if (isFailure(app)) return failureReply(app);
   const found = await ledger.readDevice(app.id, exchange.params.get('deviceId') ?? '');
   if (isFailure(found)) return failureReply(found);
@@ -74,14 +74,14 @@ async function readDevice(
 
 async function explain(
   { ledger, explainer }: ReadingDependencies,
-  { organizationId }: Caller,
+  { reach }: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
   const input = explainInput(exchange.queryText);
   noteApp(exchange, input);
   const query = parseShape(explainQuery, input);
   if (isFailure(query)) return failureReply(query);
-  const app = await ledger.findApp(organizationId, query.app);
+  const app = await ledger.findApp(reach, query.app);
   if (isFailure(app)) return failureReply(app);
   const explained = await explainer.explainTold(app, toldDeviceOf(query));
   return isFailure(explained) ? failureReply(explained) : jsonReply(200, explained);

@@ -15,6 +15,7 @@ import type { Served, Serving } from '../../domain/release/serving-change.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
 import type { KnownStates } from '../../ports/known-state.ts';
+import type { Reach } from '../../ports/reach.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import { type ActorSql, atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
@@ -32,7 +33,7 @@ type ServedParts = Omit<Serving, 'offered'>;
  */
 export function controlServing<Kind extends FailureKind>(
   database: Database,
-  organizationId: string,
+  reach: Reach,
   name: ReleaseName,
   transition: (serving: Serving) => Outcome<Served, Kind>,
   actor: Actor,
@@ -40,7 +41,7 @@ export function controlServing<Kind extends FailureKind>(
   known?: KnownStates,
 ): Promise<Outcome<Changed<ServingState>, UnknownRelease | Kind | LostRight>> {
   return atomically<Changed<ServingState>, UnknownRelease | Kind>(database, actor, async (sql) => {
-    const channel = await lockChannel(sql, organizationId, name.app, name.channel, known);
+    const channel = await lockChannel(sql, reach, name.app, name.channel, known);
     if (isFailure(channel)) return channel;
     return controlOn(sql, channel, name.canonicalVersion, transition, reason);
   });

@@ -10,7 +10,8 @@ export async function findKey(sql: Sql, prefix: string): Promise<StoredKey | und
   if (!isStorable(prefix)) return undefined;
   const rows = await sql.query<StoredKey>(
     `SELECT id, name, organization_id AS "organizationId", secret_hash AS "secretHash",
-       ${isoText('revoked_at')} AS "revokedAt"
+       ${isoText('revoked_at')} AS "revokedAt", app_ids AS "appIds", may,
+       coalesce(expires_at <= clock_timestamp(), false) AS "isOver"
      FROM api_keys WHERE prefix = $1`,
     [prefix],
   );

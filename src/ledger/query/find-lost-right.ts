@@ -41,7 +41,8 @@ async function findLostKey(
   hold: Hold,
 ): Promise<Failure<'unauthorized'> | undefined> {
   const rows = await sql.query(
-    `SELECT FROM api_keys WHERE id = $1 AND organization_id = $2 AND revoked_at IS NULL ${lock(hold)}`,
+    `SELECT FROM api_keys WHERE id = $1 AND organization_id = $2 AND revoked_at IS NULL
+       AND (expires_at IS NULL OR expires_at > clock_timestamp()) ${lock(hold)}`,
     [id, organizationId],
   );
   return rows.length === 0 ? fail('unauthorized') : undefined;

@@ -2,6 +2,7 @@
 
 import type { App } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
+import { type Reach, reachValues } from '../../ports/reach.ts';
 import type { Sql } from '../database.ts';
 import { columns } from './column.ts';
 
@@ -16,9 +17,12 @@ const APP_COLUMNS = columns<App>({
 });
 
 /** Returns apps by ref, each with its channels by name, in one consistent read. */
-export async function listApps(sql: Sql, organizationId: string): Promise<readonly App[]> {
+export async function listApps(sql: Sql, reach: Reach): Promise<readonly App[]> {
+  const [organizationId, appIds] = reachValues(reach);
   if (!isStorable(organizationId)) return [];
-  return sql.query<App>(`SELECT ${APP_COLUMNS} FROM apps WHERE organization_id = $1 ORDER BY ref`, [
-    organizationId,
-  ]);
+  return sql.query<App>(
+    `SELECT ${APP_COLUMNS} FROM apps
+     WHERE organization_id = $1 AND ($2::text[] IS NULL OR id = ANY ($2)) ORDER BY ref`,
+    [organizationId, appIds],
+  );
 }

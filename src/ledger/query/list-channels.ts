@@ -2,6 +2,7 @@
 
 import { isFailure, type Outcome } from '../../contract/failure.ts';
 import type { ListedChannel } from '../../contract/resource.ts';
+import type { Reach } from '../../ports/reach.ts';
 import type { Sql } from '../database.ts';
 import { POLICY_COLUMNS } from './column.ts';
 import { findApp } from './find-app.ts';
@@ -9,10 +10,10 @@ import { findApp } from './find-app.ts';
 /** Lists the channels of the organization's app by name. */
 export async function listChannels(
   sql: Sql,
-  organizationId: string,
+  reach: Reach,
   appName: string,
 ): Promise<Outcome<readonly ListedChannel[], 'unknownApp'>> {
-  const app = await findApp(sql, organizationId, appName);
+  const app = await findApp(sql, reach, appName);
   if (isFailure(app)) return app;
   return sql.query<ListedChannel>(
     `SELECT name, ${POLICY_COLUMNS} FROM channels WHERE app_id = $1 ORDER BY name`,

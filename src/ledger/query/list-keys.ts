@@ -1,7 +1,7 @@
 // Statement that lists an organization's API keys, with their last use and their revocation.
 
 import { LIMIT } from '../../contract/limit.ts';
-import type { ListedKey } from '../../contract/resource.ts';
+import { KEY_RIGHTS, type ListedKey } from '../../contract/resource.ts';
 import type { Sql } from '../database.ts';
 import { columns, isoText } from './column.ts';
 
@@ -11,7 +11,13 @@ const KEY_COLUMNS = columns<ListedKey>({
   prefix: 'prefix',
   createdAt: isoText('created_at'),
   createdBy: 'created_by',
+  apps: `(
+    SELECT json_agg(apps.ref ORDER BY apps.ref) FROM apps WHERE apps.id = ANY (api_keys.app_ids)
+  )`,
+  may: `coalesce(may, '{${KEY_RIGHTS.join(',')}}')`,
+  expiresAt: isoText('expires_at'),
   lastUsedAt: isoText('last_used_at'),
+  lastUsedFrom: 'last_used_from',
   revokedAt: isoText('revoked_at'),
 });
 

@@ -3,6 +3,7 @@
 import type { Release } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { ReleaseFilter, ReleasePage } from '../../ports/ledger.ts';
+import { type Reach, reachValues } from '../../ports/reach.ts';
 import type { Sql } from '../database.ts';
 import { RELEASE_JSON } from './column.ts';
 
@@ -15,7 +16,7 @@ const PAGE = `
     FROM releases
     JOIN channels ON channels.id = releases.channel_id
     JOIN apps ON apps.id = channels.app_id
-    WHERE apps.organization_id = $1
+    WHERE apps.organization_id = $1 AND ($8::text[] IS NULL OR apps.id = ANY ($8))
       AND ($2::text IS NULL OR apps.ref = $2 OR apps.id = $2)
       AND ($3::text IS NULL OR channels.name = $3)
       AND ($6::text IS NULL OR releases.canonical_version = $6)
@@ -39,11 +40,12 @@ const PAGE = `
 /** Returns the page and the total in one consistent read: newest first by creation, then by id. */
 export async function listReleases(
   sql: Sql,
-  organizationId: string,
+  reach: Reach,
   filter: ReleaseFilter,
 ): Promise<ReleasePage> {
   const { app, channel, version, status, page, perPage } = filter;
   const texts = [app, channel, version, status].map((text) => text ?? '');
+  const [organizationId, appIds] = reachValues(reach);
   if (!isStorable(organizationId, ...texts)) return NOTHING;
   // A page number has no upper limit, but the database's OFFSET has one.
   const offset = Math.min((page - 1) * perPage, Number.MAX_SAFE_INTEGER);
@@ -55,6 +57,7 @@ export async function listReleases(
     offset,
     version ?? null,
     status ?? null,
+    appIds,
   ]);
   return rows[0] ?? NOTHING;
 }

@@ -9,6 +9,7 @@ import {
   type KnownStates,
   LedgerBehind,
 } from '../../ports/known-state.ts';
+import type { Reach } from '../../ports/reach.ts';
 import type { Sql } from '../database.ts';
 import { type ChannelPolicy, POLICY_COLUMNS } from './column.ts';
 import { type FoundApp, findApp } from './find-app.ts';
@@ -33,13 +34,13 @@ type LockedRow = Omit<LockedChannel, 'app' | 'followers'>;
  */
 export async function lockChannel(
   sql: Sql,
-  organizationId: string | undefined,
+  reach: Reach | undefined,
   appName: string,
   name: string,
   known?: KnownStates,
   beside?: string,
 ): Promise<LockedChannel | Failure<'unknownApp' | 'unknownChannel'>> {
-  const app = await findApp(sql, organizationId, appName);
+  const app = await findApp(sql, reach, appName);
   if (isFailure(app)) return app;
   if (!isStorable(name)) return fail('unknownChannel');
   const rows = await sql.query<LockedRow>(

@@ -14,6 +14,7 @@ import type { Actor } from '../../ports/actor.ts';
 import type { KnownStates } from '../../ports/known-state.ts';
 import type { NewPromotion, Published, PublishObstacle } from '../../ports/ledger.ts';
 import type { NewArtifact } from '../../ports/new-artifact.ts';
+import type { Reach } from '../../ports/reach.ts';
 import type { RepeatableCall } from '../../ports/repeatable-call.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
@@ -35,7 +36,7 @@ type Source = {
  */
 export function promoteRelease(
   database: Database,
-  organizationId: string,
+  reach: Reach,
   promotion: NewPromotion,
   actor: Actor,
   call?: RepeatableCall,
@@ -46,7 +47,7 @@ export function promoteRelease(
     actor,
     async (sql) => {
       const { app, from, to, canonicalVersion, reason, ...serving } = promotion;
-      const channel = await lockChannel(sql, organizationId, app, to, known);
+      const channel = await lockChannel(sql, reach, app, to, known);
       if (isFailure(channel)) return channel;
       const source = await readSource(sql, channel.app.id, from, canonicalVersion);
       if (isFailure(source)) return source;

@@ -11,6 +11,7 @@ import type { Actor } from '../../ports/actor.ts';
 import type { ChannelRevision } from '../../ports/changed.ts';
 import type { KnownStates } from '../../ports/known-state.ts';
 import type { NewRelease, Published, PublishObstacle } from '../../ports/ledger.ts';
+import type { Reach } from '../../ports/reach.ts';
 import type { RepeatableCall } from '../../ports/repeatable-call.ts';
 import { type ActorSql, atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
@@ -43,7 +44,7 @@ type Publishing<Refusal extends 'notPromotable'> = {
  */
 export function publishRelease(
   database: Database,
-  organizationId: string,
+  reach: Reach,
   release: NewRelease,
   actor: Actor,
   call?: RepeatableCall,
@@ -53,7 +54,7 @@ export function publishRelease(
     database,
     actor,
     async (sql) => {
-      const channel = await lockChannel(sql, organizationId, release.app, release.channel, known);
+      const channel = await lockChannel(sql, reach, release.app, release.channel, known);
       if (isFailure(channel)) return channel;
       return publishOn<never>(sql, channel, release, {
         call,

@@ -3,6 +3,7 @@
 import { fail, type Outcome } from '../../contract/failure.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { OwnedRelease } from '../../ports/ledger.ts';
+import { type Reach, reachValues } from '../../ports/reach.ts';
 import type { Sql } from '../database.ts';
 import { columns, isoText, RELEASE_JSON } from './column.ts';
 import { runningDevices } from './running-devices.ts';
@@ -18,15 +19,16 @@ const RELEASE = `
   FROM releases
   JOIN channels ON channels.id = releases.channel_id
   JOIN apps ON apps.id = channels.app_id
-  WHERE releases.id = $2 AND apps.organization_id = $1`;
+  WHERE releases.id = $3 AND apps.organization_id = $1
+    AND ($2::text[] IS NULL OR apps.id = ANY ($2))`;
 
 /** Reads the release with how it is served, and how many devices run it; all of it is of one moment. */
 export async function readOwnedRelease(
   sql: Sql,
-  organizationId: string,
+  reach: Reach,
   id: string,
 ): Promise<Outcome<OwnedRelease, 'unknownRelease'>> {
   if (!isStorable(id)) return fail('unknownRelease');
-  const rows = await sql.query<OwnedRelease>(RELEASE, [organizationId, id]);
+  const rows = await sql.query<OwnedRelease>(RELEASE, [...reachValues(reach), id]);
   return rows[0] ?? fail('unknownRelease');
 }

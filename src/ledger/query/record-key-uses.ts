@@ -1,4 +1,4 @@
-// Statement that records when API keys were last used.
+// Statement that records when and from where API keys were last used.
 
 import type { KeyUse } from '../../ports/console-ledger.ts';
 import type { Sql } from '../database.ts';
@@ -7,8 +7,9 @@ import type { Sql } from '../database.ts';
 export async function recordKeyUses(sql: Sql, uses: readonly KeyUse[]): Promise<void> {
   if (uses.length === 0) return;
   await sql.query(
-    `UPDATE api_keys SET last_used_at = greatest(last_used_at, use.at)
-     FROM unnest($1::text[], $2::timestamptz[]) AS use (id, at) WHERE api_keys.id = use.id`,
-    [uses.map(({ id }) => id), uses.map(({ at }) => at)],
+    `UPDATE api_keys SET last_used_at = use.at, last_used_from = use.address
+     FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS use (id, at, address)
+     WHERE api_keys.id = use.id AND (last_used_at IS NULL OR last_used_at < use.at)`,
+    [uses.map(({ id }) => id), uses.map(({ at }) => at), uses.map(({ from }) => from)],
   );
 }

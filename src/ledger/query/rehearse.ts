@@ -21,6 +21,7 @@ import type {
   Rehearsal,
   RehearsedPlace,
 } from '../../ports/ledger.ts';
+import type { Reach } from '../../ports/reach.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import { type ActorSql, rehearse } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
@@ -38,7 +39,7 @@ type Memory = {
 /** Rehearses the publishing of a release. Nobody sees the release, and its id is not used again. */
 export function rehearsePublish(
   database: Database,
-  organizationId: string,
+  reach: Reach,
   release: NewRelease,
   actor: Actor,
   { held, known }: Memory,
@@ -49,7 +50,7 @@ export function rehearsePublish(
     database,
     actor,
     async (sql) => {
-      const channel = await lockChannel(sql, organizationId, release.app, release.channel, known);
+      const channel = await lockChannel(sql, reach, release.app, release.channel, known);
       if (isFailure(channel)) return channel;
       const place = { channel, canonicalVersion: release.canonicalVersion, held };
       return around<Release, PublishObstacle>(sql, place, () =>
@@ -65,14 +66,14 @@ export function rehearsePublish(
 /** Rehearses serving control. */
 export function rehearseServing<Kind extends FailureKind>(
   database: Database,
-  organizationId: string,
+  reach: Reach,
   name: ReleaseName,
   transition: (serving: Serving) => Outcome<Served, Kind>,
   actor: Actor,
   { held, known }: Memory,
 ): Promise<Outcome<Rehearsal<ServingState>, UnknownRelease | Kind | LostRight>> {
   return rehearse<Rehearsal<ServingState>, UnknownRelease | Kind>(database, actor, async (sql) => {
-    const channel = await lockChannel(sql, organizationId, name.app, name.channel, known);
+    const channel = await lockChannel(sql, reach, name.app, name.channel, known);
     if (isFailure(channel)) return channel;
     const place = { channel, canonicalVersion: name.canonicalVersion, held };
     return around<ServingState, 'unknownRelease' | Kind>(sql, place, () =>

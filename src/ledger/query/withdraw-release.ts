@@ -14,6 +14,7 @@ import { obstacleToWithdrawal, type WithdrawalObstacle } from '../../domain/rele
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
 import type { KnownStates } from '../../ports/known-state.ts';
+import type { Reach } from '../../ports/reach.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
@@ -54,7 +55,7 @@ const RELEASE = `SELECT ${columns<FoundRelease>({
  */
 export function withdrawRelease(
   database: Database,
-  organizationId: string,
+  reach: Reach,
   name: ReleaseName,
   actor: Actor,
   reason?: string,
@@ -64,7 +65,7 @@ export function withdrawRelease(
     database,
     actor,
     async (sql) => {
-      const channel = await lockChannel(sql, organizationId, name.app, name.channel, known);
+      const channel = await lockChannel(sql, reach, name.app, name.channel, known);
       if (isFailure(channel)) return channel;
       const found = await lockRelease(sql, channel.id, name.canonicalVersion);
       if (isFailure(found)) return found;

@@ -2,15 +2,18 @@
 // a key that was just revoked must not stay valid in a cache.
 
 import { fail, type Outcome } from '../../contract/failure.ts';
+import { KEY_RIGHTS, type KeyRight } from '../../contract/resource.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
-import type { Actor } from '../../ports/actor.ts';
+import type { Actor, KeyActor } from '../../ports/actor.ts';
 import type { Ledger } from '../../ports/ledger.ts';
+import type { Reach } from '../../ports/reach.ts';
 import { apiKeyPrefix, equalSecrets, hashSecret } from './api-key.ts';
 
-export type Caller = {
+export type Caller = Principal & {
   readonly keyId: string;
-  readonly organizationId: string;
-  readonly actor: Actor;
+  /** Rights that the key was made with. */
+  readonly may: readonly KeyRight[];
+  readonly actor: KeyActor;
 };
 
 /**
@@ -21,37 +24,44 @@ const LOOKUPS_RUNNING_MAX = 3;
 const LOOKUPS_WAITING_MAX = 1000;
 
 /** Authenticated caller of an operation. */
-export type Principal = Pick<Caller, 'organizationId' | 'actor'>;
+export type Principal = {
+  /** Apps that it may name. */
+  readonly reach: Reach;
+  readonly actor: Actor;
+};
 
 export class AuthenticateKey {
   private readonly ledger: Pick<Ledger, 'findKey'>;
-  private readonly noteUse: (keyId: string) => void;
+  private readonly noteUse: (keyId: string, address: string) => void;
   private readonly gate = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
 
-  /** `noteUse` is called for every key that was accepted. */
-  constructor(ledger: Pick<Ledger, 'findKey'>, noteUse: (keyId: string) => void) {
+  /** `noteUse` is called for every key that was accepted, with the address of the client. */
+  constructor(ledger: Pick<Ledger, 'findKey'>, noteUse: (keyId: string, address: string) => void) {
     this.ledger = ledger;
     this.noteUse = noteUse;
   }
 
   /**
-   * Returns the caller that a secret belongs to; a missing, an invalid and a revoked one look the same. The
-   * audit names the request.
+   * Returns the caller that a secret belongs to; a missing, an invalid, a revoked one and one that is over
+   * look the same. `address` is the client's; the audit names the request.
    */
   async authenticate(
     secret: string | undefined,
+    address: string,
     requestId?: string,
   ): Promise<Outcome<Caller, 'unauthorized'>> {
     const prefix = secret === undefined ? undefined : apiKeyPrefix(secret);
     if (secret === undefined || prefix === undefined) return fail('unauthorized');
     const key = await this.gate.pass(() => this.ledger.findKey(prefix));
     const isRight = equalSecrets(hashSecret(secret), key?.secretHash ?? '');
-    if (key === undefined || !isRight || key.revokedAt !== null) return fail('unauthorized');
-    this.noteUse(key.id);
-    const { id, name, organizationId } = key;
+    if (key === undefined || !isRight || key.revokedAt !== null || key.isOver)
+      return fail('unauthorized');
+    this.noteUse(key.id, address);
+    const { id, name, organizationId, appIds } = key;
     return {
       keyId: id,
-      organizationId,
+      reach: appIds === null ? organizationId : { organizationId, appIds },
+      may: key.may ?? KEY_RIGHTS,
       actor: { kind: 'key', id, name, organizationId, requestId },
     };
   }

@@ -1,9 +1,10 @@
-// Times at which API keys were last used: noted during authentication and written a little later, off the
-// request's path, at most once a minute per key. A lost time is replaced by the next use.
+// When and from where API keys were last used: noted during authentication and written a little later, off
+// the request's path, at most once a minute per key. A lost time is replaced by the next use.
 
 import { LRUCache } from 'lru-cache';
 import { isoTime } from '../../contract/iso-time.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
+import type { KeyUse } from '../../ports/console-ledger.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 
 const INTERVAL_MS = 1000;
@@ -15,7 +16,7 @@ export class KeyUses {
   private readonly log: RareLog;
   /** Time of each key's latest noted use, in milliseconds since 1970. */
   private readonly notedAt = new LRUCache<string, number>({ max: KEYS_MAX });
-  private pending = new Map<string, string>();
+  private pending = new Map<string, KeyUse>();
   private writing: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
 
@@ -24,13 +25,13 @@ export class KeyUses {
     this.log = log;
   }
 
-  /** Notes that a key was used just now. */
-  note(keyId: string): void {
+  /** Notes that a key was used just now, from this address. */
+  note(keyId: string, address: string): void {
     const now = Date.now();
     const isRecent = now - (this.notedAt.get(keyId) ?? 0) < QUIET_MS;
     if (isRecent || this.pending.size >= KEYS_MAX) return;
     this.notedAt.set(keyId, now);
-    this.pending.set(keyId, isoTime(now));
+    this.pending.set(keyId, { id: keyId, at: isoTime(now), from: address });
   }
 
   start(): void {
@@ -50,7 +51,7 @@ export class KeyUses {
 
   private async write(): Promise<void> {
     if (this.pending.size === 0) return;
-    const uses = [...this.pending].map(([id, at]) => ({ id, at }));
+    const uses = [...this.pending.values()];
     this.pending = new Map();
     try {
       await this.ledger.recordKeyUses(uses);

@@ -35,7 +35,7 @@ export async function reportFleet(
   report: FleetReport,
   nowMs: number,
 ): Promise<Outcome<{ app: string; received: number }, LostRight>> {
-  const app = await ledger.findApp(caller.organizationId, report.app);
+  const app = await ledger.findApp(caller.reach, report.app);
   if (isFailure(app)) return app;
   const checkIns = report.devices.map((device) => describe(app.id, device, nowMs));
   const distinct = coalesceCheckIns(checkIns);

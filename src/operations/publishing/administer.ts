@@ -12,7 +12,7 @@ import {
 import type { App, Channel, Organization } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
-import type { ChannelChange, Ledger } from '../../ports/ledger.ts';
+import type { ChannelChange, KeyLimits, Ledger } from '../../ports/ledger.ts';
 import { createApiKeySecret } from '../access/api-key.ts';
 import type { SpreadChange } from './spread-change.ts';
 
@@ -72,11 +72,12 @@ export class Administer {
   async createKey(
     organizationId: string,
     name: string,
+    limits: KeyLimits,
     actor: Actor,
-  ): Promise<Outcome<IssuedKey, LostRight>> {
+  ): Promise<Outcome<IssuedKey, 'invalid' | LostRight>> {
     const { secret, prefix, hash } = createApiKeySecret();
     const key = await this.ledger.createKey(
-      { organizationId, name, prefix, secretHash: hash },
+      { ...limits, organizationId, name, prefix, secretHash: hash },
       actor,
     );
     return isFailure(key) ? key : { ...key, secret };

@@ -23,7 +23,7 @@ export async function controlServing(
   reason?: string,
 ): Promise<Outcome<ServingState, UnknownRelease | 'narrowing' | 'rolledBack' | LostRight>> {
   const controlled = await ledger.controlServing(
-    caller.organizationId,
+    caller.reach,
     name,
     (serving) => {
       const served = applyServingChange(serving, change);

@@ -19,7 +19,7 @@ export async function listReleases(
   caller: Caller,
   filter: ReleaseFilter,
 ): Promise<ReleaseList> {
-  const { releases, total } = await ledger.listReleases(caller.organizationId, filter);
+  const { releases, total } = await ledger.listReleases(caller.reach, filter);
   const pageCount = Math.max(1, Math.ceil(total / filter.perPage));
   return { releases, page: filter.page, pageCount, total };
 }

@@ -23,8 +23,8 @@ export async function promoteRelease(
 ): Promise<
   Outcome<PublishedRelease, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>
 > {
-  const { organizationId, actor } = caller;
-  const promoted = await ledger.promoteRelease(organizationId, promotion, actor, call);
+  const { reach, actor } = caller;
+  const promoted = await ledger.promoteRelease(reach, promotion, actor, call);
   if (isFailure(promoted)) return promoted;
   const { value: release, changed, isRepeated } = promoted;
   await spread(changed, actor.requestId);

@@ -21,8 +21,8 @@ export async function publishRelease(
   release: NewRelease,
   call?: RepeatableCall,
 ): Promise<Outcome<PublishedRelease, 'unknownChannel' | PublishObstacle | LostRight>> {
-  const { organizationId, actor } = caller;
-  const published = await ledger.publishRelease(organizationId, release, actor, call);
+  const { reach, actor } = caller;
+  const published = await ledger.publishRelease(reach, release, actor, call);
   if (isFailure(published)) return published;
   const { value, changed, isRepeated } = published;
   await spread(changed, actor.requestId);

@@ -38,7 +38,7 @@ export class RehearseChange {
 
   /** Rehearses the publishing of a release. */
   async publish(
-    { organizationId, actor }: Principal,
+    { reach, actor }: Principal,
     release: NewRelease,
   ): Promise<
     Outcome<
@@ -49,7 +49,7 @@ export class RehearseChange {
     const { ledger } = this.dependencies;
     const held = (channel: string) => this.heldOf(release.app, channel);
     const rehearsal = await ledger.rehearsePublish(
-      organizationId,
+      reach,
       release,
       actor,
       (channel) => held(channel)?.snapshot,
@@ -61,7 +61,7 @@ export class RehearseChange {
 
   /** Rehearses serving control. */
   async control(
-    { organizationId, actor }: Principal,
+    { reach, actor }: Principal,
     name: ReleaseName,
     change: ServingChange,
   ): Promise<
@@ -72,7 +72,7 @@ export class RehearseChange {
   > {
     const held = (channel: string) => this.heldOf(name.app, channel);
     const rehearsal = await this.dependencies.ledger.rehearseServing(
-      organizationId,
+      reach,
       name,
       (serving) => applyServingChange(serving, change),
       actor,

@@ -21,7 +21,7 @@ export async function withdrawRelease(
   name: ReleaseName,
   reason: string | undefined,
 ): Promise<Outcome<WithdrawnRelease, UnknownRelease | WithdrawalObstacle | LostRight>> {
-  const withdrawn = await ledger.withdrawRelease(caller.organizationId, name, caller.actor, reason);
+  const withdrawn = await ledger.withdrawRelease(caller.reach, name, caller.actor, reason);
   if (isFailure(withdrawn)) return withdrawn;
   await spread(withdrawn.changed, caller.actor.requestId);
   return withdrawn.value;

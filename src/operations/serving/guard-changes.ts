@@ -39,13 +39,13 @@ export function guardChanges(
   }
   return {
     ...ledger,
-    publishRelease: (organizationId, release, actor, call) =>
+    publishRelease: (reach, release, actor, call) =>
       guard(release.app, release.channel, (known) =>
-        ledger.publishRelease(organizationId, release, actor, call, known),
+        ledger.publishRelease(reach, release, actor, call, known),
       ),
-    promoteRelease: (organizationId, promotion, actor, call) =>
+    promoteRelease: (reach, promotion, actor, call) =>
       guard(promotion.app, promotion.to, (known) =>
-        ledger.promoteRelease(organizationId, promotion, actor, call, known),
+        ledger.promoteRelease(reach, promotion, actor, call, known),
       ),
     completeRelease: (organizationId, name, announced, actor) =>
       guard(name.app, name.channel, (known) =>
@@ -55,21 +55,21 @@ export function guardChanges(
       guard(name.app, name.channel, (known) =>
         ledger.callBackRelease(organizationId, name, call, actor, known),
       ),
-    controlServing: (organizationId, name, transition, actor, reason) =>
+    controlServing: (reach, name, transition, actor, reason) =>
       guard(name.app, name.channel, (known) =>
-        ledger.controlServing(organizationId, name, transition, actor, reason, known),
+        ledger.controlServing(reach, name, transition, actor, reason, known),
       ),
-    rehearsePublish: (organizationId, release, actor, held) =>
+    rehearsePublish: (reach, release, actor, held) =>
       guard(release.app, release.channel, (known) =>
-        ledger.rehearsePublish(organizationId, release, actor, held, known),
+        ledger.rehearsePublish(reach, release, actor, held, known),
       ),
-    rehearseServing: (organizationId, name, transition, actor, held) =>
+    rehearseServing: (reach, name, transition, actor, held) =>
       guard(name.app, name.channel, (known) =>
-        ledger.rehearseServing(organizationId, name, transition, actor, held, known),
+        ledger.rehearseServing(reach, name, transition, actor, held, known),
       ),
-    withdrawRelease: (organizationId, name, actor, reason) =>
+    withdrawRelease: (reach, name, actor, reason) =>
       guard(name.app, name.channel, (known) =>
-        ledger.withdrawRelease(organizationId, name, actor, reason, known),
+        ledger.withdrawRelease(reach, name, actor, reason, known),
       ),
     updateChannel: (app, name, change, actor) =>
       guard(app, name, (known) => ledger.updateChannel(app, name, change, actor, known)),

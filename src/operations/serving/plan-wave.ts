@@ -2,6 +2,7 @@
 // update check.
 
 import { type Failure, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
+import { refuseRight } from '../../contract/refuse-right.ts';
 import { foldArch, foldPlatform } from '../../domain/decision/artifact.ts';
 import { ANY_KIND } from '../../domain/decision/artifact-format.ts';
 import type { ArtifactCandidate } from '../../domain/decision/catalog.ts';
@@ -83,10 +84,12 @@ export class PlanWave {
     // the other kind offers before it records.
     const lost = await ledger.findLostRight(caller.actor);
     if (lost !== undefined) return lost;
-    const app = await ledger.findApp(caller.organizationId, request.app);
+    const app = await ledger.findApp(caller.reach, request.app);
     if (isFailure(app)) return app;
     const slot = await this.dependencies.catalogs.findForCaller(app.ref, request.channel);
     if (isFailure(slot)) return slot;
+    const refusal = refuseRight(caller.actor.lacks);
+    if (refusal !== undefined) return refusal;
     const queries = queriesOf(app.ref, request);
     const answers = await this.decideUndisturbed(app, slot, request, queries);
     if (isFailure(answers)) return answers;
