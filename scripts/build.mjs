@@ -16,6 +16,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -64,6 +65,7 @@ async function build() {
   try {
     await Promise.all([bundleConsole(join(draft, 'console')), provideTemplate(draft)]);
     await bundlePrograms(draft);
+    await packCommand(draft);
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
     throw error;
@@ -128,6 +130,48 @@ async function bundlePrograms(draft) {
       },
     },
   });
+}
+
+/**
+ * Makes a package of the command for machines that the service does not run on: one file, and a package.json
+ * that names the few packages which that file imports, none of them native.
+ *
+ * @param {string} draft
+ */
+async function packCommand(draft) {
+  const vite = await import('vite');
+  const folder = join(draft, 'cli-package');
+  const built = await vite.build({
+    configFile: false,
+    root,
+    logLevel: 'warn',
+    esbuild: false,
+    build: {
+      ssr: true,
+      outDir: join(folder, 'dist'),
+      rollupOptions: {
+        input: { sluice: join(draft, 'cli', 'remote.js') },
+        output: { entryFileNames: '[name].js', inlineDynamicImports: true },
+      },
+    },
+  });
+  const chunks = [built].flat().flatMap((each) => ('output' in each ? each.output : []));
+  const imports = chunks.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.imports : []));
+  const whole = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const names = imports.filter((name) => !isBuiltin(name)).sort();
+  const unknown = names.filter((name) => !(name in whole.dependencies));
+  if (unknown.length > 0) throw new Error(`The command imports no dependency: ${unknown}`);
+  const { version, license, engines, type } = whole;
+  const description =
+    'Command of Sluice, a release control plane, for machines without the service.';
+  const content = {
+    ...{ name: 'sluice-cli', version, description, license, type, engines },
+    bin: { sluice: 'dist/sluice.js' },
+    files: ['dist'],
+    dependencies: Object.fromEntries(names.map((name) => [name, whole.dependencies[name]])),
+  };
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(content, undefined, 2)}\n`);
+  chmodSync(join(folder, 'dist', 'sluice.js'), 0o755);
 }
 
 /**

@@ -8,6 +8,7 @@ const LINE_COLUMNS_MAX = 110;
 /** Files named for what all their exports are, not for one of them, and why. */
 const COLLECTIONS: Readonly<Record<string, string>> = {
   'src/contract/resource.ts': "the contract's resources, in its order",
+  'src/contract/console-fleet.ts': 'what the console knows of devices',
   'src/http/shape/device-field.ts': 'the fields by which a device is told',
 };
 

@@ -250,11 +250,12 @@ export function isLoopback(host: string): boolean {
 }
 
 /** Variables that the command line reads and the service does not. */
-const CLIENT_VARIABLES = ['SLUICE_URL'];
+const CLIENT_VARIABLES = ['SLUICE_URL', 'SLUICE_KEY'];
 
 export type ClientConfig = Readonly<{
   url: string;
   adminToken: string | undefined;
+  apiKey: string | undefined;
   /** Directory in which an embedded service keeps its generated token. */
   dataDir: string;
 }>;
@@ -273,6 +274,7 @@ export function readClientConfig(environment: NodeJS.ProcessEnv = process.env): 
   return Object.freeze({
     url: url.replace(/\/+$/, ''),
     adminToken: config.adminTokens[0],
+    apiKey: environment.SLUICE_KEY || undefined,
     dataDir: config.dataDir,
   });
 }

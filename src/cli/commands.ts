@@ -1,22 +1,32 @@
 // Commands that set up organizations, apps, channels, keys and webhooks, and that list devices and the audit.
 
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { ConsoleAnswers, ResealedSecrets } from '../contract/console.ts';
 import { KEY_RIGHTS, UPDATE_MODES } from '../contract/resource.ts';
+import {
+  answering,
+  asking,
+  type Connect,
+  names,
+  type Options,
+  query,
+  wholeNumber,
+} from './asking.ts';
 import { backupFile } from './backup-file.ts';
-import { printAnswer } from './print-answer.ts';
+import { addListCommands } from './list-commands.ts';
 import type { ServiceClient } from './service-client.ts';
-
-type Options = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-type Connect = () => ServiceClient;
-type Request = { readonly method: string; readonly path: string; readonly body?: unknown };
 
 /** Adds all commands that call the service. `connect` is called only when a command runs. */
 export function addCommands(program: Command, connect: Connect): void {
-  addOrganizationCommands(program, connect);
-  addAppCommands(program, connect);
-  addChannelCommands(program, connect);
-  addKeyCommands(program, connect);
+  const org = program.command('org').description('organizations');
+  const app = program.command('app').description('apps');
+  const channel = program.command('channel').description('channels of an app');
+  const key = program.command('key').description('API keys of an organization');
+  addOrganizationCommands(org, connect);
+  addAppCommands(app, connect);
+  addChannelCommands(channel, connect);
+  addKeyCommands(key, connect);
+  addListCommands({ org, app, channel, key }, connect);
   addWebhookCommands(program, connect);
   addSecretCommands(program, connect);
   addBackupCommand(program, connect);
@@ -34,8 +44,7 @@ export function addCommands(program: Command, connect: Connect): void {
   );
 }
 
-function addOrganizationCommands(program: Command, connect: Connect): void {
-  const org = program.command('org').description('organizations');
+function addOrganizationCommands(org: Command, connect: Connect): void {
   asking(
     org
       .command('create')
@@ -46,8 +55,7 @@ function addOrganizationCommands(program: Command, connect: Connect): void {
   );
 }
 
-function addAppCommands(program: Command, connect: Connect): void {
-  const app = program.command('app').description('apps');
+function addAppCommands(app: Command, connect: Connect): void {
   asking(
     app
       .command('create')
@@ -65,8 +73,7 @@ function addAppCommands(program: Command, connect: Connect): void {
   );
 }
 
-function addChannelCommands(program: Command, connect: Connect): void {
-  const channel = program.command('channel').description('channels of an app');
+function addChannelCommands(channel: Command, connect: Connect): void {
   asking(
     channel
       .command('create')
@@ -110,8 +117,7 @@ function addChannelCommands(program: Command, connect: Connect): void {
   );
 }
 
-function addKeyCommands(program: Command, connect: Connect): void {
-  const key = program.command('key').description('API keys of an organization');
+function addKeyCommands(key: Command, connect: Connect): void {
   asking(
     key
       .command('create')
@@ -254,52 +260,9 @@ async function purge(client: ServiceClient, options: Options): Promise<{ devices
   }
 }
 
-/** Makes a command send one request and print its answer, and adds the option `--json`. */
-function asking(
-  command: Command,
-  connect: Connect,
-  request: (options: Options, args: readonly string[]) => Request,
-  choose: (answer: unknown) => unknown = (answer) => answer,
-): void {
-  answering(command, connect, async (client, options, args) => {
-    const { method, path, body } = request(options, args);
-    return choose(await client.call(method, path, body));
-  });
-}
-
-/** Makes a command print an answer of the service, and adds the option `--json`. */
-function answering(
-  command: Command,
-  connect: Connect,
-  ask: (client: ServiceClient, options: Options, args: readonly string[]) => Promise<unknown>,
-): void {
-  command.option('--json', 'print one JSON document and nothing else');
-  command.action(async () => {
-    const { json, ...options } = command.opts<Options>();
-    const answer = await ask(connect(), options, command.args);
-    process.stdout.write(`${json ? JSON.stringify(answer) : printAnswer(answer)}\n`);
-  });
-}
-
 /** Returns the entries of an audit page without their ids, which only paging needs. */
 function auditOf(answer: unknown): unknown {
   const { entries } = answer as Partial<ConsoleAnswers['GET audit']>;
   if (entries === undefined) return answer;
   return { entries: entries.map(({ id: _, ...entry }) => entry) };
-}
-
-function query(values: Readonly<Record<string, unknown>>): string {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  return new URLSearchParams(
-    given.map(([name, value]): [string, string] => [name, String(value)]),
-  ).toString();
-}
-
-function names(text: string): string[] {
-  return text.split(',').map((name) => name.trim());
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Not a whole number.');
-  return Number(text);
 }

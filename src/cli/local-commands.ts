@@ -3,6 +3,7 @@
 
 import type { Command } from 'commander';
 import type { Diagnosis } from '../contract/diagnosis.ts';
+import { NotWell } from './not-well.ts';
 import { printAnswer } from './print-answer.ts';
 
 /** What the commands do; each is loaded when its command runs. */
@@ -11,9 +12,6 @@ export type LocalCommands = {
   /** Resolves with the numbers of the newest migration, before and after. */
   migrate(): Promise<{ readonly from: number; readonly to: number }>;
 };
-
-/** Error of a diagnosis in which something must be mended; it is printed already. */
-export class NotWell extends Error {}
 
 /** Adds the commands. */
 export function addLocalCommands(program: Command, local: LocalCommands): void {

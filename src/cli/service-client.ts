@@ -1,37 +1,60 @@
-// Client of the running service's console API.
+// Client of the running service: of its console API with the admin token, or of its management API with a
+// key.
 
 const TIMEOUT_MS = 30_000;
 
+/** API that a client calls, and the credential for it. */
+type Surface = {
+  /** Path that all paths of the client are below. */
+  readonly base: string;
+  readonly token: string | undefined;
+  /** What to say where there is no token. */
+  readonly missing: string;
+};
+
 export class ServiceClient {
   private readonly url: string;
-  private readonly token: string | undefined;
+  private readonly surface: Surface;
 
-  constructor(url: string, token: string | undefined) {
+  private constructor(url: string, surface: Surface) {
     this.url = url;
-    this.token = token;
+    this.surface = surface;
   }
 
-  /**
-   * Sends a request to a path below `/console/api/` and returns the JSON answer; rejects with `ServiceError`.
-   */
+  /** Client of the console API. */
+  static ofConsole(url: string, token: string | undefined): ServiceClient {
+    const missing = 'no admin token: set ADMIN_TOKEN, or DATA_DIR to where the service keeps it';
+    return new ServiceClient(url, { base: 'console/api', token, missing });
+  }
+
+  /** Client of the management API. */
+  static ofManagement(url: string, token: string | undefined): ServiceClient {
+    const missing = 'no API key: set SLUICE_KEY';
+    return new ServiceClient(url, { base: 'api/v1', token, missing });
+  }
+
+  /** Sends a request and returns the JSON answer; rejects with `ServiceError`. */
   async call(method: string, path: string, body?: unknown): Promise<unknown> {
-    if (this.token === undefined) {
-      throw new ServiceError(
-        'no admin token: set ADMIN_TOKEN, or DATA_DIR to where the service keeps it',
-      );
-    }
-    const response = await this.send(method, path, body);
+    const { token, missing } = this.surface;
+    if (token === undefined) throw new ServiceError(missing);
+    const response = await this.send(method, path, token, body);
     const answer = await readJson(response);
     if (response.ok && answer !== undefined) return answer;
     if (response.ok) throw new ServiceError(`what answers at ${this.url} is not the service`);
-    throw new ServiceError(errorText(answer) ?? `the service answered ${response.status}`);
+    const text = errorText(answer) ?? `the service answered ${response.status}`;
+    throw new ServiceError(text, response.status, Number(response.headers.get('retry-after')));
   }
 
-  private async send(method: string, path: string, body: unknown): Promise<Response> {
+  private async send(
+    method: string,
+    path: string,
+    token: string,
+    body: unknown,
+  ): Promise<Response> {
     try {
-      return await fetch(`${this.url}/console/api/${path}`, {
+      return await fetch(`${this.url}/${this.surface.base}/${path}`, {
         method,
-        headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         signal: AbortSignal.timeout(TIMEOUT_MS),
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
@@ -42,7 +65,18 @@ export class ServiceClient {
 }
 
 /** Error of a command, in one line for the person at the terminal. */
-export class ServiceError extends Error {}
+export class ServiceError extends Error {
+  /** HTTP status of the service's answer, where there was one. */
+  readonly status: number | undefined;
+  /** Seconds after which the service wants to be asked again; 0 or NaN where it said nothing. */
+  readonly retryAfterSeconds: number;
+
+  constructor(message: string, status?: number, retryAfterSeconds = 0) {
+    super(message);
+    this.status = status;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
 
 async function readJson(response: Response): Promise<unknown> {
   try {

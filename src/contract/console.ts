@@ -1,8 +1,15 @@
 // Answers of the console API: the one description that the ledger's ports, the routes and the browser import.
 // A field that is renamed here, or anywhere on its way to the page, does not compile on the other side.
 
-import type { DeviceClient } from './device-client.ts';
-import type { Reason, Verdict } from './reason.ts';
+import type {
+  Adoption,
+  DeviceDetail,
+  DevicePage,
+  ExplainedDecision,
+  FleetNow,
+  LiveEvents,
+  PurgedDevices,
+} from './console-fleet.ts';
 import type {
   Account,
   ApiKey,
@@ -11,6 +18,7 @@ import type {
   AuditEntry,
   Channel,
   Invitation,
+  ListedChannel,
   ListedKey,
   Member,
   Membership,
@@ -20,7 +28,6 @@ import type {
   Role,
   ServingState,
   Targeting,
-  UpdateManifest,
   Webhook,
   WebhookDelivery,
 } from './resource.ts';
@@ -54,6 +61,7 @@ export type ConsoleAnswers = {
   'GET apps': AppList;
   'POST apps': App;
   'GET channel': ChannelDetail;
+  'GET channels': { readonly channels: readonly ListedChannel[] };
   'POST channels': Channel;
   'PATCH channels': Channel;
   'GET labels': LabelCounts;
@@ -241,140 +249,6 @@ export type ReleaseDetail = {
 /** A release's page: its notes also as HTML, rendered and sanitised by the service. */
 export type RenderedReleaseDetail = Omit<ReleaseDetail, 'release'> & {
   readonly release: ReleaseDetail['release'] & { readonly notesHtml: string };
-};
-
-/** A device as the record has it. Times are RFC 3339 UTC with milliseconds. */
-export type DeviceRecord = {
-  readonly deviceId: string;
-  readonly version: string | null;
-  readonly platform: string;
-  readonly arch: string | null;
-  readonly channel: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly source: 'pull' | 'push';
-  /** Way in which it asked last, and the kind of installation that it then told; null when not known. */
-  readonly client: DeviceClient | null;
-  readonly bundle: string | null;
-  readonly firstSeen: string;
-  readonly lastSeen: string;
-  /** Version of the release last offered to it, and the time of the offer; null before the first one. */
-  readonly lastOffered: { readonly version: string; readonly at: string } | null;
-};
-
-type PurgedDevices = {
-  /** Number of devices that were deleted, or would be. */
-  readonly devices: number;
-  /** Device id after which the next call goes on; null when no devices are left to look at. */
-  readonly next: string | null;
-};
-
-export type DevicePage = {
-  readonly devices: readonly DeviceRecord[];
-  /** Device id to pass as `after` for the next page, which even an empty page may have; null at the end. */
-  readonly next: string | null;
-};
-
-/** A device with its version changes, newest first. */
-export type DeviceDetail = DeviceRecord & { readonly history: readonly VersionChange[] };
-
-export type VersionChange = {
-  readonly at: string;
-  readonly from: string | null;
-  readonly to: string;
-};
-
-/** The decision that an update check of the device would come to now, with its reasons. */
-export type ExplainedDecision = {
-  readonly device: DeviceRecord;
-  readonly offer: UpdateManifest | null;
-  readonly reason: Reason;
-  /** Releases that were considered, in their order; of many, the first ones and the last. */
-  readonly candidates: readonly ExplainedCandidate[];
-  /** Number of releases that were considered. */
-  readonly considered: number;
-  /** The release that the device runs. */
-  readonly current: { readonly version: string | null; readonly status: ReleaseStatus | null };
-};
-
-export type ExplainedCandidate = {
-  readonly version: string;
-  readonly verdict: Verdict;
-  /** A sentence for people. */
-  readonly detail: string;
-  /** Bucket of the device in this release's rollout, 0 to 9,999; absent without a device id. */
-  readonly bucket: number | undefined;
-  /** Buckets below this one are in the rollout. */
-  readonly threshold: number;
-};
-
-export type FleetNow = {
-  readonly cells: readonly FleetCell[];
-  readonly total: number;
-  /** Devices seen in the last quarter of an hour. */
-  readonly now: number;
-  /** Devices seen in the last day. */
-  readonly day: number;
-  /** Devices seen in the last week. */
-  readonly week: number;
-  /** Whether `now`, `day` and `week` are estimates. */
-  readonly isEstimate: boolean;
-};
-
-/** Number of devices that run one version on one channel and platform. */
-export type FleetCell = {
-  readonly channel: string;
-  /** Empty for devices whose version is unknown. */
-  readonly version: string;
-  readonly platform: string;
-  readonly devices: number;
-};
-
-/** The adoption series, oldest first: in steps where the request names one, else by the hour. */
-export type Adoption = { readonly points: readonly AdoptionStepPoint[] | readonly AdoptionPoint[] };
-
-/**
- * One point of the hourly series: devices seen in that hour, each counted once, where it last was. A
- * check-in that arrives after a later one of its device counts in no hour of its own.
- */
-export type AdoptionPoint = FleetCell & {
-  /** Begin of the hour, RFC 3339 UTC. */
-  readonly hour: string;
-};
-
-/** Devices seen per hour, as the mean over the hours of a step in which any were; rounded up. */
-export type AdoptionStepPoint = {
-  /** Begin of the step, RFC 3339 UTC. */
-  readonly at: string;
-  /** One of the 20 versions with the most devices; null for all others together, empty where unknown. */
-  readonly version: string | null;
-  readonly devices: number;
-};
-
-/** Events of the live feed. `end` is the last one. */
-export type LiveEvents = {
-  readonly 'check-ins': LiveActivity;
-  readonly end: { readonly reason: LiveEndReason };
-};
-
-/** Why a live feed is ended: the session or the right to see the app is gone, or too many are open. */
-export type LiveEndReason = 'signed-out' | 'no-access' | 'too-many';
-
-/** One second of an app's check-ins: their number, and a bounded sample of them. */
-export type LiveActivity = {
-  readonly count: number;
-  readonly samples: readonly ActivitySample[];
-};
-
-export type ActivitySample = {
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly deviceId: string;
-  readonly channel: string;
-  readonly version?: string | undefined;
-  readonly platform: string;
-  readonly source: 'pull' | 'push';
-  /** Whether an update was offered. */
-  readonly isOffered: boolean;
 };
 
 /** An app's release webhook with its last deliveries, newest first. */

@@ -3,12 +3,12 @@
 // counters that check-ins maintain, and numbers without a counter are estimated from a bounded sample.
 
 import type {
-  AdoptionStepPoint,
   AppOverview,
   ChannelReleases,
   LabelCounts,
   ReleaseDetail,
 } from '../contract/console.ts';
+import type { AdoptionStepPoint } from '../contract/console-fleet.ts';
 import type { Outcome } from '../contract/failure.ts';
 import type { AdoptionStep, Channel, ListedKey } from '../contract/resource.ts';
 

@@ -7,7 +7,7 @@ import type {
   DevicePage,
   DeviceRecord,
   FleetCell,
-} from '../contract/console.ts';
+} from '../contract/console-fleet.ts';
 import type { LostRight, Outcome } from '../contract/failure.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';

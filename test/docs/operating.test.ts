@@ -7,6 +7,7 @@ import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { addCommands } from '../../src/cli/commands.ts';
 import { addLocalCommands } from '../../src/cli/local-commands.ts';
+import { addReleaseCommands } from '../../src/cli/release-commands.ts';
 import type { Reason } from '../../src/contract/reason.ts';
 import {
   listDocuments,
@@ -137,6 +138,7 @@ describe('commands', () => {
   };
   addLocalCommands(program, { diagnose: nothing, migrate: nothing });
   addCommands(program, nothing);
+  addReleaseCommands(program, nothing);
 
   it('have the arguments and options that the command line has', () => {
     const usages = section

@@ -1,6 +1,10 @@
 // Helpers that the tests of the fleet share: check-ins, and queries of the stored rows past the ledger.
 
-import type { AdoptionPoint, DeviceRecord, VersionChange } from '../../src/contract/console.ts';
+import type {
+  AdoptionPoint,
+  DeviceRecord,
+  VersionChange,
+} from '../../src/contract/console-fleet.ts';
 import type { Labels } from '../../src/domain/decision/targeting.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import type { Database } from '../../src/ledger/database.ts';

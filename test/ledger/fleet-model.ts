@@ -1,6 +1,6 @@
 // Plain model of the fleet's record: what each device is, and where it last was in each hour.
 
-import type { AdoptionPoint } from '../../src/contract/console.ts';
+import type { AdoptionPoint } from '../../src/contract/console-fleet.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { HOUR_MS, iso, MINUTE_MS } from './fleet-fixture.ts';
 

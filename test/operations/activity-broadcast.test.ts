@@ -2,7 +2,7 @@
 // the engine's feed is away, only those seconds are missed.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { LiveActivity } from '../../src/contract/console.ts';
+import type { LiveActivity } from '../../src/contract/console-fleet.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';

@@ -1,6 +1,6 @@
 // Conversion of the adoption series for the chart: one row of numbers per version, all over the same times.
 
-import type { Adoption, AdoptionStepPoint } from '../../contract/console.ts';
+import type { Adoption, AdoptionStepPoint } from '../../contract/console-fleet.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
 import { byVersion } from '../../domain/decision/by-version.ts';
 

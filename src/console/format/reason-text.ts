@@ -1,6 +1,6 @@
 // Sentences for the reasons of a decision.
 
-import type { ExplainedDecision } from '../../contract/console.ts';
+import type { ExplainedDecision } from '../../contract/console-fleet.ts';
 import type { Reason } from '../../contract/reason.ts';
 
 const SENTENCES: Readonly<Record<Exclude<Reason, 'offered'>, string>> = {

@@ -7,7 +7,7 @@ import type {
   LiveActivity,
   LiveEndReason,
   LiveEvents,
-} from '../../contract/console.ts';
+} from '../../contract/console-fleet.ts';
 import { noteSignedOut, statusOf } from '../api/call.ts';
 import { queryText } from '../format/query-text.ts';
 

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { Adoption } from '../../contract/console.ts';
+import type { Adoption } from '../../contract/console-fleet.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
 import { type AdoptionSeries, adoptionSeries, STEP_SPAN_MS } from '../format/adoption-series.ts';
 import { queryText } from '../format/query-text.ts';

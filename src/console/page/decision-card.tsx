@@ -1,6 +1,6 @@
 // Decision for a device if it asked now, with its reasons: every candidate release, highest version first.
 
-import type { ExplainedCandidate, ExplainedDecision } from '../../contract/console.ts';
+import type { ExplainedCandidate, ExplainedDecision } from '../../contract/console-fleet.ts';
 import type { Verdict } from '../../contract/reason.ts';
 import { consolePath } from '../format/console-path.ts';
 import { numberText } from '../format/number-text.ts';

@@ -2,7 +2,8 @@
 
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { AppOverview, DeviceRecord } from '../../contract/console.ts';
+import type { AppOverview } from '../../contract/console.ts';
+import type { DeviceRecord } from '../../contract/console-fleet.ts';
 import { consolePath } from '../format/console-path.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';

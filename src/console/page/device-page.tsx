@@ -1,6 +1,7 @@
 // Page of a device: its state, its version history, and the decision it would get now.
 
-import type { AppOverview, DeviceDetail } from '../../contract/console.ts';
+import type { AppOverview } from '../../contract/console.ts';
+import type { DeviceDetail } from '../../contract/console-fleet.ts';
 import { clientText } from '../format/client-text.ts';
 import { consolePath } from '../format/console-path.ts';
 import { queryText } from '../format/query-text.ts';

@@ -2,7 +2,8 @@
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { AppOverview, FleetCell } from '../../contract/console.ts';
+import type { AppOverview } from '../../contract/console.ts';
+import type { FleetCell } from '../../contract/console-fleet.ts';
 import { consolePath } from '../format/console-path.ts';
 import { numberText, shareText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';

@@ -2,7 +2,7 @@
 // reason why it is offered or not. On the way are the releases above the version that the device runs, or
 // below it when that version was rolled back. Pure, like the decision.
 
-import type { ExplainedCandidate } from '../../contract/console.ts';
+import type { ExplainedCandidate } from '../../contract/console-fleet.ts';
 import type { Reason } from '../../contract/reason.ts';
 import type { ReleaseStatus } from '../../contract/resource.ts';
 import { NO_ARCH, selectArtifact } from './artifact.ts';

@@ -100,6 +100,10 @@ function channelRoutes(
 ): readonly Route[] {
   return [
     routes.onApp(
+      { method: 'GET', path: 'channels', role: 'viewer', shape: appQuery },
+      ({ app, organizationId }) => view.listChannels(organizationId, app),
+    ),
+    routes.onApp(
       { method: 'POST', path: 'channels', role: 'owner', shape: newChannelBody, status: 201 },
       ({ app, actor }, { name }) => administer.createChannel(app.id, name, actor),
     ),

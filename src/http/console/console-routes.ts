@@ -1,7 +1,7 @@
 // Routes of the console API, which people call with a session, and operators with the admin token; the
 // `sluice` command calls it with the admin token, too.
 
-import type { LiveEndReason } from '../../contract/console.ts';
+import type { LiveEndReason } from '../../contract/console-fleet.ts';
 import { Access } from '../../operations/access/access.ts';
 import type { PurgeDevices } from '../../operations/fleet/purge-devices.ts';
 import type { ViewFleet } from '../../operations/fleet/view-fleet.ts';

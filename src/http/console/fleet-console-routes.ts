@@ -2,7 +2,7 @@
 // over time, a device's decision explained, and live activity.
 
 import { z } from 'zod';
-import type { LiveEndReason } from '../../contract/console.ts';
+import type { LiveEndReason } from '../../contract/console-fleet.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { ADOPTION_STEPS } from '../../contract/resource.ts';

@@ -1,6 +1,6 @@
 // Row of a device as statements read it, and its conversion to the contract's record.
 
-import type { DeviceRecord } from '../../contract/console.ts';
+import type { DeviceRecord } from '../../contract/console-fleet.ts';
 import { isDeviceClient } from '../../contract/device-client.ts';
 import type { CheckInSource } from '../../domain/fleet/check-in.ts';
 import { columns, isoText } from './column.ts';

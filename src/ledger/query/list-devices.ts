@@ -1,6 +1,6 @@
 // Statement that reads a page of an app's devices.
 
-import type { DevicePage } from '../../contract/console.ts';
+import type { DevicePage } from '../../contract/console-fleet.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
 import { storableText } from '../../contract/text.ts';
 import type { DeviceFilter } from '../../ports/fleet-ledger.ts';

@@ -1,6 +1,6 @@
 // Statements that read the number of an app's devices per version over time, in steps for a chart.
 
-import type { AdoptionStepPoint } from '../../contract/console.ts';
+import type { AdoptionStepPoint } from '../../contract/console-fleet.ts';
 import { isoTime } from '../../contract/iso-time.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
 import { storableText } from '../../contract/text.ts';

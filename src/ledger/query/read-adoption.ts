@@ -1,6 +1,6 @@
 // Statement that reads the hourly number of an app's devices per channel, version and platform.
 
-import type { AdoptionPoint } from '../../contract/console.ts';
+import type { AdoptionPoint } from '../../contract/console-fleet.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Sql } from '../database.ts';
 import { columns, isoText } from './column.ts';

@@ -1,6 +1,6 @@
 // Statement that reads a device with its version changes.
 
-import type { DeviceDetail, DeviceRecord, VersionChange } from '../../contract/console.ts';
+import type { DeviceDetail, DeviceRecord, VersionChange } from '../../contract/console-fleet.ts';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { storableText } from '../../contract/text.ts';
 import type { Sql } from '../database.ts';

@@ -1,7 +1,7 @@
 // Live activity of the fleet: every second each node shares the number of check-ins per app, with a bounded
 // sample, and the console pages that watch an app receive the sum over all nodes.
 
-import type { ActivitySample, LiveActivity } from '../../contract/console.ts';
+import type { ActivitySample, LiveActivity } from '../../contract/console-fleet.ts';
 import type { CheckIn } from '../../domain/fleet/check-in.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';

@@ -8,7 +8,7 @@ import type {
   DevicePage,
   FleetNow,
   LiveEvents,
-} from '../../contract/console.ts';
+} from '../../contract/console-fleet.ts';
 import { invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
 import { isoTime } from '../../contract/iso-time.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';

@@ -12,6 +12,7 @@ import { LIMIT } from '../../contract/limit.ts';
 import type { Release } from '../../contract/resource.ts';
 import { storableText } from '../../contract/text.ts';
 import { classifyAsset } from '../../domain/release/classify-asset.ts';
+import { tagVersion } from '../../domain/release/tag-version.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Ledger, ReleaseHold } from '../../ports/ledger.ts';
 import type { NewArtifact } from '../../ports/new-artifact.ts';
@@ -19,7 +20,6 @@ import type { ReleaseName } from '../../ports/release-name.ts';
 import type { CalledBack } from '../../ports/webhook-ledger.ts';
 import { isExpected } from './is-expected.ts';
 import type { SpreadChange } from './spread-change.ts';
-import { tagVersion } from './tag-version.ts';
 import type { OpenWebhook } from './webhooks.ts';
 
 type AnnouncedAsset = {

@@ -11,7 +11,7 @@ import type {
 } from '../../contract/console.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
 import { isoTime } from '../../contract/iso-time.ts';
-import type { ListedKey } from '../../contract/resource.ts';
+import type { ListedChannel, ListedKey } from '../../contract/resource.ts';
 import type { AuditFilter } from '../../ports/console-ledger.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 
@@ -43,6 +43,15 @@ export class ViewConsole {
 
   listApps(organizationId: string, nowMs: number): Promise<readonly AppOverview[]> {
     return this.ledger.listAppOverviews(organizationId, isoTime(nowMs - DAY_MS));
+  }
+
+  /** Returns the app's channels with their settings, by name. */
+  async listChannels(
+    organizationId: string,
+    app: App,
+  ): Promise<Outcome<{ readonly channels: readonly ListedChannel[] }, 'unknownApp'>> {
+    const channels = await this.ledger.listChannels(organizationId, app.id);
+    return isFailure(channels) ? channels : { channels };
   }
 
   /** Returns the channel's policy with its numbers of devices. */

@@ -1,7 +1,7 @@
 // Explanation of the decision that a device would get now, if it asked as it did last, or as a caller tells.
 // Nothing is offered, recorded or counted.
 
-import type { ExplainedCandidate, ExplainedDecision } from '../../contract/console.ts';
+import type { ExplainedCandidate, ExplainedDecision } from '../../contract/console-fleet.ts';
 import type { DeviceClient } from '../../contract/device-client.ts';
 import type { ExplainedReason, Explanation, ListedCandidate } from '../../contract/explanation.ts';
 import { fail, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';

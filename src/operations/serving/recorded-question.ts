@@ -1,6 +1,6 @@
 // The question that a device on record asks, if it asks again as it did last.
 
-import type { DeviceRecord } from '../../contract/console.ts';
+import type { DeviceRecord } from '../../contract/console-fleet.ts';
 import type { DeviceClient } from '../../contract/device-client.ts';
 import { foldArch, foldPlatform } from '../../domain/decision/artifact.ts';
 import type { RequestFields } from '../../domain/decision/targeting.ts';

@@ -1,6 +1,6 @@
 // The version that a release's tag tells, without what repositories put before it.
 
-import { parseVersion, type Version } from '../../domain/decision/version.ts';
+import { parseVersion, type Version } from '../decision/version.ts';
 
 /** Beginnings of tags that are understood for every app: tauri-action's own default is `app-v`. */
 const USUAL = ['app-v', 'v', ''];

@@ -1,0 +1,70 @@
+// What a command does: asks the service, and prints the answer.
+
+import { type Command, InvalidArgumentError } from 'commander';
+import { NotWell } from './not-well.ts';
+import { printAnswer } from './print-answer.ts';
+import type { ServiceClient } from './service-client.ts';
+
+export type Options = Readonly<
+  Record<string, string | number | boolean | readonly string[] | undefined>
+>;
+
+/** Connects with the credential of the commands; called only when a command runs. */
+export type Connect = () => ServiceClient;
+
+type Request = { readonly method: string; readonly path: string; readonly body?: unknown };
+
+/** Makes a command send one request and print its answer, and adds the option `--json`. */
+export function asking(
+  command: Command,
+  connect: Connect,
+  request: (options: Options, args: readonly string[]) => Request,
+  choose: (answer: unknown) => unknown = (answer) => answer,
+  print: (answer: unknown) => string = printAnswer,
+): void {
+  answering(
+    command,
+    connect,
+    async (client, options, args) => {
+      const { method, path, body } = request(options, args);
+      return choose(await client.call(method, path, body));
+    },
+    print,
+  );
+}
+
+/** Makes a command print an answer of the service, and adds the option `--json`. */
+export function answering<Answer>(
+  command: Command,
+  connect: Connect,
+  ask: (client: ServiceClient, options: Options, args: readonly string[]) => Promise<Answer>,
+  print: (answer: Answer) => string = printAnswer,
+  isWell: (answer: Answer) => boolean = () => true,
+): void {
+  command.option('--json', 'print one JSON document and nothing else');
+  command.action(async () => {
+    const { json, ...options } = command.opts<Options>();
+    const answer = await ask(connect(), options, command.args);
+    process.stdout.write(`${json ? JSON.stringify(answer) : print(answer)}\n`);
+    if (!isWell(answer)) throw new NotWell();
+  });
+}
+
+/** Returns a query string of the values that are given. */
+export function query(values: Readonly<Record<string, unknown>>): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  return new URLSearchParams(
+    given.map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString();
+}
+
+/** Splits an option's value at its commas. */
+export function names(text: string): string[] {
+  return text.split(',').map((name) => name.trim());
+}
+
+/** Parses an option's value as a whole number. */
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Not a whole number.');
+  return Number(text);
+}

@@ -1,0 +1,77 @@
+// A command line: reads its arguments, runs the command, and prints what it answers. An error is one line on
+// stderr, with exit code 1 when the service refuses or cannot be reached, and 2 when the usage is wrong.
+
+import { Command, CommanderError } from 'commander';
+import { ConfigError, readClientConfig } from '../config.ts';
+import { readToken } from '../token-file.ts';
+import { version } from '../version.ts';
+import { addCommands } from './commands.ts';
+import { NotWell } from './not-well.ts';
+import { addReleaseCommands } from './release-commands.ts';
+import { ServiceClient, ServiceError } from './service-client.ts';
+import { UsageError } from './usage-error.ts';
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+/**
+ * Runs a command line; resolves with the exit code. `addMore` adds commands to those that ask a running
+ * service.
+ */
+export async function runCommandLine(
+  args: readonly string[],
+  addMore: (program: Command) => void = () => undefined,
+): Promise<number> {
+  const program = new Command('sluice')
+    .description('Self-hosted release control plane')
+    .version(version(), '--version', 'print the version')
+    .configureOutput({ outputError: (text, write) => write(usageLine(text)) })
+    // Options after a command's name are that command's, whatever the others have.
+    .enablePositionalOptions()
+    .exitOverride();
+  addMore(program);
+  addCommands(program, connectConsole);
+  addReleaseCommands(program, connectManagement);
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return 0;
+  } catch (error) {
+    return report(error);
+  }
+}
+
+/** Puts the library's text of a usage error into one line, as all errors have. */
+function usageLine(text: string): string {
+  const reason = text
+    .trim()
+    .replace(/^error: /, '')
+    .replace(/\s+/g, ' ');
+  return `sluice: ${reason} (run with --help for the usage)\n`;
+}
+
+function connectConsole(): ServiceClient {
+  const { url, adminToken, dataDir } = readClientConfig();
+  return ServiceClient.ofConsole(url, adminToken ?? readToken(dataDir, 'admin-token'));
+}
+
+function connectManagement(): ServiceClient {
+  const { url, apiKey } = readClientConfig();
+  return ServiceClient.ofManagement(url, apiKey);
+}
+
+function report(error: unknown): number {
+  if (error instanceof CommanderError) {
+    // The library throws for help and version too, with exit code 0. It has printed usage errors already.
+    return error.exitCode === 0 ? 0 : EXIT_USAGE;
+  }
+  if (error instanceof NotWell) return EXIT_FAILED;
+  if (error instanceof UsageError) {
+    process.stderr.write(usageLine(error.message));
+    return EXIT_USAGE;
+  }
+  if (error instanceof ConfigError || error instanceof ServiceError) {
+    process.stderr.write(`sluice: ${error.message}\n`);
+    return EXIT_FAILED;
+  }
+  throw error;
+}

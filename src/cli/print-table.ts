@@ -1,0 +1,57 @@
+// Tables for the terminal.
+
+import { printableText } from './printable-text.ts';
+
+/** Column of a table; `paint` names the colour of a value, on terminals only. */
+export type Column<Row> = {
+  readonly label: string;
+  readonly value: (row: Row) => string | number | null | undefined;
+  readonly paint?: (row: Row) => Colour | undefined;
+};
+
+export type Colour = keyof typeof CODES;
+
+const CODES = { green: 32, yellow: 33, red: 31 } as const;
+const GAP = '  ';
+
+/**
+ * Returns rows under their labels, each column as wide as its widest value. `isColoured` is for terminals;
+ * `nothing` stands where there is no row.
+ */
+export function printTable<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  nothing: string,
+  isColoured: boolean,
+): string {
+  if (rows.length === 0) return nothing;
+  const texts = rows.map((row) => columns.map(({ value }) => printableText(value(row) ?? '-')));
+  const widths = columns.map(({ label }, place) =>
+    Math.max(label.length, ...texts.map((cells) => cells[place]?.length ?? 0)),
+  );
+  const lineOf = (cells: readonly string[], paint: (place: number) => Colour | undefined) =>
+    cells
+      .map((cell, place) => {
+        const padding = ' '.repeat((widths[place] ?? 0) - cell.length);
+        return painted(cell, isColoured ? paint(place) : undefined) + padding;
+      })
+      .join(GAP)
+      .trimEnd();
+  const head = columns.map(({ label }) => label.toUpperCase());
+  return [
+    lineOf(head, () => undefined),
+    ...rows.map((row, index) =>
+      lineOf(texts[index] ?? [], (place) => columns[place]?.paint?.(row)),
+    ),
+  ].join('\n');
+}
+
+/** Whether a stream is a terminal whose user takes colours (https://no-color.org). */
+export function takesColours(stream: { readonly isTTY?: boolean }): boolean {
+  // biome-ignore lint/style/noProcessEnv: a convention of terminals, and no setting of the service.
+  return stream.isTTY === true && !process.env.NO_COLOR;
+}
+
+function painted(text: string, colour: Colour | undefined): string {
+  return colour === undefined ? text : `\u001b[${CODES[colour]}m${text}\u001b[0m`;
+}

@@ -1,0 +1,214 @@
+// Commands that publishers and their pipelines call with an API key: releases, and why a device gets what it
+// gets.
+
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Explanation } from '../contract/explanation.ts';
+import type { Rehearsed } from '../contract/rehearsed.ts';
+import { RELEASE_STATUSES, type Release, type ReleaseStatus } from '../contract/resource.ts';
+import { answering, asking, type Connect, type Options, query, wholeNumber } from './asking.ts';
+import { effectText, findingsText } from './findings-text.ts';
+import { addImportCommand } from './import-command.ts';
+import { printAnswer } from './print-answer.ts';
+import { type Colour, printTable, takesColours } from './print-table.ts';
+import { addPublishCommand } from './publish-command.ts';
+import { type ServiceClient, ServiceError } from './service-client.ts';
+
+/** Adds all commands that call the management API. `connect` is called only when a command runs. */
+export function addReleaseCommands(program: Command, connect: Connect): void {
+  const release = program.command('release').description('releases of an app, with SLUICE_KEY');
+  addPublishCommand(release, connect);
+  addReadingCommands(release, connect);
+  addServingCommands(release, connect);
+  addMovingCommands(release, connect);
+  addExplainCommand(program, connect);
+  addImportCommand(program, connect);
+}
+
+function addReadingCommands(release: Command, connect: Connect): void {
+  asking(
+    release
+      .command('list')
+      .description('list releases, newest first')
+      .option('--app <ref>', 'only of this app')
+      .option('--channel <name>', 'only of this channel')
+      .option('--version <version>', 'only this version')
+      .addOption(new Option('--status <status>', 'only of this status').choices(RELEASE_STATUSES))
+      .option('--page <n>', 'which page', wholeNumber)
+      .option('--per-page <n>', 'how many releases (default: 20, at most 100)', wholeNumber),
+    connect,
+    (options) => ({ method: 'GET', path: `releases?${query(options)}` }),
+    undefined,
+    (answer) => listText(answer as { releases: readonly Release[]; total: number }),
+  );
+  answering(
+    named(release.command('show').description('show a release, how it is served, and who runs it')),
+    connect,
+    show,
+  );
+}
+
+async function show(client: ServiceClient, options: Options): Promise<unknown> {
+  const answer = await client.call('GET', `releases?${query(options)}`);
+  const [found] = (answer as { releases: readonly Release[] }).releases;
+  if (found === undefined) throw new ServiceError('Unknown release');
+  return client.call('GET', `releases/${encodeURIComponent(found.id)}`);
+}
+
+/** Commands that change how a release is served, and the status that each sets. */
+const STATUS_COMMANDS: readonly (readonly [string, string, ReleaseStatus])[] = [
+  ['pause', 'offer a release to nobody for now', 'paused'],
+  ['resume', 'offer a paused or deprecated release again', 'published'],
+  ['rollback', 'pull a release for good: its devices go back to the one before', 'rolled_back'],
+  ['deprecate', 'offer a release to nobody new', 'deprecated'],
+];
+
+function addServingCommands(release: Command, connect: Connect): void {
+  controlling(
+    release
+      .command('rollout')
+      .description('offer a release to so many percent of the devices')
+      .argument('<percent>', 'percentage, 0 to 100', percentage),
+    connect,
+    ([percent = '']) => ({ rollout: Number(percent) }),
+  );
+  for (const [name, description, status] of STATUS_COMMANDS) {
+    controlling(release.command(name).description(description), connect, () => ({ status }));
+  }
+}
+
+function controlling(
+  command: Command,
+  connect: Connect,
+  change: (args: readonly string[]) => Readonly<Record<string, unknown>>,
+): void {
+  named(command)
+    .option('--reason <text>', 'why, for the audit')
+    .option('--dry-run', 'say what it would do, and change nothing');
+  asking(
+    command,
+    connect,
+    ({ dryRun, ...options }, args) => ({
+      method: 'PATCH',
+      path: dryRun === true ? 'releases?dryRun=true' : 'releases',
+      body: { ...options, ...change(args) },
+    }),
+    undefined,
+    changedText,
+  );
+}
+
+function addMovingCommands(release: Command, connect: Connect): void {
+  asking(
+    release
+      .command('promote')
+      .description('publish what one channel has on another')
+      .requiredOption('--app <ref>', 'app')
+      .requiredOption('--from <channel>', 'channel that has the release')
+      .requiredOption('--to <channel>', 'channel that gets it')
+      .requiredOption('--version <version>', 'version')
+      .option('--rollout <percent>', "devices that get it (default: the channel's)", wholeNumber)
+      .option('--paused', 'offer it to nobody yet')
+      .option('--reason <text>', 'why, for the audit'),
+    connect,
+    ({ paused, ...options }) => ({
+      method: 'POST',
+      path: 'releases/promote',
+      body: { ...options, ...(paused === true ? { status: 'paused' } : {}) },
+    }),
+    undefined,
+    changedText,
+  );
+  asking(
+    named(release.command('withdraw'))
+      .description('remove a release that nobody was offered: its version is free again')
+      .option('--reason <text>', 'why, for the audit'),
+    connect,
+    (body) => ({ method: 'DELETE', path: 'releases', body }),
+    undefined,
+    changedText,
+  );
+}
+
+function addExplainCommand(program: Command, connect: Connect): void {
+  asking(
+    program
+      .command('explain')
+      .description('say why a device gets what it gets, with SLUICE_KEY')
+      .requiredOption('--app <ref>', 'app')
+      .option('--channel <name>', 'channel (default: the one that the device asked last)')
+      .requiredOption('--device <id>', 'device'),
+    connect,
+    ({ device: deviceId, ...options }) => ({
+      method: 'GET',
+      path: `explain?${query({ ...options, deviceId })}`,
+    }),
+    undefined,
+    (answer) => explanationText(answer as Explanation),
+  );
+}
+
+/** Adds the options that name a release. */
+function named(command: Command): Command {
+  return command
+    .requiredOption('--app <ref>', 'app')
+    .requiredOption('--channel <name>', 'channel')
+    .requiredOption('--version <version>', 'version');
+}
+
+const COLOURS: Readonly<Record<ReleaseStatus, Colour | undefined>> = {
+  published: 'green',
+  paused: 'yellow',
+  rolled_back: 'red',
+  deprecated: undefined,
+};
+
+function listText({ releases, total }: { releases: readonly Release[]; total: number }): string {
+  const table = printTable(
+    [
+      { label: 'version', value: ({ version }) => version },
+      { label: 'app', value: ({ app }) => app },
+      { label: 'channel', value: ({ channel }) => channel },
+      { label: 'status', value: ({ status }) => status, paint: ({ status }) => COLOURS[status] },
+      { label: 'rollout', value: ({ rolloutPct }) => `${rolloutPct} %` },
+      { label: 'files', value: ({ artifacts }) => artifacts.length },
+      { label: 'published', value: ({ createdAt }) => createdAt },
+    ],
+    releases,
+    'no releases',
+    takesColours(process.stdout),
+  );
+  return releases.length < total ? `${table}\n${releases.length} of ${total}` : table;
+}
+
+function changedText(answer: unknown): string {
+  const { release, findings, effect } = answer as Partial<Rehearsed<Release>>;
+  if (findings === undefined || effect === undefined) return printAnswer(release);
+  return [printAnswer(release), findingsText(findings), effectText(effect)].join('\n');
+}
+
+function explanationText({ decision, device, candidates }: Explanation): string {
+  const table = printTable(
+    [
+      { label: 'version', value: ({ version }) => version },
+      { label: 'channel', value: ({ channel }) => channel },
+      { label: 'verdict', value: ({ verdict }) => verdict },
+      { label: 'bucket', value: ({ bucket }) => bucket },
+      { label: 'below', value: ({ threshold }) => threshold },
+      {
+        label: 'unmet',
+        value: ({ unmet }) =>
+          unmet.map(({ key, operator, values }) => `${key} ${operator} ${values}`).join('; '),
+      },
+    ],
+    candidates,
+    'no candidates',
+    takesColours(process.stdout),
+  );
+  const offer = `${decision.reason}: ${decision.update?.version ?? 'nothing'}`;
+  return [offer, printAnswer(device), '', table].join('\n');
+}
+
+function percentage(text: string): string {
+  if (!/^(?:\d{1,2}|100)$/.test(text)) throw new InvalidArgumentError('Not 0 to 100.');
+  return text;
+}

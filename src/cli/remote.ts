@@ -1,0 +1,12 @@
+#!/usr/bin/env node
+// The `sluice` command for machines that the service does not run on, such as those of a pipeline: it has all
+// commands that ask a running service, and none of the service's own packages.
+
+import { runCommandLine } from './command-line.ts';
+
+/** Runs one command line; resolves with the exit code. */
+export function remote(args: readonly string[]): Promise<number> {
+  return runCommandLine(args);
+}
+
+process.exitCode = await remote(process.argv.slice(2));

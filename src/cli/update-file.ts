@@ -1,0 +1,80 @@
+// Update files of electron-builder (`latest.yml`, `latest-mac.yml`, `latest-linux-arm64.yml`) as builds write
+// them, from which stock electron-updater reads what there is.
+
+import { readFileSync } from 'node:fs';
+import { FAILSAFE_SCHEMA, load } from 'js-yaml';
+import { parseUrl } from '../contract/parse-url.ts';
+import { ServiceError } from './service-client.ts';
+
+export type UpdateFile = {
+  readonly version: string;
+  readonly entries: readonly UpdateFileEntry[];
+  readonly minimumSystemVersion: string | undefined;
+};
+
+/** File of an update file. */
+export type UpdateFileEntry = {
+  readonly name: string;
+  /** Address, where it is absolute. */
+  readonly url: string | undefined;
+  /** SHA-512 in base64. */
+  readonly sha512: string | undefined;
+  readonly size: number | undefined;
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Reads an update file; throws a `ServiceError` when it is none. */
+export function readUpdateFile(path: string): UpdateFile {
+  const content = fieldsOf(parse(path));
+  const version = content?.version;
+  if (content === undefined || typeof version !== 'string') {
+    throw new ServiceError(`${path} is no update file: it has no version`);
+  }
+  // Old files name one file at the top alone.
+  const listed = Array.isArray(content.files) ? content.files : [{ ...content, url: content.path }];
+  const entries = listed.map((each) => entryOf(fieldsOf(each) ?? {}));
+  return {
+    version,
+    entries: entries.filter((entry) => entry !== undefined),
+    minimumSystemVersion: dottedOf(content.minimumSystemVersion),
+  };
+}
+
+function parse(path: string): unknown {
+  try {
+    // Every value stays a text: as a number, the system version 10.10 would be 10.1.
+    return load(readFileSync(path, 'utf8'), { schema: FAILSAFE_SCHEMA });
+  } catch (error) {
+    const [reason = ''] = (error as Error).message.split('\n');
+    throw new ServiceError(`cannot read ${path}: ${reason}`);
+  }
+}
+
+function entryOf({ url, sha512, size }: Fields): UpdateFileEntry | undefined {
+  if (typeof url !== 'string') return undefined;
+  const absolute = parseUrl(url);
+  const path = absolute?.pathname ?? url;
+  return {
+    name: decoded(path.slice(path.lastIndexOf('/') + 1)),
+    url: absolute === undefined ? undefined : url,
+    sha512: typeof sha512 === 'string' ? sha512 : undefined,
+    size: typeof size === 'string' && /^\d+$/.test(size) ? Number(size) : undefined,
+  };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function dottedOf(value: unknown): string | undefined {
+  return typeof value === 'string' && /^\d+(?:\.\d+)*$/.test(value) ? value : undefined;
+}
+
+function fieldsOf(value: unknown): Fields | undefined {
+  return typeof value === 'object' && value !== null ? (value as Fields) : undefined;
+}
