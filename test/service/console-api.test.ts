@@ -84,7 +84,7 @@ serviceSuite('console', (node) => {
       expect((await admin(node, 'GET', 'nothing')).status).toBe(404);
       expect((await admin(node, 'POST', 'keys//revoke', {})).status).toBe(404);
       const wrong = await admin(node, 'DELETE', 'channels', {});
-      expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'POST, PATCH']);
+      expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST, PATCH']);
     });
 
     it.each<[method: string, path: string, body: Fields | string | undefined, error: RegExp]>([
