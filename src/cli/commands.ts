@@ -3,6 +3,7 @@
 import { type Command, Option } from 'commander';
 import type { ConsoleAnswers, ResealedSecrets } from '../contract/console.ts';
 import { KEY_RIGHTS, UPDATE_MODES } from '../contract/resource.ts';
+import { WEBHOOK_PROVIDERS } from '../contract/webhook-provider.ts';
 import {
   answering,
   asking,
@@ -15,6 +16,8 @@ import {
 import { backupFile } from './backup-file.ts';
 import { addListCommands } from './list-commands.ts';
 import type { ServiceClient } from './service-client.ts';
+
+const PROVIDERS = `code host (${WEBHOOK_PROVIDERS.join(', ')})`;
 
 /** Adds all commands that call the service. `connect` is called only when a command runs. */
 export function addCommands(program: Command, connect: Connect): void {
@@ -148,17 +151,42 @@ function addWebhookCommands(program: Command, connect: Connect): void {
       .command('enable')
       .description('let a code host announce releases; the secret is shown this once')
       .requiredOption('--app <ref>', 'app')
-      .requiredOption('--provider <name>', 'code host (github)'),
+      .requiredOption('--provider <name>', PROVIDERS)
+      .option('--tag-prefix <text>', 'what the tags of the app begin with ("" for none)')
+      .option('--hold', 'let releases land paused, until somebody publishes them')
+      .option(
+        '--expect <targets>',
+        'publish a held release once it has these, e.g. linux,darwin/aarch64',
+        names,
+      ),
     connect,
-    ({ app, provider }) => ({ method: 'POST', path: 'webhooks', body: { app, provider } }),
+    (options) => ({ method: 'POST', path: 'webhooks', body: webhookSettings(options) }),
+  );
+  asking(
+    webhook
+      .command('update')
+      .description('change how releases come; the secret stays')
+      .requiredOption('--app <ref>', 'app')
+      .requiredOption('--provider <name>', PROVIDERS)
+      .option('--tag-prefix <text>', 'what the tags of the app begin with ("" for none)')
+      .option('--hold', 'let releases land paused, until somebody publishes them')
+      .option('--no-hold', 'let releases land published')
+      .option(
+        '--expect <targets>',
+        'publish a held release once it has these ("" for never)',
+        names,
+      ),
+    connect,
+    (options) => ({ method: 'PATCH', path: 'webhooks', body: webhookSettings(options) }),
   );
   asking(
     webhook
       .command('disable')
       .description('refuse what the code host sends, and forget the secret')
-      .requiredOption('--app <ref>', 'app'),
+      .requiredOption('--app <ref>', 'app')
+      .option('--provider <name>', `${PROVIDERS}; all unless given`),
     connect,
-    ({ app }) => ({ method: 'POST', path: 'webhooks/disable', body: { app } }),
+    ({ app, provider }) => ({ method: 'POST', path: 'webhooks/disable', body: { app, provider } }),
   );
   asking(
     webhook
@@ -179,6 +207,12 @@ function addSecretCommands(program: Command, connect: Connect): void {
     connect,
     reseal,
   );
+}
+
+/** Returns the settings of a webhook as the service takes them; no targets are null. */
+function webhookSettings({ expect, ...options }: Options): Record<string, unknown> {
+  const isNone = Array.isArray(expect) && expect.join('') === '';
+  return { ...options, expect: isNone ? null : expect };
 }
 
 /** Seals all webhook secrets again, which the service does in parts; returns how many there were. */

@@ -22,7 +22,7 @@ import { rootRoute } from '../http/root-route.ts';
 import { createRouter } from '../http/router.ts';
 import type { RequestHandler, ServerOptions } from '../http/server.ts';
 import { Traffic } from '../http/traffic.ts';
-import { githubWebhookRoute } from '../http/webhook/github-webhook-route.ts';
+import { webhookRoutes } from '../http/webhook/webhook-routes.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
@@ -227,7 +227,7 @@ function assembleHandlers(
     ...manageRoutes({ ...guards, ledger, spread, rehearse }),
     ...readingRoutes({ ...guards, ledger, explainer }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
-    githubWebhookRoute({ webhooks, ledger, spread, metrics, log: rareLog }),
+    ...webhookRoutes({ webhooks, ledger, spread, metrics, log: rareLog }),
   ];
   const isConsoleApart = config.adminListen !== undefined;
   // Where ADMIN_LISTEN is reached is nobody's business but the operators', unless they say it in ADMIN_URL.

@@ -79,6 +79,7 @@ export type ConsoleAnswers = {
 
   'GET webhooks': WebhookDetail;
   'POST webhooks': IssuedWebhookSecret;
+  'PATCH webhooks': AppWebhook;
   'POST webhooks/disable': DisabledWebhook;
   'POST secrets/reseal': ResealedSecrets;
   'POST backup': { readonly directory: string };
@@ -251,27 +252,34 @@ export type RenderedReleaseDetail = Omit<ReleaseDetail, 'release'> & {
   readonly release: ReleaseDetail['release'] & { readonly notesHtml: string };
 };
 
-/** An app's release webhook with its last deliveries, newest first. */
+/** Webhook of an app, and the address that its code host delivers to. */
+export type AppWebhook = Webhook & { readonly url: string };
+
+/** An app's release webhooks with their last deliveries, newest first. */
 export type WebhookDetail = {
+  /** Whether any of them is on. What follows is the first one that is, else the first one that was. */
   readonly enabled: boolean;
-  /** Code host; null until the webhook is enabled for the first time, as `createdAt` is. */
+  /** Code host; null until a webhook is enabled for the first time, as `createdAt` is. */
   readonly provider: Webhook['provider'] | null;
   /** Address that the provider delivers to. */
   readonly url: string;
   readonly createdAt: string | null;
+  /** One for each code host that was ever enabled. */
+  readonly webhooks: readonly AppWebhook[];
   readonly deliveries: readonly WebhookDelivery[];
 };
 
 /** Address and secret of a webhook that was just enabled; the secret is shown this once. */
 export type IssuedWebhookSecret = { readonly url: string; readonly secret: string };
 
-export type DisabledWebhook = { readonly enabled: false };
+/** Whether the app still has a webhook that is on. */
+export type DisabledWebhook = { readonly enabled: boolean };
 
 /** Webhook secrets that a call has sealed again under the first key. */
 export type ResealedSecrets = {
   readonly resealed: number;
   /** Secrets that no key opens. */
   readonly unreadable: number;
-  /** App after which the next call goes on; null when there is nothing left to look at. */
+  /** Webhook after which the next call goes on; null when there is nothing left to look at. */
   readonly next: string | null;
 };

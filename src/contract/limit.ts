@@ -49,6 +49,10 @@ export const LIMIT = {
   reportBodyMsMax: 60_000,
   /** Maximum number per app. */
   webhookDeliveriesKeptMax: 50,
+  /** Maximum length of the prefix of an app's tags, in UTF-16 code units. */
+  tagPrefixLengthMax: 100,
+  /** Maximum number of targets for which a held release waits. */
+  webhookTargetsMax: 50,
 
   devicesPerCallMax: 500,
   devicePageMax: 1000,

@@ -1,5 +1,7 @@
 // Resources of the management API and the device endpoints (docs/contract.md 2 and 4, docs/console.md).
 
+import type { WebhookProvider } from './webhook-provider.ts';
+
 export const RELEASE_STATUSES = ['published', 'paused', 'rolled_back', 'deprecated'] as const;
 export type ReleaseStatus = (typeof RELEASE_STATUSES)[number];
 
@@ -178,7 +180,6 @@ export type AuditEntry = {
   readonly reason: string | null;
 };
 
-/** Release webhook of an app without its secret, which is shown only when the webhook is enabled. */
 /** How an app's releases come from a code host. */
 export type WebhookSettings = {
   /** What the tags of the app's releases begin with; null for none but those that are always understood. */
@@ -189,8 +190,9 @@ export type WebhookSettings = {
   readonly expect: readonly string[] | null;
 };
 
+/** Release webhook of an app without its secret, which is shown only when the webhook is enabled. */
 export type Webhook = WebhookSettings & {
-  readonly provider: 'github';
+  readonly provider: WebhookProvider;
   readonly enabled: boolean;
   readonly createdAt: string;
 };
@@ -199,6 +201,7 @@ export type Webhook = WebhookSettings & {
 export type WebhookDelivery = {
   readonly id: string;
   readonly at: string;
+  readonly provider: WebhookProvider;
   /** Event name of the provider, e.g. `release`. */
   readonly event: string;
   readonly action: string | null;

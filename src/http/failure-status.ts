@@ -23,6 +23,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   unknownAccount: 404,
   unknownReset: 404,
   unknownFile: 404,
+  unknownWebhook: 404,
   noReleaseOffered: 404,
   noDownload: 404,
   notFound: 404,

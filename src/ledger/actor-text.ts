@@ -15,6 +15,6 @@ export function actorText(actor: Actor): string {
     case 'token':
       return `account:${actor.email}`;
     case 'integration':
-      return `integration:${actor.name}`;
+      return `integration:${actor.provider}`;
   }
 }

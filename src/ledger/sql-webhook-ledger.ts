@@ -5,22 +5,24 @@ import type { WebhookLedger } from '../ports/webhook-ledger.ts';
 import type { Database } from './database.ts';
 import { callBackRelease } from './query/call-back-release.ts';
 import { completeRelease } from './query/complete-release.ts';
-import { disableWebhook } from './query/disable-webhook.ts';
+import { disableWebhooks } from './query/disable-webhooks.ts';
 import { enableWebhook } from './query/enable-webhook.ts';
 import { findEnabledWebhook } from './query/find-enabled-webhook.ts';
-import { readWebhook } from './query/read-webhook.ts';
+import { readWebhooks } from './query/read-webhooks.ts';
 import { recordDelivery } from './query/record-delivery.ts';
 import { listSealedSecrets, replaceSealedSecrets } from './query/replace-sealed-secrets.ts';
+import { updateWebhook } from './query/update-webhook.ts';
 
 /** Creates the methods that keep release webhooks on a database. */
 export function createSqlWebhookLedger(database: Database): WebhookLedger {
   return {
     enableWebhook: (appId, webhook, actor) => enableWebhook(database, appId, webhook, actor),
-    disableWebhook: (appId, actor) => disableWebhook(database, appId, actor),
+    updateWebhook: (name, change, actor) => updateWebhook(database, name, change, actor),
+    disableWebhooks: (appId, provider, actor) => disableWebhooks(database, appId, provider, actor),
     findEnabledWebhook: (app, provider) => findEnabledWebhook(database, app, provider),
     listSealedSecrets: (after, countMax) => listSealedSecrets(database, after, countMax),
     replaceSealedSecrets: (changes) => replaceSealedSecrets(database, changes),
-    readWebhook: (appId) => readWebhook(database, appId),
+    readWebhooks: (appId) => readWebhooks(database, appId),
     recordDelivery: (delivery, actor) => recordDelivery(database, delivery, actor),
     completeRelease: (organizationId, name, announced, actor, known) =>
       completeRelease(database, organizationId, name, announced, actor, known),

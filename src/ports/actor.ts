@@ -2,6 +2,7 @@
 
 import type { UnknownPlace } from '../contract/failure.ts';
 import type { KeyRight, Role } from '../contract/resource.ts';
+import type { WebhookProvider } from '../contract/webhook-provider.ts';
 
 /**
  * Author of a change, with the credential that admitted the call. A transaction that writes for an actor
@@ -65,7 +66,7 @@ type TokenActor = { readonly kind: 'token'; readonly email: string };
  */
 type IntegrationActor = {
   readonly kind: 'integration';
-  readonly name: string;
+  readonly provider: WebhookProvider;
   readonly appId: string;
   /** Time at which the webhook got its present secret, as `findEnabledWebhook` returned it. */
   readonly enabledAt: string;

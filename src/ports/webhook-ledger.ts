@@ -3,6 +3,7 @@
 
 import type { Failure, LostRight, Outcome, UnknownRelease } from '../contract/failure.ts';
 import type { Release, Webhook, WebhookDelivery, WebhookSettings } from '../contract/resource.ts';
+import type { WebhookProvider } from '../contract/webhook-provider.ts';
 import type { Actor } from './actor.ts';
 import type { Changed } from './changed.ts';
 import type { KnownStates } from './known-state.ts';
@@ -12,6 +13,7 @@ import type { ReleaseName } from './release-name.ts';
 /** Enabled webhook of an app. */
 export type EnabledWebhook = {
   readonly appId: string;
+  readonly provider: WebhookProvider;
   readonly appRef: string;
   readonly organizationId: string;
   /** Sealed secret as it was given to `enableWebhook`. */
@@ -21,11 +23,21 @@ export type EnabledWebhook = {
 } & WebhookSettings;
 
 /** Sealed secret of an enabled webhook. */
-export type SealedSecret = Pick<EnabledWebhook, 'appId' | 'sealedSecret'>;
+export type SealedSecret = WebhookName & Pick<EnabledWebhook, 'sealedSecret'>;
 
-/** Sealed secret of an app, and the same one sealed anew. */
-export type ResealedSecret = {
-  readonly appId: string;
+/** App and code host, of which each pair has one webhook at most. */
+export type WebhookName = Pick<EnabledWebhook, 'appId' | 'provider'>;
+
+/** Place in the order of app and code host; any text, because a caller says where it goes on. */
+export type SecretPlace = { readonly appId: string; readonly provider: string };
+
+/** Settings that change; undefined leaves one as it is. */
+export type WebhookChange = {
+  readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined;
+};
+
+/** Sealed secret of a webhook, and the same one sealed anew. */
+export type ResealedSecret = WebhookName & {
   readonly from: string;
   readonly to: string;
 };
@@ -44,27 +56,44 @@ export type CallBack = { readonly at: string | undefined; readonly reason: strin
 /** What became of a release that was called back. */
 export type CalledBack = 'paused' | 'unserved' | 'not-announced' | 'older';
 
-export type NewDelivery = Omit<WebhookDelivery, 'id' | 'at'>;
+export type NewDelivery = Omit<WebhookDelivery, 'id' | 'at' | 'provider'>;
 
 export interface WebhookLedger {
-  /** Enables the app's webhook with this secret; an enabled webhook gets the new secret. */
+  /**
+   * Enables the app's webhook of a code host with this secret; an enabled webhook gets the new secret.
+   * Settings that are not given stay as they were when it was on before.
+   */
   enableWebhook(
     appId: string,
-    webhook: { readonly provider: Webhook['provider']; readonly sealedSecret: string },
+    webhook: Pick<SealedSecret, 'provider' | 'sealedSecret'> & WebhookChange,
     actor: Actor,
-  ): Promise<Outcome<Webhook, LostRight>>;
+  ): Promise<Outcome<Webhook, 'invalid' | LostRight>>;
 
-  /** Disables the app's webhook and deletes its secret. A missing or disabled webhook is left as it is. */
-  disableWebhook(appId: string, actor: Actor): Promise<Outcome<Webhook | undefined, LostRight>>;
+  /** Changes the settings of a webhook that is on. The secret stays, and deliveries on their way count. */
+  updateWebhook(
+    name: WebhookName,
+    change: WebhookChange,
+    actor: Actor,
+  ): Promise<Outcome<Webhook, 'invalid' | 'unknownWebhook' | LostRight>>;
+
+  /**
+   * Disables the app's webhook of a code host, or all of them, and deletes the secrets; returns the app's
+   * webhooks. One that is missing or disabled is left as it is.
+   */
+  disableWebhooks(
+    appId: string,
+    provider: WebhookProvider | undefined,
+    actor: Actor,
+  ): Promise<Outcome<readonly Webhook[], LostRight>>;
 
   /** Finds the enabled webhook of an app by the app's ref or id, in any organization. */
-  findEnabledWebhook(
-    app: string,
-    provider: Webhook['provider'],
-  ): Promise<EnabledWebhook | undefined>;
+  findEnabledWebhook(app: string, provider: WebhookProvider): Promise<EnabledWebhook | undefined>;
 
-  /** Lists the sealed secrets of the enabled webhooks by app id, from the one after `after`. */
-  listSealedSecrets(after: string | undefined, countMax: number): Promise<readonly SealedSecret[]>;
+  /** Lists the sealed secrets of the enabled webhooks by app and code host, from the one after `after`. */
+  listSealedSecrets(
+    after: SecretPlace | undefined,
+    countMax: number,
+  ): Promise<readonly SealedSecret[]>;
 
   /**
    * Replaces those sealed secrets that are still `from`, and returns how many. The webhooks stay what they
@@ -72,9 +101,9 @@ export interface WebhookLedger {
    */
   replaceSealedSecrets(changes: readonly ResealedSecret[]): Promise<number>;
 
-  /** Reads the app's webhook, enabled or not, with its last deliveries, newest first. */
-  readWebhook(appId: string): Promise<{
-    readonly webhook: Webhook | undefined;
+  /** Reads the app's webhooks, enabled or not, with their last deliveries, newest first. */
+  readWebhooks(appId: string): Promise<{
+    readonly webhooks: readonly Webhook[];
     readonly deliveries: readonly WebhookDelivery[];
   }>;
 

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fail, isFailure, type LostRight } from '../../src/contract/failure.ts';
+import { refuseSignature } from '../../src/contract/refuse-signature.ts';
 import type { Role } from '../../src/contract/resource.ts';
 import { migrate } from '../../src/ledger/migrate.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
@@ -104,7 +105,7 @@ export function describeLostRights(name: string, open: () => Promise<TestDatabas
       const webhook = { provider: 'github', sealedSecret: unique('v1') } as const;
       expectValue(await ledger.enableWebhook(appId, webhook, OPERATOR));
       const found = await ledger.findEnabledWebhook(appId, 'github');
-      return { kind: 'integration', name: 'github', appId, enabledAt: found?.enabledAt ?? '' };
+      return { kind: 'integration', provider: 'github', appId, enabledAt: found?.enabledAt ?? '' };
     }
 
     /** Expects that the actor writes before `lose`, and is refused with nothing stored after it. */
@@ -117,7 +118,7 @@ export function describeLostRights(name: string, open: () => Promise<TestDatabas
       expect(await ledger.findLostRight(actor)).toBeUndefined();
       expectValue(await ledger.recordReport([checkIn(tenant, 'before')], actor));
       await lose();
-      const refusal = fail(kind);
+      const refusal = kind === 'badSignature' ? refuseSignature('github') : fail(kind);
       expect(await publish(actor, '2.0.0')).toEqual(refusal);
       // What exists already, and what does not, looks the same.
       expect(await publish(actor, '1.0.0')).toEqual(refusal);
@@ -164,7 +165,11 @@ export function describeLostRights(name: string, open: () => Promise<TestDatabas
 
     test('a webhook that is off, or has another secret, writes nothing', async () => {
       const actor = await integration();
-      await expectLost(actor, () => ledger.disableWebhook(tenant.appId, OPERATOR), 'unknownApp');
+      await expectLost(
+        actor,
+        () => ledger.disableWebhooks(tenant.appId, undefined, OPERATOR),
+        'unknownApp',
+      );
       tenant = await createTenant(ledger);
       await expectLost(await integration(), integration, 'badSignature');
     });

@@ -58,7 +58,7 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
       const found = await ledger.findEnabledWebhook(of.appId, 'github');
       if (found === undefined) throw new Error('no webhook');
       const { appId, enabledAt } = found;
-      return { kind: 'integration', name: 'github', appId, enabledAt } as const;
+      return { kind: 'integration', provider: 'github', appId, enabledAt } as const;
     }
 
     describe('the integration', () => {
@@ -74,7 +74,7 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
           const sealedSecret = 'v1.second';
           const enabledAt = expect.any(String);
           expect(found).toEqual({
-            ...{ appId, appRef, organizationId, sealedSecret, enabledAt },
+            ...{ appId, appRef, organizationId, provider: 'github', sealedSecret, enabledAt },
             ...NO_SETTINGS,
           });
         }
@@ -82,22 +82,22 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
 
       test('is found no more once it is off, and its secret is gone from the database', async () => {
         await enable('v1.sealed');
-        const off = expectValue(await ledger.disableWebhook(tenant.appId, OPERATOR));
-        expect(off).toMatchObject({ enabled: false });
+        const off = expectValue(await ledger.disableWebhooks(tenant.appId, undefined, OPERATOR));
+        expect(off).toMatchObject([{ enabled: false }]);
         expect(await ledger.findEnabledWebhook(tenant.app, 'github')).toBeUndefined();
         const rows = await opened.database.query<{ sealed: string | null }>(
           'SELECT sealed_secret AS sealed FROM webhooks WHERE app_id = $1',
           [tenant.appId],
         );
         expect(rows).toEqual([{ sealed: null }]);
-        expect((await ledger.readWebhook(tenant.appId)).webhook).toEqual(off);
+        expect((await ledger.readWebhooks(tenant.appId)).webhooks).toEqual(off);
       });
 
       test('turning off what is off, or never was on, writes no audit', async () => {
-        expect(await ledger.disableWebhook(tenant.appId, OPERATOR)).toBeUndefined();
+        expect(await ledger.disableWebhooks(tenant.appId, undefined, OPERATOR)).toEqual([]);
         await enable('v1.sealed');
-        await ledger.disableWebhook(tenant.appId, OPERATOR);
-        await ledger.disableWebhook(tenant.appId, OPERATOR);
+        await ledger.disableWebhooks(tenant.appId, undefined, OPERATOR);
+        await ledger.disableWebhooks(tenant.appId, undefined, OPERATOR);
         const page = await ledger.listAudit(tenant.organizationId, { limit: 100 });
         const audit = expectValue(page).entries;
         const actions = audit
@@ -117,14 +117,19 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
 
         const all = await ledger.listSealedSecrets(undefined, 1000);
         const listed = all.filter(({ appId }) => apps.includes(appId));
-        expect(listed).toEqual(apps.map((appId) => ({ appId, sealedSecret: 'v1.sealed' })));
-        expect((await ledger.listSealedSecrets(first, 1000))[0]?.appId).not.toBe(first);
+        const provider = 'github' as const;
+        expect(listed).toEqual(
+          apps.map((appId) => ({ appId, provider, sealedSecret: 'v1.sealed' })),
+        );
+        const rest = await ledger.listSealedSecrets({ appId: first, provider }, 1000);
+        expect(rest[0]?.appId).not.toBe(first);
         expect(await ledger.listSealedSecrets(undefined, 1)).toHaveLength(1);
 
         const changes = [
-          { appId: first, from: 'v1.sealed', to: 'v1.again' },
-          { appId: second, from: 'v1.other', to: 'v1.again' },
-          { appId: 'nobody', from: 'v1.sealed', to: 'v1.again' },
+          { appId: first, provider, from: 'v1.sealed', to: 'v1.again' },
+          { appId: second, provider, from: 'v1.other', to: 'v1.again' },
+          { appId: 'nobody', provider, from: 'v1.sealed', to: 'v1.again' },
+          { appId: first, provider: 'gitea' as const, from: 'v1.sealed', to: 'v1.again' },
         ];
         expect(await ledger.replaceSealedSecrets(changes)).toBe(1);
         expect(await ledger.replaceSealedSecrets(changes)).toBe(0);
@@ -133,18 +138,65 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
         );
         expect(found.map((each) => each?.sealedSecret)).toEqual(['v1.again', 'v1.sealed']);
         expect(await enabledAt()).toBe(before);
-        for (const app of apps) await ledger.disableWebhook(app, OPERATOR);
+        for (const app of apps) await ledger.disableWebhooks(app, undefined, OPERATOR);
         const left = await ledger.listSealedSecrets(undefined, 1000);
         expect(left.filter(({ appId }) => apps.includes(appId))).toEqual([]);
+      });
+
+      test('each code host has one of its own, which goes on and off alone', async () => {
+        const { appId } = tenant;
+        await enable('v1.first');
+        const gitea = { provider: 'gitea', sealedSecret: 'v1.second' } as const;
+        await ledger.enableWebhook(appId, gitea, OPERATOR);
+        const sealed = async (provider: 'github' | 'gitea' | 'forgejo') =>
+          (await ledger.findEnabledWebhook(appId, provider))?.sealedSecret;
+        expect([await sealed('github'), await sealed('gitea')]).toEqual(['v1.first', 'v1.second']);
+        expect(await sealed('forgejo')).toBeUndefined();
+        const listed = await ledger.listSealedSecrets({ appId, provider: 'gitea' }, 1000);
+        expect(listed.filter((each) => each.appId === appId)).toMatchObject([
+          { provider: 'github' },
+        ]);
+        const off = expectValue(await ledger.disableWebhooks(appId, 'gitea', OPERATOR));
+        const states = off.map(({ provider, enabled }) => [provider, enabled]);
+        expect(Object.fromEntries(states)).toEqual({ gitea: false, github: true });
+        expect([await sealed('github'), await sealed('gitea')]).toEqual(['v1.first', undefined]);
+      });
+
+      test('settings stay from one secret to the next, and change without one', async () => {
+        const { appId } = tenant;
+        const name = { appId, provider: 'github' } as const;
+        expect(await ledger.updateWebhook(name, { hold: true }, OPERATOR)).toEqual(
+          fail('unknownWebhook'),
+        );
+        const settings = { tagPrefix: 'desk-', hold: true, expect: ['linux'] };
+        const webhook = { provider: 'github', sealedSecret: 'v1.a', ...settings } as const;
+        await ledger.enableWebhook(appId, webhook, OPERATOR);
+        const { enabledAt } = await integration();
+        expect(await ledger.findEnabledWebhook(appId, 'github')).toMatchObject(settings);
+        const ended = expectValue(await ledger.updateWebhook(name, { hold: false }, OPERATOR));
+        expect(ended).toMatchObject({ tagPrefix: 'desk-', hold: false, expect: null });
+        expect(await ledger.findEnabledWebhook(appId, 'github')).toMatchObject({
+          ...{ enabledAt, hold: false, expect: null },
+        });
+        const refused = await ledger.updateWebhook(name, { expect: ['linux'] }, OPERATOR);
+        expect(refused).toEqual(fail('invalid', 'expect: Only with hold'));
+        await ledger.updateWebhook(name, { hold: false }, OPERATOR);
+        const page = await ledger.listAudit(tenant.organizationId, { limit: 100 });
+        const updates = expectValue(page).entries.filter(
+          (each) => each.action === 'webhook.update',
+        );
+        expect(updates).toHaveLength(1);
       });
 
       test('an unknown app is 404, or found nowhere', async () => {
         const webhook = { provider: 'github', sealedSecret: 'v1.x' } as const;
         for (const app of ['nobody', '', 'nul\u0000', tenant.app.toUpperCase()]) {
           expect(await ledger.enableWebhook(app, webhook, OPERATOR)).toEqual(fail('unknownApp'));
-          expect(await ledger.disableWebhook(app, OPERATOR)).toEqual(fail('unknownApp'));
+          expect(await ledger.disableWebhooks(app, undefined, OPERATOR)).toEqual(
+            fail('unknownApp'),
+          );
           expect(await ledger.findEnabledWebhook(app, 'github')).toBeUndefined();
-          expect(await ledger.readWebhook(app)).toEqual({ webhook: undefined, deliveries: [] });
+          expect(await ledger.readWebhooks(app)).toEqual({ webhooks: [], deliveries: [] });
         }
       });
     });
@@ -158,11 +210,11 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
         for (let index = 0; index < count; index++) {
           await ledger.recordDelivery({ ...DELIVERY, guid: `g${index}` }, actor);
         }
-        const { deliveries } = await ledger.readWebhook(tenant.appId);
+        const { deliveries } = await ledger.readWebhooks(tenant.appId);
         expect(deliveries.map(({ guid }) => guid)).toEqual(
           Array.from({ length: LIMIT.webhookDeliveriesKeptMax }, (_, at) => `g${count - 1 - at}`),
         );
-        expect((await ledger.readWebhook(other.appId)).deliveries).toMatchObject([DELIVERY]);
+        expect((await ledger.readWebhooks(other.appId)).deliveries).toMatchObject([DELIVERY]);
         const rows = await opened.database.query<{ count: number }>(
           'SELECT count(*)::int AS count FROM webhook_deliveries WHERE app_id = $1',
           [tenant.appId],
@@ -176,7 +228,7 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
           ledger.recordDelivery({ ...DELIVERY, guid: `g${at}` }, actor);
         await Promise.all(Array.from({ length: 80 }, (_, at) => record(at)));
         await record(80);
-        const { deliveries } = await ledger.readWebhook(tenant.appId);
+        const { deliveries } = await ledger.readWebhooks(tenant.appId);
         expect(deliveries).toHaveLength(LIMIT.webhookDeliveriesKeptMax);
         expect(deliveries[0]?.guid).toBe('g80');
       });
@@ -184,7 +236,7 @@ export function describeWebhooks(name: string, open: () => Promise<TestDatabase>
       test('text that is too long or cannot be stored is cut and replaced', async () => {
         const guid = `nul\u0000 half\ud800 ${'x'.repeat(10_000)}`;
         await ledger.recordDelivery({ ...DELIVERY, guid, reason: guid }, await integration());
-        const [delivery] = (await ledger.readWebhook(tenant.appId)).deliveries;
+        const [delivery] = (await ledger.readWebhooks(tenant.appId)).deliveries;
         expect(delivery?.guid).toMatch(/^nul\ufffd half\ufffd x{100,}$/);
         expect(delivery?.guid?.length).toBe(200);
         expect(delivery?.reason).toBe(delivery?.guid);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import { ResealSecrets } from '../../src/operations/publishing/reseal-secrets.ts';
 import { SecretBox } from '../../src/operations/publishing/secret-box.ts';
-import type { ResealedSecret } from '../../src/ports/webhook-ledger.ts';
+import type { ResealedSecret, SecretPlace } from '../../src/ports/webhook-ledger.ts';
 
 const former = new SecretBox(['the key before']);
 const both = new SecretBox(['the new key', 'the key before']);
@@ -22,9 +22,14 @@ class Rows {
     }
   }
 
-  async listSealedSecrets(after: string | undefined, countMax: number) {
-    const rows = [...this.sealed].map(([appId, sealedSecret]) => ({ appId, sealedSecret }));
-    const batch = rows.filter(({ appId }) => appId > (after ?? '')).slice(0, countMax);
+  async listSealedSecrets(after: SecretPlace | undefined, countMax: number) {
+    const provider = 'github' as const;
+    const rows = [...this.sealed].map(([appId, sealedSecret]) => ({
+      appId,
+      provider,
+      sealedSecret,
+    }));
+    const batch = rows.filter(({ appId }) => appId > (after?.appId ?? '')).slice(0, countMax);
     this.batches.push(batch.length);
     return batch;
   }
@@ -59,8 +64,8 @@ describe('ResealSecrets', () => {
     };
     const resealing = new ResealSecrets({ ledger, box: both, now });
     const first = await resealing.reseal(undefined);
-    expect(first).toEqual({ resealed: 200, unreadable: 0, next: 'app_0199' });
-    const second = await resealing.reseal('app_0199');
+    expect(first).toEqual({ resealed: 200, unreadable: 0, next: 'app_0199/github' });
+    const second = await resealing.reseal('app_0199/github');
     expect(second).toEqual({ resealed: 50, unreadable: 0, next: null });
   });
 

@@ -12,7 +12,7 @@ const BODY = Buffer.from('Hello, World!');
 const DIGEST = '757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
 
 function isValid(secret: string, body: Buffer, header: string | undefined): boolean {
-  const signature = readWebhookSignature(header);
+  const signature = readWebhookSignature('github', header);
   return signature !== undefined && isSignedWith(secret, body, signature);
 }
 
@@ -45,6 +45,6 @@ describe('the signature of a delivery', () => {
     `sha256=${DIGEST},sha256=${DIGEST}`,
     'sha256=',
   ])('what has not the form of a signature is none: %s', (header) => {
-    expect(readWebhookSignature(header)).toBeUndefined();
+    expect(readWebhookSignature('github', header)).toBeUndefined();
   });
 });

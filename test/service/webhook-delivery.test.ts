@@ -399,6 +399,7 @@ serviceSuite('GitHub webhook', (node) => {
       expect(created).toEqual({
         id: expect.any(String),
         at: expect.stringMatching(/^\d{4}-.*Z$/),
+        provider: 'github',
         event: 'release',
         action: 'published',
         guid,

@@ -14,6 +14,7 @@ import { admin, createTenant, send, type Tenant } from '../support/tenant.ts';
 
 type Fields = Record<string, unknown>;
 
+const NONE = { tagPrefix: null, hold: false, expect: null };
 const SECRET_FORM = /^[0-9a-f]{64}$/;
 
 describeOnBackends('webhook settings', (backend) => {
@@ -68,7 +69,14 @@ describeOnBackends('webhook settings', (backend) => {
   it('sluice webhook show: on or off, the address and the last deliveries, without the secret', async () => {
     const off = await sluice('webhook', 'show', '--app', tenant.app);
     const url = `https://updates.example.com/sluice/wh/github/${tenant.appId}`;
-    expect(off).toEqual({ enabled: false, provider: null, url, createdAt: null, deliveries: [] });
+    expect(off).toEqual({
+      enabled: false,
+      provider: null,
+      url,
+      createdAt: null,
+      webhooks: [],
+      deliveries: [],
+    });
     const { secret } = await enableWebhook(node, tenant);
     await deliver(node, local(secret), {}, { event: 'ping' });
     const on = await sluice('webhook', 'show', '--app', tenant.app);
@@ -108,8 +116,8 @@ describeOnBackends('webhook settings', (backend) => {
     const { entries } = answer.body as { entries: Fields[] };
     const mine = entries.filter(({ action }) => String(action).startsWith('webhook.'));
     expect(mine.map(({ actor, action, before }) => [actor, action, before])).toEqual([
-      ['admin-token', 'webhook.disable', { provider: 'github', enabled: true }],
-      ['admin-token', 'webhook.enable', { provider: 'github', enabled: true }],
+      ['admin-token', 'webhook.disable', { provider: 'github', enabled: true, ...NONE }],
+      ['admin-token', 'webhook.enable', { provider: 'github', enabled: true, ...NONE }],
       ['admin-token', 'webhook.enable', null],
     ]);
     for (const { secret } of hooks) expect(answer.text).not.toContain(secret);
@@ -122,7 +130,7 @@ describeOnBackends('webhook settings', (backend) => {
       'webhooks',
       { app: 'none', provider: 'gitlab' },
       400,
-      'provider: Must be one of github',
+      'provider: Must be one of github, gitea, forgejo',
     ],
     [
       'POST',

@@ -27,6 +27,7 @@ export function consoleWrites(
     ['owner', 'DELETE', 'members', { org, account: made.accountId }],
     ['owner', 'POST', 'devices/purge', { app, firstSeenAfter: '2100-01-01T00:00:00Z' }],
     ['owner', 'POST', 'webhooks', { app, provider: 'github' }],
+    ['owner', 'PATCH', 'webhooks', { app, provider: 'github', hold: true }],
     ['owner', 'POST', 'webhooks/disable', { app }],
   ];
 }

@@ -25,6 +25,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'release.withdraw': 'Withdrew release',
   'webhook.disable': 'Disabled webhook',
   'webhook.enable': 'Enabled webhook',
+  'webhook.update': 'Changed webhook',
 };
 
 /** Returns the text for an action; an unknown action is displayed by its name. */

@@ -1,13 +1,34 @@
-// Routes of the console API for release webhooks: enabling, disabling, and their state with recent
+// Routes of the console API for release webhooks: enabling, changing, disabling, and their state with recent
 // deliveries.
 
 import { z } from 'zod';
+import { LIMIT } from '../../contract/limit.ts';
+import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
+import { isTarget } from '../../operations/publishing/is-expected.ts';
 import type { Webhooks } from '../../operations/publishing/webhooks.ts';
 import type { Route } from '../router.ts';
-import { nameField } from '../shape/field.ts';
+import { nameField, textField } from '../shape/field.ts';
 import type { ConsoleRoutes } from './console-route.ts';
 
-const enableBody = z.strictObject({ app: nameField, provider: z.enum(['github']) });
+const targetField = textField(2 * LIMIT.artifactNameLengthMax).refine(
+  isTarget,
+  'Must be a platform, or a platform and an arch as in darwin/aarch64',
+);
+
+const settingsShape = z.strictObject({
+  app: nameField,
+  provider: z.enum(WEBHOOK_PROVIDERS),
+  /** An empty prefix is none, as null is. */
+  tagPrefix: textField(LIMIT.tagPrefixLengthMax, 0)
+    .nullish()
+    .transform((text) => (text === '' ? null : text)),
+  hold: z.boolean().optional(),
+  expect: z.array(targetField).min(1).max(LIMIT.webhookTargetsMax).nullish(),
+});
+const disableBody = z.strictObject({
+  app: nameField,
+  provider: z.enum(WEBHOOK_PROVIDERS).optional(),
+});
 const appShape = z.object({ app: nameField });
 const PATH = 'webhooks';
 
@@ -15,12 +36,18 @@ const PATH = 'webhooks';
 export function webhookConsoleRoutes(routes: ConsoleRoutes, webhooks: Webhooks): readonly Route[] {
   return [
     routes.onApp(
-      { method: 'POST', path: PATH, role: 'owner', shape: enableBody, status: 201 },
-      ({ app, actor }, { provider }) => webhooks.enable(app.id, provider, actor),
+      { method: 'POST', path: PATH, role: 'owner', shape: settingsShape, status: 201 },
+      ({ app, actor }, { provider, tagPrefix, hold, expect }) =>
+        webhooks.enable(app.id, provider, { tagPrefix, hold, expect }, actor),
     ),
     routes.onApp(
-      { method: 'POST', path: `${PATH}/disable`, role: 'owner', shape: appShape.strict() },
-      ({ app, actor }) => webhooks.disable(app.id, actor),
+      { method: 'PATCH', path: PATH, role: 'owner', shape: settingsShape },
+      ({ app, actor }, { provider, tagPrefix, hold, expect }) =>
+        webhooks.update(app.id, provider, { tagPrefix, hold, expect }, actor),
+    ),
+    routes.onApp(
+      { method: 'POST', path: `${PATH}/disable`, role: 'owner', shape: disableBody },
+      ({ app, actor }, { provider }) => webhooks.disable(app.id, provider, actor),
     ),
     routes.onApp({ method: 'GET', path: PATH, role: 'viewer', shape: appShape }, ({ app }) =>
       webhooks.show(app.id),

@@ -1,5 +1,5 @@
-// Reading of GitHub's release events. Unknown keys are ignored; the keys that are used must have the right
-// type.
+// Reading of release events, whose shape Gitea and Forgejo have from GitHub. Unknown keys are ignored; the
+// keys that are used must have the right type.
 
 import { z } from 'zod';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
@@ -43,7 +43,7 @@ export function readReleaseEvent(
   body: Buffer,
   contentType: string | undefined,
 ): Outcome<ReleaseEvent, 'invalid'> {
-  const payload = readPayload(body, contentType);
+  const payload = readJsonPayload(body, contentType);
   if (isFailure(payload)) return payload;
   const parsed = parseShape(releaseEventShape, payload.json);
   if (isFailure(parsed)) return parsed;
@@ -73,15 +73,19 @@ function sha256Of(digest: string): string | undefined {
   return SHA256_DIGEST.exec(digest)?.[1]?.toLowerCase();
 }
 
+/** Returns the bytes of the event in a delivery's body; undefined when a form has none. */
+export function readPayload(body: Buffer, contentType: string | undefined): Buffer | undefined {
+  return FORM_TYPE.test(contentType ?? '') ? formField(body, 'payload') : body;
+}
+
 /** Returns the JSON of the payload, wrapped in an object so that no JSON can be taken for a refusal. */
-function readPayload(
+function readJsonPayload(
   body: Buffer,
   contentType: string | undefined,
 ): Outcome<{ readonly json: unknown }, 'invalid'> {
-  const isForm = FORM_TYPE.test(contentType ?? '');
-  const payload = isForm ? formField(body, 'payload') : body;
+  const payload = readPayload(body, contentType);
   if (payload === undefined) return fail('invalid', 'payload: Required');
   const json = readJson(payload);
   if (json !== undefined && json !== null) return { json };
-  return fail('invalid', isForm ? 'payload: Invalid JSON' : 'Invalid JSON body');
+  return fail('invalid', payload === body ? 'Invalid JSON body' : 'payload: Invalid JSON');
 }

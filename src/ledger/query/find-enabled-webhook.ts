@@ -1,7 +1,7 @@
 // Statement that finds the enabled webhook that a delivery is addressed to.
 
-import type { Webhook } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
+import type { WebhookProvider } from '../../contract/webhook-provider.ts';
 import type { EnabledWebhook } from '../../ports/webhook-ledger.ts';
 import type { Sql } from '../database.ts';
 
@@ -12,12 +12,12 @@ import type { Sql } from '../database.ts';
 export async function findEnabledWebhook(
   sql: Sql,
   app: string,
-  provider: Webhook['provider'],
+  provider: WebhookProvider,
 ): Promise<EnabledWebhook | undefined> {
   if (!isStorable(app)) return undefined;
   const rows = await sql.query<EnabledWebhook>(
     `SELECT app.id AS "appId", app.ref AS "appRef", app.organization_id AS "organizationId",
-       webhooks.sealed_secret AS "sealedSecret",
+       webhooks.provider, webhooks.sealed_secret AS "sealedSecret",
        webhooks.enabled_at::text AS "enabledAt", webhooks.tag_prefix AS "tagPrefix",
        webhooks.hold, webhooks.expect
      FROM (

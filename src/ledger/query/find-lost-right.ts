@@ -1,6 +1,7 @@
 // Statements that read whether an actor still has the right by which its call was admitted.
 
 import { type Failure, fail, type LostRight } from '../../contract/failure.ts';
+import { refuseSignature } from '../../contract/refuse-signature.ts';
 import { ROLES, type Role } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Sql } from '../database.ts';
@@ -71,16 +72,16 @@ async function findLostAccount(
 
 async function findLostWebhook(
   sql: Sql,
-  { appId, enabledAt }: Extract<Actor, { kind: 'integration' }>,
+  { appId, provider, enabledAt }: Extract<Actor, { kind: 'integration' }>,
   hold: Hold,
 ): Promise<Failure<'unknownApp' | 'badSignature'> | undefined> {
   const [webhook] = await sql.query<{ isSame: boolean }>(
     `SELECT enabled_at = $2::timestamptz AS "isSame" FROM webhooks
-     WHERE app_id = $1 AND disabled_at IS NULL ${lock(hold)}`,
-    [appId, enabledAt],
+     WHERE app_id = $1 AND provider = $3 AND disabled_at IS NULL ${lock(hold)}`,
+    [appId, enabledAt, provider],
   );
   if (webhook === undefined) return fail('unknownApp');
-  return webhook.isSame ? undefined : fail('badSignature');
+  return webhook.isSame ? undefined : refuseSignature(provider);
 }
 
 function lock(hold: Hold): string {

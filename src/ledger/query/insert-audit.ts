@@ -23,6 +23,7 @@ type AuditAction =
   | 'release.serve'
   | 'release.withdraw'
   | 'webhook.enable'
+  | 'webhook.update'
   | 'webhook.disable';
 
 export type NewAuditEntry = {

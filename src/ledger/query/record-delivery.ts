@@ -18,8 +18,8 @@ const TEXT_LENGTH_MAX = 200;
  */
 const STORE = `
   WITH stored AS (
-    INSERT INTO webhook_deliveries (app_id, event, action, guid, outcome, reason, version)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)
+    INSERT INTO webhook_deliveries (app_id, provider, event, action, guid, outcome, reason, version)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
   )
   DELETE FROM webhook_deliveries WHERE id IN (
     SELECT id FROM webhook_deliveries WHERE app_id = $1 AND id <= (
@@ -37,7 +37,14 @@ export function recordDelivery(
   const { event, action, guid, outcome, reason, version } = delivery;
   const texts = [event, action, guid].map(cut);
   return atomically(database, actor, async (sql) => {
-    await sql.query(STORE, [actor.appId, ...texts, outcome, cut(reason), cut(version)]);
+    await sql.query(STORE, [
+      actor.appId,
+      actor.provider,
+      ...texts,
+      outcome,
+      cut(reason),
+      cut(version),
+    ]);
     return undefined;
   });
 }

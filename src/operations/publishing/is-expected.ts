@@ -22,3 +22,8 @@ export function isExpected(
     });
   });
 }
+
+/** Whether a text is a target: a platform and perhaps an arch, in any spelling that artifacts may have. */
+export function isTarget(text: string): boolean {
+  return /^[^\s/]+(?:\/[^\s/]+)?$/.test(text);
+}

@@ -55,9 +55,13 @@ export type Received = {
 };
 
 /**
- * Actions that announce a release. `created` is also sent for a release that was published without a draft.
+ * Actions that announce a release. GitHub also sends `created` for a release that was published without a
+ * draft. Gitea and Forgejo send `updated` for everything after the first event, and for a draft that is
+ * published where its tag existed already.
  */
-const ANNOUNCING = new Set(['published', 'created', 'released', 'prereleased']);
+const ANNOUNCING = new Set(['published', 'created', 'released', 'prereleased', 'updated']);
+/** Actions by which a release on `stable` may become a pre-release. */
+const DEMOTING: ReadonlySet<string> = new Set(['prereleased', 'updated']);
 const EDITING = 'edited';
 /** Actions after which the files of a release are gone, or must not be used. */
 const WITHDRAWING: ReadonlySet<string> = new Set(['deleted', 'unpublished']);
@@ -90,12 +94,12 @@ export async function receiveRelease(
   const found = tagVersion(event.tag, webhook.appRef, webhook.tagPrefix ?? undefined);
   if (found === undefined) return ignored(`The tag ${event.tag.slice(0, 100)} is no version`);
   const { text: version, version: parsed } = found;
-  // A pre-release from the start is also announced by this action; then nothing stands on stable.
-  const isDemoted = event.action === 'prereleased' && event.isPrerelease;
+  // A pre-release from the start is also announced by these actions; then nothing stands on stable.
+  const isDemoted = DEMOTING.has(event.action) && event.isPrerelease;
   if (isCalledBack || isDemoted) {
     const channels = isCalledBack ? [STABLE, BETA] : [STABLE];
     const calling = { ledger, spread, webhook, event };
-    const calledBack = await callBack(calling, parsed.canonical, channels, event.action);
+    const calledBack = await callBack(calling, parsed.canonical, channels, saidOf(event.action));
     if (calledBack !== undefined) return calledBack;
     if (isCalledBack) return ignored(`Action ${event.action} announces no release`);
   }
@@ -117,10 +121,11 @@ export async function receiveRelease(
 /** Returns the actor of what a delivery to this webhook changes. */
 export function integrationOf({
   appId,
+  provider,
   enabledAt,
   requestId,
 }: OpenWebhook): Extract<Actor, { kind: 'integration' }> {
-  return { kind: 'integration', name: 'github', appId, enabledAt, requestId };
+  return { kind: 'integration', provider, appId, enabledAt, requestId };
 }
 
 type Calling = {
@@ -168,6 +173,11 @@ const SAID: Readonly<
   unserved: (channel, what) => `The release was ${what}, and is not served on ${channel}`,
   older: (channel) => `A later event was taken on ${channel}: nothing changed`,
 };
+
+/** Says what happened where the action is no word for it. */
+function saidOf(action: string): string {
+  return action === 'updated' ? 'prereleased' : action;
+}
 
 function versionOf(webhook: OpenWebhook, tag: string): string | undefined {
   return tagVersion(tag, webhook.appRef, webhook.tagPrefix ?? undefined)?.version.canonical;

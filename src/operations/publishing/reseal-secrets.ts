@@ -4,7 +4,7 @@
 
 import type { ResealedSecrets } from '../../contract/console.ts';
 import { fail, type Outcome } from '../../contract/failure.ts';
-import type { WebhookLedger } from '../../ports/webhook-ledger.ts';
+import type { SecretPlace, WebhookLedger } from '../../ports/webhook-ledger.ts';
 import type { SecretBox } from './secret-box.ts';
 import { ownerOf } from './webhooks.ts';
 
@@ -31,9 +31,10 @@ export class ResealSecrets {
   }
 
   /**
-   * Seals the secrets of the apps after `after` again, by app id; undefined is the first call. Those that no
-   * key opens are counted and stay. Rejects with `Unavailable` when the ledger does not answer; what was
-   * sealed by then stays sealed, and the same call again goes on.
+   * Seals the secrets of the webhooks after `after` again, which the answer before named in `next`, by app
+   * and code host; undefined is the first call. Those that no key opens are counted and stay. Rejects with
+   * `Unavailable` when the ledger does not answer; what was sealed by then stays sealed, and the same call
+   * again goes on.
    */
   async reseal(after: string | undefined): Promise<Outcome<ResealedSecrets, 'secretKeyMissing'>> {
     const { box } = this.dependencies;
@@ -53,19 +54,34 @@ export class ResealSecrets {
 
   private async resealBatch(box: SecretBox, after: string | undefined): Promise<ResealedSecrets> {
     const { ledger } = this.dependencies;
-    const batch = await ledger.listSealedSecrets(after, BATCH_MAX);
+    const batch = await ledger.listSealedSecrets(readCursor(after), BATCH_MAX);
     const opened = batch.map((row) => ({
       ...row,
-      opened: box.open(row.sealedSecret, ownerOf(row.appId)),
+      opened: box.open(row.sealedSecret, ownerOf(row)),
     }));
-    const changes = opened.flatMap(({ appId, sealedSecret, opened: found }) =>
+    const changes = opened.flatMap(({ appId, provider, sealedSecret, opened: found }) =>
       found === undefined || found.isUnderFirst
         ? []
-        : [{ appId, from: sealedSecret, to: box.seal(found.secret, ownerOf(appId)) }],
+        : [
+            {
+              appId,
+              provider,
+              from: sealedSecret,
+              to: box.seal(found.secret, ownerOf({ appId, provider })),
+            },
+          ],
     );
     const resealed = changes.length === 0 ? 0 : await ledger.replaceSealedSecrets(changes);
     const unreadable = opened.filter((row) => row.opened === undefined).length;
-    const next = batch.length < BATCH_MAX ? null : (batch.at(-1)?.appId ?? null);
+    const last = batch.length < BATCH_MAX ? undefined : batch.at(-1);
+    const next = last === undefined ? null : `${last.appId}/${last.provider}`;
     return { resealed, unreadable, next };
   }
+}
+
+/** Reads where a call goes on; a text without a code host stands before the app's first one. */
+function readCursor(after: string | undefined): SecretPlace | undefined {
+  if (after === undefined) return undefined;
+  const [appId = '', provider = ''] = after.split('/');
+  return { appId, provider };
 }

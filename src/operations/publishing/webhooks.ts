@@ -1,8 +1,9 @@
-// Administration of release webhooks: enabling, disabling and listing deliveries; and finding the secret that
-// a delivery must be signed with.
+// Administration of release webhooks: enabling, changing, disabling and listing deliveries; and finding the
+// secret that a delivery must be signed with.
 
 import { randomBytes } from 'node:crypto';
 import type {
+  AppWebhook,
   DisabledWebhook,
   IssuedWebhookSecret,
   WebhookDetail,
@@ -10,11 +11,12 @@ import type {
 import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { isRef } from '../../contract/ref.ts';
 import type { Webhook } from '../../contract/resource.ts';
+import { WEBHOOK_PROVIDERS, type WebhookProvider } from '../../contract/webhook-provider.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Ledger } from '../../ports/ledger.ts';
-import type { EnabledWebhook } from '../../ports/webhook-ledger.ts';
+import type { EnabledWebhook, WebhookChange, WebhookName } from '../../ports/webhook-ledger.ts';
 import type { SecretBox } from './secret-box.ts';
 
 export type WebhooksDependencies = {
@@ -49,44 +51,73 @@ export class Webhooks {
   }
 
   /**
-   * Enables the app's webhook, or replaces its secret: the old one is invalid from then on. The secret is
-   * contained in this answer only. Without SECRET_KEY no webhook can be enabled.
+   * Enables the app's webhook of a code host, or replaces its secret: the old one is invalid from then on.
+   * Settings that are not given stay as they were. The secret is contained in this answer only. Without
+   * SECRET_KEY no webhook can be enabled.
    */
   async enable(
     app: string,
-    provider: Webhook['provider'],
+    provider: WebhookProvider,
+    settings: WebhookChange,
     actor: Actor,
-  ): Promise<Outcome<IssuedWebhookSecret, 'secretKeyMissing' | LostRight>> {
+  ): Promise<Outcome<IssuedWebhookSecret, 'secretKeyMissing' | 'invalid' | LostRight>> {
     const { ledger, box } = this.dependencies;
     const found = await ledger.findAnyApp(app);
     if (isFailure(found)) return found;
     if (box === undefined) return fail('secretKeyMissing');
     const secret = randomBytes(SECRET_BYTES).toString('hex');
-    const sealedSecret = box.seal(secret, ownerOf(found.id));
-    const enabled = await ledger.enableWebhook(found.id, { provider, sealedSecret }, actor);
-    return isFailure(enabled) ? enabled : { url: this.url(provider, found.id), secret };
+    const sealedSecret = box.seal(secret, ownerOf({ appId: found.id, provider }));
+    const webhook = { ...settings, provider, sealedSecret };
+    const enabled = await ledger.enableWebhook(found.id, webhook, actor);
+    return isFailure(enabled) ? enabled : { url: this.url({ provider, appId: found.id }), secret };
   }
 
-  /** Disables the app's webhook and deletes its secret; a webhook that was never enabled stays disabled. */
-  async disable(app: string, actor: Actor): Promise<Outcome<DisabledWebhook, LostRight>> {
+  /** Changes the settings of a webhook that is on; `unknownWebhook` for one that is not. */
+  async update(
+    app: string,
+    provider: WebhookProvider,
+    change: WebhookChange,
+    actor: Actor,
+  ): Promise<Outcome<AppWebhook, 'unknownWebhook' | 'invalid' | LostRight>> {
     const { ledger } = this.dependencies;
     const found = await ledger.findAnyApp(app);
     if (isFailure(found)) return found;
-    const disabled = await ledger.disableWebhook(found.id, actor);
-    return isFailure(disabled) ? disabled : { enabled: false };
+    const updated = await ledger.updateWebhook({ appId: found.id, provider }, change, actor);
+    return isFailure(updated) ? updated : this.withUrl(updated, found.id);
   }
 
-  /** Returns the webhook without its secret, and its last deliveries, newest first. */
+  /**
+   * Disables the app's webhook of a code host, or all of them, and deletes the secrets; a webhook that was
+   * never enabled stays disabled. `enabled` says whether the app has another one that is on.
+   */
+  async disable(
+    app: string,
+    provider: WebhookProvider | undefined,
+    actor: Actor,
+  ): Promise<Outcome<DisabledWebhook, LostRight>> {
+    const { ledger } = this.dependencies;
+    const found = await ledger.findAnyApp(app);
+    if (isFailure(found)) return found;
+    const webhooks = await ledger.disableWebhooks(found.id, provider, actor);
+    return isFailure(webhooks) ? webhooks : { enabled: webhooks.some(({ enabled }) => enabled) };
+  }
+
+  /** Returns the app's webhooks without their secrets, and the last deliveries, newest first. */
   async show(app: string): Promise<Outcome<WebhookDetail, 'unknownApp'>> {
     const { ledger } = this.dependencies;
     const found = await ledger.findAnyApp(app);
     if (isFailure(found)) return found;
-    const { webhook, deliveries } = await ledger.readWebhook(found.id);
+    const { webhooks, deliveries } = await ledger.readWebhooks(found.id);
+    const byRank = WEBHOOK_PROVIDERS.flatMap((provider) =>
+      webhooks.filter((each) => each.provider === provider),
+    );
+    const first = byRank.find(({ enabled }) => enabled) ?? byRank[0];
     return {
-      enabled: webhook?.enabled ?? false,
-      provider: webhook?.provider ?? null,
-      url: this.url(webhook?.provider ?? 'github', found.id),
-      createdAt: webhook?.createdAt ?? null,
+      enabled: first?.enabled ?? false,
+      provider: first?.provider ?? null,
+      url: this.url({ provider: first?.provider ?? 'github', appId: found.id }),
+      createdAt: first?.createdAt ?? null,
+      webhooks: byRank.map((webhook) => this.withUrl(webhook, found.id)),
       deliveries,
     };
   }
@@ -98,7 +129,7 @@ export class Webhooks {
    */
   async open(
     app: string,
-    provider: Webhook['provider'],
+    provider: WebhookProvider,
     requestId?: string,
   ): Promise<Outcome<OpenWebhook, 'unknownApp' | 'webhookUnreadable'>> {
     if (!isRef(app)) return fail('unknownApp');
@@ -106,23 +137,28 @@ export class Webhooks {
     const found = await this.gate.pass(() => ledger.findEnabledWebhook(app, provider));
     if (found === undefined) return fail('unknownApp');
     const { sealedSecret, ...webhook } = found;
-    const opened = box?.open(sealedSecret, ownerOf(webhook.appId));
+    const opened = box?.open(sealedSecret, ownerOf(webhook));
     if (opened !== undefined) return { ...webhook, secret: opened.secret, requestId };
     const reason = box === undefined ? 'SECRET_KEY is not set' : 'SECRET_KEY is another one';
-    const details = { app: webhook.appRef, reason, requestId };
+    const details = { app: webhook.appRef, provider, reason, requestId };
     log.warn(details, 'webhook secret cannot be read, delivery refused');
     return fail('webhookUnreadable');
   }
 
-  private url(provider: Webhook['provider'], appId: string): string {
+  private withUrl(webhook: Webhook, appId: string): AppWebhook {
+    return { ...webhook, url: this.url({ provider: webhook.provider, appId }) };
+  }
+
+  private url({ provider, appId }: WebhookName): string {
     return `${this.dependencies.address()}/wh/${provider}/${appId}`;
   }
 }
 
 /**
- * Owner under which a webhook's secret is sealed, so that the secret of another app cannot be decrypted in
- * its place.
+ * Returns the owner under which a webhook's secret is sealed, so that the secret of another app or code host
+ * cannot be decrypted in its place. GitHub's has no name in it: it was the only code host when the first
+ * secrets were sealed.
  */
-export function ownerOf(appId: string): string {
-  return `webhook:${appId}`;
+export function ownerOf({ appId, provider }: WebhookName): string {
+  return provider === 'github' ? `webhook:${appId}` : `webhook:${appId}/${provider}`;
 }

@@ -1,16 +1,22 @@
-// Route `POST /wh/github/{app}` for GitHub's release events (docs/contract.md 4.11 and 18). It checks first
-// whether the app has a webhook (404), then the signature (401), and reads the event only after that. A
-// delivery whose signature was not verified is counted, but not recorded.
+// Routes `POST /wh/{provider}/{app}` for release events of code hosts (docs/contract.md 4.11 and 18). They
+// check first whether the app has a webhook of this code host (404), then the signature (401), and read the
+// event only after that. A delivery whose signature was not verified is counted, but not recorded.
 
 import {
   type Failure,
   type FailureKind,
-  fail,
+  invalidField,
   isFailure,
   type LostRight,
   type Outcome,
 } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import { refuseSignature } from '../../contract/refuse-signature.ts';
+import {
+  SIGNATURE_HEADERS,
+  WEBHOOK_PROVIDERS,
+  type WebhookProvider,
+} from '../../contract/webhook-provider.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
 import {
@@ -31,7 +37,7 @@ import type { BodyFailureKind } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 import { failureReply, jsonReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
-import { readReleaseEvent } from './read-release-event.ts';
+import { readPayload, readReleaseEvent } from './read-release-event.ts';
 
 export type WebhookDependencies = {
   readonly webhooks: Webhooks;
@@ -47,19 +53,30 @@ type Understood = {
   readonly event?: ReleaseEvent;
 };
 
-/** Builds the route to which GitHub delivers. */
-export function githubWebhookRoute(dependencies: WebhookDependencies): Route {
+/** Header with the name of the event, as each code host's documentation spells it. */
+const EVENT_HEADERS: Readonly<Record<WebhookProvider, string>> = {
+  github: 'X-GitHub-Event',
+  gitea: 'X-Gitea-Event',
+  forgejo: 'X-Forgejo-Event',
+};
+
+/** Builds the routes to which code hosts deliver, one for each. */
+export function webhookRoutes(dependencies: WebhookDependencies): readonly Route[] {
+  return WEBHOOK_PROVIDERS.map((provider) => webhookRoute(dependencies, provider));
+}
+
+function webhookRoute(dependencies: WebhookDependencies, provider: WebhookProvider): Route {
   return {
     method: 'POST',
-    path: '/wh/github/:app',
+    path: `/wh/${provider}/:app`,
     bodyBytesMax: LIMIT.webhookBodyBytesMax,
     bodyBudget: 'unverified',
     handler: async (exchange) => {
       const app = exchange.params.get('app') ?? '';
       const { requestId } = exchange.notes;
-      const webhook = await dependencies.webhooks.open(app, 'github', requestId);
+      const webhook = await dependencies.webhooks.open(app, provider, requestId);
       if (isFailure(webhook)) return failureReply(webhook);
-      const body = await verifiedBody(exchange, webhook.secret);
+      const body = await verifiedBody(exchange, webhook);
       if (isFailure(body)) {
         dependencies.metrics.deliveries.add(body.failure);
         return failureReply(body);
@@ -71,17 +88,21 @@ export function githubWebhookRoute(dependencies: WebhookDependencies): Route {
 
 /**
  * Returns the body once its signature is verified; 401 for a wrong one. A malformed signature header is
- * refused before the body has arrived.
+ * refused before the body has arrived. GitHub signs the body; Gitea and Forgejo sign the event, which is not
+ * the same in a form: there it is the field `payload`, decoded.
  */
 async function verifiedBody(
   exchange: Exchange,
-  secret: string,
+  { secret, provider }: OpenWebhook,
 ): Promise<Outcome<Buffer, BodyFailureKind | 'badSignature'>> {
-  const signature = readWebhookSignature(exchange.headers.get('x-hub-signature-256'));
-  if (signature === undefined) return fail('badSignature');
+  const header = exchange.headers.get(SIGNATURE_HEADERS[provider].toLowerCase());
+  const signature = readWebhookSignature(provider, header);
+  if (signature === undefined) return refuseSignature(provider);
   const body = await exchange.body;
   if (isFailure(body)) return body;
-  return isSignedWith(secret, body, signature) ? body : fail('badSignature');
+  const contentType = exchange.headers.get('content-type');
+  const signed = provider === 'github' ? body : (readPayload(body, contentType) ?? body);
+  return isSignedWith(secret, signed, signature) ? body : refuseSignature(provider);
 }
 
 async function receive(
@@ -90,13 +111,13 @@ async function receive(
   exchange: Exchange,
   body: Buffer,
 ): Promise<Reply> {
-  const name = exchange.headers.get('x-github-event');
+  const name = exchange.headers.get(EVENT_HEADERS[webhook.provider].toLowerCase());
   const { result, event } = await understand(dependencies, webhook, exchange, body, name);
   const outcome = isFailure(result) ? 'refused' : result.outcome;
   const lost = await record(dependencies, webhook, {
     event: name ?? '',
     action: event?.action ?? null,
-    guid: exchange.headers.get('x-github-delivery') ?? null,
+    guid: exchange.headers.get(`x-${webhook.provider}-delivery`) ?? null,
     outcome,
     reason: (isFailure(result) ? result.message : result.reason) ?? null,
     version: (isFailure(result) ? undefined : result.release?.version) ?? null,
@@ -117,7 +138,9 @@ async function understand(
   body: Buffer,
   name: string | undefined,
 ): Promise<Understood> {
-  if (name === undefined) return { result: fail('invalid', 'X-GitHub-Event: Required') };
+  if (name === undefined) {
+    return { result: invalidField(EVENT_HEADERS[webhook.provider], 'Required') };
+  }
   if (name === 'ping') return { result: { outcome: 'ignored', reason: 'ping' } };
   if (name !== 'release') return { result: ignoredEvent(name) };
   const event: ReleaseEvent | Failure = readReleaseEvent(body, headers.get('content-type'));
@@ -143,7 +166,8 @@ async function record(
     return await ledger.recordDelivery(delivery, integrationOf(webhook));
   } catch (error) {
     metrics.faults.add('deliveries');
-    const details = { err: error, app: webhook.appRef, requestId: webhook.requestId };
+    const { appRef: app, provider, requestId } = webhook;
+    const details = { err: error, app, provider, requestId };
     log.warn(details, 'webhook delivery could not be recorded');
     return undefined;
   }

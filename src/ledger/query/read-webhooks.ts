@@ -1,4 +1,4 @@
-// Statements that read an app's webhook with its last deliveries, for the console.
+// Statements that read an app's webhooks with their last deliveries, for the console.
 
 import { LIMIT } from '../../contract/limit.ts';
 import type { Webhook, WebhookDelivery } from '../../contract/resource.ts';
@@ -9,6 +9,7 @@ import { columns, isoText, WEBHOOK_COLUMNS } from './column.ts';
 const DELIVERY_COLUMNS = columns<WebhookDelivery>({
   id: 'id::text',
   at: isoText('at'),
+  provider: 'provider',
   event: 'event',
   action: 'action',
   guid: 'guid',
@@ -18,13 +19,13 @@ const DELIVERY_COLUMNS = columns<WebhookDelivery>({
 });
 
 /** Returns deliveries newest first. One that comes between the two reads is in the list already. */
-export async function readWebhook(
+export async function readWebhooks(
   sql: Sql,
   appId: string,
-): Promise<{ webhook: Webhook | undefined; deliveries: readonly WebhookDelivery[] }> {
-  if (!isStorable(appId)) return { webhook: undefined, deliveries: [] };
-  const [webhook] = await sql.query<Webhook>(
-    `SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE app_id = $1`,
+): Promise<{ webhooks: readonly Webhook[]; deliveries: readonly WebhookDelivery[] }> {
+  if (!isStorable(appId)) return { webhooks: [], deliveries: [] };
+  const webhooks = await sql.query<Webhook>(
+    `SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE app_id = $1 ORDER BY provider`,
     [appId],
   );
   const deliveries = await sql.query<WebhookDelivery>(
@@ -32,5 +33,5 @@ export async function readWebhook(
      ORDER BY delivery.id DESC LIMIT ${LIMIT.webhookDeliveriesKeptMax}`,
     [appId],
   );
-  return { webhook, deliveries };
+  return { webhooks, deliveries };
 }

@@ -1,0 +1,423 @@
+// Tests Gitea and Forgejo as code hosts beside GitHub, and the settings of a webhook: a prefix of the tags,
+// and releases that are held (docs/contract.md 18.16 to 18.19).
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  type CodeHost,
+  deliverAs,
+  enableCodeHost,
+  giteaAsset,
+  giteaEvent,
+} from '../support/gitea.ts';
+import { asset, deliver, releaseEvent } from '../support/github.ts';
+import { ADMIN_TOKEN } from '../support/node.ts';
+import { serviceSuite } from '../support/service-suite.ts';
+import { runSluice } from '../support/sluice-command.ts';
+import {
+  type Answer,
+  admin,
+  check,
+  control,
+  createTenant,
+  manage,
+  type Tenant,
+} from '../support/tenant.ts';
+
+type Fields = Record<string, unknown>;
+
+const LINUX = 'notes-linux-amd64';
+const MAC = 'Notes_aarch64.dmg';
+const BOTH = ['linux/x86_64', 'darwin/aarch64'];
+const NONE = { tagPrefix: null, hold: false, expect: null };
+
+serviceSuite('code hosts', (node) => {
+  let tenant: Tenant;
+  beforeEach(async () => {
+    tenant = await createTenant(node);
+  });
+
+  const enable = (provider: CodeHost['provider'], settings?: Fields) =>
+    enableCodeHost(node, tenant.app, provider, settings);
+
+  async function releaseOf(channel = 'stable', version = '1.0.0'): Promise<Fields | undefined> {
+    const query = `app=${tenant.app}&channel=${channel}&version=${version}`;
+    const answer = await manage(node, tenant, 'GET', `releases?${query}`);
+    return (answer.body as { releases: Fields[] }).releases[0];
+  }
+
+  async function statusOf(channel?: string, version?: string): Promise<unknown> {
+    return (await releaseOf(channel, version))?.status;
+  }
+
+  async function files(): Promise<string[]> {
+    const { artifacts = [] } = (await releaseOf()) as { artifacts?: { url: string }[] };
+    return artifacts.map(({ url }) => url.slice(url.lastIndexOf('/') + 1)).toSorted();
+  }
+
+  async function entries(): Promise<Fields[]> {
+    const { body } = await admin(node, 'GET', `audit?org=${tenant.org}`);
+    return (body as { entries: Fields[] }).entries;
+  }
+
+  async function show(): Promise<{ webhooks: Fields[]; deliveries: Fields[] } & Fields> {
+    const answer = await admin(node, 'GET', `webhooks?app=${tenant.app}`);
+    expect(answer.status).toBe(200);
+    return answer.body as { webhooks: Fields[]; deliveries: Fields[] };
+  }
+
+  describe.each(['gitea', 'forgejo'] as const)('%s', (provider) => {
+    let host: CodeHost;
+    beforeEach(async () => {
+      host = await enable(provider);
+    });
+
+    const say = (action: string, release: Fields = {}, repository: Fields = {}) =>
+      deliverAs(node, host, giteaEvent(action, 'v1.0.0', release, repository));
+
+    it.each([false, true])('publishes what it announces, in a form: %s (§18.17)', async (form) => {
+      expect(host.path).toBe(`/wh/${provider}/${tenant.appId}`);
+      const event = giteaEvent('published', 'v1.0.0', { assets: [giteaAsset(LINUX)] });
+      const answer = await deliverAs(node, host, event, { form });
+      expect([answer.status, answer.body?.outcome]).toEqual([200, 'created']);
+      expect(answer.body?.release).toMatchObject({ version: '1.0.0', channel: 'stable' });
+      expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+      expect((await deliverAs(node, host, event, { form })).body?.outcome).toBe('duplicate');
+      const [newest] = await entries();
+      expect(newest?.actor).toBe(`integration:${provider}`);
+      const { deliveries } = await show();
+      expect(deliveries.map((each) => [each.provider, each.outcome])).toEqual([
+        [provider, 'duplicate'],
+        [provider, 'created'],
+      ]);
+    });
+
+    it('a draft that is published is announced as updated (§18.17)', async () => {
+      expect((await say('published', { draft: true })).body?.outcome).toBe('ignored');
+      const assets = [giteaAsset(LINUX)];
+      expect((await say('updated', { assets })).body?.outcome).toBe('created');
+      expect((await say('updated', { assets, body: 'other' })).body?.outcome).toBe('duplicate');
+      expect((await releaseOf())?.notes).toBe('Notes of the release.');
+    });
+
+    it('files that are attached later complete the release (§18.8)', async () => {
+      await say('published');
+      const answer = await say('updated', { assets: [giteaAsset(LINUX), giteaAsset(MAC)] });
+      expect(answer.body?.outcome).toBe('duplicate');
+      expect(await files()).toEqual([MAC, LINUX].toSorted());
+    });
+
+    it('what becomes a pre-release, or is deleted, is paused (§18.13, §18.17)', async () => {
+      await say('published', { assets: [giteaAsset(LINUX)] });
+      const demoted = await say('updated', { prerelease: true });
+      const reason = 'The release was prereleased: it is paused on stable';
+      expect(demoted.body).toEqual({ outcome: 'ignored', reason });
+      expect(await statusOf()).toBe('paused');
+      await say('published', { prerelease: true });
+      await deliverAs(node, host, giteaEvent('updated', 'v1.1.0', { prerelease: true }));
+      expect(await statusOf('beta', '1.1.0')).toBe('published');
+      await deliverAs(node, host, giteaEvent('deleted', 'v1.1.0', { prerelease: true }));
+      expect(await statusOf('beta', '1.1.0')).toBe('paused');
+    });
+
+    it('a private repository, another event and another action are ignored', async () => {
+      for (const answer of [
+        await say('published', {}, { private: true }),
+        await say('reviewed'),
+        await deliverAs(node, host, {}, { event: 'push' }),
+        await deliverAs(node, host, {}, { event: 'ping' }),
+      ]) {
+        expect([answer.status, answer.body?.outcome]).toEqual([200, 'ignored']);
+      }
+    });
+
+    it.each<[what: string, header: string]>([
+      ['none', ''],
+      ["GitHub's form", 'sha256=ab'],
+      ['another', 'ab'.repeat(32)],
+      ['half', 'ab'.repeat(16)],
+    ])(
+      'a signature that is %s is 401 and names the header, nothing else counts (§18.17)',
+      async (_what, header) => {
+        const name = provider === 'gitea' ? 'X-Gitea-Signature' : 'X-Forgejo-Signature';
+        const headers = { [name.toLowerCase()]: header };
+        const answer = await deliverAs(node, host, giteaEvent('published', 'v1.0.0'), { headers });
+        expect([answer.status, answer.body?.error]).toEqual([401, `Missing or wrong ${name}`]);
+        expect((await show()).deliveries).toEqual([]);
+      },
+    );
+
+    it('without the name of the event it is 400', async () => {
+      const name = provider === 'gitea' ? 'X-Gitea-Event' : 'X-Forgejo-Event';
+      const json = '{}';
+      const { createHmac } = await import('node:crypto');
+      const digest = createHmac('sha256', host.secret).update(json).digest('hex');
+      const answer = await fetch(`${node.url}${host.path}`, {
+        method: 'POST',
+        body: json,
+        headers: { [name.replace('Event', 'Signature')]: digest },
+      });
+      expect([answer.status, await answer.json()]).toEqual([400, { error: `${name}: Required` }]);
+    });
+  });
+
+  describe('one for each code host', () => {
+    it('has its own secret, address and state; each goes off alone, or all together (§18.16)', async () => {
+      const github = await enable('github');
+      const gitea = await enable('gitea', { tagPrefix: 'desk-' });
+      expect(gitea.secret).not.toBe(github.secret);
+      const stolen = { ...gitea, path: github.path };
+      expect((await deliverAs(node, stolen, {}, { event: 'ping' })).status).toBe(401);
+      expect((await deliver(node, github, {}, { event: 'ping' })).status).toBe(200);
+      const shown = await show();
+      expect(shown).toMatchObject({ enabled: true, provider: 'github' });
+      expect(shown.webhooks).toEqual([
+        {
+          ...{ provider: 'github', enabled: true, createdAt: expect.any(String), ...NONE },
+          url: expect.stringMatching(/\/wh\/github\/app_/),
+        },
+        {
+          ...{ provider: 'gitea', enabled: true, createdAt: expect.any(String), ...NONE },
+          url: expect.stringMatching(/\/wh\/gitea\/app_/),
+          tagPrefix: 'desk-',
+        },
+      ]);
+      const off = { app: tenant.app, provider: 'github' };
+      expect((await admin(node, 'POST', 'webhooks/disable', off)).body).toEqual({ enabled: true });
+      expect((await deliver(node, github, {}, { event: 'ping' })).status).toBe(404);
+      expect((await deliverAs(node, gitea, {}, { event: 'ping' })).status).toBe(200);
+      expect(await show()).toMatchObject({ enabled: true, provider: 'gitea' });
+      const all = await admin(node, 'POST', 'webhooks/disable', { app: tenant.app });
+      expect(all.body).toEqual({ enabled: false });
+      expect((await deliverAs(node, gitea, {}, { event: 'ping' })).status).toBe(404);
+    });
+
+    it('two that mirror each other publish a release once', async () => {
+      const hosts = [
+        await enable('github'),
+        await enable('gitea'),
+        await enable('forgejo'),
+      ] as const;
+      const assets = [asset(LINUX)];
+      const answers = await Promise.all([
+        deliver(node, hosts[0], releaseEvent('v1.0.0', { assets })),
+        deliverAs(node, hosts[1], giteaEvent('published', 'v1.0.0', { assets })),
+        deliverAs(node, hosts[2], giteaEvent('published', 'v1.0.0', { assets })),
+      ]);
+      const outcomes = answers.map(({ body }) => body?.outcome).toSorted();
+      expect(outcomes).toEqual(['created', 'duplicate', 'duplicate']);
+    });
+  });
+
+  describe('a prefix of the tags', () => {
+    it.each([
+      ['desk-', 'desk-1.0.0'],
+      ['desk-', 'desk-v1.0.0'],
+      ['desk-', 'DESK-1.0.0'],
+      ['release/', 'release/v1.0.0'],
+      ['desk-', 'v1.0.0'],
+    ])('%s: %s is 1.0.0 (§18.6, §18.18)', async (tagPrefix, tag) => {
+      const host = await enable('github', { tagPrefix });
+      const { body } = await deliver(node, host, releaseEvent(tag, { assets: [asset(LINUX)] }));
+      expect(body?.release).toMatchObject({ version: '1.0.0' });
+    });
+
+    it('another app of the repository is ignored, and an empty prefix is none', async () => {
+      const host = await enable('github', { tagPrefix: 'desk-' });
+      const event = releaseEvent('server-1.0.0', { assets: [asset(LINUX)] });
+      expect((await deliver(node, host, event)).body?.reason).toBe(
+        'The tag server-1.0.0 is no version',
+      );
+      const body = { app: tenant.app, provider: 'github', tagPrefix: '' };
+      expect((await admin(node, 'PATCH', 'webhooks', body)).body?.tagPrefix).toBe(null);
+      expect((await deliver(node, host, releaseEvent('desk-1.0.0'))).body?.outcome).toBe('ignored');
+    });
+  });
+
+  describe('releases that are held', () => {
+    const announce = (host: CodeHost, names: readonly string[], action = 'published', more = {}) =>
+      deliver(
+        node,
+        host,
+        releaseEvent('v1.0.0', { assets: names.map((name) => asset(name)), ...more }, action),
+      );
+
+    it('land paused, take files from any event, and are published by hand (§18.19)', async () => {
+      const host = await enable('github', { hold: true });
+      expect((await announce(host, [LINUX])).body?.release).toMatchObject({ status: 'paused' });
+      expect((await check(node, tenant, '0.9.0')).status).toBe(204);
+      await announce(host, [LINUX, MAC], 'edited');
+      // Events add, and never remove.
+      await announce(host, [LINUX], 'edited');
+      expect(await files()).toEqual([MAC, LINUX].toSorted());
+      expect(await statusOf()).toBe('paused');
+      await control(node, tenant, '1.0.0', { status: 'published' });
+      expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+      await announce(host, [LINUX, MAC, 'notes.msi'], 'edited');
+      expect(await files()).toEqual([MAC, LINUX].toSorted());
+    });
+
+    it('publish themselves once everything that is expected is there (§18.19)', async () => {
+      const host = await enable('github', { hold: true, expect: BOTH });
+      await announce(host, [LINUX]);
+      expect(await statusOf()).toBe('paused');
+      const answer = await announce(host, [MAC], 'edited');
+      expect(answer.body?.release).toMatchObject({ status: 'published' });
+      expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+      const [newest] = await entries();
+      expect(newest).toMatchObject({ action: 'release.complete', actor: 'integration:github' });
+    });
+
+    it('with all of it in the first event they are published at once (§18.19)', async () => {
+      const host = await enable('github', { hold: true, expect: BOTH });
+      const answer = await announce(host, [LINUX, MAC]);
+      expect(answer.body?.release).toMatchObject({ status: 'published' });
+    });
+
+    it.each<[name: string, expected: string]>([
+      ['Notes_universal.dmg', 'darwin/aarch64'],
+      ['Notes.dmg', 'macos/arm64'],
+      ['Notes_aarch64.dmg', 'darwin'],
+      ['notes-linux-amd64', 'linux/x64'],
+    ])('%s is what %s waits for (§18.19)', async (name, expected) => {
+      const host = await enable('github', { hold: true, expect: [expected] });
+      expect((await announce(host, [name])).body?.release).toMatchObject({ status: 'published' });
+    });
+
+    it('who pauses one, with a key or as the code host, publishes it by hand (§18.19)', async () => {
+      const host = await enable('github', { hold: true, expect: BOTH });
+      await announce(host, [LINUX]);
+      expect((await control(node, tenant, '1.0.0', { status: 'paused' })).status).toBe(200);
+      await announce(host, [LINUX, MAC], 'edited');
+      expect([await statusOf(), await files()]).toEqual(['paused', [MAC, LINUX].toSorted()]);
+
+      const called = await createTenant(node);
+      const other = await enableCodeHost(node, called.app, 'github', { hold: true, expect: BOTH });
+      await announce(other, [LINUX]);
+      await announce(other, [LINUX], 'unpublished');
+      await announce(other, [LINUX, MAC]);
+      const answer = await manage(node, called, 'GET', `releases?app=${called.app}&channel=stable`);
+      const { releases } = answer.body as { releases: Fields[] };
+      expect(releases).toMatchObject([{ status: 'paused' }]);
+    });
+
+    it('any order of the events leads to the same release (§18.19)', async () => {
+      const steps: [names: string[], action: string][] = [
+        [[LINUX], 'created'],
+        [[LINUX, MAC], 'published'],
+        [[MAC, 'notes.msi'], 'released'],
+        [[LINUX], 'created'],
+      ];
+      for (const order of permutations(steps)) {
+        const one = await createTenant(node);
+        const host = await enableCodeHost(node, one.app, 'github', {
+          hold: true,
+          expect: [...BOTH, 'windows'],
+        });
+        for (const [names, action] of order) await announce(host, names, action);
+        const answer = await manage(node, one, 'GET', `releases?app=${one.app}&channel=stable`);
+        const [release] = (answer.body as { releases: { artifacts: Fields[] }[] }).releases;
+        expect(release).toMatchObject({ status: 'published' });
+        expect(release?.artifacts).toHaveLength(3);
+      }
+    });
+  });
+
+  describe('settings', () => {
+    it('stay when the secret is renewed, and change without a new one, audited (§18.16)', async () => {
+      const settings = { tagPrefix: 'desk-', hold: true, expect: BOTH };
+      const first = await enable('forgejo', settings);
+      const second = await enable('forgejo');
+      expect((await show()).webhooks).toMatchObject([settings]);
+      expect((await deliverAs(node, first, {}, { event: 'ping' })).status).toBe(401);
+      const body = { app: tenant.app, provider: 'forgejo', hold: false };
+      const answer = await admin(node, 'PATCH', 'webhooks', body);
+      expect(answer.body).toEqual({
+        ...{ provider: 'forgejo', enabled: true, createdAt: expect.any(String) },
+        url: expect.stringContaining('/wh/forgejo/'),
+        ...{ tagPrefix: 'desk-', hold: false, expect: null },
+      });
+      await admin(node, 'PATCH', 'webhooks', body);
+      expect((await deliverAs(node, second, {}, { event: 'ping' })).status).toBe(200);
+      const mine = (await entries()).filter(({ action }) => action === 'webhook.update');
+      expect(mine).toMatchObject([
+        {
+          subject: tenant.app,
+          before: { provider: 'forgejo', hold: true, expect: BOTH },
+          after: { provider: 'forgejo', hold: false, expect: null },
+        },
+      ]);
+      expect(JSON.stringify(mine)).not.toContain(second.secret);
+    });
+
+    it('of many changes at once each is made, and none is torn', async () => {
+      await enable('github', { hold: true });
+      await Promise.all(
+        Array.from({ length: 12 }, (_, at) =>
+          admin(node, 'PATCH', 'webhooks', {
+            ...{ app: tenant.app, provider: 'github' },
+            ...(at % 2 === 0 ? { hold: true, expect: BOTH } : { hold: false, tagPrefix: 'x-' }),
+          }),
+        ),
+      );
+      const [webhook] = (await show()).webhooks;
+      expect([true, false]).toContain(webhook?.hold);
+      expect(webhook?.expect).toEqual(webhook?.hold ? BOTH : null);
+      expect(webhook?.tagPrefix).toBe('x-');
+    });
+
+    it.each<[method: string, path: string, body: Fields, status: number, error: string]>([
+      ['POST', 'webhooks', { expect: BOTH }, 400, 'expect: Only with hold'],
+      ['POST', 'webhooks', { hold: true, expect: [] }, 400, 'expect: Must have at least 1'],
+      ['POST', 'webhooks', { hold: true, expect: ['a/b/c'] }, 400, 'expect.0: Must be a platform'],
+      ['POST', 'webhooks', { hold: true, expect: [''] }, 400, 'expect.0: Must not be empty'],
+      ['POST', 'webhooks', { hold: 'yes' }, 400, 'hold: '],
+      ['POST', 'webhooks', { tagPrefix: 'x'.repeat(101) }, 400, 'tagPrefix: Must have at most'],
+      ['POST', 'webhooks', { tagPrefix: 'a\u0000' }, 400, 'tagPrefix: '],
+      ['PATCH', 'webhooks', { hold: true, other: 1 }, 400, 'other: Unrecognized key'],
+      ['PATCH', 'webhooks', { hold: true }, 404, 'The app has no webhook of this code host'],
+      ['POST', 'webhooks/disable', { provider: 'gitlab' }, 400, 'provider: Must be one of'],
+    ])('%s %s %j is %i', async (method, path, body, status, error) => {
+      const whole = { app: tenant.app, provider: 'github', ...body };
+      const answer = await admin(node, method, path, whole);
+      expect([answer.status, answer.body?.error]).toEqual([status, expect.stringContaining(error)]);
+    });
+
+    it('sluice webhook enable, update, disable: the same from the command line', async () => {
+      async function sluice(...args: string[]): Promise<Fields> {
+        const env = { SLUICE_URL: node.url, ADMIN_TOKEN };
+        const { code, stdout, stderr } = await runSluice(['webhook', ...args, '--json'], env);
+        expect(code, stderr).toBe(0);
+        return JSON.parse(stdout) as Fields;
+      }
+      const own = ['--app', tenant.app, '--provider', 'gitea'];
+      const held = ['--tag-prefix', 'desk-', '--hold', '--expect', BOTH.join(',')];
+      const made = await sluice('enable', ...own, ...held);
+      expect(made.url).toMatch(/\/wh\/gitea\/app_/);
+      expect((await show()).webhooks).toMatchObject([
+        { provider: 'gitea', tagPrefix: 'desk-', hold: true, expect: BOTH },
+      ]);
+      const never = await sluice('update', ...own, '--tag-prefix', '', '--expect', '');
+      expect(never).toMatchObject({ tagPrefix: null, hold: true, expect: null });
+      expect(await sluice('update', ...own, '--no-hold')).toMatchObject({ hold: false });
+      expect(await sluice('disable', ...own)).toEqual({ enabled: false });
+    });
+
+    it("another tenant's deliveries, and another app's secret, do nothing here", async () => {
+      const other = await createTenant(node);
+      const host = await enableCodeHost(node, other.app, 'gitea');
+      await enable('gitea');
+      const path = `/wh/gitea/${tenant.app}`;
+      const event: Fields = giteaEvent('published', 'v1.0.0');
+      const answer: Answer = await deliverAs(node, { ...host, path }, event);
+      expect(answer.status).toBe(401);
+      expect(await releaseOf()).toBeUndefined();
+    });
+  });
+});
+
+function permutations<Item>(items: readonly Item[]): Item[][] {
+  if (items.length < 2) return [[...items]];
+  return items.flatMap((item, at) =>
+    permutations(items.toSpliced(at, 1)).map((rest) => [item, ...rest]),
+  );
+}

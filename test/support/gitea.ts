@@ -1,0 +1,111 @@
+// Gitea and Forgejo as senders of release webhooks: their headers, their signature over the event, and the
+// shape of their release events, as their delivery code writes them.
+
+import { createHmac, randomUUID } from 'node:crypto';
+import type { WebhookProvider } from '../../src/contract/webhook-provider.ts';
+import { type Answer, admin, send } from './tenant.ts';
+
+type Fields = Record<string, unknown>;
+type Addressed = { readonly url: string };
+
+/** Webhook of one code host. */
+export type CodeHost = {
+  readonly provider: WebhookProvider;
+  readonly path: string;
+  readonly secret: string;
+};
+
+type Options = {
+  readonly event?: string;
+  /** True when the event is sent in a form. */
+  readonly form?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** Enables a webhook with settings; throws when that is refused. */
+export async function enableCodeHost(
+  node: Addressed,
+  app: string,
+  provider: WebhookProvider,
+  settings: Fields = {},
+): Promise<CodeHost> {
+  const answer = await admin(node, 'POST', 'webhooks', { app, provider, ...settings });
+  if (answer.status !== 201) throw new Error(`unexpected ${answer.status}: ${answer.text}`);
+  const path = new URL(String(answer.body?.url)).pathname;
+  return { provider, path, secret: String(answer.body?.secret) };
+}
+
+/** An attachment of a release, which has no digest and no state. */
+export function giteaAsset(name: string, more: Fields = {}): Fields {
+  return {
+    id: 7,
+    name,
+    size: 1234,
+    download_count: 0,
+    created_at: '2026-02-01T10:00:00Z',
+    uuid: randomUUID(),
+    browser_download_url: `https://git.example.com/acme/notes/releases/download/x/${name}`,
+    ...more,
+  };
+}
+
+/** A release event. */
+export function giteaEvent(
+  action: string,
+  tag: string,
+  release: Fields = {},
+  repository: Fields = {},
+): Fields {
+  const sender = { id: 3, login: 'acme', full_name: '', email: 'acme@noreply.example.com' };
+  return {
+    action,
+    release: {
+      id: 12,
+      tag_name: tag,
+      target_commitish: 'main',
+      name: tag,
+      body: 'Notes of the release.',
+      url: 'https://git.example.com/api/v1/repos/acme/notes/releases/12',
+      html_url: `https://git.example.com/acme/notes/releases/tag/${tag}`,
+      draft: false,
+      prerelease: false,
+      created_at: '2026-02-01T10:00:00Z',
+      published_at: '2026-02-01T10:00:00Z',
+      author: sender,
+      assets: [],
+      ...release,
+    },
+    repository: { id: 5, name: 'notes', full_name: 'acme/notes', private: false, ...repository },
+    sender,
+  };
+}
+
+/** Delivers an event as the code host does, which signs the event whatever it travels in. */
+export function deliverAs(
+  node: Addressed,
+  { provider, path, secret }: CodeHost,
+  payload: unknown,
+  { event = 'release', form = false, headers = {} }: Options = {},
+): Promise<Answer> {
+  const json = JSON.stringify(payload);
+  const digest = createHmac('sha256', secret).update(json).digest('hex');
+  const delivery = randomUUID();
+  // Forgejo sends Gitea's headers as well, and both send GitHub's.
+  const families = provider === 'forgejo' ? ['forgejo', 'gitea', 'gogs'] : ['gitea', 'gogs'];
+  const own = families.flatMap((family) => [
+    [`x-${family}-event`, event],
+    [`x-${family}-delivery`, delivery],
+    [`x-${family}-signature`, digest],
+  ]);
+  return send(node, 'POST', path, {
+    body: form ? new URLSearchParams({ payload: json }).toString() : json,
+    headers: {
+      'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json',
+      'x-github-event': event,
+      'x-github-delivery': delivery,
+      'x-hub-signature-256': `sha256=${digest}`,
+      ...Object.fromEntries(own),
+      ...headers,
+    },
+  });
+}
