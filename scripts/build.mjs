@@ -63,7 +63,11 @@ async function build() {
     if (/\.(sql|lua)$/.test(file)) cpSync(file, join(draft, relative(source, file)));
   }
   try {
-    await Promise.all([bundleConsole(join(draft, 'console')), provideTemplate(draft)]);
+    await Promise.all([
+      bundlePage('console', '/console/', join(draft, 'console')),
+      bundlePage('console/reference', '/docs/', join(draft, 'reference')),
+      provideTemplate(draft),
+    ]);
     await bundlePrograms(draft);
     await packCommand(draft);
   } catch (error) {
@@ -75,14 +79,20 @@ async function build() {
   putInPlace(draft);
 }
 
-/** @param {string} folder */
-async function bundleConsole(folder) {
+/**
+ * Bundles a page of src/ for browsers.
+ *
+ * @param {string} name
+ * @param {string} base
+ * @param {string} folder
+ */
+async function bundlePage(name, base, folder) {
   // Loaded here, because a start that builds nothing must not wait for it.
   const vite = await import('vite');
   await vite.build({
     configFile: false,
-    root: join(source, 'console'),
-    base: '/console/',
+    root: join(source, name),
+    base,
     logLevel: 'warn',
     esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
     build: {
@@ -90,6 +100,8 @@ async function bundleConsole(folder) {
       emptyOutDir: true,
       target: 'es2022',
       cssCodeSplit: false,
+      // Swagger UI is one large file, which only the page of the API loads.
+      chunkSizeWarningLimit: 2000,
       // Everything is a file of its own: the content security policy knows no exceptions.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },

@@ -1,5 +1,6 @@
 // Assembly of everything that answers requests, from the routes down to the operations.
 
+import { fileURLToPath } from 'node:url';
 import type { CatalogRefresher } from '../background/catalog-refresher.ts';
 import type { KnownChannelsPoll } from '../background/known-channels-poll.ts';
 import type { Config } from '../config.ts';
@@ -18,6 +19,7 @@ import { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { releaseNotesRoutes } from '../http/notes/release-notes-routes.ts';
 import { RenderedAppcasts } from '../http/notes/rendered-appcasts.ts';
 import { RenderedReleaseNotes } from '../http/notes/rendered-release-notes.ts';
+import { referenceRoutes } from '../http/reference/reference-routes.ts';
 import { rootRoute } from '../http/root-route.ts';
 import { createRouter } from '../http/router.ts';
 import type { RequestHandler, ServerOptions } from '../http/server.ts';
@@ -58,12 +60,15 @@ import { sparkle } from '../updater/sparkle.ts';
 import { SQUIRREL_MAC, SQUIRREL_MSIX } from '../updater/squirrel-mac.ts';
 import { SQUIRREL_WINDOWS } from '../updater/squirrel-windows.ts';
 import { VELOPACK } from '../updater/velopack.ts';
+import { version } from '../version.ts';
 import { assembleCatalogs } from './catalogs.ts';
 import { assembleConsole } from './console.ts';
 import type { Fleet } from './fleet.ts';
 import { requestWatcher } from './request-watcher.ts';
 import type { Secrets } from './secrets.ts';
 import type { WatchedStores } from './watch-stores.ts';
+
+const REFERENCE_FOLDER = fileURLToPath(new URL('../reference', import.meta.url));
 
 export type Serving = {
   /** Handlers of the service's port. */
@@ -228,6 +233,7 @@ function assembleHandlers(
     ...readingRoutes({ ...guards, ledger, explainer }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
     ...webhookRoutes({ webhooks, ledger, spread, metrics, log: rareLog }),
+    ...referenceRoutes({ version: version(), folder: REFERENCE_FOLDER }),
   ];
   const isConsoleApart = config.adminListen !== undefined;
   // Where ADMIN_LISTEN is reached is nobody's business but the operators', unless they say it in ADMIN_URL.

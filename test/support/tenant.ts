@@ -2,6 +2,7 @@
 // its devices.
 
 import { randomBytes } from 'node:crypto';
+import { checkAnswer } from './answer-check.ts';
 import { ADMIN_TOKEN } from './node.ts';
 
 export type Answer = {
@@ -32,7 +33,10 @@ export type CheckOptions = {
 
 type Addressed = { readonly url: string };
 
-/** Sends a request; `body` is JSON unless it is text already. */
+/**
+ * Sends a request; `body` is JSON unless it is text already. Throws when the OpenAPI document does not allow
+ * the answer.
+ */
 export async function send(
   node: Addressed,
   method: string,
@@ -46,6 +50,9 @@ export async function send(
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
+  const { status } = response;
+  const contentType = response.headers.get('content-type') ?? undefined;
+  checkAnswer({ method, path, status, contentType, text });
   return { status: response.status, headers: response.headers, body: parse(text), text };
 }
 

@@ -1,127 +1,28 @@
-// Routes of the console's page and its assets. All files are read once, at the start, with their compressed
-// forms: a request costs a look-up, and no path of a request ever reaches the file system.
+// Routes of the console's page and its assets.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { basename, extname, join } from 'node:path';
 import { fail } from '../../contract/failure.ts';
-import { conditionalReply, type TaggedBody, tagBody } from '../conditional.ts';
-import type { Exchange } from '../exchange.ts';
 import { failureReply, type Reply } from '../reply.ts';
 import type { Route } from '../router.ts';
-import { acceptsEncoding } from './accepts-encoding.ts';
+import { staticSite } from '../static-site.ts';
 
-type StaticFile = {
-  readonly contentType: string;
-  readonly plain: TaggedBody;
-  /** Compressed forms of the file, smallest first. */
-  readonly encoded: readonly { readonly encoding: string; readonly body: TaggedBody }[];
-};
-
-const PAGE = 'index.html';
-const ASSETS = 'assets';
 const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
-
-/** Media types by the extensions that the built console may contain; any other extension is a build error. */
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-};
-
-const ENCODINGS = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
-] as const;
-
-/**
- * Policy of the page: nothing inline, nothing from other origins, and no page may frame it. Forms are never
- * submitted by the browser, because the console's own code sends them.
- */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "font-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-const GUARDS = [
-  ['Content-Security-Policy', CONTENT_SECURITY_POLICY],
-  ['X-Content-Type-Options', 'nosniff'],
-  ['X-Frame-Options', 'DENY'],
-  ['Referrer-Policy', 'no-referrer'],
-  ['Cross-Origin-Opener-Policy', 'same-origin'],
-  ['Cross-Origin-Resource-Policy', 'same-origin'],
-  ['Permissions-Policy', 'camera=(), geolocation=(), microphone=()'],
-] as const;
-
-/** `Cache-Control` of assets: their names contain a hash of their content, so that a copy never expires. */
-const FOR_EVER = 'public, max-age=31536000, immutable';
 
 /**
  * Builds the routes of `/console`: the assets by their names, and the page at every other path, because the
- * browser decides which view a path means. `folder` contains the built console. Throws when it is missing, or
- * contains a file of another type than `CONTENT_TYPES` lists.
+ * browser decides which view a path means. `folder` contains the built console.
  */
 export function consoleFiles(folder: string): readonly Route[] {
-  const page = readStaticFile(join(folder, PAGE));
-  const assets = readAssets(join(folder, ASSETS));
-  const servePage = (exchange: Exchange) => serve(exchange, page, 'no-cache');
-  const serveAsset = (exchange: Exchange): Reply => {
-    const asset = assets.get(exchange.params.get('name') ?? '');
-    return asset === undefined ? notFound() : serve(exchange, asset, FOR_EVER);
-  };
+  const { page, asset } = staticSite(folder);
   return [
-    { method: 'GET', path: '/console', handler: servePage },
-    { method: 'GET', path: '/console/*', handler: servePage },
-    { method: 'GET', path: '/console/assets/:name', handler: serveAsset },
+    { method: 'GET', path: '/console', handler: page },
+    { method: 'GET', path: '/console/*', handler: page },
+    { method: 'GET', path: '/console/assets/:name', handler: asset },
     { method: 'GET', path: '/console/assets/*', handler: notFound },
     // Unknown paths of the API get its 404 as JSON instead of the page.
     ...METHODS.map((method) => ({ method, path: '/console/api/*', handler: notFound })),
   ];
 }
 
-function serve({ headers }: Exchange, file: StaticFile, cacheControl: string): Reply {
-  const accepted = headers.get('accept-encoding');
-  const found = file.encoded.find(({ encoding }) => acceptsEncoding(accepted, encoding));
-  const about = [...GUARDS, ['Cache-Control', cacheControl], ['Vary', 'Accept-Encoding']] as const;
-  const reply = conditionalReply(
-    headers.get('if-none-match'),
-    found?.body ?? file.plain,
-    file.contentType,
-    about,
-  );
-  if (found === undefined || reply.status !== 200) return reply;
-  return { ...reply, headers: [...(reply.headers ?? []), ['Content-Encoding', found.encoding]] };
-}
-
 function notFound(): Reply {
   return failureReply(fail('notFound'));
-}
-
-function readAssets(folder: string): ReadonlyMap<string, StaticFile> {
-  const names = readdirSync(folder).filter((name) => !isEncoded(name));
-  return new Map(names.map((name) => [name, readStaticFile(join(folder, name))]));
-}
-
-function readStaticFile(path: string): StaticFile {
-  const contentType = CONTENT_TYPES[extname(path)];
-  if (contentType === undefined) throw new Error(`${basename(path)} is of no type that is served`);
-  return {
-    contentType,
-    plain: tagBody(readFileSync(path)),
-    encoded: ENCODINGS.map(([encoding, ending]) => ({
-      encoding,
-      body: tagBody(readFileSync(path + ending)),
-    })),
-  };
-}
-
-function isEncoded(name: string): boolean {
-  return ENCODINGS.some(([, ending]) => name.endsWith(ending));
 }

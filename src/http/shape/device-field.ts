@@ -33,19 +33,25 @@ export const deviceVersionField = z.string().transform((text, context) => {
  * Labels of a device, read key by key, so that no key is lost or misinterpreted: `__proto__` is a label like
  * any other.
  */
-export const labelsField = objectField.transform((record, context) => {
-  const labels = new Map<string, string>();
-  const entries = Object.entries(record);
-  if (entries.length > LIMIT.labelCountMax) {
-    context.addIssue({ code: 'custom', message: `At most ${LIMIT.labelCountMax} labels` });
-  }
-  for (const [key, value] of entries) {
-    const reason = refuseEntry(key, value);
-    if (reason !== undefined) context.addIssue({ code: 'custom', path: [key], message: reason });
-    else labels.set(key, String(value));
-  }
-  return labels;
-});
+export const labelsField = objectField
+  .transform((record, context) => {
+    const labels = new Map<string, string>();
+    const entries = Object.entries(record);
+    if (entries.length > LIMIT.labelCountMax) {
+      context.addIssue({ code: 'custom', message: `At most ${LIMIT.labelCountMax} labels` });
+    }
+    for (const [key, value] of entries) {
+      const reason = refuseEntry(key, value);
+      if (reason !== undefined) context.addIssue({ code: 'custom', path: [key], message: reason });
+      else labels.set(key, String(value));
+    }
+    return labels;
+  })
+  .meta({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    maxProperties: LIMIT.labelCountMax,
+  });
 
 function refuseEntry(key: string, value: unknown): string | undefined {
   if (typeof value !== 'string') return 'Expected a string';

@@ -12,11 +12,13 @@ import { parseVersion } from '../../domain/decision/version.ts';
  * surrogate pair is no character in UTF-8.
  */
 export function textField(max: number, min = 1) {
+  const bound = Number.isFinite(max) ? { maxLength: max } : {};
   return z
     .string()
     .refine((text) => text.length >= min, { error: 'Must not be empty', abort: true })
     .refine((text) => !isLongerThan(text, max), `Must have at most ${max} characters`)
-    .refine((text) => isStorable(text), NOT_STORABLE);
+    .refine((text) => isStorable(text), NOT_STORABLE)
+    .meta({ ...bound, minLength: min });
 }
 
 /**

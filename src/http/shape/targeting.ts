@@ -24,17 +24,22 @@ const valuesField = z.array(valueField);
  * Label rules, read key by key instead of through `z.record`: a key like `__proto__` must stay a key, because
  * a lost label rule would offer the release to all devices.
  */
-const matchLabelsField = objectField.transform((record, context) => {
-  const entries: [string, string[]][] = [];
-  for (const [key, value] of Object.entries(record)) {
-    const reason = refuseKey(key);
-    if (reason !== undefined) context.addIssue({ code: 'custom', path: [key], message: reason });
-    const values = valuesField.min(1).safeParse(value);
-    if (values.success) entries.push([key, values.data]);
-    else context.addIssue({ code: 'custom', path: [key], message: 'Expected a list of values' });
-  }
-  return Object.fromEntries(entries);
-});
+const matchLabelsField = objectField
+  .transform((record, context) => {
+    const entries: [string, string[]][] = [];
+    for (const [key, value] of Object.entries(record)) {
+      const reason = refuseKey(key);
+      if (reason !== undefined) context.addIssue({ code: 'custom', path: [key], message: reason });
+      const values = valuesField.min(1).safeParse(value);
+      if (values.success) entries.push([key, values.data]);
+      else context.addIssue({ code: 'custom', path: [key], message: 'Expected a list of values' });
+    }
+    return Object.fromEntries(entries);
+  })
+  .meta({
+    type: 'object',
+    additionalProperties: { type: 'array', items: { type: 'string' }, minItems: 1 },
+  });
 
 const expressionField = z
   .strictObject({

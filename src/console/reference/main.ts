@@ -1,0 +1,26 @@
+// Page that shows the OpenAPI document to people, by Swagger UI. It asks the service for the document and
+// nothing else: calls are not tried from here, because a key does not belong into a page.
+
+import SwaggerUI from 'swagger-ui-dist/swagger-ui-es-bundle.js';
+import 'swagger-ui-dist/swagger-ui.css';
+import '../style/ground.css';
+import './reference.css';
+
+const DARK = window.matchMedia('(prefers-color-scheme: dark)');
+
+function followScheme(): void {
+  document.documentElement.classList.toggle('dark-mode', DARK.matches);
+}
+
+followScheme();
+DARK.addEventListener('change', followScheme);
+SwaggerUI({
+  url: '/api/v1/openapi.json',
+  dom_id: '#reference',
+  supportedSubmitMethods: [],
+  validatorUrl: null,
+  deepLinking: true,
+  defaultModelsExpandDepth: 0,
+  docExpansion: 'list',
+  displayOperationId: true,
+});

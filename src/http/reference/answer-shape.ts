@@ -1,0 +1,269 @@
+// Shapes of what the management API and the device endpoints answer, from which the OpenAPI document is made.
+// The compiler holds each against the type that the service answers with, and the service tests hold every
+// answer against the document.
+
+import { z } from 'zod';
+import type { DeviceRecord } from '../../contract/console-fleet.ts';
+import type { Explanation } from '../../contract/explanation.ts';
+import type { Effect, Finding } from '../../contract/rehearsed.ts';
+import {
+  type App,
+  type Artifact,
+  type ListedChannel,
+  RELEASE_STATUSES,
+  type Release,
+  type ServingState,
+  TARGET_OPERATORS,
+  type TargetExpression,
+  type Targeting,
+  UPDATE_MODES,
+  type UpdateManifest,
+  type WithdrawnRelease,
+} from '../../contract/resource.ts';
+import type { OwnedRelease } from '../../ports/ledger.ts';
+
+const time = z.iso.datetime();
+const count = z.int().min(0);
+const percent = z.int().min(0).max(100);
+const status = z.enum(RELEASE_STATUSES);
+
+const error = z.object({
+  error: z.string().describe('What was wrong; for a wrong field `<path>: <reason>`.'),
+});
+
+const artifact = z.object({
+  platform: z.string(),
+  arch: z.string().exactOptional(),
+  url: z.string().exactOptional(),
+  sha512: z.string().exactOptional(),
+  size: count.describe('Bytes.').exactOptional(),
+  signature: z.string().exactOptional(),
+  format: z.string().describe('Absent where the address tells it.').exactOptional(),
+  sha256: z.string().describe('Lower-case hex.').exactOptional(),
+  sha1: z.string().describe('Lower-case hex.').exactOptional(),
+  minimumSystemVersion: z.string().exactOptional(),
+  buildVersion: z.string().exactOptional(),
+}) satisfies z.ZodType<Artifact>;
+
+const release = z.object({
+  id: z.string(),
+  app: z.string().describe('Ref of the app.'),
+  channel: z.string(),
+  version: z.string(),
+  notes: z.string(),
+  status,
+  rolloutPct: percent,
+  createdAt: time,
+  artifacts: z.array(artifact),
+}) satisfies z.ZodType<Release>;
+
+/** A release that a dry run has not published has neither an id nor a time. */
+const unpublished = release.omit({ id: true, createdAt: true });
+
+const expression = z.object({
+  key: z.string(),
+  operator: z.enum(TARGET_OPERATORS),
+  values: z.array(z.string()),
+}) satisfies z.ZodType<TargetExpression>;
+
+const targeting = z.object({
+  matchLabels: z.record(z.string(), z.array(z.string())),
+  matchExpressions: z.array(expression),
+}) satisfies z.ZodType<Targeting>;
+
+const servingState = z.object({
+  app: z.string(),
+  channel: z.string(),
+  version: z.string(),
+  rolloutPct: percent,
+  status,
+  targets: targeting.nullable(),
+}) satisfies z.ZodType<ServingState>;
+
+const finding = z.object({
+  path: z.string().describe('`version`, `artifacts`, or one of them: `artifacts.0.url`.'),
+  severity: z.enum(['error', 'warning']),
+  message: z.string(),
+}) satisfies z.ZodType<Finding>;
+
+const effect = z.object({
+  devices: count,
+  isEstimate: z.boolean(),
+  gain: count.describe('Devices that had no offer and get one.'),
+  lose: count.describe('Devices that had an offer and get none.'),
+  moves: z.array(
+    z.object({ from: z.string().nullable(), to: z.string().nullable(), devices: count }),
+  ),
+  platforms: z.array(
+    z.object({
+      platform: z.string(),
+      arch: z.string().nullable(),
+      devices: count,
+      gain: count,
+      lose: count,
+      withoutArtifact: count,
+    }),
+  ),
+  examples: z.object({ gain: z.array(z.string()), lose: z.array(z.string()) }),
+}) satisfies z.ZodType<Effect>;
+
+const withdrawn = z.object({
+  app: z.string(),
+  channel: z.string(),
+  version: z.string(),
+}) satisfies z.ZodType<WithdrawnRelease>;
+
+const app = z.object({
+  id: z.string(),
+  name: z.string(),
+  ref: z.string(),
+  channels: z.array(z.string()),
+}) satisfies z.ZodType<App>;
+
+const channel = z.object({
+  name: z.string(),
+  minimumSupportedVersion: z.string().nullable(),
+  defaultRollout: percent,
+  updateMode: z.enum(UPDATE_MODES),
+  requireSignature: z.boolean(),
+  follows: z.string().nullable(),
+}) satisfies z.ZodType<ListedChannel>;
+
+const manifest = z.object({
+  version: z.string(),
+  notes: z.string(),
+  pub_date: time,
+  url: z.string().exactOptional(),
+  sha512: z.string().exactOptional(),
+  signature: z.string().exactOptional(),
+  size: count.exactOptional(),
+  updateMode: z.enum([...UPDATE_MODES, 'required']),
+  minimumSupportedVersion: z.string().exactOptional(),
+  allowDowngrade: z.literal(true).exactOptional(),
+}) satisfies z.ZodType<UpdateManifest>;
+
+const client = z.enum(['u', 'tauri', 'e', 'squirrel', 'velopack', 'sparkle', 'push']);
+const labels = z.record(z.string(), z.string());
+
+const device = z.object({
+  deviceId: z.string(),
+  version: z.string().nullable(),
+  platform: z.string(),
+  arch: z.string().nullable(),
+  channel: z.string(),
+  labels,
+  source: z.enum(['pull', 'push']),
+  client: client.nullable(),
+  bundle: z.string().nullable(),
+  firstSeen: time,
+  lastSeen: time,
+  lastOffered: z.object({ version: z.string(), at: time }).nullable(),
+}) satisfies z.ZodType<DeviceRecord>;
+
+const ownedRelease = z.object({
+  release,
+  targets: targeting.nullable(),
+  offered: z.boolean(),
+  offeredAt: time.nullable(),
+  devices: count.describe('Devices that run it on its channel.'),
+}) satisfies z.ZodType<OwnedRelease>;
+
+const explanation = z.object({
+  decision: z.object({
+    update: manifest.nullable(),
+    reason: z.enum([
+      ...(['offered', 'up-to-date', 'no-artifact', 'not-targeted', 'outside-cohort'] as const),
+      'rolled-back-without-fallback',
+    ]),
+  }),
+  device: z.object({
+    deviceId: z.string().nullable(),
+    channel: z.string(),
+    platform: z.string(),
+    arch: z.string().nullable(),
+    version: z.string().nullable(),
+    client,
+    bundle: z.string().nullable(),
+    labels,
+  }),
+  candidates: z.array(
+    z.object({
+      version: z.string(),
+      channel: z.string(),
+      status,
+      verdict: z.enum([
+        ...(['offered', 'not-published', 'no-artifact', 'not-targeted', 'outside-cohort'] as const),
+      ]),
+      bucket: z.int().min(0).max(9999).nullable(),
+      threshold: z.int().min(0).max(10_000),
+      unmet: z.array(expression),
+    }),
+  ),
+}) satisfies z.ZodType<Explanation>;
+
+/** Shapes by the names that they have in the document. */
+export const ANSWER_SHAPES = {
+  ErrorBody: error,
+  Artifact: artifact,
+  Release: release,
+  UnpublishedRelease: unpublished,
+  Targeting: targeting,
+  TargetExpression: expression,
+  ServingState: servingState,
+  Finding: finding,
+  Effect: effect,
+  App: app,
+  Channel: channel,
+  Device: device,
+  UpdateManifest: manifest,
+  ReleaseAnswer: z.object({ release }),
+  RehearsedRelease: z.object({ release: unpublished, findings: z.array(finding), effect }),
+  ServingAnswer: z.object({ release: servingState }),
+  RehearsedServing: z.object({ release: servingState, findings: z.array(finding), effect }),
+  WithdrawnAnswer: z.object({ release: withdrawn }),
+  ReleasePage: z.object({
+    releases: z.array(release),
+    page: z.int().min(1),
+    pageCount: z.int().min(1),
+    total: count,
+  }),
+  OwnedRelease: ownedRelease,
+  AppList: z.object({ apps: z.array(app) }),
+  ChannelList: z.object({ channels: z.array(channel) }),
+  DeviceAnswer: z.object({ device }),
+  Explanation: explanation,
+  ReportedFleet: z.object({ app: z.string(), received: count }),
+  Wave: z.object({
+    app: z.string(),
+    channel: z.string(),
+    decisions: z.array(z.object({ deviceId: z.string(), update: manifest.nullable() })),
+    updatesOffered: count,
+  }),
+  ReleaseNotesFeed: z.object({
+    app: z.string(),
+    channel: z.string(),
+    releases: z.array(release),
+  }),
+  SquirrelManifest: z.object({
+    url: z.string(),
+    name: z.string(),
+    notes: z.string(),
+    pub_date: time,
+    sha256: z.string().optional(),
+    size: count.optional(),
+  }),
+  VelopackFeed: z.object({
+    Assets: z.array(
+      z.object({
+        PackageId: z.string(),
+        Version: z.string(),
+        Type: z.literal('Full'),
+        FileName: z.string(),
+        SHA1: z.string().optional(),
+        SHA256: z.string().optional(),
+        Size: count,
+        NotesMarkdown: z.string().optional(),
+      }),
+    ),
+  }),
+} as const;

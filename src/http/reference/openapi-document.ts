@@ -1,0 +1,181 @@
+// OpenAPI 3.1 document of the management API and the device endpoints, made from the shapes that check the
+// requests. Rules of the format: https://spec.openapis.org/oas/v3.1.1.html.
+
+import { z } from 'zod';
+import { ANSWER_SHAPES } from './answer-shape.ts';
+import { BODY_SHAPES } from './body-shape.ts';
+import { DEVICE_OPERATIONS } from './device-operations.ts';
+import { MANAGEMENT_OPERATIONS } from './management-operations.ts';
+import type { Answer, Operation, Parameters } from './operation.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const SCHEMAS = '#/components/schemas/';
+const JSON_TYPE = 'application/json';
+/** Statuses that every call may be refused with: a wrong field, too many calls, a store that is away. */
+const COMMON_REFUSALS = [400, 429, 503] as const;
+/** Statuses that a call with a key may be refused with beside those. */
+const KEY_REFUSALS = [401, 403] as const;
+
+const REFUSALS: Readonly<Record<number, string>> = {
+  400: 'A field is missing or wrong; the message names it.',
+  401: 'The key is missing, unknown, revoked or over.',
+  403: 'The key was not made for this call.',
+  404: 'What the request names does not exist, or belongs to another organization.',
+  408: 'The body took too long.',
+  409: 'The state of the release forbids it.',
+  413: 'The body is too large.',
+  422: 'Serving can only widen once a release was offered.',
+  429: 'Too many calls; `Retry-After` says when to come back.',
+  503: 'The service cannot know the answer at present; `Retry-After` says when to come back.',
+};
+
+const HEADERS: Readonly<Record<string, Json>> = {
+  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+  'WWW-Authenticate': { description: 'The scheme.', schema: { type: 'string' } },
+  Location: { description: 'Address of the file.', schema: { type: 'string' } },
+  'Idempotent-Replayed': {
+    description: '`true` when the call was made before, and this is the answer of then.',
+    schema: { type: 'string', const: 'true' },
+  },
+};
+
+/** Builds the document. `version` is the version of the service. */
+export function openapiDocument(version: string): Json {
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Sluice',
+      version,
+      summary: 'Decides, for every device of a fleet, which release it should install.',
+      description:
+        'The management API takes an API key as bearer token. Answers may have further fields in ' +
+        'later versions. Every answer of the management API carries `X-Request-Id`.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'The service that this document comes from.' }],
+    tags: [
+      { name: 'Releases', description: 'Publishing and steering.' },
+      { name: 'Reading', description: 'What is there, and why it is as it is.' },
+      { name: 'Fleet', description: 'Push mode: for devices that do not ask themselves.' },
+      { name: 'Devices', description: 'What updaters and readers of feeds ask.' },
+    ],
+    paths: pathsOf([...MANAGEMENT_OPERATIONS, ...DEVICE_OPERATIONS]),
+    components: {
+      schemas: componentSchemas(),
+      headers: HEADERS,
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'API key: `sluice_…`.' },
+      },
+    },
+  };
+}
+
+function pathsOf(operations: readonly Operation[]): Json {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const operation of operations) {
+    const onPath = paths[operation.path] ?? {};
+    paths[operation.path] = { ...onPath, [operation.method]: operationObject(operation) };
+  }
+  return paths;
+}
+
+function operationObject(operation: Operation): Json {
+  const { id, tag, summary, description, isGuarded, body } = operation;
+  const parameters = [
+    ...parameterObjects('path', operation.inPath),
+    ...parameterObjects('query', operation.inQuery),
+    ...parameterObjects('header', operation.inHeaders),
+  ];
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    security: isGuarded ? [{ key: [] }] : [],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { [JSON_TYPE]: { schema: schemaOf(body) } } } }),
+    responses: responsesOf(operation),
+  };
+}
+
+function parameterObjects(place: 'path' | 'query' | 'header', parameters: Parameters = {}): Json[] {
+  return Object.entries(parameters).map(([name, { shape, description }]) => ({
+    name,
+    in: place,
+    required: !shape.safeParse(undefined).success,
+    description,
+    schema: schemaOf(shape),
+  }));
+}
+
+function responsesOf({ answers, refusals, isGuarded }: Operation): Json {
+  const refused = [...COMMON_REFUSALS, ...(isGuarded ? KEY_REFUSALS : []), ...refusals];
+  return Object.fromEntries([
+    ...Object.entries(answers).map(([status, answer]) => [status, answerObject(answer)]),
+    ...refused.map((status) => [String(status), refusalObject(status)]),
+  ]);
+}
+
+function answerObject({ description, content, headers = [] }: Answer): Json {
+  const types = Object.entries(content ?? {}).map(([type, shape]) => [
+    type,
+    { schema: schemaOf(shape) },
+  ]);
+  return {
+    description,
+    ...headersObject(headers),
+    ...(content === undefined ? {} : { content: Object.fromEntries(types) }),
+  };
+}
+
+function refusalObject(status: number): Json {
+  const headers = status === 401 ? ['WWW-Authenticate'] : [];
+  return {
+    description: REFUSALS[status],
+    ...headersObject(status === 429 || status === 503 ? ['Retry-After'] : headers),
+    content: { [JSON_TYPE]: { schema: { $ref: `${SCHEMAS}ErrorBody` } } },
+  };
+}
+
+function headersObject(names: readonly string[]): Json {
+  if (names.length === 0) return {};
+  const entries = names.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
+  return { headers: Object.fromEntries(entries) };
+}
+
+const NAMED = new Map<z.ZodType, string>(
+  Object.entries({ ...ANSWER_SHAPES, ...BODY_SHAPES }).map(([name, shape]) => [shape, name]),
+);
+
+/** Returns the reference of a shape that has a name, the whole schema of any other. */
+function schemaOf(shape: z.ZodType): Json {
+  const name = NAMED.get(shape);
+  if (name !== undefined) return { $ref: SCHEMAS + name };
+  if (shape instanceof z.ZodUnion) {
+    return { anyOf: shape.options.map((option) => schemaOf(option as z.ZodType)) };
+  }
+  return withoutMarks(z.toJSONSchema(shape, OPTIONS));
+}
+
+function componentSchemas(): Json {
+  const registry = z.registry<{ id: string }>();
+  for (const [shape, id] of NAMED) registry.add(shape, { id });
+  const { schemas } = z.toJSONSchema(registry, { ...OPTIONS, uri: (id) => SCHEMAS + id });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [name, withoutMarks(schema)]),
+  );
+}
+
+/**
+ * Schemas are those of what is sent, so that a field with a default may be left out, and an answer may have
+ * more fields in a later version. What no schema can say is left to the description.
+ */
+const OPTIONS = { io: 'input', unrepresentable: 'any', reused: 'inline' } as const;
+
+/** Removes what marks a schema as a document of its own. */
+function withoutMarks({ $schema: _schema, $id: _id, ...schema }: Json): Json {
+  return schema;
+}

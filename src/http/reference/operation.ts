@@ -1,0 +1,37 @@
+// Description of an endpoint, as the OpenAPI document has it: what may be sent, and what is answered.
+
+import type { z } from 'zod';
+
+/** Endpoint of the management API or of devices. */
+export type Operation = {
+  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  /** Path with its parameters in braces: `/api/v1/releases/{id}`. */
+  readonly path: string;
+  /** Name that generated clients give the call. */
+  readonly id: string;
+  readonly tag: 'Releases' | 'Reading' | 'Fleet' | 'Devices';
+  readonly summary: string;
+  /** CommonMark. */
+  readonly description?: string;
+  /** Whether the call needs a key. */
+  readonly isGuarded: boolean;
+  readonly inPath?: Parameters;
+  readonly inQuery?: Parameters;
+  readonly inHeaders?: Parameters;
+  readonly body?: z.ZodType;
+  readonly answers: Readonly<Record<number, Answer>>;
+  /** Statuses that are answered with an Error body, beside those that every call has. */
+  readonly refusals: readonly number[];
+};
+
+/** Parameters by name; one is optional when its shape is. */
+export type Parameters = Readonly<Record<string, Parameter>>;
+
+type Parameter = { readonly shape: z.ZodType; readonly description: string };
+
+/** Answer that is no refusal: a body with its media types, or none. */
+export type Answer = {
+  readonly description: string;
+  readonly content?: Readonly<Record<string, z.ZodType>>;
+  readonly headers?: readonly string[];
+};
