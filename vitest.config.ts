@@ -66,6 +66,8 @@ export default defineConfig({
           env: { SLUICE_TEST_PART: 'unit' },
           setupFiles: ['test/support/property-runs.ts'],
           maxWorkers: '100%',
+          // They import JSON as only bundlers do.
+          server: { deps: { inline: [/@actions\/(?:workflow-parser|expressions)/] } },
         },
       },
       ...Object.entries(SERVER_PARTS).map(([name, { folders, before }]) => ({

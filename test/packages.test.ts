@@ -18,15 +18,20 @@ type LockedPackage = {
 
 /**
  * Packages whose install script need not run: esbuild's only replaces a launcher, and esbuild works without.
+ * Scarf's, which comes with Swagger UI, only reports the installation (docs/decisions/0049).
  */
-const SCRIPTS_NOT_NEEDED = ['node_modules/esbuild'];
+const SCRIPTS_NOT_NEEDED = ['node_modules/@scarf/scarf', 'node_modules/esbuild'];
 
 /** Packages that ask for a later Node than they need: npm warns of these on Node 20 (docs/decisions/0001). */
 const ENGINES_TOO_NARROW = ['node_modules/uWebSockets.js'];
 
-const { engines, allowScripts } = JSON.parse(
+const { engines, allowScripts, scarfSettings } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-) as { engines: { node: string }; allowScripts: Record<string, boolean> };
+) as {
+  engines: { node: string };
+  allowScripts: Record<string, boolean>;
+  scarfSettings: { enabled: boolean };
+};
 const { packages } = JSON.parse(
   readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8'),
 ) as { packages: Record<string, LockedPackage> };
@@ -53,7 +58,9 @@ describe('every package of the lockfile', () => {
     const paths = pathsWhere(({ hasInstallScript }) => hasInstallScript === true);
     expect(paths).toEqual(SCRIPTS_NOT_NEEDED);
     // npm is told so, or it would warn that nobody has decided on them.
-    expect(allowScripts).toEqual({ esbuild: false });
+    expect(allowScripts).toEqual({ '@scarf/scarf': false, esbuild: false });
+    // An older npm asks nobody: then the script itself is told to send nothing.
+    expect(scarfSettings).toEqual({ enabled: false });
   });
 
   it('runs on every Node that package.json names', () => {

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Uploads the files of a build to S3, or a store that speaks as S3 does, and publishes them to part of the devices.
+#
+#     SLUICE_URL=https://updates.example.com SLUICE_KEY=sluice_… SLUICE_PACKAGE=./sluice-cli-0.1.0.tgz \
+#     BUCKET=downloads.example.com URL_BASE=https://downloads.example.com APP=notes \
+#     ./publish.sh 1.4.0 dist/*
+#
+# CHANNEL is stable and ROLLOUT 10 unless they are set. Credentials for S3 are those of the aws command.
+set -euo pipefail
+
+if [ "$#" -lt 2 ]; then
+  echo 'Usage: publish.sh VERSION FILE…' >&2
+  exit 2
+fi
+version=$1
+shift
+folder=$APP/$version
+release=(--app "$APP" --channel "${CHANNEL:-stable}" --version "$version" --url-base "$URL_BASE/$folder")
+
+sluice() {
+  npx --yes --package "$SLUICE_PACKAGE" sluice "$@"
+}
+
+# What is wrong with the release is found before anything is uploaded.
+sluice release publish "$@" "${release[@]}" --dry-run
+
+# Before the release: a device may ask in the second in which it is published.
+for file in "$@"; do
+  aws s3 cp "$file" "s3://$BUCKET/$folder/$(basename -- "$file")" \
+    --cache-control 'public, max-age=31536000, immutable'
+done
+
+sluice release publish "$@" "${release[@]}" --rollout "${ROLLOUT:-10}"
