@@ -15,10 +15,12 @@ import { RareLog } from '../observe/rare-log.ts';
 import { ActivityBroadcast } from '../operations/fleet/activity-broadcast.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import { LedgerClock } from '../operations/fleet/ledger-clock.ts';
+import { RehearseChange } from '../operations/publishing/rehearse-change.ts';
 import { createSpreadChange } from '../operations/publishing/spread-change.ts';
 import { spreadInNode, type TellNode } from '../operations/publishing/spread-in-node.ts';
 import { Webhooks } from '../operations/publishing/webhooks.ts';
 import { ExplainDecision } from '../operations/serving/explain-decision.ts';
+import { MeasureEffect } from '../operations/serving/measure-effect.ts';
 import { assembleAdmission } from './assemble-admission.ts';
 import { assembleConnectionLimit } from './assemble-connection-limit.ts';
 import { assembleCatalogs } from './catalogs.ts';
@@ -110,12 +112,14 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
   const address = config.publicUrl ?? `http://${reachableHost(config.host)}:${servicePort}`;
   const notes = new NotesRenderer();
   const explainer = new ExplainDecision({ ledger, catalogs, labels, firstOffers: NO_OFFERS });
+  const effects = new MeasureEffect(ledger);
   const traffic = new Traffic(log, metrics, requestWatcher(config, log));
   const routes = [
     ...healthRoutes(readiness),
     ...assembleConsole({
       ...{ config, secrets, ledger, labels, explainer, live, notes, readMetrics },
       copies: stores.copies,
+      rehearse: new RehearseChange({ ledger, catalogs, effects }),
       limits: { engine, alone: createMemoryEngine(), metrics },
       log: rareLog,
       address: () => address,

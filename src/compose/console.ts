@@ -16,6 +16,7 @@ import type { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import { PurgeDevices } from '../operations/fleet/purge-devices.ts';
 import { ViewFleet } from '../operations/fleet/view-fleet.ts';
 import { Administer } from '../operations/publishing/administer.ts';
+import type { RehearseChange } from '../operations/publishing/rehearse-change.ts';
 import { ResealSecrets } from '../operations/publishing/reseal-secrets.ts';
 import type { SpreadChange } from '../operations/publishing/spread-change.ts';
 import { ViewConsole } from '../operations/publishing/view-console.ts';
@@ -42,6 +43,7 @@ export type ConsoleOptions = {
   /** Returns the base URL of the service; called by requests only. */
   readonly address: () => string;
   readonly spread: SpreadChange;
+  readonly rehearse: RehearseChange;
   readonly explainer: ExplainDecision;
   readonly notes: NotesRenderer;
   /** Source of the text that `/metrics` answers. */
@@ -61,6 +63,7 @@ export function assembleConsole({
   webhooks,
   address,
   spread,
+  rehearse,
   explainer,
   notes,
   readMetrics,
@@ -81,6 +84,7 @@ export function assembleConsole({
       resealing: new ResealSecrets({ ledger, box: secrets.box }),
       ledger,
       spread,
+      rehearse,
       notes,
     }),
   ];

@@ -252,6 +252,7 @@ function assembleHandlers(
           webhooks,
           address,
           spread,
+          rehearse,
           notes,
         },
         ...{ secrets, explainer, readMetrics, log: rareLog },

@@ -10,6 +10,7 @@ import type {
   LiveEvents,
   PurgedDevices,
 } from './console-fleet.ts';
+import type { Rehearsed, UnpublishedRelease } from './rehearsed.ts';
 import type {
   Account,
   ApiKey,
@@ -30,6 +31,7 @@ import type {
   Targeting,
   Webhook,
   WebhookDelivery,
+  WithdrawnRelease,
 } from './resource.ts';
 
 /** Answer of each endpoint below `/console/api/`, by its method and path. */
@@ -68,6 +70,9 @@ export type ConsoleAnswers = {
   'GET releases': ChannelReleases;
   'POST releases': { readonly release: Release };
   'PATCH releases': { readonly release: ServingState };
+  'DELETE releases': { readonly release: WithdrawnRelease };
+  'POST releases/rehearse': Rehearsed<UnpublishedRelease>;
+  'POST releases/promote': { readonly release: Release };
   'GET release': RenderedReleaseDetail;
 
   'GET devices': DevicePage;

@@ -1,12 +1,17 @@
 // Answer of a dry run of a change: what it would answer, what speaks against it, and what it would do to the
 // fleet (docs/contract.md 23 and 24).
 
+import type { Release } from './resource.ts';
+
 /** Answer of a dry run; `release` is as the change itself would answer it. */
 export type Rehearsed<Release> = {
   readonly release: Release;
   readonly findings: readonly Finding[];
   readonly effect: Effect;
 };
+
+/** Release as publishing it would answer: it has no id and no time of creation yet. */
+export type UnpublishedRelease = Omit<Release, 'id' | 'createdAt'>;
 
 /** What speaks against a release. */
 export type Finding = {

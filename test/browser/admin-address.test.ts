@@ -43,6 +43,7 @@ describeOnOneBackend('the console at an address of its own', (backend) => {
       await dialog.getByLabel('Platform', { exact: true }).fill('linux');
       await dialog.getByLabel('URL').fill('https://downloads.example.com/app.tar.gz');
       await dialog.getByLabel('Signature').fill('c2ln');
+      await dialog.getByRole('button', { name: 'Review' }).click();
       await dialog.getByRole('button', { name: 'Publish' }).click();
       await page.getByRole('heading', { name: '1.1.0' }).waitFor();
       expect((await check(node, tenant, '1.0.0')).body?.version).toBe('1.1.0');

@@ -175,9 +175,10 @@ describeOnOneBackend('a rollout at the console', (backend) => {
       await dialog.getByLabel('Platform', { exact: true }).fill('linux');
       await dialog.getByLabel('URL').fill('https://downloads.example.com/notes-1.2.0.tar.gz');
       await dialog.getByLabel('Signature').fill('c2ln');
-      await dialog.getByRole('button', { name: 'Publish' }).click();
+      await dialog.getByRole('button', { name: 'Review' }).click();
       await dialog.getByRole('alert').waitFor();
       await dialog.getByLabel('Version').fill('1.2.0');
+      await dialog.getByRole('button', { name: 'Review' }).click();
       await dialog.getByRole('button', { name: 'Publish' }).click();
       await page.getByRole('heading', { name: '1.2.0' }).waitFor();
       expect(new URL(page.url()).pathname).toBe(`/console/apps/${APP}/stable/1.2.0`);

@@ -77,6 +77,7 @@ async function publishAll(node: Addressed, tenant: Tenant, words: Words): Promis
   if (words.version !== undefined) demand(await publish(node, tenant, words.version));
   demand(await publish(node, tenant, '1.1.0', { rollout: 20, notes: words.notes[0] }));
   demand(await publish(node, tenant, '1.2.0-rc.1', { targets, notes: words.notes.at(-1) }));
+  demand(await publish(node, tenant, '1.3.0', { channel: 'beta', notes: words.notes[0] }));
   demand(await publish(node, tenant, '0.9.0', { rollout: 50 }));
   demand(await control(node, tenant, '0.9.0', { status: 'rolled_back' }));
 }
@@ -109,6 +110,7 @@ function pagesOf({ app }: Tenant, deviceId: string, { ref, version }: Words): re
     `${place}/stable/1.1.0`,
     `${place}/stable/1.2.0-rc.1`,
     `${place}/stable/0.9.0`,
+    `${place}/beta/1.3.0`,
     `${place}/fleet`,
     `${place}/fleet?step=day&platform=linux`,
     `${place}/devices/${encodeURIComponent(deviceId)}`,

@@ -1,8 +1,9 @@
-// Dialog that publishes a release.
+// Dialog that publishes a release, once it was shown what speaks against it and what it would do.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview } from '../../contract/console.ts';
+import type { Rehearsed } from '../../contract/rehearsed.ts';
 import { call } from '../api/call.ts';
 import { type ArtifactDraft, artifactOf, NEW_ARTIFACT } from '../format/artifact-draft.ts';
 import { consolePath } from '../format/console-path.ts';
@@ -14,6 +15,7 @@ import { Choice } from '../part/choice.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
+import { RehearsalView } from '../part/rehearsal-view.tsx';
 import { TargetingEditor } from '../part/targeting-editor.tsx';
 import { TextArea } from '../part/text-area.tsx';
 
@@ -29,7 +31,10 @@ type Fields = {
   readonly status: 'published' | 'paused';
 };
 
-/** Dialog for a new release; opens the release after publishing. */
+/**
+ * Dialog for a new release; opens the release after publishing. It is reviewed first: whatever is changed
+ * then has to be reviewed again.
+ */
 export function PublishDialog(props: {
   app: AppOverview;
   channel: string;
@@ -47,22 +52,26 @@ export function PublishDialog(props: {
   });
   const [artifacts, setArtifacts] = useState<readonly ArtifactDraft[]>([NEW_ARTIFACT]);
   const [draft, setDraft] = useState(targetingDraft(null));
+  const release = {
+    app: app.ref,
+    channel,
+    ...fields,
+    rollout: Number(fields.rollout),
+    targets: targetingOf(draft),
+    artifacts: artifacts.map(artifactOf).filter((artifact) => artifact !== undefined),
+  };
+  const { reviewed, review } = useReview(release);
   const publish = async () => {
-    await call('POST', 'releases', {
-      app: app.ref,
-      channel,
-      ...fields,
-      rollout: Number(fields.rollout),
-      targets: targetingOf(draft),
-      artifacts: artifacts.map(artifactOf).filter((artifact) => artifact !== undefined),
-    });
+    await call('POST', 'releases', release);
     route(consolePath.release(app.ref, channel, fields.version));
   };
+  const isFaulty = reviewed?.findings.some(({ severity }) => severity === 'error') ?? false;
   return (
     <Dialog title={`Publish to ${channel}`} isWide onClose={onClose}>
       <Form
-        send="Publish"
-        onSend={publish}
+        send={reviewed === undefined ? 'Review' : isFaulty ? 'Publish anyway' : 'Publish'}
+        tone={isFaulty ? 'danger' : 'primary'}
+        onSend={reviewed === undefined ? review : publish}
         onCancel={onClose}
         isDeliberate
         obstacle={draftObstacle(draft)}
@@ -73,9 +82,20 @@ export function PublishDialog(props: {
           <summary>Only for some devices</summary>
           <TargetingEditor draft={draft} onChange={setDraft} labels={labels.data} />
         </details>
+        {reviewed !== undefined && <RehearsalView rehearsed={reviewed} />}
       </Form>
     </Dialog>
   );
+}
+
+/** Dry run of a release; what it said is forgotten as soon as the release is another one. */
+function useReview(release: object) {
+  const text = JSON.stringify(release);
+  const [last, setLast] = useState<{ of: string; said: Rehearsed<unknown> }>();
+  const review = async () => {
+    setLast({ of: text, said: await call('POST', 'releases/rehearse', release) });
+  };
+  return { reviewed: last?.of === text ? last.said : undefined, review };
 }
 
 function HeadFields(props: { fields: Fields; onChange: (fields: Fields) => void }) {

@@ -1,4 +1,4 @@
-// Buttons that pause, resume, roll back or deprecate a release.
+// Buttons that pause, resume, promote, withdraw, roll back or deprecate a release.
 
 import { useState } from 'preact/hooks';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
@@ -9,20 +9,26 @@ import { useAction } from '../hook/use-action.ts';
 import { ConfirmDialog } from '../part/confirm-dialog.tsx';
 import { Notice } from '../part/notice.tsx';
 import { useMay } from '../session/use-session.ts';
+import { PromoteDialog } from './promote-dialog.tsx';
 import type { ReleaseName } from './release-name.ts';
 import { RollbackDialog } from './rollback-dialog.tsx';
+import { WithdrawDialog } from './withdraw-dialog.tsx';
+
+type Question = 'promote' | 'withdraw' | 'rollback' | 'deprecate';
 
 /** Buttons of a release; none for viewers, and none for a release that was rolled back. */
 export function ReleaseControls(props: {
   name: ReleaseName;
+  /** Names of the app's other channels. */
+  others: readonly string[];
   details: RenderedReleaseDetail;
   onDone: () => Promise<void>;
 }) {
-  const { name, details, onDone } = props;
-  const { status } = details.release;
+  const { name, others, details, onDone } = props;
+  const { status, offered } = details.release;
   const maySteer = useMay('publisher');
   const action = useAction();
-  const [asking, setAsking] = useState<'rollback' | 'deprecate'>();
+  const [asking, setAsking] = useState<Question>();
   if (!maySteer || status === 'rolled_back') return null;
   const become = async (next: ReleaseStatus) => {
     await call('PATCH', 'releases', { ...name, status: next });
@@ -41,6 +47,16 @@ export function ReleaseControls(props: {
       >
         {next.label}
       </button>
+      {status !== 'deprecated' && others.length > 0 && (
+        <button type="button" class="button plain" onClick={() => setAsking('promote')}>
+          Promote…
+        </button>
+      )}
+      {!offered && (
+        <button type="button" class="button plain" onClick={() => setAsking('withdraw')}>
+          Withdraw…
+        </button>
+      )}
       {status !== 'deprecated' && (
         <button type="button" class="button plain" onClick={() => setAsking('deprecate')}>
           Deprecate…
@@ -49,6 +65,8 @@ export function ReleaseControls(props: {
       <button type="button" class="button danger" onClick={() => setAsking('rollback')}>
         Roll back…
       </button>
+      {asking === 'promote' && <PromoteDialog name={name} others={others} onClose={close} />}
+      {asking === 'withdraw' && <WithdrawDialog name={name} onClose={close} />}
       {asking === 'rollback' && (
         <RollbackDialog
           version={name.version}

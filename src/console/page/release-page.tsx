@@ -31,18 +31,20 @@ export function ReleasePage(props: { app: AppOverview; channel: string; version:
   if (details.error?.status === 404) return <NotFoundPage what={`The release ${version}`} />;
   return (
     <LoadedView of={details}>
-      {(found) => <ReleaseView name={name} details={found} reload={details.reload} />}
+      {(found) => <ReleaseView app={app} name={name} details={found} reload={details.reload} />}
     </LoadedView>
   );
 }
 
 function ReleaseView(props: {
+  app: AppOverview;
   name: ReleaseName;
   details: RenderedReleaseDetail;
   reload: () => Promise<void>;
 }) {
-  const { name, details, reload } = props;
+  const { app, name, details, reload } = props;
   const { release } = details;
+  const others = app.channels.map((each) => each.name).filter((each) => each !== name.channel);
   return (
     <>
       <PageHead
@@ -59,7 +61,7 @@ function ReleaseView(props: {
             {release.source === 'webhook' ? ' · by webhook' : ''}
           </>
         }
-        actions={<ReleaseControls name={name} details={details} onDone={reload} />}
+        actions={<ReleaseControls name={name} others={others} details={details} onDone={reload} />}
       />
       <DeviceFigures name={name} details={details} />
       <div class="split">

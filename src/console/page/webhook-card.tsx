@@ -1,103 +1,78 @@
-// Webhook of one app: enabling it, its URL and secret (shown once), and its deliveries.
+// Webhooks of one app: those that are on, and what they delivered last.
 
 import { useState } from 'preact/hooks';
-import type { AppOverview, IssuedWebhookSecret, WebhookDetail } from '../../contract/console.ts';
+import type { AppOverview, WebhookDetail } from '../../contract/console.ts';
 import type { WebhookDelivery } from '../../contract/resource.ts';
-import { call } from '../api/call.ts';
+import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
 import { queryText } from '../format/query-text.ts';
-import { useAction } from '../hook/use-action.ts';
+import { PROVIDER_NAMES } from '../format/webhook-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge, type Tone } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
-import { ConfirmDialog } from '../part/confirm-dialog.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
 import { Name } from '../part/name.tsx';
-import { Notice } from '../part/notice.tsx';
-import { Secret } from '../part/secret.tsx';
 import { Time } from '../part/time.tsx';
 import { useMay } from '../session/use-session.ts';
+import { EnableWebhookDialog } from './enable-webhook-dialog.tsx';
+import { WebhookRow } from './webhook-row.tsx';
 
 const REFRESH_MS = 10_000;
 
-/** Card of a webhook: owners enable and disable it, all members see its deliveries. */
+/** Card of an app's webhooks: owners enable and change them, all members see their deliveries. */
 export function WebhookCard({ app }: { app: AppOverview }) {
-  const webhook = useLoad(`webhooks${queryText({ app: app.ref })}`, REFRESH_MS);
+  const loaded = useLoad(`webhooks${queryText({ app: app.ref })}`, REFRESH_MS);
   const mayChange = useMay('owner');
-  const action = useAction();
-  const [enabled, setEnabled] = useState<IssuedWebhookSecret>();
-  const isOn = webhook.data?.enabled === true;
-  const [isDisabling, setDisabling] = useState(false);
-  const enable = async () => {
-    setEnabled(await call('POST', 'webhooks', { app: app.ref, provider: 'github' }));
-    await webhook.reload();
+  const [isEnabling, setEnabling] = useState(false);
+  // Chosen when the dialog opens: one that was just enabled still has its secret to show.
+  const [free, setFree] = useState<readonly (typeof WEBHOOK_PROVIDERS)[number][]>([]);
+  const begin = ({ webhooks }: WebhookDetail) => {
+    const on = webhooks.filter(({ enabled }) => enabled).map(({ provider }) => provider);
+    setFree(WEBHOOK_PROVIDERS.filter((provider) => !on.includes(provider)));
+    setEnabling(true);
   };
-  const disable = async () => {
-    await call('POST', 'webhooks/disable', { app: app.ref });
-    setEnabled(undefined);
-    await webhook.reload();
-  };
+  const { data } = loaded;
+  const isFull =
+    data?.webhooks.filter(({ enabled }) => enabled).length === WEBHOOK_PROVIDERS.length;
   return (
     <Card
       title={app.name}
       isFlush
       aside={
-        mayChange && webhook.data !== undefined ? (
-          <button
-            type="button"
-            class="button plain small"
-            disabled={action.isBusy}
-            onClick={() => (isOn ? setDisabling(true) : void action.run(enable))}
-          >
-            {isOn ? 'Disable' : 'Enable for GitHub'}
+        mayChange && data !== undefined && !isFull ? (
+          <button type="button" class="button plain small" onClick={() => begin(data)}>
+            Enable…
           </button>
         ) : undefined
       }
     >
-      {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
-      {enabled !== undefined && <Enablement {...enabled} />}
-      {isDisabling && (
-        <ConfirmDialog
-          title="Disable webhook"
-          verb="Disable webhook"
-          onConfirm={disable}
-          onClose={() => setDisabling(false)}
-        >
-          <p>Deliveries are refused from now on. To enable it again makes a new secret.</p>
-        </ConfirmDialog>
+      {isEnabling && (
+        <EnableWebhookDialog
+          app={app.ref}
+          providers={free}
+          onEnabled={loaded.reload}
+          onClose={() => setEnabling(false)}
+        />
       )}
-      <LoadedView of={webhook}>{(found) => <WebhookState webhook={found} />}</LoadedView>
+      <LoadedView of={loaded}>
+        {(found) => <WebhookList app={app.ref} found={found} onChanged={loaded.reload} />}
+      </LoadedView>
     </Card>
   );
 }
 
-function Enablement({ url, secret }: IssuedWebhookSecret) {
-  return (
-    <div class="padded">
-      <Notice tone="warn">
-        Add both to the repository’s webhooks, with the content type application/json and the event
-        Releases. The secret is shown this once.
-      </Notice>
-      <Secret label="Payload URL" text={url} what="URL" />
-      <Secret label="Secret" text={secret} what="secret" />
-    </div>
-  );
-}
-
-function WebhookState({ webhook }: { webhook: WebhookDetail }) {
-  if (!webhook.enabled) {
+function WebhookList(props: { app: string; found: WebhookDetail; onChanged: () => Promise<void> }) {
+  const { app, found, onChanged } = props;
+  const on = found.webhooks.filter(({ enabled }) => enabled);
+  if (on.length === 0) {
     return <p class="hint padded">Off. Releases come from the console and from keys only.</p>;
   }
-  const { url, createdAt, deliveries } = webhook;
   return (
     <>
-      <p class="padded">
-        <Badge tone="good">On</Badge> <span class="code address">{url}</span>{' '}
-        <span class="muted">
-          since <Time at={createdAt} />
-        </span>
-      </p>
-      {deliveries.length === 0 ? (
+      {on.map((webhook) => (
+        <WebhookRow key={webhook.provider} app={app} webhook={webhook} onChanged={onChanged} />
+      ))}
+      {found.deliveries.length === 0 ? (
         <p class="hint padded">
           Nothing was delivered yet. GitHub sends a ping as soon as the webhook is saved there.
         </p>
@@ -105,7 +80,7 @@ function WebhookState({ webhook }: { webhook: WebhookDetail }) {
         <DataTable
           caption="Last deliveries"
           columns={COLUMNS}
-          rows={deliveries}
+          rows={found.deliveries}
           keyOf={({ id }) => id}
         />
       )}
@@ -122,6 +97,7 @@ const OUTCOME_TONES: Readonly<Record<WebhookDelivery['outcome'], Tone>> = {
 
 const COLUMNS: readonly Column<WebhookDelivery>[] = [
   { label: 'At', render: ({ at }) => <Time at={at} /> },
+  { label: 'From', render: ({ provider }) => PROVIDER_NAMES[provider] },
   {
     label: 'Event',
     render: ({ event, action }) => <Name text={[event, action].filter(Boolean).join(' ')} />,

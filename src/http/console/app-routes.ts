@@ -7,9 +7,12 @@ import { isFreeRef, isRef } from '../../contract/ref.ts';
 import { UPDATE_MODES } from '../../contract/resource.ts';
 import type { Administer } from '../../operations/publishing/administer.ts';
 import { controlServing } from '../../operations/publishing/control-serving.ts';
+import { promoteRelease } from '../../operations/publishing/promote-release.ts';
 import { publishRelease } from '../../operations/publishing/publish-release.ts';
+import type { RehearseChange } from '../../operations/publishing/rehearse-change.ts';
 import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
 import type { ViewConsole } from '../../operations/publishing/view-console.ts';
+import { withdrawRelease } from '../../operations/publishing/withdraw-release.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { NotesRenderer } from '../notes/notes-renderer.ts';
 import type { Route } from '../router.ts';
@@ -17,9 +20,13 @@ import { nameField, rolloutField, titleField, versionField, wholeField } from '.
 import {
   canonicalOf,
   newReleaseOf,
+  promoteReleaseBody,
+  promotionOf,
   publishReleaseBody,
+  releaseNameOf,
   servingCallOf,
   servingControlBody,
+  withdrawReleaseBody,
 } from '../shape/release-body.ts';
 import type { ConsoleRoutes } from './console-route.ts';
 
@@ -70,6 +77,7 @@ export type AppDependencies = {
   readonly view: ViewConsole;
   readonly ledger: Ledger;
   readonly spread: SpreadChange;
+  readonly rehearse: RehearseChange;
   readonly notes: Pick<NotesRenderer, 'html'>;
 };
 
@@ -91,6 +99,7 @@ export function appRoutes(routes: ConsoleRoutes, dependencies: AppDependencies):
     ),
     ...channelRoutes(routes, dependencies),
     ...releaseRoutes(routes, dependencies),
+    ...publishingRoutes(routes, dependencies),
   ];
 }
 
@@ -139,6 +148,23 @@ function releaseRoutes(
       },
     ),
     routes.onApp(
+      { method: 'PATCH', path, role: 'publisher', shape: servingControlBody },
+      async (context, body) => {
+        const { name, change, reason } = servingCallOf(body);
+        return wrapped(await controlServing(ledger, spread, context, name, change, reason));
+      },
+    ),
+  ];
+}
+
+/** Routes by which releases come and, as long as nobody was offered one, go. */
+function publishingRoutes(
+  routes: ConsoleRoutes,
+  { ledger, spread, rehearse }: AppDependencies,
+): readonly Route[] {
+  const path = 'releases';
+  return [
+    routes.onApp(
       { method: 'POST', path, role: 'publisher', shape: publishReleaseBody, status: 201 },
       async (context, body) => {
         const published = await publishRelease(ledger, spread, context, newReleaseOf(body));
@@ -146,10 +172,29 @@ function releaseRoutes(
       },
     ),
     routes.onApp(
-      { method: 'PATCH', path, role: 'publisher', shape: servingControlBody },
+      {
+        method: 'POST',
+        path: `${path}/rehearse`,
+        role: 'publisher',
+        shape: publishReleaseBody,
+      },
+      (context, body) => rehearse.publish(context, newReleaseOf(body)),
+    ),
+    routes.onApp(
+      {
+        ...{ method: 'POST', path: `${path}/promote`, role: 'publisher' },
+        ...{ shape: promoteReleaseBody, status: 201 },
+      },
       async (context, body) => {
-        const { name, change, reason } = servingCallOf(body);
-        return wrapped(await controlServing(ledger, spread, context, name, change, reason));
+        const promoted = await promoteRelease(ledger, spread, context, promotionOf(body));
+        return isFailure(promoted) ? promoted : { release: promoted.release };
+      },
+    ),
+    routes.onApp(
+      { method: 'DELETE', path, role: 'publisher', shape: withdrawReleaseBody },
+      async (context, body) => {
+        const name = releaseNameOf(body);
+        return wrapped(await withdrawRelease(ledger, spread, context, name, body.reason));
       },
     ),
   ];

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { DeviceRecord } from '../../contract/console-fleet.ts';
 import type { Explanation } from '../../contract/explanation.ts';
-import type { Effect, Finding } from '../../contract/rehearsed.ts';
+import type { Effect, Finding, UnpublishedRelease } from '../../contract/rehearsed.ts';
 import {
   type App,
   type Artifact,
@@ -58,7 +58,10 @@ const release = z.object({
 }) satisfies z.ZodType<Release>;
 
 /** A release that a dry run has not published has neither an id nor a time. */
-const unpublished = release.omit({ id: true, createdAt: true });
+const unpublished = release.omit({
+  id: true,
+  createdAt: true,
+}) satisfies z.ZodType<UnpublishedRelease>;
 
 const expression = z.object({
   key: z.string(),

@@ -7,8 +7,8 @@ import {
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
-import type { Finding, Rehearsed } from '../../contract/rehearsed.ts';
-import type { Release, ServingState } from '../../contract/resource.ts';
+import type { Finding, Rehearsed, UnpublishedRelease } from '../../contract/rehearsed.ts';
+import type { ServingState } from '../../contract/resource.ts';
 import type { Catalog } from '../../domain/decision/catalog.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
@@ -19,9 +19,6 @@ import type { ReleaseName } from '../../ports/release-name.ts';
 import type { Principal } from '../access/authenticate-key.ts';
 import type { Catalogs } from '../serving/catalogs.ts';
 import type { MeasureEffect } from '../serving/measure-effect.ts';
-
-/** Release as publishing it would answer: it has no id and no time of creation yet. */
-export type UnpublishedRelease = Omit<Release, 'id' | 'createdAt'>;
 
 export type RehearseDependencies = {
   readonly ledger: Pick<Ledger, 'rehearsePublish' | 'rehearseServing'>;

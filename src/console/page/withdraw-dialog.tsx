@@ -1,0 +1,40 @@
+// Dialog that removes a release that nobody was offered.
+
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { call } from '../api/call.ts';
+import { consolePath } from '../format/console-path.ts';
+import { ConfirmDialog } from '../part/confirm-dialog.tsx';
+import { Field } from '../part/field.tsx';
+import type { ReleaseName } from './release-name.ts';
+
+/** Dialog for a withdrawal; opens the channel afterwards, because the release is gone. */
+export function WithdrawDialog({ name, onClose }: { name: ReleaseName; onClose: () => void }) {
+  const { route } = useLocation();
+  const [reason, setReason] = useState('');
+  const withdraw = async () => {
+    await call('DELETE', 'releases', { ...name, reason });
+    route(consolePath.channel(name.app, name.channel));
+  };
+  return (
+    <ConfirmDialog
+      title={`Withdraw ${name.version}`}
+      verb={`Withdraw ${name.version}`}
+      onConfirm={withdraw}
+      onClose={onClose}
+    >
+      <p>
+        No device was offered it, so it can be removed as if it had never been: its version is free
+        again. This is refused if a device is offered it meanwhile.
+      </p>
+      <Field
+        label="Reason"
+        value={reason}
+        onInput={setReason}
+        maxLength={500}
+        hint="For the audit. May be empty."
+        isFocused
+      />
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,77 @@
+// What a dry run says: what speaks against the release, and what it would do to the fleet.
+
+import { useEffect, useRef } from 'preact/hooks';
+import type { Effect, Finding, Rehearsed } from '../../contract/rehearsed.ts';
+import { countText, numberText } from '../format/number-text.ts';
+import { Badge } from './badge.tsx';
+
+/** Maximum number of rows that are shown of each list; the first ones are the most frequent. */
+const ROWS_MAX = 5;
+
+/** Findings and effect of a change that was not made yet. */
+export function RehearsalView({ rehearsed }: { rehearsed: Rehearsed<unknown> }) {
+  const { findings, effect } = rehearsed;
+  const section = useRef<HTMLElement>(null);
+  // It appears below a long form, with the button that it is about.
+  useEffect(() => section.current?.scrollIntoView({ block: 'start' }), []);
+  return (
+    <section ref={section} class="rehearsal" role="status" aria-label="What it would do">
+      <Findings findings={findings} />
+      <EffectView effect={effect} />
+    </section>
+  );
+}
+
+function Findings({ findings }: { findings: readonly Finding[] }) {
+  if (findings.length === 0) return <p>Nothing speaks against it.</p>;
+  return (
+    <ul class="findings">
+      {findings.map(({ path, severity, message }) => (
+        <li key={`${path} ${message}`}>
+          <Badge tone={severity === 'error' ? 'bad' : 'warn'}>{severity}</Badge>{' '}
+          <span class="code">{path}</span> {message}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function EffectView({ effect }: { effect: Effect }) {
+  const { devices, gain, lose, isEstimate, moves, platforms } = effect;
+  if (devices === 0) return <p>No device was seen on the channel in the last 30 days.</p>;
+  const about = isEstimate ? '≈ ' : '';
+  const without = platforms.filter(({ withoutArtifact }) => withoutArtifact > 0);
+  return (
+    <>
+      <p>
+        Of {countText(devices, 'device')} seen in the last 30 days, {about}
+        <strong>{numberText(gain)}</strong> {gain === 1 ? 'gets' : 'get'} an offer
+        {lose > 0 && (
+          <>
+            {' '}
+            and {about}
+            <strong>{numberText(lose)}</strong> {lose === 1 ? 'loses' : 'lose'} theirs
+          </>
+        )}
+        .
+      </p>
+      {moves.length > 0 && (
+        <ul class="moves" aria-label="Offers that change">
+          {moves.slice(0, ROWS_MAX).map(({ from, to, devices: count }) => (
+            <li key={`${from} ${to}`}>
+              <span class="code">{from ?? 'no offer'}</span> →{' '}
+              <span class="code">{to ?? 'no offer'}</span>: {about}
+              {countText(count, 'device')}
+            </li>
+          ))}
+        </ul>
+      )}
+      {without.slice(0, ROWS_MAX).map(({ platform, arch, withoutArtifact }) => (
+        <p key={`${platform} ${arch}`} class="hint">
+          <span class="code">{arch === null ? platform : `${platform}/${arch}`}</span>: {about}
+          {countText(withoutArtifact, 'device')} without a file in this release
+        </p>
+      ))}
+    </>
+  );
+}
