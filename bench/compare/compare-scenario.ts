@@ -3,6 +3,7 @@
 
 import type { ServingNode } from '../../test/support/node.ts';
 import type { Generator } from '../load/generator.ts';
+import type { Question } from '../load/question.ts';
 import { placeNode } from '../machine/place-process.ts';
 import { meetFleet, sideOf, warmSide } from '../measure/closed-loop.ts';
 import type { Patience } from '../measure/patience.ts';
@@ -85,8 +86,8 @@ export async function compareScenario(
     const { isMetBy } = scenario;
     const isToMeet = isMetBy === 'node' || (isMetBy === 'stores' && starts.length === 0);
     const sides: Side[] = [];
-    for (const node of nodes) {
-      const side = sideFor(node, scenario, pace);
+    for (const [place, node] of nodes.entries()) {
+      const side = sideFor(node, questionOf(scenario, place), scenario, pace);
       if (isToMeet) await meetFleet(generator, side, patience);
       sides.push(await warmSide(generator, side, pace.settleSeconds));
     }
@@ -110,7 +111,17 @@ export async function compareScenario(
   ]);
 }
 
-function sideFor(node: ServingNode, { question, expected }: Scenario, pace: ComparePace): Side {
+/** Returns what a side asks: the present tree is in the first place, the other commit in the second. */
+function questionOf({ question, beside = question }: Scenario, place: number): Question {
+  return place === 0 ? question : beside;
+}
+
+function sideFor(
+  node: ServingNode,
+  question: Question,
+  { expected }: Scenario,
+  pace: ComparePace,
+): Side {
   const { pid } = node.process;
   const server = {
     port: Number(new URL(node.url).port),
@@ -124,11 +135,11 @@ function sideFor(node: ServingNode, { question, expected }: Scenario, pace: Comp
 
 async function compareAnswers(
   nodes: readonly ServingNode[],
-  { question }: Scenario,
+  scenario: Scenario,
   count: number,
 ): Promise<number> {
   const [present = [], other = []] = await Promise.all(
-    nodes.map(({ url }) => askFirst(url, question, count)),
+    nodes.map(({ url }, place) => askFirst(url, questionOf(scenario, place), count)),
   );
   return differingShare(present, other);
 }

@@ -1,4 +1,4 @@
-// Writes apps with one channel and fixed releases straight into PostgreSQL. Nothing of them is random, and
+// Writes apps and channels with fixed releases straight into PostgreSQL. Nothing of them is random, and
 // every release counts as offered before, so that no first offer is recorded during a measurement.
 
 import type pg from 'pg';
@@ -32,24 +32,38 @@ export function artifactsOf(version: string) {
   );
 }
 
-/** Writes an app named `ref` with these releases, each with an artifact per platform and arch. */
-export async function insertFixedChannel(
-  sql: pg.Client,
-  ref: string,
-  releases: readonly FixedRelease[],
-): Promise<void> {
-  const [app, channel] = [`app_${ref}`, `chn_${ref}`];
+/** Writes an app named `ref`, without a channel. */
+export async function insertFixedApp(sql: pg.Client, ref: string): Promise<void> {
   await sql.query(
     `INSERT INTO organizations (id, name) VALUES ($1, 'Benchmarks') ON CONFLICT DO NOTHING`,
     [ORGANIZATION],
   );
   await sql.query('INSERT INTO apps (id, organization_id, ref, name) VALUES ($1, $2, $3, $3)', [
-    ...[app, ORGANIZATION, ref],
+    ...[`app_${ref}`, ORGANIZATION, ref],
   ]);
-  await sql.query('INSERT INTO channels (id, app_id, name, revision) VALUES ($1, $2, $3, 2)', [
-    ...[channel, app, CHANNEL],
-  ]);
+}
+
+/**
+ * Writes a channel of an app with these releases, each with an artifact per platform and arch; `follows` is a
+ * channel of the app that was written before.
+ */
+export async function insertFixedChannel(
+  sql: pg.Client,
+  ref: string,
+  name: string,
+  releases: readonly FixedRelease[],
+  follows?: string,
+): Promise<void> {
+  const channel = idOf(ref, name);
+  await sql.query(
+    'INSERT INTO channels (id, app_id, name, revision, follows) VALUES ($1, $2, $3, 2, $4)',
+    [channel, `app_${ref}`, name, follows === undefined ? null : idOf(ref, follows)],
+  );
   for (const release of releases) await insertRelease(sql, channel, release);
+}
+
+function idOf(ref: string, channel: string): string {
+  return `chn_${ref}_${channel}`;
 }
 
 async function insertRelease(

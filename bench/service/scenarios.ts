@@ -6,6 +6,7 @@ import {
   ARCHES,
   CHANNEL,
   type FixedRelease,
+  insertFixedApp,
   insertFixedChannel,
   PLATFORMS,
 } from './fixed-channel.ts';
@@ -14,6 +15,10 @@ export type Scenario = {
   /** Name whose beginning selects the scenario on the command line. */
   readonly name: string;
   readonly question: Question;
+  /**
+   * Question of the other side in `compare`, for claims on what two questions cost; the same one by default.
+   */
+  readonly beside?: Question;
   /** Status that every answer must have. */
   readonly expected: number;
   /**
@@ -73,6 +78,13 @@ export function scenarios(isSmoke: boolean): Scenario[] {
       isMetBy: 'stores',
     },
     {
+      name: 'following channel',
+      question: { paths: pathsTo('follower', oldVersions()), devices },
+      beside: { paths: pathsTo('full', oldVersions()), devices },
+      expected: 200,
+      isMetBy: 'stores',
+    },
+    {
       name: 'no update',
       question: { paths: pathsTo('full', [LATEST, '1.3.0', '2.0.0']), devices },
       expected: 204,
@@ -97,20 +109,35 @@ export function scenarios(isSmoke: boolean): Scenario[] {
   ];
 }
 
-/** Apps that the scenarios are about, each with the releases of its only channel. */
-export const SCENARIO_APPS: Readonly<Record<string, readonly FixedRelease[]>> = {
-  full: [{ version: '1.1.0' }, { version: LATEST }],
-  partial: [{ version: '1.1.0' }, { version: LATEST, rolloutPct: 20 }],
-  labels: [
-    { version: '1.1.0' },
-    { version: LATEST, targets: { matchLabels: { ring: ['early'] }, matchExpressions: [] } },
-  ],
+/** Releases of an app's channel, and those of the channel that it follows, if it does. */
+export type ScenarioApp = {
+  readonly own: readonly FixedRelease[];
+  readonly followed?: readonly FixedRelease[];
+};
+
+/** Channel that another one follows. */
+export const FOLLOWED = 'followed';
+
+/** Apps that the scenarios are about. */
+export const SCENARIO_APPS: Readonly<Record<string, ScenarioApp>> = {
+  full: { own: [{ version: '1.1.0' }, { version: LATEST }] },
+  partial: { own: [{ version: '1.1.0' }, { version: LATEST, rolloutPct: 20 }] },
+  labels: {
+    own: [
+      { version: '1.1.0' },
+      { version: LATEST, targets: { matchLabels: { ring: ['early'] }, matchExpressions: [] } },
+    ],
+  },
+  follower: { own: [{ version: '1.1.0' }], followed: [{ version: LATEST }] },
 };
 
 /** Writes the apps of the scenarios straight into PostgreSQL. */
 export async function insertScenarios(sql: pg.Client): Promise<void> {
-  for (const [ref, releases] of Object.entries(SCENARIO_APPS)) {
-    await insertFixedChannel(sql, ref, releases);
+  for (const [ref, { own, followed }] of Object.entries(SCENARIO_APPS)) {
+    await insertFixedApp(sql, ref);
+    if (followed !== undefined) await insertFixedChannel(sql, ref, FOLLOWED, followed);
+    const follows = followed === undefined ? undefined : FOLLOWED;
+    await insertFixedChannel(sql, ref, CHANNEL, own, follows);
   }
 }
 
