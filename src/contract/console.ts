@@ -10,7 +10,7 @@ import type {
   LiveEvents,
   PurgedDevices,
 } from './console-fleet.ts';
-import type { Rehearsed, UnpublishedRelease } from './rehearsed.ts';
+import type { Rehearsed, RehearsedServing, UnpublishedRelease } from './rehearsed.ts';
 import type {
   Account,
   ApiKey,
@@ -72,6 +72,7 @@ export type ConsoleAnswers = {
   'PATCH releases': { readonly release: ServingState };
   'DELETE releases': { readonly release: WithdrawnRelease };
   'POST releases/rehearse': Rehearsed<UnpublishedRelease>;
+  'POST releases/rehearse-serving': RehearsedServing;
   'POST releases/promote': { readonly release: Release };
   'GET release': RenderedReleaseDetail;
 
@@ -248,8 +249,6 @@ export type ReleaseDetail = {
     readonly fleet: number;
   };
   readonly history: readonly AuditEntry[];
-  /** Devices that a rollback would move, and the version it would move them to, if there is one. */
-  readonly rollback: { readonly devices: number; readonly to: string | null };
 };
 
 /** A release's page: its notes also as HTML, rendered and sanitised by the service. */

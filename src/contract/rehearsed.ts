@@ -1,13 +1,32 @@
 // Answer of a dry run of a change: what it would answer, what speaks against it, and what it would do to the
 // fleet (docs/contract.md 23 and 24).
 
-import type { Release } from './resource.ts';
+import type { Reason } from './reason.ts';
+import type { Release, ServingState } from './resource.ts';
 
 /** Answer of a dry run; `release` is as the change itself would answer it. */
 export type Rehearsed<Release> = {
   readonly release: Release;
   readonly findings: readonly Finding[];
   readonly effect: Effect;
+};
+
+/** Dry run of a change of serving, with what becomes of the devices that run the release. */
+export type RehearsedServing = Rehearsed<ServingState> & {
+  /** The most devices first. */
+  readonly runners: readonly RunnerEffect[];
+};
+
+/** Devices of a platform that run a release, and what they are offered after a change of it. */
+export type RunnerEffect = {
+  readonly platform: string;
+  /** Architecture; null for devices that tell none. */
+  readonly arch: string | null;
+  /** Version that they are offered; null where they stay on the release. */
+  readonly to: string | null;
+  /** Why they get what they get. */
+  readonly reason: Reason;
+  readonly devices: number;
 };
 
 /** Release as publishing it would answer: it has no id and no time of creation yet. */

@@ -45,6 +45,18 @@ describeOnOneBackend('a rollout at the console', (backend) => {
       });
     }
 
+    /** Opens the dialog of an act, waits for what it would do, and does it. */
+    async function steer(opens: string, verb: string, reason = ''): Promise<void> {
+      await page.getByRole('button', { name: opens, exact: true }).click();
+      const dialog = page.getByRole('dialog', { name: verb });
+      await dialog.getByRole('status', { name: 'What it would do' }).waitFor();
+      const sure = dialog.getByRole('checkbox');
+      if ((await sure.count()) > 0) await sure.check();
+      await dialog.getByLabel('Reason').fill(reason);
+      await dialog.getByRole('button', { name: verb }).click();
+      await dialog.waitFor({ state: 'detached' });
+    }
+
     it('begins with the first run: whoever has the admin token makes the owner', async () => {
       await page.goto('/console/');
       await page.getByRole('heading', { name: 'Set up Sluice' }).waitFor();
@@ -113,30 +125,46 @@ describeOnOneBackend('a rollout at the console', (backend) => {
       await page.goto(RELEASE);
       await shown('Faster');
       await button('50%').click();
-      await button('Raise to 50%').click();
+      await steer('Raise to 50%…', 'Raise to 50%');
       await shown('Goes out to 50%');
       await page.getByLabel('Exactly (%)').fill('100');
-      await button('Raise to 100%').click();
+      // Enter alone offers it to nobody.
+      await page.keyboard.press('Enter');
+      const asked = page.getByRole('dialog', { name: 'Raise to 100%' });
+      await asked.getByRole('status', { name: 'What it would do' }).waitFor();
+      await page.keyboard.press('Escape');
+      await asked.waitFor({ state: 'detached' });
+      await shown('Goes out to 50%');
+      await steer('Raise to 100%…', 'Raise to 100%', 'quiet for an hour');
       await shown('Every device it is meant for gets it.');
       await untilOffered('walker-1', '1.1.0');
       await button('50%').waitFor({ state: 'detached' });
     });
 
     it('pause stops it, resume lets it go on', async () => {
-      await button('Pause').click();
+      await steer('Pause…', 'Pause 1.1.0', 'crashes at start');
+      await shown('crashes at start');
       await shown('Paused: nobody is offered it until it is resumed.');
       await untilOffered('walker-2', undefined);
-      await button('Resume').click();
-      await button('Pause').waitFor();
+      await steer('Resume…', 'Resume 1.1.0');
+      await button('Pause…').waitFor();
       await untilOffered('walker-2', '1.1.0');
     });
 
     it('the roll-back says what it will do, and wants the version typed', async () => {
       expect((await asks('walker-1', '1.1.0')).status).toBe(204);
       await page.locator('.figure', { hasText: 'On it' }).getByText('1', { exact: true }).waitFor();
-      await button('Roll back…').click();
       const dialog = page.getByRole('dialog', { name: 'Roll back 1.1.0' });
-      await dialog.getByText('1 device will be sent down to 1.0.0').waitFor();
+      // Devices are looked at every ten seconds, for all who ask.
+      await eventually('it says where the device goes', async () => {
+        await button('Roll back…').click();
+        await dialog.getByRole('status', { name: 'What it would do' }).waitFor();
+        const ways = await dialog.getByRole('listitem').allTextContents();
+        if (ways.includes('linux/x86_64: 1 → 1.0.0')) return true;
+        await page.keyboard.press('Escape');
+        await dialog.waitFor({ state: 'detached' });
+        return false;
+      });
       const send = dialog.getByRole('button', { name: 'Roll back 1.1.0' });
       await dialog.getByLabel('Type 1.1.0 to confirm').fill('1.0.0');
       expect(await send.isDisabled()).toBe(true);

@@ -2,101 +2,102 @@
 
 import { useState } from 'preact/hooks';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
-import type { ReleaseStatus } from '../../contract/resource.ts';
-import { call } from '../api/call.ts';
-import { countText } from '../format/number-text.ts';
-import { useAction } from '../hook/use-action.ts';
-import { ConfirmDialog } from '../part/confirm-dialog.tsx';
-import { Notice } from '../part/notice.tsx';
 import { useMay } from '../session/use-session.ts';
 import { PromoteDialog } from './promote-dialog.tsx';
 import type { ReleaseName } from './release-name.ts';
-import { RollbackDialog } from './rollback-dialog.tsx';
+import { SteerDialog } from './steer-dialog.tsx';
 import { WithdrawDialog } from './withdraw-dialog.tsx';
 
-type Question = 'promote' | 'withdraw' | 'rollback' | 'deprecate';
+type Question = 'pause' | 'resume' | 'promote' | 'withdraw' | 'rollback' | 'deprecate';
 
-/** Buttons of a release; none for viewers, and none for a release that was rolled back. */
-export function ReleaseControls(props: {
+type Props = {
   name: ReleaseName;
   /** Names of the app's other channels. */
   others: readonly string[];
   details: RenderedReleaseDetail;
   onDone: () => Promise<void>;
-}) {
-  const { name, others, details, onDone } = props;
+};
+
+/**
+ * Buttons of a release; none for viewers, and none for a release that was rolled back. Each asks first: a
+ * second click at the same place never undoes the first one.
+ */
+export function ReleaseControls(props: Props) {
+  const { others, details } = props;
   const { status, offered } = details.release;
   const maySteer = useMay('publisher');
-  const action = useAction();
   const [asking, setAsking] = useState<Question>();
   if (!maySteer || status === 'rolled_back') return null;
-  const become = async (next: ReleaseStatus) => {
-    await call('PATCH', 'releases', { ...name, status: next });
-    await onDone();
-  };
-  const next = NEXT[status];
-  const close = () => setAsking(undefined);
+  const button = (question: Question, label: string, tone = 'plain') => (
+    <button type="button" class={`button ${tone}`} onClick={() => setAsking(question)}>
+      {label}
+    </button>
+  );
   return (
     <>
-      {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
-      <button
-        type="button"
-        class={`button ${next.status === 'paused' ? 'warn' : 'primary'}`}
-        disabled={action.isBusy}
-        onClick={() => void action.run(() => become(next.status))}
-      >
-        {next.label}
-      </button>
-      {status !== 'deprecated' && others.length > 0 && (
-        <button type="button" class="button plain" onClick={() => setAsking('promote')}>
-          Promote…
-        </button>
-      )}
-      {!offered && (
-        <button type="button" class="button plain" onClick={() => setAsking('withdraw')}>
-          Withdraw…
-        </button>
-      )}
-      {status !== 'deprecated' && (
-        <button type="button" class="button plain" onClick={() => setAsking('deprecate')}>
-          Deprecate…
-        </button>
-      )}
-      <button type="button" class="button danger" onClick={() => setAsking('rollback')}>
-        Roll back…
-      </button>
-      {asking === 'promote' && <PromoteDialog name={name} others={others} onClose={close} />}
-      {asking === 'withdraw' && <WithdrawDialog name={name} onClose={close} />}
-      {asking === 'rollback' && (
-        <RollbackDialog
-          version={name.version}
-          rollback={details.rollback}
-          onRollBack={() => become('rolled_back')}
-          onClose={close}
-        />
-      )}
-      {asking === 'deprecate' && (
-        <ConfirmDialog
-          title={`Deprecate ${name.version}`}
-          verb={`Deprecate ${name.version}`}
-          tone="primary"
-          onConfirm={() => become('deprecated')}
-          onClose={close}
-        >
-          <p>
-            Nobody is offered it any more.{' '}
-            {countText(details.devices.on, 'device runs', 'devices run')} it: their next update will
-            be marked as required. It can be published again later.
-          </p>
-        </ConfirmDialog>
+      {status === 'published' && button('pause', 'Pause…', 'warn')}
+      {status === 'paused' && button('resume', 'Resume…', 'primary')}
+      {status === 'deprecated' && button('resume', 'Publish again…', 'primary')}
+      {status !== 'deprecated' && others.length > 0 && button('promote', 'Promote…')}
+      {!offered && button('withdraw', 'Withdraw…')}
+      {status !== 'deprecated' && button('deprecate', 'Deprecate…')}
+      {button('rollback', 'Roll back…', 'danger')}
+      {asking !== undefined && (
+        <Answer {...props} question={asking} onClose={() => setAsking(undefined)} />
       )}
     </>
   );
 }
 
-/** Action of the first button by the release's status. */
-const NEXT = {
-  published: { label: 'Pause', status: 'paused' },
-  paused: { label: 'Resume', status: 'published' },
-  deprecated: { label: 'Publish again', status: 'published' },
-} as const satisfies Record<string, { label: string; status: ReleaseStatus }>;
+function Answer({
+  name,
+  others,
+  question,
+  onDone,
+  onClose,
+}: Props & { question: Question; onClose: () => void }) {
+  const { version } = name;
+  const common = { name, onDone, onClose };
+  switch (question) {
+    case 'promote':
+      return <PromoteDialog name={name} others={others} onClose={onClose} />;
+    case 'withdraw':
+      return <WithdrawDialog name={name} onClose={onClose} />;
+    case 'pause':
+      return (
+        <SteerDialog {...common} change={{ status: 'paused' }} verb={`Pause ${version}`}>
+          <p>Nobody is offered it until it is resumed. Devices that run it keep it.</p>
+        </SteerDialog>
+      );
+    case 'resume':
+      return (
+        <SteerDialog {...common} change={{ status: 'published' }} verb={`Resume ${version}`}>
+          <p>It is offered again to the devices that it was meant for.</p>
+        </SteerDialog>
+      );
+    case 'deprecate':
+      return (
+        <SteerDialog {...common} change={{ status: 'deprecated' }} verb={`Deprecate ${version}`}>
+          <p>
+            Nobody is offered it any more, and devices that run it are told that their next update
+            is required. It can be published again later.
+          </p>
+        </SteerDialog>
+      );
+    case 'rollback':
+      return (
+        <SteerDialog
+          {...common}
+          change={{ status: 'rolled_back' }}
+          verb={`Roll back ${version}`}
+          tone="danger"
+          isAboutRunners
+          isTyped
+        >
+          <p>
+            Nobody is offered {version} again, and a rolled-back release can never be served again.
+          </p>
+        </SteerDialog>
+      );
+  }
+}

@@ -2,7 +2,6 @@
 
 import { useState } from 'preact/hooks';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
-import { call } from '../api/call.ts';
 import { servingObstacle } from '../format/serving-obstacle.ts';
 import { Card } from '../part/card.tsx';
 import { Field } from '../part/field.tsx';
@@ -10,6 +9,7 @@ import { Form } from '../part/form.tsx';
 import { ShareBar } from '../part/share-bar.tsx';
 import { useMay } from '../session/use-session.ts';
 import type { ReleaseName } from './release-name.ts';
+import { SteerDialog } from './steer-dialog.tsx';
 
 const STEPS = [1, 5, 10, 25, 50, 100] as const;
 
@@ -42,64 +42,75 @@ export function RolloutCard(props: Props) {
   );
 }
 
-/** Applies a chosen share only after a second click, because an offer to a device cannot be taken back. */
+/** Asks before a chosen share is applied, because an offer to a device cannot be taken back. */
 function RolloutForm({ name, release, onDone }: Props) {
   const [wanted, setWanted] = useState<string>();
+  const [isAsking, setAsking] = useState(false);
   const { rolloutPct, offered } = release;
   const percent = wanted === undefined || wanted.trim() === '' ? Number.NaN : Number(wanted);
   const obstacle =
     wanted === undefined ? 'Choose a share' : servingObstacle.toRollout(release, percent);
   const verb = percent < rolloutPct ? 'Lower' : 'Raise';
-  const apply = async () => {
-    await call('PATCH', 'releases', { ...name, rollout: percent });
+  const done = async () => {
     setWanted(undefined);
     await onDone();
   };
   return (
-    <Form
-      label="Change the roll-out"
-      send={obstacle === undefined ? `${verb} to ${percent}%` : 'Set roll-out'}
-      onSend={apply}
-      obstacle={obstacle}
-    >
-      <fieldset class="steps">
-        <legend>Share of the fleet</legend>
-        {STEPS.map((step) => {
-          const barred = servingObstacle.toRollout(release, step);
-          return (
-            <button
-              key={step}
-              type="button"
-              class="step"
-              aria-pressed={percent === step}
-              disabled={barred !== undefined}
-              title={barred}
-              onClick={() => setWanted(String(step))}
-            >
-              {step}%
-            </button>
-          );
-        })}
-      </fieldset>
-      <Field
-        label="Exactly (%)"
-        type="number"
-        min={offered ? rolloutPct : 0}
-        max={100}
-        value={wanted ?? ''}
-        placeholder={String(rolloutPct)}
-        onInput={setWanted}
-        hint={
-          wanted !== undefined && obstacle !== undefined ? (
-            <span class="bad-text">{obstacle}</span>
-          ) : offered ? (
-            `Devices were already offered it at ${rolloutPct}%: the share can only go up.`
-          ) : (
-            'No device was offered it yet: the share can still go either way.'
-          )
-        }
-      />
-    </Form>
+    <>
+      <Form
+        label="Change the roll-out"
+        send={obstacle === undefined ? `${verb} to ${percent}%…` : 'Set roll-out'}
+        onSend={async () => setAsking(true)}
+        obstacle={obstacle}
+      >
+        <fieldset class="steps">
+          <legend>Share of the fleet</legend>
+          {STEPS.map((step) => {
+            const barred = servingObstacle.toRollout(release, step);
+            return (
+              <button
+                key={step}
+                type="button"
+                class="step"
+                aria-pressed={percent === step}
+                disabled={barred !== undefined}
+                title={barred}
+                onClick={() => setWanted(String(step))}
+              >
+                {step}%
+              </button>
+            );
+          })}
+        </fieldset>
+        <Field
+          label="Exactly (%)"
+          type="number"
+          min={offered ? rolloutPct : 0}
+          max={100}
+          value={wanted ?? ''}
+          placeholder={String(rolloutPct)}
+          onInput={setWanted}
+          hint={
+            wanted !== undefined && obstacle !== undefined ? (
+              <span class="bad-text">{obstacle}</span>
+            ) : offered ? (
+              `Devices were already offered it at ${rolloutPct}%: the share can only go up.`
+            ) : (
+              'No device was offered it yet: the share can still go either way.'
+            )
+          }
+        />
+      </Form>
+      {isAsking && (
+        <SteerDialog
+          name={name}
+          change={{ rollout: percent }}
+          verb={`${verb} to ${percent}%`}
+          onDone={done}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </>
   );
 }
 

@@ -7,9 +7,12 @@ import { queryText } from '../format/query-text.ts';
 import { servingObstacle } from '../format/serving-obstacle.ts';
 import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting-draft.ts';
 import { useLoad } from '../hook/use-load.ts';
+import { useServingRehearsal } from '../hook/use-serving-rehearsal.ts';
 import { Card } from '../part/card.tsx';
 import { Dialog } from '../part/dialog.tsx';
+import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
+import { ServingEffect } from '../part/serving-effect.tsx';
 import { TargetingEditor } from '../part/targeting-editor.tsx';
 import { TargetingView } from '../part/targeting-view.tsx';
 import { useMay } from '../session/use-session.ts';
@@ -52,8 +55,11 @@ function TargetingDialog({ name, release, onDone, onClose }: Props & { onClose: 
   const isUnchanged =
     JSON.stringify(targets) === JSON.stringify(targetingOf(targetingDraft(base.targets)));
   const obstacle = draftObstacle(draft) ?? servingObstacle.toTargets(release, targets);
+  const isReady = !isUnchanged && obstacle === undefined;
+  const rehearsal = useServingRehearsal(isReady ? { ...name, targets } : undefined);
+  const [reason, setReason] = useState('');
   const save = async () => {
-    await call('PATCH', 'releases', { ...name, targets });
+    await call('PATCH', 'releases', { ...name, targets, reason });
     await onDone();
     onClose();
   };
@@ -75,6 +81,14 @@ function TargetingDialog({ name, release, onDone, onClose }: Props & { onClose: 
           <span class="muted">It will be for</span> <TargetingView targets={targets} />
         </div>
         {!isUnchanged && obstacle !== undefined && <p class="bad-text">{obstacle}</p>}
+        {isReady && <ServingEffect rehearsal={rehearsal} />}
+        <Field
+          label="Reason"
+          value={reason}
+          onInput={setReason}
+          maxLength={500}
+          hint="For those who come after you. May be empty."
+        />
       </Form>
     </Dialog>
   );

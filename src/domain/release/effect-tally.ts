@@ -2,7 +2,8 @@
 // sample that stands for more.
 
 import { LIMIT } from '../../contract/limit.ts';
-import type { Effect, EffectMove, PlatformEffect } from '../../contract/rehearsed.ts';
+import type { Reason } from '../../contract/reason.ts';
+import type { Effect, EffectMove, PlatformEffect, RunnerEffect } from '../../contract/rehearsed.ts';
 
 /** What a change does to one device. */
 export type DeviceEffect = {
@@ -15,8 +16,12 @@ export type DeviceEffect = {
   readonly from: string | null;
   /** Version that it is offered after the change; null for none. */
   readonly to: string | null;
+  /** Why it is offered that, or nothing. */
+  readonly reason: Reason;
   /** Whether the changed release has an artifact for it. */
   readonly hasArtifact: boolean;
+  /** Whether it runs the changed release. */
+  readonly runsIt: boolean;
 };
 
 type Counts<Row> = { -readonly [Field in keyof Row]: Row[Field] };
@@ -29,6 +34,7 @@ export class EffectTally {
   private readonly losing: string[] = [];
   private readonly moves = new Map<string, Counts<EffectMove>>();
   private readonly platforms = new Map<string, Counts<PlatformEffect>>();
+  private readonly runners = new Map<string, Counts<RunnerEffect>>();
 
   /** Counts a device. */
   add(device: DeviceEffect): void {
@@ -37,6 +43,7 @@ export class EffectTally {
     this.devices += 1;
     part.devices += 1;
     if (!device.hasArtifact) part.withoutArtifact += 1;
+    if (device.runsIt) this.runnersOf(device).devices += 1;
     if (from === to) return;
     this.moveOf(from, to).devices += 1;
     if (from === null) {
@@ -78,6 +85,22 @@ export class EffectTally {
       })),
       examples: { gain: [...this.gaining], lose: [...this.losing] },
     };
+  }
+
+  /** Returns what becomes of the devices that run the changed release, scaled as the effect is. */
+  runnersOn(total: number): readonly RunnerEffect[] {
+    const factor = this.devices === 0 ? 0 : total / this.devices;
+    return largest(this.runners).map((part) => ({
+      ...part,
+      devices: Math.round(part.devices * factor),
+    }));
+  }
+
+  private runnersOf({ platform, arch, to, reason }: DeviceEffect): Counts<RunnerEffect> {
+    const key = JSON.stringify([platform, arch, to, reason]);
+    const known = this.runners.get(key) ?? { platform, arch, to, reason, devices: 0 };
+    this.runners.set(key, known);
+    return known;
   }
 
   private moveOf(from: string | null, to: string | null): Counts<EffectMove> {

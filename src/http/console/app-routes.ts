@@ -182,6 +182,18 @@ function publishingRoutes(
     ),
     routes.onApp(
       {
+        method: 'POST',
+        path: `${path}/rehearse-serving`,
+        role: 'publisher',
+        shape: servingControlBody,
+      },
+      (context, body) => {
+        const { name, change } = servingCallOf(body);
+        return rehearse.control(context, name, change);
+      },
+    ),
+    routes.onApp(
+      {
         ...{ method: 'POST', path: `${path}/promote`, role: 'publisher' },
         ...{ shape: promoteReleaseBody, status: 201 },
       },

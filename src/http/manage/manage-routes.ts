@@ -150,9 +150,9 @@ function rehearsedReply(
   { may }: Caller,
 ): Reply {
   if (isFailure(rehearsed)) return failureReply(rehearsed);
-  if (may.includes('read')) return jsonReply(200, rehearsed);
-  const effect = { ...rehearsed.effect, examples: { gain: [], lose: [] } };
-  return jsonReply(200, { ...rehearsed, effect });
+  const { release, findings, effect } = rehearsed;
+  const examples = may.includes('read') ? effect.examples : { gain: [], lose: [] };
+  return jsonReply(200, { release, findings, effect: { ...effect, examples } });
 }
 
 async function withdraw(

@@ -5,7 +5,6 @@ import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
-import { byVersion } from '../../domain/decision/by-version.ts';
 import { compareVersions, parseVersion, type Version } from '../../domain/decision/version.ts';
 import type { Sql } from '../database.ts';
 import { ARTIFACTS_JSON, AUDIT_COLUMNS, columns, RELEASE_HEAD } from './column.ts';
@@ -52,12 +51,10 @@ export async function readReleaseDetail(
   const running = await countRunning(sql, app.id, channel.id, version);
   const offered = await countOffered(sql, app.id, release.id);
   const history = await readHistory(sql, app.id, `${app.ref}/${channel.name}@${release.version}`);
-  const to = await findFallback(sql, channel.id, version);
   return {
     release,
     devices: { ...running, ...offered },
     history,
-    rollback: { devices: running.on, to },
   };
 }
 
@@ -124,26 +121,4 @@ function readHistory(sql: Sql, appId: string, subject: string): Promise<readonly
      ORDER BY entry.at DESC, entry.id DESC LIMIT ${LIMIT.releaseHistoryMax}`,
     [appId, subject],
   );
-}
-
-/**
- * Returns the highest lower version that is published at 100 % without targeting and has artifacts: devices
- * that the release has an artifact for fall back to it after a rollback. Null when there is none.
- */
-async function findFallback(sql: Sql, channelId: string, version: Version): Promise<string | null> {
-  const rows = await sql.query<{ version: string }>(
-    `SELECT version FROM releases
-     WHERE channel_id = $1 AND status = 'published' AND rollout_pct = 100
-       AND (targets IS NULL OR targets::jsonb IN (
-         '{"matchLabels": {}, "matchExpressions": []}', '{"matchLabels": {}}',
-         '{"matchExpressions": []}', '{}'
-       ))
-       AND EXISTS (SELECT FROM artifacts WHERE release_id = releases.id)`,
-    [channelId],
-  );
-  const below = rows.filter((row) => {
-    const candidate = parseVersion(row.version);
-    return candidate !== undefined && compareVersions(candidate, version) < 0;
-  });
-  return byVersion(below, (row) => row.version)[0]?.version ?? null;
 }

@@ -7,8 +7,13 @@ import {
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
-import type { Finding, Rehearsed, UnpublishedRelease } from '../../contract/rehearsed.ts';
-import type { ServingState } from '../../contract/resource.ts';
+import type {
+  Finding,
+  Rehearsed,
+  RehearsedServing,
+  RunnerEffect,
+  UnpublishedRelease,
+} from '../../contract/rehearsed.ts';
 import type { Catalog } from '../../domain/decision/catalog.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
@@ -63,7 +68,7 @@ export class RehearseChange {
     change: ServingChange,
   ): Promise<
     Outcome<
-      Rehearsed<ServingState>,
+      RehearsedServing,
       UnknownRelease | 'narrowing' | 'rolledBack' | LostRight | 'unavailable'
     >
   > {
@@ -81,19 +86,21 @@ export class RehearseChange {
   private async report<Value extends { readonly version: string }>(
     { value, places, alsoOn }: Rehearsal<Value>,
     held: (channel: string) => Catalog | undefined,
-  ): Promise<Outcome<Rehearsed<Value>, 'unavailable'>> {
+  ): Promise<
+    Outcome<Rehearsed<Value> & { readonly runners: readonly RunnerEffect[] }, 'unavailable'>
+  > {
     const { after } = places[0];
     const changed = after.releases.find(
       ({ version, followed }) => version === value.version && !followed,
     );
     if (changed === undefined) throw new Error(`The rehearsed ${value.version} is not served`);
-    const effect = await this.dependencies.effects.measure({
+    const measured = await this.dependencies.effects.measure({
       places,
       held,
       releaseId: changed.id,
     });
-    if (isFailure(effect)) return effect;
-    return { release: value, findings: findingsIn(changed, after, alsoOn), effect };
+    if (isFailure(measured)) return measured;
+    return { release: value, findings: findingsIn(changed, after, alsoOn), ...measured };
   }
 
   private heldOf(app: string, channel: string): Catalog | undefined {

@@ -3,7 +3,8 @@
 // of a large fleet are sampled.
 
 import { failUntil, type Outcome } from '../../contract/failure.ts';
-import type { Effect } from '../../contract/rehearsed.ts';
+import type { Reason } from '../../contract/reason.ts';
+import type { Effect, RunnerEffect } from '../../contract/rehearsed.ts';
 import { NO_ARCH } from '../../domain/decision/artifact.ts';
 import { type Catalog, compileCatalog } from '../../domain/decision/catalog.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
@@ -30,6 +31,9 @@ export type MeasuredChange = Pick<Rehearsal<unknown>, 'places'> & {
   readonly releaseId: string;
 };
 
+/** Effect of a change, and what becomes of the devices that run the changed release. */
+export type MeasuredEffect = { readonly effect: Effect; readonly runners: readonly RunnerEffect[] };
+
 /** Number of effects that may wait for the one that is measured. */
 const WAITING_MAX = 4;
 const RETRY_MS = 1000;
@@ -42,6 +46,7 @@ type Situation = {
   readonly before: Plan;
   readonly after: Plan;
   readonly hasArtifact: boolean;
+  readonly runsIt: boolean;
 };
 
 /** Catalogs between which a change lies, and one of the changed release alone. */
@@ -60,7 +65,7 @@ export class MeasureEffect {
    * Measures the effect of a change that was not made. One is measured at a time; when too many wait, it is
    * refused.
    */
-  async measure(change: MeasuredChange): Promise<Outcome<Effect, 'unavailable'>> {
+  async measure(change: MeasuredChange): Promise<Outcome<MeasuredEffect, 'unavailable'>> {
     if (this.pending > WAITING_MAX) return failUntil('unavailable', RETRY_MS);
     this.pending += 1;
     try {
@@ -70,7 +75,7 @@ export class MeasureEffect {
     }
   }
 
-  private async measureNow({ places, held, releaseId }: MeasuredChange): Promise<Effect> {
+  private async measureNow({ places, held, releaseId }: MeasuredChange): Promise<MeasuredEffect> {
     const alone = compileCatalog(aloneIn(places[0], releaseId));
     const catalogs = new Map<string, Catalogs>();
     for (const place of places) {
@@ -89,7 +94,7 @@ export class MeasureEffect {
 async function decideAll(
   catalogs: ReadonlyMap<string, Catalogs>,
   { devices, total, isWhole }: DeviceSample,
-): Promise<Effect> {
+): Promise<MeasuredEffect> {
   const slice = new TimeSlice();
   const tally = new EffectTally();
   const situations = new Map<string, Situation>();
@@ -97,19 +102,23 @@ async function decideAll(
     if (index % CLOCK_EVERY === 0 && slice.isOver) await slice.pause();
     const served = catalogs.get(device.channel);
     if (served === undefined) throw new Error(`The sample has a device of ${device.channel}`);
-    const { question, before, after, hasArtifact } = situationOf(situations, served, device);
+    const situation = situationOf(situations, served, device);
+    const { question, before, after, hasArtifact, runsIt } = situation;
     const { platform, arch } = question.fields;
     const who = { hash: hashText(device.deviceId), labels: device.labels };
+    const offer = offerOf(after, who);
     tally.add({
       deviceId: device.deviceId,
       platform,
       arch: arch === NO_ARCH ? null : arch,
-      from: offeredBy(before, who),
-      to: offeredBy(after, who),
+      from: offerOf(before, who).version,
+      to: offer.version,
+      reason: offer.reason,
       hasArtifact,
+      runsIt,
     });
   }
-  return tally.effectOn(total, !isWhole);
+  return { effect: tally.effectOn(total, !isWhole), runners: tally.runnersOn(total) };
 }
 
 /** Returns the snapshot of the changed release by itself, as a published one, with what is known of it. */
@@ -148,13 +157,19 @@ function situationOf(
     before: planUpdate(before, fields, installableBy(before, asked)),
     after: planUpdate(after, fields, installableBy(after, asked)),
     hasArtifact: installableBy(alone, asked).length > 0,
+    runsIt: alone.byCanonical.has(fields.version?.canonical ?? ''),
   };
   situations.set(key, situation);
   return situation;
 }
 
-/** Returns the version that a device is offered; null for none. */
-function offeredBy(plan: Plan, device: Device): string | null {
+/** Returns the version that a device is offered, null for none, and why. */
+function offerOf(
+  plan: Plan,
+  device: Device,
+): { readonly version: string | null; readonly reason: Reason } {
   const choice = choose(plan, device);
-  return typeof choice === 'string' ? null : choice.release.source.version;
+  return typeof choice === 'string'
+    ? { version: null, reason: choice }
+    : { version: choice.release.source.version, reason: 'offered' };
 }

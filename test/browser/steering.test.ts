@@ -1,0 +1,124 @@
+// Tests that steering a release at the console forgives a tired hand: what is said of an act is what becomes
+// of the devices, no second click undoes the first, and nothing reaches many devices by accident.
+
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { openTab, type Tab, visit } from '../support/browser.ts';
+import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { member, type Person } from '../support/person.ts';
+import { sharedNode } from '../support/service-suite.ts';
+import { createTenant, manage, publish, report, type Tenant } from '../support/tenant.ts';
+
+const SAID = 'What it would do';
+
+describeInBrowser('steering at the console', (browser) => {
+  const node = sharedNode();
+  let tab: Tab;
+  let page: Page;
+  let tenant: Tenant;
+  let owner: Person;
+
+  beforeEach(async () => {
+    tenant = await createTenant(node);
+    owner = await member(node, tenant.org, 'owner', 'Olga');
+    await tab?.close();
+    tab = await openTab(browser(), node, { token: owner.token });
+    page = tab.page;
+  });
+  afterEach(async () => {
+    expect(await tab.complaints()).toEqual([]);
+  });
+  afterAll(() => tab?.close());
+
+  const artifact = (platform: string) => ({ platform, url: `https://x.example/${platform}.zip` });
+  const devices = (count: number, platform: string, version: string) =>
+    Array.from({ length: count }, (_, index) => ({
+      deviceId: `${platform}-${index}`,
+      ...{ version, platform, arch: 'aarch64' },
+    }));
+
+  /** Opens the dialog of an act; resolves once it says what it would do. */
+  async function open(opens: string, verb: string) {
+    await page.getByRole('button', { name: opens, exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: verb });
+    await dialog.getByRole('status', { name: SAID }).waitFor();
+    return dialog;
+  }
+
+  async function statusOf(version: string): Promise<unknown> {
+    const query = `releases?app=${tenant.app}&channel=stable&version=${version}`;
+    const { body } = await manage(node, tenant, 'GET', query);
+    return (body as { releases: { status: string }[] }).releases[0]?.status;
+  }
+
+  it('a rollback that strands everybody says so: the older release has no file for them', async () => {
+    await publish(node, tenant, '1.0.0', { artifacts: [artifact('windows')] });
+    await publish(node, tenant, '1.1.0', { artifacts: [artifact('darwin')] });
+    await report(node, tenant, devices(12, 'darwin', '1.1.0'));
+    await visit(page, `/console/apps/${tenant.app}/stable/1.1.0`);
+    const dialog = await open('Roll back…', 'Roll back 1.1.0');
+    await dialog.getByText('12 devices run it. 0 go to another release, 12 stay.').waitFor();
+    await dialog.getByText('darwin/aarch64: 12 stay: no older release').waitFor();
+  });
+
+  it('a rollback in parts says who goes where, and who stays', async () => {
+    const both = [artifact('darwin'), artifact('linux')];
+    await publish(node, tenant, '3.0.0', { artifacts: both, rollout: 100 });
+    await publish(node, tenant, '3.1.0', { artifacts: [artifact('linux')] });
+    await publish(node, tenant, '3.2.0', { artifacts: [...both, artifact('windows')] });
+    await report(node, tenant, [
+      ...devices(12, 'linux', '3.2.0'),
+      ...devices(5, 'darwin', '3.2.0'),
+      ...devices(2, 'windows', '3.2.0'),
+    ]);
+    await visit(page, `/console/apps/${tenant.app}/stable/3.2.0`);
+    const dialog = await open('Roll back…', 'Roll back 3.2.0');
+    await dialog.getByText('19 devices run it. 17 go to another release, 2 stay.').waitFor();
+    expect(await dialog.getByRole('listitem').allTextContents()).toEqual([
+      'linux/aarch64: 12 → 3.1.0',
+      'darwin/aarch64: 5 → 3.0.0',
+      expect.stringMatching(/^windows\/aarch64: 2 stay: /),
+    ]);
+  });
+
+  it('a second click at the place of the first one does not resume what it paused', async () => {
+    await publish(node, tenant, '1.0.0');
+    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
+    const place = await page.getByRole('button', { name: 'Pause…' }).boundingBox();
+    const dialog = await open('Pause…', 'Pause 1.0.0');
+    await dialog.getByLabel('Reason').fill('crashes at start');
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    await page.mouse.click((place?.x ?? 0) + 10, (place?.y ?? 0) + 10);
+    await page.mouse.click((place?.x ?? 0) + 10, (place?.y ?? 0) + 10);
+    await page.waitForTimeout(500);
+    expect(await statusOf('1.0.0')).toBe('paused');
+    await page.keyboard.press('Escape');
+    await page.getByText('crashes at start').waitFor();
+  });
+
+  it('what reaches half of the fleet is confirmed with its number, what reaches fewer is not', async () => {
+    await publish(node, tenant, '1.0.0', { rollout: 0 });
+    const fleet = Array.from({ length: 200 }, (_, index) => ({
+      deviceId: `device-${index}`,
+      ...{ version: '0.9.0', platform: 'linux', arch: 'x86_64' },
+    }));
+    await report(node, tenant, fleet);
+    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
+    await page.getByRole('button', { name: '5%', exact: true }).click();
+    const few = await open('Raise to 5%…', 'Raise to 5%');
+    expect(await few.getByRole('checkbox').count()).toBe(0);
+    await page.keyboard.press('Escape');
+    await few.waitFor({ state: 'detached' });
+    await page.getByLabel('Exactly (%)').fill('100');
+    const many = await open('Raise to 100%…', 'Raise to 100%');
+    await many.getByText('200 more are offered 1.0.0').waitFor();
+    const raise = many.getByRole('button', { name: 'Raise to 100%' });
+    expect(await raise.isDisabled()).toBe(true);
+    await page.keyboard.press('Enter');
+    await many.getByLabel('Offer it to 200 more devices at once').check();
+    await many.getByLabel('Reason').fill('quiet for a day');
+    await raise.click();
+    await page.getByText('quiet for a day').waitFor();
+  });
+});
