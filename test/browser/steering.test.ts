@@ -121,4 +121,50 @@ describeInBrowser('steering at the console', (browser) => {
     await raise.click();
     await page.getByText('quiet for a day').waitFor();
   });
+
+  it('a connection that hangs shows how old the numbers are, then that nothing answers', async () => {
+    await publish(node, tenant, '1.0.0');
+    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
+    const asOf = page.locator('.as-of');
+    const first = await asOf.textContent();
+    expect(first).toMatch(/^as of .*\d{1,2}:\d{2}:\d{2}/);
+    await page.waitForTimeout(4000);
+    expect(await asOf.textContent()).not.toBe(first);
+    expect(await page.locator('.as-of.old').count()).toBe(0);
+    await page.route('**/console/api/**', () => undefined);
+    await page.getByText('and nothing newer since').waitFor();
+    await page.getByRole('alert').getByText('The service does not answer').first().waitFor();
+    await page.unroute('**/console/api/**');
+    await page.locator('.as-of.old').waitFor({ state: 'detached' });
+    await page.getByRole('alert').first().waitFor({ state: 'detached' });
+  }, 60_000);
+
+  it('Escape throws away nothing that was filled in, and no secret, without asking', async () => {
+    await visit(page, `/console/apps/${tenant.app}/stable`);
+    await page.getByRole('button', { name: 'Publish release' }).click();
+    const publishing = page.getByRole('dialog', { name: 'Publish to stable' });
+    await page.keyboard.press('Escape');
+    await publishing.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Publish release' }).click();
+    await publishing.getByLabel('Version').fill('7.0.0');
+    await page.keyboard.press('Escape');
+    await publishing.getByText('Throw away what was filled in?').waitFor();
+    await page.keyboard.press('Enter');
+    expect(await publishing.getByLabel('Version').inputValue()).toBe('7.0.0');
+    await page.keyboard.press('Escape');
+    await publishing.getByRole('button', { name: 'Throw it away' }).click();
+    await publishing.waitFor({ state: 'detached' });
+
+    await visit(page, '/console/settings/keys');
+    await page.getByRole('button', { name: 'Mint key' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('ci-2');
+    await page.getByRole('dialog').getByRole('button', { name: 'Mint key' }).click();
+    const minted = page.getByRole('dialog', { name: 'Key minted' });
+    await minted.waitFor();
+    await page.keyboard.press('Escape');
+    await minted.getByText('Is the key copied?').waitFor();
+    await minted.locator('.secret-text').waitFor();
+    await minted.getByRole('button', { name: 'Done' }).click();
+    await minted.waitFor({ state: 'detached' });
+  });
 });

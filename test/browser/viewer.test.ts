@@ -55,6 +55,7 @@ describeInBrowser('a viewer at the console', (browser) => {
     await dialog.getByRole('button', { name: 'Make invitation' }).click();
     await owner.page.getByRole('dialog', { name: 'Invitation made' }).waitFor();
     const link = (await owner.page.locator('.secret-text').textContent()) ?? '';
+    await owner.page.getByRole('button', { name: 'Done' }).click();
     await page.goto(link);
     await page.getByText('invites viewer@example.com as viewer').waitFor();
     await page.getByLabel('Your name').fill('Vera Viewer');

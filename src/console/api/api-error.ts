@@ -1,7 +1,7 @@
 // Error for a refusal or fault of the service, with the message that the service sent.
 
 export class ApiError extends Error {
-  /** HTTP status of the answer; 0 when the service could not be reached. */
+  /** HTTP status of the answer; 0 when there was none. */
   readonly status: number;
 
   constructor(status: number, message: string) {
@@ -11,8 +11,6 @@ export class ApiError extends Error {
 
   /** Returns the message to display: a refusal (`field: reason`) as it is, for a fault what to do. */
   get advice(): string {
-    if (this.status === 0)
-      return 'The service cannot be reached. Your connection, or the service, is down.';
     if (this.status === 429) return `${this.message}. Wait a moment, then try again.`;
     return this.message;
   }

@@ -22,6 +22,10 @@ export type AnswerTo<M extends Method, Path extends string> = Path extends `${in
 type WithQuery<Path extends string> = Path | `${Path}?${string}`;
 
 const BASE = '/console/api/';
+/** Longest wait for an answer: a connection that hangs must not look as if all were well. */
+const READ_MS_MAX = 10_000;
+/** Longest wait for the answer to a write, which may have to wait for others. */
+const WRITE_MS_MAX = 30_000;
 
 /** Listener for answers that show that the session ended or its role changed; set once. */
 let onRefused: (isSignedOut: boolean) => void = () => undefined;
@@ -41,13 +45,22 @@ export async function call<M extends Method, Path extends PathOf<M>>(
 /** Sends a request and returns the answer as text: two equal texts are equal answers. */
 export async function callForText(method: Method, path: string, body?: unknown): Promise<string> {
   const response = await reach(method, path, body);
-  const text = await response.text();
+  const text = await textOf(response, method);
   if (response.ok) return text === '' ? '{}' : text;
   // A sign-in with a wrong password is also a 401, but says nothing about the present session.
   const needsNone = method === 'POST' && /^(?:session|setup|invitation|password-reset)$/.test(path);
   if (response.status === 401 && !needsNone) onRefused(true);
   if (response.status === 403) onRefused(false);
   throw new ApiError(response.status, readError(text) ?? `The service answered ${response.status}`);
+}
+
+/** Reads an answer's text, for which the wait for the answer goes on. */
+async function textOf(response: Response, method: Method): Promise<string> {
+  try {
+    return await response.text();
+  } catch {
+    throw new ApiError(0, method === 'GET' ? SILENT : UNSURE);
+  }
 }
 
 /** Returns the status of a read, without its answer; 0 when the service cannot be reached. */
@@ -70,17 +83,26 @@ export function whenRefused(listener: (isSignedOut: boolean) => void): void {
   onRefused = listener;
 }
 
+const UNREACHABLE = 'The service cannot be reached. Your connection, or the service, is down.';
+const SILENT = 'The service does not answer. Your connection, or the service, hangs.';
+const UNSURE =
+  'The service did not answer in time. It may have done it all the same: look before you try again.';
+
 async function reach(method: Method, path: string, body: unknown): Promise<Response> {
+  const isRead = method === 'GET';
+  const signal = AbortSignal.timeout(isRead ? READ_MS_MAX : WRITE_MS_MAX);
   try {
     return await fetch(BASE + path, {
       method,
+      signal,
       credentials: 'same-origin',
       ...(body === undefined
         ? {}
         : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
     });
   } catch {
-    throw new ApiError(0, 'The service cannot be reached');
+    if (!signal.aborted) throw new ApiError(0, UNREACHABLE);
+    throw new ApiError(0, isRead ? SILENT : UNSURE);
   }
 }
 

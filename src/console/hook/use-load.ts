@@ -11,6 +11,10 @@ export type Loaded<Value> = {
   readonly error: ApiError | undefined;
   /** Whether `data` still belongs to a previous path. */
   readonly isLoading: boolean;
+  /** Returns when `data` was last known to be true, in milliseconds since 1970. */
+  at(): number | undefined;
+  /** Time between two polls in milliseconds; 0 when it is not polled. */
+  readonly everyMs: number;
   /** Loads again at once. */
   reload(): Promise<void>;
 };
@@ -39,12 +43,14 @@ export function useLoad<Path extends PathOf<'GET'>>(
     error: undefined,
   }));
   const turn = useRef(0);
+  const seenAt = useRef<{ path: string; ms: number }>();
   const load = useCallback(async () => {
     if (path === null) return;
     turn.current += 1;
     const mine = turn.current;
     const outcome = await read(path);
     if (mine !== turn.current) return;
+    if (typeof outcome === 'string') seenAt.current = { path, ms: Date.now() };
     setState((before) => after(before, path, outcome));
   }, [path]);
   useEffect(() => {
@@ -65,6 +71,8 @@ export function useLoad<Path extends PathOf<'GET'>>(
     data: seen?.value,
     error,
     isLoading: path !== null && seen?.path !== path && error === undefined,
+    at: () => (seenAt.current?.path === seen?.path ? seenAt.current?.ms : undefined),
+    everyMs,
     reload: load,
   };
 }

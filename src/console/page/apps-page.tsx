@@ -7,6 +7,7 @@ import { countText, numberText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
+import { AsOf } from '../part/as-of.tsx';
 import { Empty } from '../part/empty.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
 import { Name } from '../part/name.tsx';
@@ -55,6 +56,7 @@ export function AppsPage() {
           )
         }
       </LoadedView>
+      <AsOf of={apps} />
       {isCreating && (
         <NewAppDialog organizationId={organization.id} onClose={() => setCreating(false)} />
       )}

@@ -7,6 +7,7 @@ import { countText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
+import { AsOf } from '../part/as-of.tsx';
 import { CopyButton } from '../part/copy-button.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
 import { Name } from '../part/name.tsx';
@@ -68,6 +69,7 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
       <LoadedView of={releases}>
         {(page) => <ReleaseList app={app} channel={channel} page={page} publish={publish} />}
       </LoadedView>
+      <AsOf of={releases} />
       {open === 'publish' && (
         <PublishDialog
           app={app}

@@ -7,6 +7,7 @@ import { consolePath } from '../format/console-path.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
+import { AsOf } from '../part/as-of.tsx';
 import { Card } from '../part/card.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
 import { Name } from '../part/name.tsx';
@@ -44,6 +45,7 @@ export function DevicePage({ app, deviceId }: { app: AppOverview; deviceId: stri
           </div>
         )}
       </LoadedView>
+      <AsOf of={device} />
     </>
   );
 }

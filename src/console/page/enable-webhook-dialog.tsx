@@ -61,7 +61,7 @@ export function IssuedWebhookDialog(props: {
 }) {
   const { provider, issued, onClose } = props;
   return (
-    <Dialog title={`Webhook of ${PROVIDER_NAMES[provider]}`} onClose={onClose}>
+    <Dialog title={`Webhook of ${PROVIDER_NAMES[provider]}`} keeps="the secret" onClose={onClose}>
       <Notice tone="warn">
         Add both to the repository’s webhooks, with the event Releases. The secret is shown this
         once.

@@ -10,6 +10,7 @@ import { queryText } from '../format/query-text.ts';
 import { sumBy } from '../format/sum-by.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
+import { AsOf } from '../part/as-of.tsx';
 import { Card } from '../part/card.tsx';
 import { Empty } from '../part/empty.tsx';
 import { FigureTile } from '../part/figure-tile.tsx';
@@ -61,6 +62,7 @@ export function FleetPage({ app }: { app: AppOverview }) {
           </dl>
         )}
       </LoadedView>
+      <AsOf of={fleet} />
       <AdoptionCard app={app.ref} />
       <div class="split">
         <div>{fleet.data !== undefined && <NowCard app={app.ref} cells={fleet.data.cells} />}</div>

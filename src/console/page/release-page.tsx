@@ -4,8 +4,9 @@ import type { AppOverview, RenderedReleaseDetail } from '../../contract/console.
 import { consolePath } from '../format/console-path.ts';
 import { numberText, shareText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
-import { useLoad } from '../hook/use-load.ts';
+import { type Loaded, useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
+import { AsOf } from '../part/as-of.tsx';
 import { AuditEntryView } from '../part/audit-entry.tsx';
 import { Card } from '../part/card.tsx';
 import { FigureTile } from '../part/figure-tile.tsx';
@@ -31,7 +32,7 @@ export function ReleasePage(props: { app: AppOverview; channel: string; version:
   if (details.error?.status === 404) return <NotFoundPage what={`The release ${version}`} />;
   return (
     <LoadedView of={details}>
-      {(found) => <ReleaseView app={app} name={name} details={found} reload={details.reload} />}
+      {(found) => <ReleaseView app={app} name={name} details={found} loaded={details} />}
     </LoadedView>
   );
 }
@@ -40,9 +41,10 @@ function ReleaseView(props: {
   app: AppOverview;
   name: ReleaseName;
   details: RenderedReleaseDetail;
-  reload: () => Promise<void>;
+  loaded: Loaded<RenderedReleaseDetail>;
 }) {
-  const { app, name, details, reload } = props;
+  const { app, name, details, loaded } = props;
+  const { reload } = loaded;
   const { release } = details;
   const others = app.channels.map((each) => each.name).filter((each) => each !== name.channel);
   return (
@@ -64,6 +66,7 @@ function ReleaseView(props: {
         actions={<ReleaseControls name={name} others={others} details={details} onDone={reload} />}
       />
       <DeviceFigures name={name} details={details} />
+      <AsOf of={loaded} />
       <div class="split">
         <div>
           <RolloutCard name={name} release={release} onDone={reload} />

@@ -1,18 +1,26 @@
-// Modal dialog on the browser's own element: Escape closes it, the focus stays inside and returns afterwards.
+// Modal dialog on the browser's own element: the focus stays inside and returns afterwards. Escape closes it,
+// unless something would be lost by that.
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 
-/** Dialog that is open while it is rendered; `onClose` is called when the reader dismisses it. */
+/**
+ * Dialog that is open while it is rendered; `onClose` is called when the reader dismisses it. Once something
+ * was filled in, the reader is asked first. `keeps` names what is shown this once: such a dialog is closed by
+ * its own button alone.
+ */
 export function Dialog(props: {
   title: string;
   isWide?: boolean;
+  keeps?: string;
   onClose: () => void;
   children: ComponentChildren;
 }) {
-  const { title, isWide = false, onClose, children } = props;
+  const { title, isWide = false, keeps, onClose, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
+  const [isFilled, setFilled] = useState(false);
+  const [isLeaving, setLeaving] = useState(false);
   useEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
@@ -21,23 +29,68 @@ export function Dialog(props: {
     // Closed before it is removed, because closing returns the focus to where it was.
     return () => shown?.close();
   }, []);
+  useWarning(isFilled || keeps !== undefined);
+  const dismiss = () => {
+    if (keeps !== undefined || isFilled) setLeaving(true);
+    else onClose();
+  };
   return (
     <dialog
       ref={dialog}
       class={isWide ? 'wide' : ''}
       aria-labelledby={titleId}
+      onInput={() => setFilled(true)}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        dismiss();
       }}
     >
       <header class="dialog-head">
         <h2 id={titleId}>{title}</h2>
-        <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
+        <button type="button" class="icon-button" aria-label="Close" onClick={dismiss}>
           ×
         </button>
       </header>
+      {isLeaving && (
+        <Leaving
+          question={keeps === undefined ? 'Throw away what was filled in?' : `Is ${keeps} copied?`}
+          leave={keeps === undefined ? 'Throw it away' : 'Yes, close'}
+          onLeave={onClose}
+          onStay={() => setLeaving(false)}
+        />
+      )}
       <div class="dialog-body">{children}</div>
     </dialog>
   );
+}
+
+function Leaving(props: {
+  question: string;
+  leave: string;
+  onLeave: () => void;
+  onStay: () => void;
+}) {
+  const stay = useRef<HTMLButtonElement>(null);
+  useEffect(() => stay.current?.focus(), []);
+  return (
+    <div class="notice warn leaving" role="alert">
+      {props.question}
+      <button type="button" class="button plain small" ref={stay} onClick={props.onStay}>
+        Stay
+      </button>
+      <button type="button" class="button danger small" onClick={props.onLeave}>
+        {props.leave}
+      </button>
+    </div>
+  );
+}
+
+/** Lets the browser ask before the page is left, by a reload or a closed tab. */
+function useWarning(isNeeded: boolean): void {
+  useEffect(() => {
+    if (!isNeeded) return undefined;
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+    window.addEventListener('beforeunload', warn);
+    return () => window.removeEventListener('beforeunload', warn);
+  }, [isNeeded]);
 }

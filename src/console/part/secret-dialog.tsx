@@ -16,7 +16,7 @@ export function SecretDialog(props: {
 }) {
   const { title, label, text, what, onClose, children } = props;
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} keeps={`the ${what}`} onClose={onClose}>
       <Notice tone="warn">{children}</Notice>
       <Secret label={label} text={text} what={what} />
       <div class="form-actions">
