@@ -32,6 +32,7 @@ export const FAILURES = {
   versionWithdrawn: 'This version was withdrawn: publish it through the API',
   notPromotable: 'This release cannot be promoted',
   idempotencyKeyUsed: 'Idempotency-Key was used for another request',
+  changedMeanwhile: 'Somebody changed this release meanwhile',
   rolledBack: 'A rolled-back release cannot be re-served',
   alreadyOffered:
     'This release was already offered: pause it to stop offering it, or roll it back to pull it',

@@ -33,6 +33,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   versionWithdrawn: 409,
   notPromotable: 409,
   idempotencyKeyUsed: 409,
+  changedMeanwhile: 409,
   rolledBack: 409,
   alreadyOffered: 409,
   alreadyRunning: 409,

@@ -144,7 +144,7 @@ describeOnOneBackend('a rollout at the console', (backend) => {
     it('pause stops it, resume lets it go on', async () => {
       await steer('Pause…', 'Pause 1.1.0', 'crashes at start');
       await shown('crashes at start');
-      await shown('Paused: nobody is offered it until it is resumed.');
+      await shown('Paused at 100%: nobody is offered it until it is resumed.');
       await untilOffered('walker-2', undefined);
       await steer('Resume…', 'Resume 1.1.0');
       await button('Pause…').waitFor();
@@ -171,7 +171,7 @@ describeOnOneBackend('a rollout at the console', (backend) => {
       await dialog.getByLabel('Type 1.1.0 to confirm').fill('1.1.0');
       await send.click();
       await dialog.waitFor({ state: 'detached' });
-      await shown('Rolled back: nobody is offered it, and devices on it are sent down.');
+      await shown('Rolled back at 100%: nobody is offered it, and devices on it are sent down.');
       expect(await button(/^(?:Pause|Resume|Roll back|Deprecate)/).count()).toBe(0);
     });
 

@@ -167,4 +167,46 @@ describeInBrowser('steering at the console', (browser) => {
     await minted.getByRole('button', { name: 'Done' }).click();
     await minted.waitFor({ state: 'detached' });
   });
+
+  it('what somebody else changed meanwhile is told, and not overwritten', async () => {
+    await publish(node, tenant, '1.0.0', { rollout: 10 });
+    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
+    await page.getByRole('button', { name: '25%', exact: true }).click();
+    const dialog = await open('Raise to 25%…', 'Raise to 25%');
+    const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
+    await manage(node, tenant, 'PATCH', 'releases', { ...name, status: 'paused' });
+    await dialog.getByRole('button', { name: 'Raise to 25%' }).click();
+    await dialog.getByRole('alert').getByText('it is paused, at 10 %').waitFor();
+    expect(await statusOf('1.0.0')).toBe('paused');
+  });
+
+  it('the history says what was done in sentences, and the audit leads there', async () => {
+    await publish(node, tenant, '1.0.0', { rollout: 10 });
+    const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
+    await manage(node, tenant, 'PATCH', 'releases', { ...name, rollout: 50 });
+    await manage(node, tenant, 'PATCH', 'releases', { ...name, status: 'paused' });
+    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
+    for (const sentence of [
+      'Paused it',
+      'Raised the roll-out from 10 % to 50 %',
+      'Published it at 10 % with one artifact',
+    ]) {
+      await page.getByRole('listitem').getByText(sentence, { exact: true }).waitFor();
+    }
+    await page.getByRole('img', { name: 'Roll-out: 0%' }).waitFor();
+    await visit(page, '/console/audit');
+    await page
+      .getByRole('link', { name: `${tenant.app}/stable@1.0.0` })
+      .first()
+      .click();
+    await page.waitForURL(`**/console/apps/${tenant.app}/stable/1.0.0`);
+  });
+
+  it('a release without artifacts is not shown as if all were well; stable is the first tab', async () => {
+    await publish(node, tenant, '1.0.0', { artifacts: [] });
+    await visit(page, `/console/apps/${tenant.app}/stable`);
+    await page.getByRole('row').getByText('No artifacts').waitFor();
+    const tabs = page.getByRole('navigation', { name: 'Channels and fleet' }).getByRole('link');
+    expect(await tabs.allTextContents()).toEqual(['stable', 'beta', 'Fleet']);
+  });
 });

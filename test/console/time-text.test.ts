@@ -14,6 +14,8 @@ it.each([
   [-26 * 60 * MINUTE, 'yesterday'],
   [-6 * 24 * 60 * MINUTE, '6 days ago'],
   [3 * 24 * 60 * MINUTE, 'in 3 days'],
+  // An invitation for seven days, a second after it was made.
+  [7 * 24 * 60 * MINUTE - 1000, 'in 7 days'],
 ])('%i ms from now reads "%s"', (offset, text) => {
   expect(timeText(new Date(NOW + offset), NOW)).toBe(text);
 });

@@ -63,6 +63,34 @@ serviceSuite('publishing at the console', (node) => {
     ]);
   });
 
+  it('a change that is meant for another state is refused in words, and changes nothing', async () => {
+    await publish(node, tenant, '1.0.0', { rollout: 10 });
+    const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
+    const seen = { status: 'published', rolloutPct: 10 };
+    const one = await admin(node, 'PATCH', 'releases', { ...name, status: 'paused', seen });
+    expect(one.status).toBe(200);
+    const other = await admin(node, 'PATCH', 'releases', { ...name, rollout: 50, seen });
+    expect([other.status, other.body?.error]).toEqual([
+      409,
+      'Somebody changed this release meanwhile: it is paused, at 10 %',
+    ]);
+    const now = { ...seen, status: 'paused' };
+    const again = await admin(node, 'PATCH', 'releases', { ...name, rollout: 50, seen: now });
+    expect(again.body).toMatchObject({ release: { status: 'paused', rolloutPct: 50 } });
+    const wrong = { ...name, rollout: 60, seen: { status: 'paused' } };
+    expect((await admin(node, 'PATCH', 'releases', wrong)).body?.error).toBe(
+      'seen.rolloutPct: Required',
+    );
+    // Of many who have seen the same state, one is right.
+    const seenBy = { ...now, rolloutPct: 50 };
+    const answers = await Promise.all(
+      [60, 70, 80, 90].map((rollout) =>
+        admin(node, 'PATCH', 'releases', { ...name, rollout, seen: seenBy }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409]);
+  });
+
   describe('each', () => {
     const calls = (): readonly (readonly [method: string, path: string, body: Fields])[] => [
       ['POST', 'releases/rehearse', release('2.0.0')],

@@ -1,7 +1,7 @@
 // Formatting of numbers in the reader's language.
 
-const WHOLE = new Intl.NumberFormat();
-const SHARE = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
+const WHOLE = new Intl.NumberFormat('en');
+const SHARE = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
 const BYTE_UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
 
 /** Formats a count: `1,234,567`. */
@@ -25,7 +25,7 @@ export function shareText(part: number, whole: number): string {
 export function bytesText(bytes: number): string {
   const step = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3));
   const unit = BYTE_UNITS[step] ?? 'byte';
-  return new Intl.NumberFormat(undefined, {
+  return new Intl.NumberFormat('en', {
     style: 'unit',
     unit,
     unitDisplay: step === 0 ? 'long' : 'short',

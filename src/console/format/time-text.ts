@@ -1,5 +1,5 @@
-// Formatting of times: how long ago for recent ones, the date for older ones, always in the
-// reader's zone.
+// Formatting of times in the console's language: how long ago for recent ones, the date for older ones,
+// always in the reader's zone.
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -13,9 +13,9 @@ const STEPS = [
   [MINUTE_MS, 'minute'],
 ] as const;
 
-const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
-const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const DAY = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
+const EXACT = new Intl.DateTimeFormat('en', { dateStyle: 'full', timeStyle: 'long' });
 
 /** Formats a time relative to now: `just now`, `3 minutes ago`, `in 2 days`; beyond a week, the date. */
 export function timeText(at: Date, nowMs: number): string {
@@ -24,7 +24,9 @@ export function timeText(at: Date, nowMs: number): string {
   if (distance < MINUTE_MS) return 'just now';
   if (distance >= WEEK_MS) return DAY.format(at);
   const [stepMs, unit] = STEPS.find(([ms]) => distance >= ms) ?? [MINUTE_MS, 'minute'];
-  return RELATIVE.format(Math.trunc(difference / stepMs), unit);
+  // Rounded, so that what begins at seven days says seven: past times count whole steps only.
+  const steps = difference > 0 ? Math.round(difference / stepMs) : Math.trunc(difference / stepMs);
+  return RELATIVE.format(steps, unit);
 }
 
 /** Formats date, time to the second, and time zone. */

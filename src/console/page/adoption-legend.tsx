@@ -5,9 +5,9 @@ import type { AdoptionSeries } from '../format/adoption-series.ts';
 import { numberText, shareText } from '../format/number-text.ts';
 import { VERSION_COLORS } from './version-colors.ts';
 
-const HOUR = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
-const MONTH = new Intl.DateTimeFormat(undefined, {
+const HOUR = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
+const DAY = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' });
+const MONTH = new Intl.DateTimeFormat('en', {
   year: 'numeric',
   month: 'long',
   timeZone: 'UTC',

@@ -1,9 +1,10 @@
 // Head of an app's pages: its name, a tab per channel, and one for the fleet.
 
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview } from '../../contract/console.ts';
 import { call } from '../api/call.ts';
+import { channelOrder } from '../format/channel-order.ts';
 import { consolePath } from '../format/console-path.ts';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
@@ -20,6 +21,13 @@ export function AppTabs(props: {
   const { app, channel, onChange } = props;
   const [isAdding, setAdding] = useState(false);
   const mayAdd = useMay('owner');
+  const names = app.channels.map(({ name }) => name).toSorted(channelOrder);
+  const tabs = useRef<HTMLElement>(null);
+  // Of many tabs the open one is in sight.
+  useEffect(() => {
+    const open = tabs.current?.querySelector('[aria-current]');
+    open?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [channel]);
   return (
     <div class="place">
       <p class="crumbs">
@@ -29,8 +37,8 @@ export function AppTabs(props: {
           <Name text={app.name} />
         </a>
       </p>
-      <nav class="tabs" aria-label="Channels and fleet">
-        {app.channels.map(({ name }) => (
+      <nav ref={tabs} class="tabs" aria-label="Channels and fleet">
+        {names.map((name) => (
           <a
             key={name}
             href={consolePath.channel(app.ref, name)}

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import type { IssuedWebhookSecret } from '../../contract/console.ts';
 import type { WebhookProvider } from '../../contract/webhook-provider.ts';
 import { call } from '../api/call.ts';
+import { isReachableAddress } from '../format/reachable-address.ts';
 import { settingsOf, webhookDraft, webhookObstacle } from '../format/webhook-draft.ts';
 import { PROVIDER_NAMES } from '../format/webhook-text.ts';
 import { Choice } from '../part/choice.tsx';
@@ -66,6 +67,12 @@ export function IssuedWebhookDialog(props: {
         Add both to the repository’s webhooks, with the event Releases. The secret is shown this
         once.
       </Notice>
+      {!isReachableAddress(issued.url) && (
+        <Notice tone="bad">
+          A code host on the internet cannot reach this address. The operator sets another one with
+          PUBLIC_URL.
+        </Notice>
+      )}
       <Secret label="Address" text={issued.url} what="address" />
       <Secret label="Secret" text={issued.secret} what="secret" />
       <div class="form-actions">

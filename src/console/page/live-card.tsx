@@ -8,7 +8,7 @@ import { Badge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
 import { Name } from '../part/name.tsx';
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const CLOCK = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });
 
 /** Explanations of feeds that the service has refused or ended. */
 const ENDINGS: Readonly<Partial<Record<Live['state'], string>>> = {

@@ -52,12 +52,13 @@ export function ReleaseControls(props: Props) {
 function Answer({
   name,
   others,
+  details,
   question,
   onDone,
   onClose,
 }: Props & { question: Question; onClose: () => void }) {
   const { version } = name;
-  const common = { name, onDone, onClose };
+  const common = { name, release: details.release, onDone, onClose };
   switch (question) {
     case 'promote':
       return <PromoteDialog name={name} others={others} onClose={onClose} />;

@@ -5,6 +5,7 @@ import type { AppOverview, ChannelReleases, ListedRelease } from '../../contract
 import { consolePath } from '../format/console-path.ts';
 import { countText, numberText, shareText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
+import { servedShare } from '../format/served-share.ts';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { Empty } from '../part/empty.tsx';
 import { ShareBar } from '../part/share-bar.tsx';
@@ -60,13 +61,15 @@ function columnsFor(
     },
     {
       label: 'Status',
-      render: ({ status, rolloutPct }) => <StatusBadge status={status} rolloutPct={rolloutPct} />,
+      render: ({ status, rolloutPct, artifacts }) => (
+        <StatusBadge status={status} rolloutPct={rolloutPct} artifacts={artifacts} />
+      ),
     },
     {
       label: 'Roll-out',
       render: ({ version, status, rolloutPct }) => (
         <ShareBar
-          percent={rolloutPct}
+          percent={servedShare({ status, rolloutPct })}
           label={`Roll-out of ${version}`}
           tone={status === 'published' ? 'accent' : 'quiet'}
         />

@@ -53,7 +53,11 @@ function ReleaseView(props: {
         title={
           <>
             <span class="code">{release.version}</span>{' '}
-            <StatusBadge status={release.status} rolloutPct={release.rolloutPct} />
+            <StatusBadge
+              status={release.status}
+              rolloutPct={release.rolloutPct}
+              artifacts={release.artifacts.length}
+            />
           </>
         }
         lead={

@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
+import { servedShare } from '../format/served-share.ts';
 import { servingObstacle } from '../format/serving-obstacle.ts';
 import { Card } from '../part/card.tsx';
 import { Field } from '../part/field.tsx';
@@ -28,7 +29,7 @@ export function RolloutCard(props: Props) {
     <Card title="Roll-out">
       <div class="rollout-now">
         <ShareBar
-          percent={release.rolloutPct}
+          percent={servedShare(release)}
           label="Roll-out"
           tone={release.status === 'published' ? 'accent' : 'quiet'}
         />
@@ -104,6 +105,7 @@ function RolloutForm({ name, release, onDone }: Props) {
       {isAsking && (
         <SteerDialog
           name={name}
+          release={release}
           change={{ rollout: percent }}
           verb={`${verb} to ${percent}%`}
           onDone={done}
@@ -116,8 +118,10 @@ function RolloutForm({ name, release, onDone }: Props) {
 
 function stateText({ status, rolloutPct, offered }: Props['release']): string {
   if (status === 'rolled_back')
-    return 'Rolled back: nobody is offered it, and devices on it are sent down.';
-  if (status === 'paused') return 'Paused: nobody is offered it until it is resumed.';
+    return `Rolled back at ${rolloutPct}%: nobody is offered it, and devices on it are sent down.`;
+  if (status === 'paused') {
+    return `Paused at ${rolloutPct}%: nobody is offered it until it is resumed.`;
+  }
   if (status === 'deprecated') {
     return 'Deprecated: nobody is offered it; devices on it are told that their next update is required.';
   }

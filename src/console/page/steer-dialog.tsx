@@ -3,6 +3,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { RenderedReleaseDetail } from '../../contract/console.ts';
 import type { ReleaseStatus } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { countText } from '../format/number-text.ts';
@@ -19,6 +20,8 @@ const MANY_DEVICES = 1000;
 /** Dialog for a change of status or rollout; `onDone` loads the release again. */
 export function SteerDialog(props: {
   name: ReleaseName;
+  /** State that the reader was shown, for which the change is meant. */
+  release: Pick<RenderedReleaseDetail['release'], 'status' | 'rolloutPct'>;
   change: { readonly status?: ReleaseStatus; readonly rollout?: number };
   /** Label of the button, and title of the dialog: `Pause 1.4.0`. */
   verb: string;
@@ -31,15 +34,17 @@ export function SteerDialog(props: {
   onClose: () => void;
   children?: ComponentChildren;
 }) {
-  const { name, change, verb, tone = 'primary', isTyped = false, onDone, onClose } = props;
+  const { name, release, change, verb, tone = 'primary', isTyped = false, onDone, onClose } = props;
   const rehearsal = useServingRehearsal({ ...name, ...change });
   const [reason, setReason] = useState('');
   const [typed, setTyped] = useState('');
   const [isSure, setSure] = useState(false);
+  // Taken when the dialog opened: what others change meanwhile is told, not overwritten.
+  const [seen] = useState({ status: release.status, rolloutPct: release.rolloutPct });
   const reached = rehearsal.said === undefined ? 0 : reachedBy(rehearsal.said);
   const isMany = reached > MANY_DEVICES || reached * 2 > (rehearsal.said?.effect.devices ?? 0);
   const steer = async () => {
-    await call('PATCH', 'releases', { ...name, ...change, reason });
+    await call('PATCH', 'releases', { ...name, ...change, reason, seen });
     await onDone();
     onClose();
   };

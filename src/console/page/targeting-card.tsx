@@ -59,7 +59,10 @@ function TargetingDialog({ name, release, onDone, onClose }: Props & { onClose: 
   const rehearsal = useServingRehearsal(isReady ? { ...name, targets } : undefined);
   const [reason, setReason] = useState('');
   const save = async () => {
-    await call('PATCH', 'releases', { ...name, targets, reason });
+    await call('PATCH', 'releases', {
+      ...{ ...name, targets, reason },
+      seen: { status: base.status, rolloutPct: base.rolloutPct },
+    });
     await onDone();
     onClose();
   };

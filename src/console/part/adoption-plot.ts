@@ -18,7 +18,7 @@ const HEIGHT_PX = 280;
 const BAR_SHARE = 0.86;
 const BAR_WIDTH_MAX_PX = 64;
 const AXIS_WIDTH_PX = 56;
-const COUNT = new Intl.NumberFormat(undefined, { notation: 'compact' });
+const COUNT = new Intl.NumberFormat('en', { notation: 'compact' });
 
 /** Draws into the element in its full width, until the returned function is called. */
 export function adoptionPlot(place: HTMLElement, options: PlotOptions): () => void {
@@ -84,10 +84,10 @@ function settings(
   };
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
-const LOCAL_DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
-const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
-const MONTH = new Intl.DateTimeFormat(undefined, {
+const CLOCK = new Intl.DateTimeFormat('en', { hour: 'numeric', minute: '2-digit' });
+const LOCAL_DAY = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric' });
+const DAY = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric', timeZone: 'UTC' });
+const MONTH = new Intl.DateTimeFormat('en', {
   year: 'numeric',
   month: 'short',
   timeZone: 'UTC',

@@ -6,7 +6,7 @@ import type { Loaded } from '../hook/use-load.ts';
 const TICK_MS = 1000;
 /** Polls that may be missed before the figures count as old. */
 const MISSED_MAX = 2;
-const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const CLOCK = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });
 
 /** Time of what is polled; nothing before the first answer. */
 export function AsOf({ of }: { of: Pick<Loaded<unknown>, 'at' | 'everyMs'> }) {

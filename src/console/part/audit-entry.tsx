@@ -1,8 +1,9 @@
-// One audit entry: actor, action, time, and the changed values.
+// One audit entry: what was done, by whom and when, and the values that the sentence does not say.
 
 import type { AuditEntry } from '../../contract/resource.ts';
-import { actionText } from '../format/action-text.ts';
 import { auditDifference, type Difference } from '../format/audit-difference.ts';
+import { auditLink, auditSentence } from '../format/audit-sentence.ts';
+import { fieldText } from '../format/field-text.ts';
 import { Actor } from './actor.tsx';
 import { Name } from './name.tsx';
 import { Time } from './time.tsx';
@@ -10,7 +11,9 @@ import { Time } from './time.tsx';
 /** Audit entry; `hasSubject` is false on pages about a single subject. */
 export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean }) {
   const { entry, hasSubject = true } = props;
-  const differences = auditDifference(entry.before, entry.after);
+  const { text, isWhole } = auditSentence(entry);
+  const link = auditLink(entry);
+  const differences = isWhole ? [] : auditDifference(entry.before, entry.after);
   // Something new or removed has nothing to compare with: its values are listed in one line.
   const isBrief = !differences.some(
     ({ before, after }) => before !== undefined && after !== undefined,
@@ -19,9 +22,16 @@ export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean 
     <li class="audit-entry">
       <div class="audit-head">
         <strong class="audit-action" title={entry.action}>
-          {actionText(entry.action)}
+          {text}
         </strong>
-        {hasSubject && <Name text={entry.subject} isCode />}
+        {hasSubject &&
+          (link === undefined ? (
+            <Name text={entry.subject} isCode />
+          ) : (
+            <a href={link}>
+              <Name text={entry.subject} isCode />
+            </a>
+          ))}
         <span
           class="audit-by"
           title={entry.requestId === null ? undefined : `Request ${entry.requestId}`}
@@ -48,7 +58,7 @@ export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean 
 function DifferenceRow({ difference: { path, before, after } }: { difference: Difference }) {
   return (
     <div>
-      <dt dir="auto">{path === '' ? 'value' : path}</dt>
+      <dt dir="auto">{fieldText(path)}</dt>
       <dd>
         {before !== undefined && <del dir="auto">{before}</del>}
         {before !== undefined && after !== undefined && <span aria-hidden="true">→</span>}

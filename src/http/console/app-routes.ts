@@ -24,6 +24,7 @@ import {
   promotionOf,
   publishReleaseBody,
   releaseNameOf,
+  seenServingBody,
   servingCallOf,
   servingControlBody,
   withdrawReleaseBody,
@@ -143,15 +144,15 @@ function releaseRoutes(
       async ({ app }, { channel, version }) => {
         const found = await view.readRelease(app, channel, canonicalOf(version));
         if (isFailure(found)) return found;
-        const notesHtml = await notes.html(found.release.notes);
+        const notesHtml = belowPage(await notes.html(found.release.notes));
         return { ...found, release: { ...found.release, notesHtml } };
       },
     ),
     routes.onApp(
-      { method: 'PATCH', path, role: 'publisher', shape: servingControlBody },
-      async (context, body) => {
+      { method: 'PATCH', path, role: 'publisher', shape: seenServingBody },
+      async (context, { seen, ...body }) => {
         const { name, change, reason } = servingCallOf(body);
-        return wrapped(await controlServing(ledger, spread, context, name, change, reason));
+        return wrapped(await controlServing(ledger, spread, context, name, change, reason, seen));
       },
     ),
   ];
@@ -210,6 +211,17 @@ function publishingRoutes(
       },
     ),
   ];
+}
+
+/**
+ * Lowers the headings of rendered notes by two levels, because the page has headings of its own above them.
+ * What is text is escaped, so that every `<h1` is a heading.
+ */
+function belowPage(html: string): string {
+  return html.replace(
+    /<(\/?)h([1-6])\b/g,
+    (_, end: string, level: string) => `<${end}h${Math.min(Number(level) + 2, 6)}`,
+  );
 }
 
 /** Wraps a release in the property `release`, by which the management API answers it, too. */

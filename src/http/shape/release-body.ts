@@ -71,6 +71,11 @@ export const servingControlBody = z
     'One of rollout, status or targets is required',
   );
 
+/** Serving control of a person, who may say which state it is meant for. */
+export const seenServingBody = servingControlBody.safeExtend({
+  seen: z.strictObject({ status: statusField, rolloutPct: rolloutField }).optional(),
+});
+
 export const promoteReleaseBody = z
   .strictObject({
     app: nameField,

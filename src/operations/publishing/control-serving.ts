@@ -1,19 +1,31 @@
 // Serving control: one atomic call that may change targets, rollout and status of a release.
 
 import {
+  type Failure,
+  fail,
   isFailure,
   type LostRight,
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
 import type { ServingState } from '../../contract/resource.ts';
-import { applyServingChange, type ServingChange } from '../../domain/release/serving-change.ts';
+import {
+  applyServingChange,
+  type Serving,
+  type ServingChange,
+} from '../../domain/release/serving-change.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import type { Principal } from '../access/authenticate-key.ts';
 import type { SpreadChange } from './spread-change.ts';
 
-/** Changes the serving state of a release, as far as `applyServingChange` allows it. */
+/** State that the author of a change has seen. */
+export type SeenServing = Pick<Serving, 'status' | 'rolloutPct'>;
+
+/**
+ * Changes the serving state of a release, as far as `applyServingChange` allows it. A change whose author has
+ * seen another state is refused, because it was meant for that one.
+ */
 export async function controlServing(
   ledger: Ledger,
   spread: SpreadChange,
@@ -21,11 +33,19 @@ export async function controlServing(
   name: ReleaseName,
   change: ServingChange,
   reason?: string,
-): Promise<Outcome<ServingState, UnknownRelease | 'narrowing' | 'rolledBack' | LostRight>> {
+  seen?: SeenServing,
+): Promise<
+  Outcome<
+    ServingState,
+    UnknownRelease | 'narrowing' | 'rolledBack' | 'changedMeanwhile' | LostRight
+  >
+> {
   const controlled = await ledger.controlServing(
     caller.reach,
     name,
     (serving) => {
+      const moved = seen && refuseMoved(serving, seen);
+      if (moved !== undefined) return moved;
       const served = applyServingChange(serving, change);
       return isFailure(served) ? served : { ...served, isStatusSet: change.status !== undefined };
     },
@@ -35,4 +55,13 @@ export async function controlServing(
   if (isFailure(controlled)) return controlled;
   await spread(controlled.changed, caller.actor.requestId);
   return controlled.value;
+}
+
+function refuseMoved(
+  { status, rolloutPct }: Serving,
+  seen: SeenServing,
+): Failure<'changedMeanwhile'> | undefined {
+  if (status === seen.status && rolloutPct === seen.rolloutPct) return undefined;
+  const now = `${status.replace('_', ' ')}, at ${rolloutPct} %`;
+  return fail('changedMeanwhile', `Somebody changed this release meanwhile: it is ${now}`);
 }

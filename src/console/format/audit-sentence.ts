@@ -1,0 +1,121 @@
+// Sentences for audit entries: what was done, in the words of the page, without the names of fields.
+
+import type { AuditEntry, ReleaseStatus } from '../../contract/resource.ts';
+import { actionText } from './action-text.ts';
+import { consolePath } from './console-path.ts';
+
+export type AuditSentence = {
+  /** Sentence without a full stop, such as `Raised the roll-out from 25 % to 50 %`. */
+  readonly text: string;
+  /** Whether it says all that changed, so that the values need not be listed. */
+  readonly isWhole: boolean;
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Returns what an entry says. */
+export function auditSentence({ action, before, after }: AuditEntry): AuditSentence {
+  const [was, is] = [fieldsOf(before), fieldsOf(after)];
+  switch (action) {
+    case 'release.serve':
+      return steered(was, is);
+    case 'release.publish':
+    case 'release.promote':
+      return { text: published(action, is), isWhole: isEmpty(is.targets) };
+    case 'release.withdraw':
+      return { text: 'Withdrew it', isWhole: true };
+    case 'release.complete':
+      return { text: completed(is), isWhole: true };
+    case 'channel.update':
+      return channelChanged(was, is);
+    default:
+      return { text: actionText(action), isWhole: false };
+  }
+}
+
+/** Returns the page that a subject is about; undefined when it has none, or has none any more. */
+export function auditLink({ action, subject, after }: AuditEntry): string | undefined {
+  const [, app, channel, version] = SUBJECT.exec(subject) ?? [];
+  if (app === undefined || channel === undefined) return undefined;
+  if (action.startsWith('channel.')) return consolePath.channel(app, channel);
+  if (!action.startsWith('release.') || version === undefined) return undefined;
+  return after === null
+    ? consolePath.channel(app, channel)
+    : consolePath.release(app, channel, version);
+}
+
+/** Refs and names of channels have no slash, and no `@`. */
+const SUBJECT = /^([^/]+)\/([^/@]+)(?:@(.+))?$/;
+
+const STATUS_VERBS: Readonly<Record<ReleaseStatus, string>> = {
+  published: 'resumed it',
+  paused: 'paused it',
+  rolled_back: 'rolled it back',
+  deprecated: 'deprecated it',
+};
+
+function steered(was: Fields, is: Fields): AuditSentence {
+  const parts: string[] = [];
+  if (was.status !== is.status) parts.push(statusVerb(was.status, is.status));
+  if (was.rolloutPct !== is.rolloutPct) {
+    const verb = Number(is.rolloutPct) < Number(was.rolloutPct) ? 'lowered' : 'raised';
+    parts.push(`${verb} the roll-out from ${was.rolloutPct} % to ${is.rolloutPct} %`);
+  }
+  const isRetargeted = JSON.stringify(was.targets) !== JSON.stringify(is.targets);
+  if (isRetargeted) parts.push('changed whom it is for');
+  return { text: sentence(parts, 'Steered it'), isWhole: parts.length > 0 && !isRetargeted };
+}
+
+function statusVerb(was: unknown, is: unknown): string {
+  if (was === 'deprecated' && is === 'published') return 'published it again';
+  return isStatus(is) ? STATUS_VERBS[is] : 'steered it';
+}
+
+function isStatus(value: unknown): value is ReleaseStatus {
+  return typeof value === 'string' && Object.hasOwn(STATUS_VERBS, value);
+}
+
+function published(action: string, { rolloutPct, artifacts, status, from }: Fields): string {
+  const verb = action === 'release.promote' ? `Promoted it from ${String(from)}` : 'Published it';
+  const held = status === 'paused' ? ', paused,' : '';
+  const files = Number(artifacts) === 1 ? 'one artifact' : `${Number(artifacts)} artifacts`;
+  return `${verb}${held} at ${Number(rolloutPct)} % with ${files}`;
+}
+
+function completed({ artifacts, status }: Fields): string {
+  const end = status === 'published' ? ', and published it' : '';
+  return `Completed it to ${Number(artifacts)} artifacts${end}`;
+}
+
+/** What a channel's settings are called where they are changed. */
+const SETTINGS: Readonly<Record<string, (value: unknown) => string>> = {
+  minimumSupportedVersion: (value) =>
+    value === null ? 'removed the minimum version' : `set the minimum version to ${value}`,
+  defaultRollout: (value) => `set the default roll-out to ${value} %`,
+  updateMode: (value) => `set the update mode to ${value}`,
+  requireSignature: (value) => (value === true ? 'requires signatures' : 'requires no signatures'),
+  follows: (value) => (value === null ? 'made it follow no channel' : `made it follow ${value}`),
+};
+
+function channelChanged(was: Fields, is: Fields): AuditSentence {
+  const changed = Object.keys(is).filter((name) => was[name] !== is[name]);
+  const parts = changed.flatMap((name) => SETTINGS[name]?.(is[name]) ?? []);
+  return {
+    text: sentence(parts, 'Changed channel'),
+    isWhole: parts.length > 0 && parts.length === changed.length,
+  };
+}
+
+function sentence(parts: readonly string[], fallback: string): string {
+  const [first, ...rest] = parts;
+  if (first === undefined) return fallback;
+  return [first.charAt(0).toUpperCase() + first.slice(1), ...rest].join(', ');
+}
+
+function fieldsOf(state: unknown): Fields {
+  return typeof state === 'object' && state !== null ? (state as Fields) : {};
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === undefined;
+}

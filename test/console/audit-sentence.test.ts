@@ -1,0 +1,92 @@
+// Tests what the console says of audit entries, and where it leads.
+
+import { describe, expect, it } from 'vitest';
+import { auditLink, auditSentence } from '../../src/console/format/audit-sentence.ts';
+import type { AuditEntry } from '../../src/contract/resource.ts';
+
+function entry(action: string, before: unknown, after: unknown): AuditEntry {
+  return {
+    ...{ id: '1', at: '2026-01-01T00:00:00.000Z', actor: 'admin-token', requestId: null },
+    ...{ reason: null, action, subject: 'notes/stable@1.1.0', before, after },
+  };
+}
+
+const SERVED = { status: 'published', rolloutPct: 25, targets: null };
+
+describe('the sentence of an entry', () => {
+  it.each<[action: string, before: unknown, after: unknown, text: string]>([
+    [
+      'release.serve',
+      SERVED,
+      { ...SERVED, rolloutPct: 50 },
+      'Raised the roll-out from 25 % to 50 %',
+    ],
+    [
+      'release.serve',
+      SERVED,
+      { ...SERVED, rolloutPct: 5 },
+      'Lowered the roll-out from 25 % to 5 %',
+    ],
+    ['release.serve', SERVED, { ...SERVED, status: 'paused' }, 'Paused it'],
+    ['release.serve', { status: 'published' }, { status: 'paused' }, 'Paused it'],
+    ['release.serve', { ...SERVED, status: 'paused' }, SERVED, 'Resumed it'],
+    ['release.serve', { ...SERVED, status: 'deprecated' }, SERVED, 'Published it again'],
+    ['release.serve', SERVED, { ...SERVED, status: 'rolled_back' }, 'Rolled it back'],
+    [
+      'release.serve',
+      SERVED,
+      { ...SERVED, status: 'paused', rolloutPct: 100 },
+      'Paused it, raised the roll-out from 25 % to 100 %',
+    ],
+    ['release.publish', null, { ...SERVED, artifacts: 3 }, 'Published it at 25 % with 3 artifacts'],
+    [
+      'release.publish',
+      null,
+      { ...SERVED, status: 'paused', artifacts: 1 },
+      'Published it, paused, at 25 % with one artifact',
+    ],
+    [
+      'release.promote',
+      null,
+      { ...SERVED, from: 'beta', artifacts: 2 },
+      'Promoted it from beta at 25 % with 2 artifacts',
+    ],
+    ['release.withdraw', SERVED, null, 'Withdrew it'],
+    [
+      'channel.update',
+      { defaultRollout: 100, follows: null, minimumSupportedVersion: null },
+      { defaultRollout: 20, follows: 'stable', minimumSupportedVersion: null },
+      'Set the default roll-out to 20 %, made it follow stable',
+    ],
+  ])('%s from %j to %j is "%s"', (action, before, after, text) => {
+    expect(auditSentence(entry(action, before, after))).toEqual({ text, isWhole: true });
+  });
+
+  it('what it does not say is listed', () => {
+    const targets = { matchLabels: { ring: ['a'] }, matchExpressions: [] };
+    const said = auditSentence(entry('release.serve', SERVED, { ...SERVED, targets }));
+    expect(said).toEqual({ text: 'Changed whom it is for', isWhole: false });
+    const other = auditSentence(entry('key.revoke', { revokedAt: null }, { revokedAt: 'x' }));
+    expect(other).toEqual({ text: 'Revoked key', isWhole: false });
+    expect(auditSentence(entry('new.action', 1, null)).text).toBe('new.action');
+    expect(auditSentence(entry('release.serve', null, null)).text).toBe('Steered it');
+  });
+});
+
+describe('the link of an entry', () => {
+  it.each<[action: string, subject: string, after: unknown, link: string | undefined]>([
+    ['release.serve', 'notes/stable@1.1.0', {}, '/console/apps/notes/stable/1.1.0'],
+    [
+      'release.serve',
+      'notes/stable@1.1.0+b/7@x',
+      {},
+      '/console/apps/notes/stable/1.1.0%2Bb%2F7%40x',
+    ],
+    ['release.withdraw', 'notes/stable@1.1.0', null, '/console/apps/notes/stable'],
+    ['channel.update', 'notes/stable', {}, '/console/apps/notes/stable'],
+    ['key.create', 'key_1', {}, undefined],
+    ['account.sign-in', 'a/b@example.com', {}, undefined],
+  ])('%s of %s leads to %s', (action, subject, after, link) => {
+    expect(auditLink({ ...entry(action, null, after), subject })).toBe(link);
+  });
+});
