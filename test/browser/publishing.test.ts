@@ -96,6 +96,23 @@ describeInBrowser('publishing at the console', (browser) => {
     expect(await page.getByRole('button', { name: 'Withdraw…' }).count()).toBe(0);
   });
 
+  it('the next release begins with the artifacts of the last one, under its own version', async () => {
+    await visit(page, `${place()}/stable/1.1.0`);
+    await page.getByRole('button', { name: 'Publish next…' }).click();
+    const publishing = dialog('Publish to stable');
+    await publishing.getByLabel('URL').fill('https://downloads.example.com/1.1.0/notes-1.1.0.zip');
+    await publishing.getByLabel('Version').fill('1.2.0');
+    await publishing.getByLabel('Notes').fill('The next one');
+    const url = publishing.getByLabel('URL');
+    expect(await url.inputValue()).toBe('https://downloads.example.com/1.2.0/notes-1.2.0.zip');
+    expect(await publishing.getByLabel('Platform', { exact: true }).inputValue()).toBe('linux');
+    await press('Review');
+    await publishing.getByRole('status', { name: 'What it would do' }).waitFor();
+    await press('Publish');
+    await page.getByRole('heading', { name: '1.2.0' }).waitFor();
+    expect(await versions('stable')).toEqual(['1.2.0', '1.1.0']);
+  });
+
   it('a webhook is enabled for a code host, with settings, and delivers', async () => {
     await visit(page, '/console/settings/webhooks');
     await page.getByRole('button', { name: 'Enable…' }).click();

@@ -26,3 +26,26 @@ export function artifactOf(draft: ArtifactDraft): Artifact | undefined {
   // A row without a platform is sent as it is, so that the service's error message is displayed.
   return Object.fromEntries(fields) as Artifact;
 }
+
+/**
+ * Returns the row of a release's artifact for the release after it: what the next file will have as well. Its
+ * size, checksum and signature are of the old file.
+ */
+export function nextArtifact({
+  platform,
+  arch = '',
+  format = '',
+  url = '',
+}: Artifact): ArtifactDraft {
+  return { ...NEW_ARTIFACT, platform, arch, format, url };
+}
+
+/** Returns rows whose addresses name another version where they named this one. */
+export function withVersion(
+  artifacts: readonly ArtifactDraft[],
+  from: string,
+  to: string,
+): readonly ArtifactDraft[] {
+  if (from === '' || to === '') return artifacts;
+  return artifacts.map((artifact) => ({ ...artifact, url: artifact.url.replaceAll(from, to) }));
+}

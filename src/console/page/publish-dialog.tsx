@@ -2,10 +2,16 @@
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { AppOverview } from '../../contract/console.ts';
+import type { AppOverview, ReleaseDetail } from '../../contract/console.ts';
 import type { Rehearsed } from '../../contract/rehearsed.ts';
 import { call } from '../api/call.ts';
-import { type ArtifactDraft, artifactOf, NEW_ARTIFACT } from '../format/artifact-draft.ts';
+import {
+  type ArtifactDraft,
+  artifactOf,
+  NEW_ARTIFACT,
+  nextArtifact,
+  withVersion,
+} from '../format/artifact-draft.ts';
 import { consolePath } from '../format/console-path.ts';
 import { queryText } from '../format/query-text.ts';
 import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting-draft.ts';
@@ -39,9 +45,11 @@ export function PublishDialog(props: {
   app: AppOverview;
   channel: string;
   defaultRollout: number;
+  /** Release whose artifacts and targeting the new one begins with. */
+  from?: Pick<ReleaseDetail['release'], 'version' | 'artifacts' | 'targets'>;
   onClose: () => void;
 }) {
-  const { app, channel, defaultRollout, onClose } = props;
+  const { app, channel, defaultRollout, from, onClose } = props;
   const { route } = useLocation();
   const labels = useLoad(`labels${queryText({ app: app.ref })}`);
   const [fields, setFields] = useState<Fields>({
@@ -50,8 +58,20 @@ export function PublishDialog(props: {
     rollout: String(defaultRollout),
     status: 'published',
   });
-  const [artifacts, setArtifacts] = useState<readonly ArtifactDraft[]>([NEW_ARTIFACT]);
-  const [draft, setDraft] = useState(targetingDraft(null));
+  const [artifacts, setArtifacts] = useState<readonly ArtifactDraft[]>(
+    from === undefined || from.artifacts.length === 0
+      ? [NEW_ARTIFACT]
+      : from.artifacts.map(nextArtifact),
+  );
+  const [draft, setDraft] = useState(targetingDraft(from?.targets ?? null));
+  // Version that the addresses name: it is replaced as soon as the new one is entered.
+  const [named, setNamed] = useState(from?.version ?? '');
+  const rename = () => {
+    const version = fields.version.trim();
+    if (version === '' || named === '') return;
+    setArtifacts(withVersion(artifacts, named, version));
+    setNamed(version);
+  };
   const release = {
     app: app.ref,
     channel,
@@ -76,7 +96,7 @@ export function PublishDialog(props: {
         isDeliberate
         obstacle={draftObstacle(draft)}
       >
-        <HeadFields fields={fields} onChange={setFields} />
+        <HeadFields fields={fields} onChange={setFields} onVersion={rename} />
         <ArtifactRows artifacts={artifacts} onChange={setArtifacts} />
         <details class="more" open={draft.labels.length + draft.expressions.length > 0}>
           <summary>Only for some devices</summary>
@@ -98,8 +118,13 @@ function useReview(release: object) {
   return { reviewed: last?.of === text ? last.said : undefined, review };
 }
 
-function HeadFields(props: { fields: Fields; onChange: (fields: Fields) => void }) {
-  const { fields, onChange } = props;
+function HeadFields(props: {
+  fields: Fields;
+  onChange: (fields: Fields) => void;
+  /** Called once the version was entered. */
+  onVersion: () => void;
+}) {
+  const { fields, onChange, onVersion } = props;
   const set = (name: keyof Fields) => (value: string) => onChange({ ...fields, [name]: value });
   return (
     <>
@@ -108,6 +133,7 @@ function HeadFields(props: { fields: Fields; onChange: (fields: Fields) => void 
           label="Version"
           value={fields.version}
           onInput={set('version')}
+          onLeave={onVersion}
           placeholder="1.4.0"
           isRequired
           isFocused

@@ -16,6 +16,7 @@ import { StatusBadge } from '../part/status-badge.tsx';
 import { Time } from '../part/time.tsx';
 import { ArtifactCard } from './artifact-card.tsx';
 import { NotFoundPage } from './not-found-page.tsx';
+import { PublishNext } from './publish-next.tsx';
 import { ReleaseControls } from './release-controls.tsx';
 import type { ReleaseName } from './release-name.ts';
 import { RolloutCard } from './rollout-card.tsx';
@@ -67,7 +68,12 @@ function ReleaseView(props: {
             {release.source === 'webhook' ? ' · by webhook' : ''}
           </>
         }
-        actions={<ReleaseControls name={name} others={others} details={details} onDone={reload} />}
+        actions={
+          <>
+            <PublishNext app={app} channel={name.channel} release={release} />
+            <ReleaseControls name={name} others={others} details={details} onDone={reload} />
+          </>
+        }
       />
       <DeviceFigures name={name} details={details} />
       <AsOf of={loaded} />

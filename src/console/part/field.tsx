@@ -8,6 +8,8 @@ type TextFieldProps = {
   label: string;
   value: string;
   onInput: (value: string) => void;
+  /** Called when the focus leaves the field. */
+  onLeave?: () => void;
   type?: 'text' | 'email' | 'password' | 'number' | 'search' | 'url';
   hint?: ComponentChildren;
   isRequired?: boolean;
@@ -52,6 +54,7 @@ export function Field(props: TextFieldProps) {
             data-first={props.isFocused ? '' : undefined}
             ref={input}
             onInput={(event) => onInput(event.currentTarget.value)}
+            onBlur={props.onLeave}
           />
           {options !== undefined && (
             <datalist id={`${id}-options`}>

@@ -1,0 +1,38 @@
+// Button that publishes the release after one that exists, with the same artifacts and targeting to begin
+// with.
+
+import { useState } from 'preact/hooks';
+import type { AppOverview, RenderedReleaseDetail } from '../../contract/console.ts';
+import { queryText } from '../format/query-text.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { useMay } from '../session/use-session.ts';
+import { PublishDialog } from './publish-dialog.tsx';
+
+/** Button for publishers, and its dialog. */
+export function PublishNext(props: {
+  app: AppOverview;
+  channel: string;
+  release: RenderedReleaseDetail['release'];
+}) {
+  const { app, channel, release } = props;
+  const mayPublish = useMay('publisher');
+  const [isOpen, setOpen] = useState(false);
+  const details = useLoad(isOpen ? `channel${queryText({ app: app.ref, channel })}` : null);
+  if (!mayPublish) return null;
+  return (
+    <>
+      <button type="button" class="button plain" onClick={() => setOpen(true)}>
+        Publish next…
+      </button>
+      {isOpen && details.data !== undefined && (
+        <PublishDialog
+          app={app}
+          channel={channel}
+          defaultRollout={details.data.defaultRollout}
+          from={release}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </>
+  );
+}
