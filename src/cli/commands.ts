@@ -147,35 +147,18 @@ function addKeyCommands(key: Command, connect: Connect): void {
 function addWebhookCommands(program: Command, connect: Connect): void {
   const webhook = program.command('webhook').description("releases from an app's code host");
   asking(
-    webhook
-      .command('enable')
-      .description('let a code host announce releases; the secret is shown this once')
-      .requiredOption('--app <ref>', 'app')
-      .requiredOption('--provider <name>', PROVIDERS)
-      .option('--tag-prefix <text>', 'what the tags of the app begin with ("" for none)')
-      .option('--hold', 'let releases land paused, until somebody publishes them')
-      .option(
-        '--expect <targets>',
-        'publish a held release once it has these, e.g. linux,darwin/aarch64',
-        names,
-      ),
+    withSettings(
+      webhook
+        .command('enable')
+        .description('let a code host announce releases; the secret is shown this once'),
+    ),
     connect,
     (options) => ({ method: 'POST', path: 'webhooks', body: webhookSettings(options) }),
   );
   asking(
-    webhook
-      .command('update')
-      .description('change how releases come; the secret stays')
-      .requiredOption('--app <ref>', 'app')
-      .requiredOption('--provider <name>', PROVIDERS)
-      .option('--tag-prefix <text>', 'what the tags of the app begin with ("" for none)')
-      .option('--hold', 'let releases land paused, until somebody publishes them')
-      .option('--no-hold', 'let releases land published')
-      .option(
-        '--expect <targets>',
-        'publish a held release once it has these ("" for never)',
-        names,
-      ),
+    withSettings(
+      webhook.command('update').description('change how releases come; the secret stays'),
+    ).option('--no-hold', 'let releases land published'),
     connect,
     (options) => ({ method: 'PATCH', path: 'webhooks', body: webhookSettings(options) }),
   );
@@ -207,6 +190,20 @@ function addSecretCommands(program: Command, connect: Connect): void {
     connect,
     reseal,
   );
+}
+
+/** Adds the options that name a webhook and its settings. */
+function withSettings(command: Command): Command {
+  return command
+    .requiredOption('--app <ref>', 'app')
+    .requiredOption('--provider <name>', PROVIDERS)
+    .option('--tag-prefix <text>', 'what the tags of the app begin with ("" for none)')
+    .option('--hold', 'let releases land paused, until somebody publishes them')
+    .option(
+      '--expect <targets>',
+      'publish a held release once it has these, e.g. linux,darwin/aarch64 ("" for never)',
+      names,
+    );
 }
 
 /** Returns the settings of a webhook as the service takes them; no targets are null. */

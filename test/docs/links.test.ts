@@ -12,7 +12,11 @@ import {
 } from './document.ts';
 
 /** Paths that exist only once something was built or runs, or that belong to another project. */
-const NOT_IN_THE_REPOSITORY: ReadonlySet<string> = new Set(['dist/', 'dist/main.js']);
+const NOT_IN_THE_REPOSITORY: ReadonlySet<string> = new Set([
+  'dist/',
+  'dist/main.js',
+  'dist/cli-package',
+]);
 const TOP_FOLDERS = ['src', 'test', 'bench', 'scripts', 'docs', 'dist', '.ci'];
 const OWN_FILE = /^[\w./-]+\.(?:ts|tsx|mjs|md|sql|lua|png)$/;
 

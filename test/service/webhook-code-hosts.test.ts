@@ -1,6 +1,7 @@
 // Tests Gitea and Forgejo as code hosts beside GitHub, and the settings of a webhook: a prefix of the tags,
 // and releases that are held (docs/contract.md 18.16 to 18.19).
 
+import { createHmac } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import {
   type CodeHost,
@@ -149,7 +150,6 @@ serviceSuite('code hosts', (node) => {
     it('without the name of the event it is 400', async () => {
       const name = provider === 'gitea' ? 'X-Gitea-Event' : 'X-Forgejo-Event';
       const json = '{}';
-      const { createHmac } = await import('node:crypto');
       const digest = createHmac('sha256', host.secret).update(json).digest('hex');
       const answer = await fetch(`${node.url}${host.path}`, {
         method: 'POST',

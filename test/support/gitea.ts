@@ -28,11 +28,11 @@ export async function enableCodeHost(
   app: string,
   provider: WebhookProvider,
   settings: Fields = {},
-): Promise<CodeHost> {
+): Promise<CodeHost & { readonly url: string }> {
   const answer = await admin(node, 'POST', 'webhooks', { app, provider, ...settings });
   if (answer.status !== 201) throw new Error(`unexpected ${answer.status}: ${answer.text}`);
-  const path = new URL(String(answer.body?.url)).pathname;
-  return { provider, path, secret: String(answer.body?.secret) };
+  const url = String(answer.body?.url);
+  return { provider, path: new URL(url).pathname, url, secret: String(answer.body?.secret) };
 }
 
 /** An attachment of a release, which has no digest and no state. */

@@ -3,7 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { sign } from '@octokit/webhooks-methods';
-import { type Answer, admin, send, type Tenant } from './tenant.ts';
+import { enableCodeHost } from './gitea.ts';
+import { type Answer, send, type Tenant } from './tenant.ts';
 
 type Payload = Record<string, unknown> & { action: string; release: Record<string, unknown> };
 type Recorded = { readonly name: string; readonly examples: readonly Payload[] };
@@ -28,13 +29,9 @@ export function recordedPayloads(event: string): readonly Payload[] {
   return all.find(({ name }) => name === event)?.examples ?? [];
 }
 
-/** Enables the tenant's webhook. */
-export async function enableWebhook(node: Addressed, tenant: Pick<Tenant, 'app'>): Promise<Hook> {
-  const body = { app: tenant.app, provider: 'github' };
-  const answer = await admin(node, 'POST', 'webhooks', body);
-  if (answer.status !== 201) throw new Error(`unexpected ${answer.status}: ${answer.text}`);
-  const url = String(answer.body?.url);
-  return { path: new URL(url).pathname, url, secret: String(answer.body?.secret) };
+/** Enables the tenant's webhook of GitHub. */
+export function enableWebhook(node: Addressed, { app }: Pick<Tenant, 'app'>): Promise<Hook> {
+  return enableCodeHost(node, app, 'github');
 }
 
 /** A recorded `published` event with a tag of its own; `release` adds to the release or replaces parts. */

@@ -40,12 +40,11 @@ export function nextArtifact({
   return { ...NEW_ARTIFACT, platform, arch, format, url };
 }
 
-/** Returns rows whose addresses name another version where they named this one. */
+/** Returns rows whose addresses name another version where they named this one; neither is empty. */
 export function withVersion(
   artifacts: readonly ArtifactDraft[],
   from: string,
   to: string,
 ): readonly ArtifactDraft[] {
-  if (from === '' || to === '') return artifacts;
   return artifacts.map((artifact) => ({ ...artifact, url: artifact.url.replaceAll(from, to) }));
 }

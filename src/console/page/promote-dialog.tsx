@@ -8,6 +8,7 @@ import { Choice } from '../part/choice.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
+import { ReasonField } from '../part/reason-field.tsx';
 import type { ReleaseName } from './release-name.ts';
 
 /** Dialog for a promotion to one of `others`; opens the new release afterwards. */
@@ -53,13 +54,7 @@ export function PromoteDialog(props: {
           onInput={setRollout}
           placeholder="the channel's default"
         />
-        <Field
-          label="Reason"
-          value={reason}
-          onInput={setReason}
-          maxLength={500}
-          hint="For the audit. May be empty."
-        />
+        <ReasonField value={reason} onInput={setReason} />
       </Form>
     </Dialog>
   );

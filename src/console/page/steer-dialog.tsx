@@ -11,6 +11,7 @@ import { useServingRehearsal } from '../hook/use-serving-rehearsal.ts';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
+import { ReasonField } from '../part/reason-field.tsx';
 import { reachedBy, ServingEffect } from '../part/serving-effect.tsx';
 import type { ReleaseName } from './release-name.ts';
 
@@ -74,14 +75,7 @@ export function SteerDialog(props: {
             isCode
           />
         )}
-        <Field
-          label="Reason"
-          value={reason}
-          onInput={setReason}
-          maxLength={500}
-          hint="For those who come after you. May be empty."
-          isFocused={!isTyped}
-        />
+        <ReasonField value={reason} onInput={setReason} isFocused={!isTyped} />
       </Form>
     </Dialog>
   );

@@ -10,8 +10,8 @@ import { useLoad } from '../hook/use-load.ts';
 import { useServingRehearsal } from '../hook/use-serving-rehearsal.ts';
 import { Card } from '../part/card.tsx';
 import { Dialog } from '../part/dialog.tsx';
-import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
+import { ReasonField } from '../part/reason-field.tsx';
 import { ServingEffect } from '../part/serving-effect.tsx';
 import { TargetingEditor } from '../part/targeting-editor.tsx';
 import { TargetingView } from '../part/targeting-view.tsx';
@@ -85,13 +85,7 @@ function TargetingDialog({ name, release, onDone, onClose }: Props & { onClose: 
         </div>
         {!isUnchanged && obstacle !== undefined && <p class="bad-text">{obstacle}</p>}
         {isReady && <ServingEffect rehearsal={rehearsal} />}
-        <Field
-          label="Reason"
-          value={reason}
-          onInput={setReason}
-          maxLength={500}
-          hint="For those who come after you. May be empty."
-        />
+        <ReasonField value={reason} onInput={setReason} />
       </Form>
     </Dialog>
   );

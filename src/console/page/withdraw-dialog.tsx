@@ -5,7 +5,7 @@ import { useLocation } from 'preact-iso';
 import { call } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
 import { ConfirmDialog } from '../part/confirm-dialog.tsx';
-import { Field } from '../part/field.tsx';
+import { ReasonField } from '../part/reason-field.tsx';
 import type { ReleaseName } from './release-name.ts';
 
 /** Dialog for a withdrawal; opens the channel afterwards, because the release is gone. */
@@ -27,14 +27,7 @@ export function WithdrawDialog({ name, onClose }: { name: ReleaseName; onClose: 
         No device was offered it, so it can be removed as if it had never been: its version is free
         again. This is refused if a device is offered it meanwhile.
       </p>
-      <Field
-        label="Reason"
-        value={reason}
-        onInput={setReason}
-        maxLength={500}
-        hint="For the audit. May be empty."
-        isFocused
-      />
+      <ReasonField value={reason} onInput={setReason} isFocused />
     </ConfirmDialog>
   );
 }

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import { ANSWER_SHAPES } from './answer-shape.ts';
-import type { Answer, Operation, Parameters } from './operation.ts';
+import { type Answer, jsonAnswer, type Operation, type Parameters } from './operation.ts';
 
 const text = z.string();
 const DEVICE: Parameters = {
@@ -43,7 +43,7 @@ export const DEVICE_OPERATIONS: readonly Operation[] = [
       bundle: { shape: text.optional(), description: 'Kind that the app was installed from.' },
     },
     inHeaders: DEVICE,
-    answers: { 200: json('The update.', ANSWER_SHAPES.UpdateManifest), 204: NO_UPDATE },
+    answers: { 200: jsonAnswer('The update.', ANSWER_SHAPES.UpdateManifest), 204: NO_UPDATE },
     refusals: [404],
   },
   {
@@ -70,7 +70,7 @@ export const DEVICE_OPERATIONS: readonly Operation[] = [
     inPath: { ...CHANNEL, ...machine(), ...VERSION },
     inQuery: NAMED,
     inHeaders: DEVICE,
-    answers: { 200: json('The update.', ANSWER_SHAPES.SquirrelManifest), 204: NO_UPDATE },
+    answers: { 200: jsonAnswer('The update.', ANSWER_SHAPES.SquirrelManifest), 204: NO_UPDATE },
     refusals: [404],
   },
   {
@@ -79,7 +79,7 @@ export const DEVICE_OPERATIONS: readonly Operation[] = [
     inPath: { ...CHANNEL, ...machine(), ...VERSION },
     inQuery: NAMED,
     inHeaders: DEVICE,
-    answers: { 200: json('The update.', ANSWER_SHAPES.SquirrelManifest), 204: NO_UPDATE },
+    answers: { 200: jsonAnswer('The update.', ANSWER_SHAPES.SquirrelManifest), 204: NO_UPDATE },
     refusals: [404],
   },
   {
@@ -99,7 +99,7 @@ export const DEVICE_OPERATIONS: readonly Operation[] = [
     inQuery: NAMED,
     inHeaders: DEVICE,
     answers: {
-      200: json('The package, or none.', ANSWER_SHAPES.VelopackFeed),
+      200: jsonAnswer('The package, or none.', ANSWER_SHAPES.VelopackFeed),
       302: MOVED,
       304: UNCHANGED,
     },
@@ -143,7 +143,7 @@ export const DEVICE_OPERATIONS: readonly Operation[] = [
     summary: 'Release notes as JSON',
     inPath: CHANNEL,
     answers: {
-      200: json('Published releases, newest first.', ANSWER_SHAPES.ReleaseNotesFeed),
+      200: jsonAnswer('Published releases, newest first.', ANSWER_SHAPES.ReleaseNotesFeed),
       304: UNCHANGED,
     },
     refusals: [404],
@@ -159,10 +159,6 @@ export const DEVICE_OPERATIONS: readonly Operation[] = [
 
 function machine(): Parameters {
   return { machine: { shape: text, description: 'Platform and architecture: `darwin-arm64`.' } };
-}
-
-function json(description: string, shape: z.ZodType): Answer {
-  return { description, content: { 'application/json': shape } };
 }
 
 function typed(description: string, mediaType: string): Answer {

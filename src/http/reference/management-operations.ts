@@ -7,7 +7,7 @@ import { explainQuery } from '../shape/explain-query.ts';
 import { nameField, textField } from '../shape/field.ts';
 import { ANSWER_SHAPES } from './answer-shape.ts';
 import { BODY_SHAPES } from './body-shape.ts';
-import type { Answer, Operation, Parameters } from './operation.ts';
+import { jsonAnswer, type Operation, type Parameters } from './operation.ts';
 
 const APP = { shape: nameField, description: 'Ref or id of the app.' };
 const DRY_RUN: Parameters = {
@@ -67,8 +67,8 @@ export const MANAGEMENT_OPERATIONS: readonly Operation[] = [
     inHeaders: IDEMPOTENCY,
     body: BODY_SHAPES.NewRelease,
     answers: {
-      200: json('Dry run: what the call would do.', ANSWER_SHAPES.RehearsedRelease),
-      201: json('The release.', ANSWER_SHAPES.ReleaseAnswer, 'Idempotent-Replayed'),
+      200: jsonAnswer('Dry run: what the call would do.', ANSWER_SHAPES.RehearsedRelease),
+      201: jsonAnswer('The release.', ANSWER_SHAPES.ReleaseAnswer, 'Idempotent-Replayed'),
     },
     refusals: [404, 408, 409, 413],
   },
@@ -76,7 +76,7 @@ export const MANAGEMENT_OPERATIONS: readonly Operation[] = [
     ...{ method: 'get', path: RELEASES, id: 'listReleases', tag: 'Releases', ...GUARDED },
     summary: 'List releases, newest first',
     inQuery: LIST_QUERY,
-    answers: { 200: json('A page of them.', ANSWER_SHAPES.ReleasePage) },
+    answers: { 200: jsonAnswer('A page of them.', ANSWER_SHAPES.ReleasePage) },
     refusals: [],
   },
   {
@@ -86,7 +86,7 @@ export const MANAGEMENT_OPERATIONS: readonly Operation[] = [
     inQuery: DRY_RUN,
     body: BODY_SHAPES.ServingControl,
     answers: {
-      200: json(
+      200: jsonAnswer(
         'How it is served from now on; for a dry run what the call would do.',
         z.union([ANSWER_SHAPES.RehearsedServing, ANSWER_SHAPES.ServingAnswer]),
       ),
@@ -97,7 +97,7 @@ export const MANAGEMENT_OPERATIONS: readonly Operation[] = [
     ...{ method: 'delete', path: RELEASES, id: 'withdrawRelease', tag: 'Releases', ...GUARDED },
     summary: 'Withdraw a release that was never offered',
     body: BODY_SHAPES.Withdrawal,
-    answers: { 200: json('Its version is free again.', ANSWER_SHAPES.WithdrawnAnswer) },
+    answers: { 200: jsonAnswer('Its version is free again.', ANSWER_SHAPES.WithdrawnAnswer) },
     refusals: [404, 408, 409, 413],
   },
   {
@@ -106,27 +106,29 @@ export const MANAGEMENT_OPERATIONS: readonly Operation[] = [
     summary: 'Publish a release of one channel on another',
     inHeaders: IDEMPOTENCY,
     body: BODY_SHAPES.Promotion,
-    answers: { 201: json('The release.', ANSWER_SHAPES.ReleaseAnswer, 'Idempotent-Replayed') },
+    answers: {
+      201: jsonAnswer('The release.', ANSWER_SHAPES.ReleaseAnswer, 'Idempotent-Replayed'),
+    },
     refusals: [404, 408, 409, 413],
   },
   {
     ...{ method: 'get', path: `${RELEASES}/{id}`, id: 'readRelease', tag: 'Reading', ...GUARDED },
     summary: 'Read a release, its targeting and how many devices run it',
     inPath: { id: { shape: z.string(), description: 'Id of the release.' } },
-    answers: { 200: json('The release.', ANSWER_SHAPES.OwnedRelease) },
+    answers: { 200: jsonAnswer('The release.', ANSWER_SHAPES.OwnedRelease) },
     refusals: [404],
   },
   {
     ...{ method: 'get', path: '/api/v1/apps', id: 'listApps', tag: 'Reading', ...GUARDED },
     summary: 'List the apps that the key may name',
-    answers: { 200: json('The apps.', ANSWER_SHAPES.AppList) },
+    answers: { 200: jsonAnswer('The apps.', ANSWER_SHAPES.AppList) },
     refusals: [],
   },
   {
     ...{ method: 'get', path: '/api/v1/channels', id: 'listChannels', tag: 'Reading', ...GUARDED },
     summary: 'List the channels of an app with their settings',
     inQuery: { app: APP },
-    answers: { 200: json('The channels, by name.', ANSWER_SHAPES.ChannelList) },
+    answers: { 200: jsonAnswer('The channels, by name.', ANSWER_SHAPES.ChannelList) },
     refusals: [404],
   },
   {
@@ -135,7 +137,7 @@ export const MANAGEMENT_OPERATIONS: readonly Operation[] = [
     summary: 'Read a device as it is on record',
     inPath: { deviceId: { shape: z.string(), description: 'Id of the device.' } },
     inQuery: { app: APP },
-    answers: { 200: json('The device.', ANSWER_SHAPES.DeviceAnswer) },
+    answers: { 200: jsonAnswer('The device.', ANSWER_SHAPES.DeviceAnswer) },
     refusals: [404],
   },
   {
@@ -145,7 +147,7 @@ export const MANAGEMENT_OPERATIONS: readonly Operation[] = [
     description:
       'Writes nothing. The query may tell labels as `l.<key>=<value>`, which go over those on record.',
     inQuery: EXPLAIN_QUERY,
-    answers: { 200: json('The decision and its reasons.', ANSWER_SHAPES.Explanation) },
+    answers: { 200: jsonAnswer('The decision and its reasons.', ANSWER_SHAPES.Explanation) },
     refusals: [404],
   },
   {
@@ -158,7 +160,7 @@ export const MANAGEMENT_OPERATIONS: readonly Operation[] = [
     },
     summary: 'Report the state of devices that do not ask themselves',
     body: BODY_SHAPES.FleetReport,
-    answers: { 200: json('How many devices were taken.', ANSWER_SHAPES.ReportedFleet) },
+    answers: { 200: jsonAnswer('How many devices were taken.', ANSWER_SHAPES.ReportedFleet) },
     refusals: [404, 408, 413],
   },
   {
@@ -171,7 +173,7 @@ export const MANAGEMENT_OPERATIONS: readonly Operation[] = [
     },
     summary: 'Decide for a wave of devices',
     body: BODY_SHAPES.WaveRequest,
-    answers: { 200: json('A decision for each, in their order.', ANSWER_SHAPES.Wave) },
+    answers: { 200: jsonAnswer('A decision for each, in their order.', ANSWER_SHAPES.Wave) },
     refusals: [404, 408, 413],
   },
   {
@@ -179,13 +181,9 @@ export const MANAGEMENT_OPERATIONS: readonly Operation[] = [
     isGuarded: false,
     summary: 'This document',
     answers: {
-      200: json('OpenAPI 3.1.', z.record(z.string(), z.unknown())),
+      200: jsonAnswer('OpenAPI 3.1.', z.record(z.string(), z.unknown())),
       304: { description: 'The present document is the one of `If-None-Match`.' },
     },
     refusals: [],
   },
 ];
-
-function json(description: string, shape: z.ZodType, ...headers: string[]): Answer {
-  return { description, content: { 'application/json': shape }, headers };
-}

@@ -35,3 +35,8 @@ export type Answer = {
   readonly content?: Readonly<Record<string, z.ZodType>>;
   readonly headers?: readonly string[];
 };
+
+/** Describes an answer in JSON, with the headers that it may carry. */
+export function jsonAnswer(description: string, shape: z.ZodType, ...headers: string[]): Answer {
+  return { description, content: { 'application/json': shape }, headers };
+}
