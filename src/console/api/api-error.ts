@@ -3,10 +3,13 @@
 export class ApiError extends Error {
   /** HTTP status of the answer; 0 when there was none. */
   readonly status: number;
+  /** Whether it is only that the service cannot be reached: it is over as soon as the service answers. */
+  readonly isOutage: boolean;
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, isOutage = false) {
     super(message);
     this.status = status;
+    this.isOutage = isOutage;
   }
 
   /** Returns the message to display: a refusal (`field: reason`) as it is, for a fault what to do. */

@@ -2,6 +2,7 @@
 
 import type { ConsoleAnswer, ConsoleAnswers } from '../../contract/console.ts';
 import { ApiError } from './api-error.ts';
+import { connection } from './connection.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -59,7 +60,7 @@ async function textOf(response: Response, method: Method): Promise<string> {
   try {
     return await response.text();
   } catch {
-    throw new ApiError(0, method === 'GET' ? SILENT : UNSURE);
+    throw method === 'GET' ? outage(SILENT) : new ApiError(0, UNSURE);
   }
 }
 
@@ -92,7 +93,7 @@ async function reach(method: Method, path: string, body: unknown): Promise<Respo
   const isRead = method === 'GET';
   const signal = AbortSignal.timeout(isRead ? READ_MS_MAX : WRITE_MS_MAX);
   try {
-    return await fetch(BASE + path, {
+    const response = await fetch(BASE + path, {
       method,
       signal,
       credentials: 'same-origin',
@@ -100,10 +101,18 @@ async function reach(method: Method, path: string, body: unknown): Promise<Respo
         ? {}
         : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
     });
+    connection.note(undefined);
+    return response;
   } catch {
-    if (!signal.aborted) throw new ApiError(0, UNREACHABLE);
-    throw new ApiError(0, isRead ? SILENT : UNSURE);
+    if (!signal.aborted) throw outage(UNREACHABLE);
+    throw isRead ? outage(SILENT) : new ApiError(0, UNSURE);
   }
+}
+
+/** Notes that the service cannot be reached, and returns the error that says so. */
+function outage(reason: string): ApiError {
+  connection.note(reason);
+  return new ApiError(0, reason, true);
 }
 
 function readError(text: string): string | undefined {

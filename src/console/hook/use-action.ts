@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/api-error.ts';
+import { connection } from '../api/connection.ts';
 
 export type Action = {
   readonly isBusy: boolean;
@@ -16,7 +17,7 @@ export type Action = {
 /** Provides the state of one button's or one form's action. */
 export function useAction(): Action {
   const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<string>();
+  const [fault, setFault] = useState<ApiError>();
   const isRunning = useRef(false);
   const isHere = useRef(true);
   useEffect(
@@ -25,22 +26,29 @@ export function useAction(): Action {
     },
     [],
   );
+  // What could not be sent is no longer true of a service that answers again.
+  useEffect(() => {
+    if (fault?.isOutage !== true) return undefined;
+    return connection.onChange(() => {
+      if (connection.outage() === undefined) setFault(undefined);
+    });
+  }, [fault]);
   const run = async (work: () => Promise<unknown>): Promise<boolean> => {
     if (isRunning.current) return false;
     isRunning.current = true;
     setBusy(true);
-    setError(undefined);
+    setFault(undefined);
     try {
       await work();
       return true;
-    } catch (fault) {
-      if (!(fault instanceof ApiError)) throw fault;
-      if (isHere.current) setError(fault.advice);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (isHere.current) setFault(error);
       return false;
     } finally {
       isRunning.current = false;
       if (isHere.current) setBusy(false);
     }
   };
-  return { isBusy, error, run, clear: () => setError(undefined) };
+  return { isBusy, error: fault?.advice, run, clear: () => setFault(undefined) };
 }

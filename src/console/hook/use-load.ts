@@ -4,6 +4,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/api-error.ts';
 import { type AnswerTo, callForText, type PathOf } from '../api/call.ts';
+import { connection } from '../api/connection.ts';
 
 export type Loaded<Value> = {
   /** Newest data that was loaded, also while newer data loads or failed to load. */
@@ -67,6 +68,7 @@ export function useLoad<Path extends PathOf<'GET'>>(
   }, [load, path]);
   useRepetition(load, path === null ? 0 : everyMs);
   const { seen, error } = state;
+  useRecovery(load, error?.isOutage === true);
   return {
     data: seen?.value,
     error,
@@ -80,6 +82,16 @@ export function useLoad<Path extends PathOf<'GET'>>(
 /** Clears the cache, because another person may have signed in. */
 export function forgetLoaded(): void {
   remembered.clear();
+}
+
+/** Reads again what an outage has kept from being read, once the service answers another request. */
+function useRecovery(load: () => Promise<void>, isOut: boolean): void {
+  useEffect(() => {
+    if (!isOut) return undefined;
+    return connection.onChange(() => {
+      if (connection.outage() === undefined) void load();
+    });
+  }, [load, isOut]);
 }
 
 /** Polls one request at a time; a page that becomes visible again is refreshed at once. */

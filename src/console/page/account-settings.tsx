@@ -45,6 +45,7 @@ function PasswordCard({ email }: { email: string }) {
       <p class="hint">Signed in as {email}. Your other sessions end when it changes.</p>
       <Form send="Change password" onSend={change}>
         <Field
+          name="current"
           label="Current password"
           type="password"
           complete="current-password"
@@ -53,6 +54,7 @@ function PasswordCard({ email }: { email: string }) {
           isRequired
         />
         <Field
+          name="next"
           label="New password"
           type="password"
           complete="new-password"

@@ -82,6 +82,7 @@ function NewChannel(props: {
     <Dialog title="Add a channel" onClose={onClose}>
       <Form send="Add channel" onSend={create} onCancel={onClose}>
         <Field
+          name="name"
           label="Name"
           value={name}
           onInput={setName}

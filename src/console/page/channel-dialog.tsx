@@ -60,6 +60,7 @@ export function ChannelDialog(props: {
         obstacle={Object.keys(change).length === 0 ? 'Nothing was changed' : undefined}
       >
         <Field
+          name="minimumSupportedVersion"
           label="Minimum supported version"
           value={minimum}
           onInput={setMinimum}
@@ -69,6 +70,7 @@ export function ChannelDialog(props: {
           isCode
         />
         <Field
+          name="defaultRollout"
           label="Default roll-out (%)"
           type="number"
           min={0}

@@ -43,7 +43,15 @@ export function InviteDialog(props: {
   return (
     <Dialog title="Invite a member" onClose={onClose}>
       <Form send="Make invitation" onSend={invite} onCancel={onClose}>
-        <Field label="Email" type="email" value={email} onInput={setEmail} isRequired isFocused />
+        <Field
+          name="email"
+          label="Email"
+          type="email"
+          value={email}
+          onInput={setEmail}
+          isRequired
+          isFocused
+        />
         <Choice label="Role" value={role} options={ROLE_OPTIONS} onChoose={setRole} />
       </Form>
     </Dialog>

@@ -73,6 +73,7 @@ export function MintKeyDialog(props: {
         onCancel={onClose}
       >
         <Field
+          name="name"
           label="Name"
           value={name}
           onInput={setName}

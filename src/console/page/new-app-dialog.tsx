@@ -24,8 +24,9 @@ export function NewAppDialog(props: { organizationId: string; onClose: () => voi
   return (
     <Dialog title="Create an app" onClose={onClose}>
       <Form send="Create app" onSend={create} onCancel={onClose}>
-        <Field label="Name" value={name} onInput={setName} isRequired isFocused />
+        <Field name="name" label="Name" value={name} onInput={setName} isRequired isFocused />
         <Field
+          name="ref"
           label="Ref"
           value={ref}
           onInput={setOwnRef}
@@ -34,6 +35,7 @@ export function NewAppDialog(props: { organizationId: string; onClose: () => voi
           isCode
         />
         <Field
+          name="channels"
           label="Channels"
           value={channels}
           onInput={setChannels}

@@ -28,7 +28,7 @@ export function NewcomerPage() {
     <Card title="You are in no organization yet">
       <p class="lead">Make one for your apps, or ask for an invitation to an existing one.</p>
       <Form send="Create organization" onSend={create}>
-        <Field label="Name" value={name} onInput={setName} isRequired isFocused />
+        <Field name="name" label="Name" value={name} onInput={setName} isRequired isFocused />
       </Form>
     </Card>
   );

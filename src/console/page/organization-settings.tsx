@@ -31,7 +31,7 @@ export function OrganizationSettings() {
             onSend={rename}
             obstacle={name === organization.name ? 'Nothing was changed' : undefined}
           >
-            <Field label="Name" value={name} onInput={setName} isRequired />
+            <Field name="name" label="Name" value={name} onInput={setName} isRequired />
           </Form>
         ) : (
           <p>
@@ -56,7 +56,7 @@ function NewOrganization() {
     <Card title="Another organization">
       <p class="hint">Apps, keys and members of its own. You will own it.</p>
       <Form send="Create organization" tone="plain" onSend={create}>
-        <Field label="Name of the new one" value={name} onInput={setName} isRequired />
+        <Field name="name" label="Name of the new one" value={name} onInput={setName} isRequired />
       </Form>
     </Card>
   );

@@ -46,6 +46,7 @@ export function PromoteDialog(props: {
           onChoose={setTo}
         />
         <Field
+          name="rollout"
           label="Roll-out (%)"
           type="number"
           min={0}

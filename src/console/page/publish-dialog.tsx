@@ -130,6 +130,7 @@ function HeadFields(props: {
     <>
       <div class="columns">
         <Field
+          name="version"
           label="Version"
           value={fields.version}
           onInput={set('version')}
@@ -140,6 +141,7 @@ function HeadFields(props: {
           isCode
         />
         <Field
+          name="rollout"
           label="Roll-out (%)"
           type="number"
           min={0}
@@ -150,7 +152,7 @@ function HeadFields(props: {
         />
         <Choice label="Then" value={fields.status} options={STATES} onChoose={set('status')} />
       </div>
-      <TextArea label="Notes (Markdown)" value={fields.notes} onInput={set('notes')} />
+      <TextArea name="notes" label="Notes (Markdown)" value={fields.notes} onInput={set('notes')} />
     </>
   );
 }

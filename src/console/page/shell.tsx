@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
 import { consolePath } from '../format/console-path.ts';
+import { ConnectionNotice } from '../part/connection-notice.tsx';
 import { Logo } from '../part/logo.tsx';
 import { ThemeSwitch } from '../part/theme-switch.tsx';
 import { useSession } from '../session/use-session.ts';
@@ -17,6 +18,7 @@ const PLACES = [
 /** Header with the page below it. */
 export function Shell({ children }: { children: ComponentChildren }) {
   const { path } = useLocation();
+  const { refresh } = useSession();
   return (
     <>
       <a class="skip" href="#content">
@@ -44,6 +46,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         </div>
       </header>
       <main id="content" class="content" tabIndex={-1}>
+        <ConnectionNotice onRetry={() => void refresh()} />
         {children}
       </main>
     </>

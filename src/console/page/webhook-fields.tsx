@@ -26,6 +26,7 @@ export function WebhookFields(props: {
   return (
     <>
       <Field
+        name="tagPrefix"
         label="Prefix of the tags"
         value={draft.tagPrefix}
         onInput={(tagPrefix) => onChange({ ...draft, tagPrefix })}

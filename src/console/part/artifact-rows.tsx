@@ -1,7 +1,7 @@
 // Form rows for the artifacts of a new release.
 
 import { ARTIFACT_FORMATS } from '../../domain/decision/artifact-format.ts';
-import { type ArtifactDraft, NEW_ARTIFACT } from '../format/artifact-draft.ts';
+import { type ArtifactDraft, artifactOf, NEW_ARTIFACT } from '../format/artifact-draft.ts';
 import { Field } from './field.tsx';
 
 const PLATFORMS = ['darwin', 'windows', 'linux'];
@@ -20,6 +20,7 @@ export function ArtifactRows(props: {
         <ArtifactRow
           key={index}
           number={index + 1}
+          path={pathOf(artifacts, index)}
           artifact={artifact}
           onChange={(changed) => onChange(artifacts.with(index, changed))}
           onRemove={() => onChange(artifacts.toSpliced(index, 1))}
@@ -38,12 +39,15 @@ export function ArtifactRows(props: {
 
 function ArtifactRow(props: {
   number: number;
+  /** Path of the artifact in what is sent; undefined for an empty row, which is not. */
+  path: string | undefined;
   artifact: ArtifactDraft;
   onChange: (artifact: ArtifactDraft) => void;
   onRemove: () => void;
 }) {
-  const { number, artifact, onChange, onRemove } = props;
+  const { number, path, artifact, onChange, onRemove } = props;
   const field = (name: keyof ArtifactDraft) => ({
+    name: path === undefined ? undefined : `${path}.${name}`,
     value: artifact[name],
     onInput: (value: string) => onChange({ ...artifact, [name]: value }),
   });
@@ -75,4 +79,10 @@ function ArtifactRow(props: {
       </button>
     </div>
   );
+}
+
+function pathOf(artifacts: readonly ArtifactDraft[], index: number): string | undefined {
+  const isSent = artifacts.map((artifact) => artifactOf(artifact) !== undefined);
+  if (isSent[index] !== true) return undefined;
+  return `artifacts.${isSent.slice(0, index).filter(Boolean).length}`;
 }

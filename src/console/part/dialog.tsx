@@ -2,7 +2,8 @@
 // unless something would be lost by that.
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useUnsaved } from '../hook/unsaved.ts';
 
 /**
  * Dialog that is open while it is rendered; `onClose` is called when the reader dismisses it. Once something
@@ -29,9 +30,10 @@ export function Dialog(props: {
     // Closed before it is removed, because closing returns the focus to where it was.
     return () => shown?.close();
   }, []);
-  useWarning(isFilled || keeps !== undefined);
+  const ask = useCallback(() => setLeaving(true), []);
+  useUnsaved(isFilled || keeps !== undefined, ask);
   const dismiss = () => {
-    if (keeps !== undefined || isFilled) setLeaving(true);
+    if (keeps !== undefined || isFilled) ask();
     else onClose();
   };
   return (
@@ -83,14 +85,4 @@ function Leaving(props: {
       </button>
     </div>
   );
-}
-
-/** Lets the browser ask before the page is left, by a reload or a closed tab. */
-function useWarning(isNeeded: boolean): void {
-  useEffect(() => {
-    if (!isNeeded) return undefined;
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
-    window.addEventListener('beforeunload', warn);
-    return () => window.removeEventListener('beforeunload', warn);
-  }, [isNeeded]);
 }

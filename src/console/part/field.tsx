@@ -2,9 +2,12 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { useFieldError } from './field-error.ts';
 import { LabelledControl } from './labelled-control.tsx';
 
 type TextFieldProps = {
+  /** Path of the field in what is sent, so that its refusal is shown here. */
+  name?: string | undefined;
   label: string;
   value: string;
   onInput: (value: string) => void;
@@ -27,13 +30,13 @@ type TextFieldProps = {
 /** Text input; `options` are suggestions. */
 export function Field(props: TextFieldProps) {
   const { label, value, onInput, type = 'text', hint, options } = props;
-  const input = useRef<HTMLInputElement>(null);
+  const { reason, control: input } = useFieldError<HTMLInputElement>(props.name);
   const begins = useRef(props.isFocused === true);
   useEffect(() => {
     if (begins.current) input.current?.focus();
   }, []);
   return (
-    <LabelledControl label={label} hint={hint}>
+    <LabelledControl label={label} hint={hint} error={reason}>
       {(id, hintId) => (
         <>
           <input
@@ -51,6 +54,7 @@ export function Field(props: TextFieldProps) {
             step={type === 'number' ? 1 : undefined}
             list={options === undefined ? undefined : `${id}-options`}
             aria-describedby={hintId}
+            aria-invalid={reason === undefined ? undefined : true}
             data-first={props.isFocused ? '' : undefined}
             ref={input}
             onInput={(event) => onInput(event.currentTarget.value)}

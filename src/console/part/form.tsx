@@ -1,12 +1,16 @@
 // Form that the page submits itself, with its button, progress and error.
 
 import type { ComponentChildren } from 'preact';
+import { useMemo, useRef } from 'preact/hooks';
+import { fieldText } from '../format/field-text.ts';
 import { type Action, useAction } from '../hook/use-action.ts';
+import { FieldErrorContext, isAt, readFieldError } from './field-error.ts';
 import { Notice } from './notice.tsx';
 
 /**
- * Form that is submitted with Enter or its button. `onSend` rejects with an `ApiError`, which is shown below
- * the fields; `obstacle` says why nothing can be sent yet.
+ * Form that is submitted with Enter or its button. `onSend` rejects with an `ApiError`, which is shown at the
+ * field that it names, else below the fields, until something is changed; `obstacle` says why nothing can be
+ * sent yet.
  */
 export function Form(props: {
   label?: string;
@@ -31,8 +35,13 @@ export function Form(props: {
   } = props;
   const own = useAction();
   const action = props.action ?? own;
+  const names = useRef(new Set<string>()).current;
+  const refused = useMemo(() => readFieldError(action.error), [action.error]);
+  const isAtField = refused !== undefined && [...names].some((name) => isAt(name, refused));
+  const fields = useMemo(() => ({ error: refused, names }), [refused, names]);
   return (
     <form
+      onInput={action.clear}
       class="form"
       aria-label={props.label}
       onKeyDown={(event) => {
@@ -44,8 +53,14 @@ export function Form(props: {
         if (obstacle === undefined) void action.run(onSend);
       }}
     >
-      {children}
-      {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
+      <FieldErrorContext.Provider value={fields}>{children}</FieldErrorContext.Provider>
+      {action.error !== undefined && !isAtField && (
+        <Notice tone="bad">
+          {refused === undefined
+            ? action.error
+            : `${fieldText(refused.path.replaceAll('.', ' › '))}: ${refused.reason}`}
+        </Notice>
+      )}
       <div class="form-actions">
         <button
           type="submit"

@@ -4,15 +4,19 @@ import type { ComponentChildren } from 'preact';
 import type { Loaded } from '../hook/use-load.ts';
 import { Notice } from './notice.tsx';
 
-/** Renders data as soon as there is any; an error is shown beside older data. */
+/**
+ * Renders data as soon as there is any; an error is shown beside older data. That the service cannot be
+ * reached, or that nobody is signed in any more, is said once for the whole page.
+ */
 export function LoadedView<Value>(props: {
   of: Loaded<Value>;
   children: (value: Value) => ComponentChildren;
 }) {
   const { data, error, reload } = props.of;
+  const isOwn = error !== undefined && !error.isOutage && error.status !== 401;
   return (
     <>
-      {error !== undefined && (
+      {isOwn && (
         <Notice tone="bad">
           {error.advice}{' '}
           <button type="button" class="link" onClick={() => void reload()}>
@@ -20,7 +24,7 @@ export function LoadedView<Value>(props: {
           </button>
         </Notice>
       )}
-      {data === undefined && error === undefined && (
+      {data === undefined && !isOwn && (
         <div class="skeleton" role="status" aria-label="Loading">
           <span />
           <span />

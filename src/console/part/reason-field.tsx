@@ -11,6 +11,7 @@ export function ReasonField(props: {
 }) {
   return (
     <Field
+      name="reason"
       label="Reason"
       {...props}
       maxLength={LIMIT.reasonLengthMax}

@@ -56,6 +56,7 @@ function Acceptance({ token, offer }: { token: string; offer: OpenInvitation }) 
     >
       <Form send="Accept invitation" onSend={accept}>
         <Field
+          name="name"
           label="Your name"
           complete="name"
           value={name}
@@ -64,6 +65,7 @@ function Acceptance({ token, offer }: { token: string; offer: OpenInvitation }) 
           isFocused
         />
         <Field
+          name="password"
           label="Password"
           type="password"
           complete="new-password"

@@ -51,6 +51,7 @@ function NewPassword({ token, email }: { token: string; email: string }) {
     >
       <Form send="Set password" onSend={set}>
         <Field
+          name="password"
           label="New password"
           type="password"
           complete="new-password"

@@ -1,14 +1,16 @@
 // Gate in front of the console: shows it, or the page to sign in or set up. The path stays, so that a link
 // leads to its page after signing in.
 
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { SessionState } from '../../contract/console.ts';
 import { ApiError } from '../api/api-error.ts';
 import { call, whenRefused } from '../api/call.ts';
+import { hasUnsaved } from '../hook/unsaved.ts';
 import { forgetLoaded } from '../hook/use-load.ts';
 import { Notice } from '../part/notice.tsx';
 import { SetupPage } from './setup-page.tsx';
+import { SignInDialog } from './sign-in-dialog.tsx';
 import { SignInPage } from './sign-in-page.tsx';
 import { SessionContext, type SignedIn } from './use-session.ts';
 
@@ -16,14 +18,21 @@ const STORED = 'sluice-organization';
 const REFRESH_MS = 60_000;
 const SIGNED_OUT: SessionState = { state: 'signedOut' };
 
-/** Renders `children` once there is a session. */
+/**
+ * Renders `children` once there is a session. When it ends while something is filled in, one signs in over
+ * the page, which nobody sees meanwhile; else the page is gone with the session.
+ */
 export function SessionGate({ children }: { children: ComponentChildren }) {
   const [session, setSession] = useState<SessionState>();
+  const [isExpired, setExpired] = useState(false);
   const [fault, setFault] = useState<string>();
   const [chosen, setChosen] = useState(() => localStorage.getItem(STORED) ?? undefined);
   const refresh = useCallback(async (known?: SessionState) => {
     try {
-      setSession(known ?? (await call('GET', 'session')));
+      const found = known ?? (await call('GET', 'session'));
+      const isOver = found.state !== 'signedIn' && hasUnsaved();
+      setExpired(isOver);
+      if (!isOver) setSession(found);
       setFault(undefined);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -51,7 +60,17 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
     [session, chosen, refresh],
   );
   if (signedIn !== undefined) {
-    return <SessionContext.Provider value={signedIn}>{children}</SessionContext.Provider>;
+    const leave = () => {
+      setExpired(false);
+      setSession(SIGNED_OUT);
+    };
+    return (
+      <SessionContext.Provider value={signedIn}>
+        {/* What one person has filled in is not another's. */}
+        <Fragment key={signedIn.account.id}>{children}</Fragment>
+        {isExpired && <SignInDialog onSignedIn={refresh} onLeave={leave} />}
+      </SessionContext.Provider>
+    );
   }
   if (fault !== undefined) return <Unreachable fault={fault} onRetry={() => void refresh()} />;
   if (session === undefined) return null;

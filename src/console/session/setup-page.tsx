@@ -29,6 +29,7 @@ export function SetupPage({
     >
       <Form send="Create account" onSend={setUp}>
         <Field
+          name="token"
           label="Admin token"
           type="password"
           value={fields.token}
@@ -38,6 +39,7 @@ export function SetupPage({
           isFocused
         />
         <Field
+          name="organization"
           label="Organization"
           value={fields.organization}
           onInput={set('organization')}
@@ -45,6 +47,7 @@ export function SetupPage({
           isRequired
         />
         <Field
+          name="name"
           label="Your name"
           complete="name"
           value={fields.name}
@@ -52,6 +55,7 @@ export function SetupPage({
           isRequired
         />
         <Field
+          name="email"
           label="Email"
           type="email"
           complete="username"
@@ -60,6 +64,7 @@ export function SetupPage({
           isRequired
         />
         <Field
+          name="password"
           label="Password"
           type="password"
           complete="new-password"

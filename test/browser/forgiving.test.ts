@@ -1,0 +1,117 @@
+// Tests that the console loses nothing that somebody has filled in, says what is wrong where it is wrong, and
+// stops saying so once it is put right.
+
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { openTab, type Tab, visit } from '../support/browser.ts';
+import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { member, PASSWORD, type Person } from '../support/person.ts';
+import { sharedNode } from '../support/service-suite.ts';
+import { createTenant, publish, type Tenant } from '../support/tenant.ts';
+
+describeInBrowser('forms at the console', (browser) => {
+  const node = sharedNode();
+  let tab: Tab;
+  let page: Page;
+  let tenant: Tenant;
+  let owner: Person;
+
+  beforeEach(async () => {
+    tenant = await createTenant(node);
+    owner = await member(node, tenant.org, 'owner', 'Olga');
+    await tab?.close();
+    tab = await openTab(browser(), node, { token: owner.token });
+    page = tab.page;
+  });
+  afterEach(async () => {
+    expect(await tab.complaints()).toEqual([]);
+  });
+  afterAll(() => tab?.close());
+
+  async function beginRelease(version: string) {
+    await page.getByRole('button', { name: 'Publish release' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Publish to stable' });
+    await dialog.getByLabel('Version').fill(version);
+    return dialog;
+  }
+
+  it('the end of the session asks to sign in over the page, and what was filled in is still there', async () => {
+    await visit(page, `/console/apps/${tenant.app}/stable`);
+    const dialog = await beginRelease('7.0.0');
+    await tab.context.clearCookies();
+    const again = page.getByRole('dialog', { name: 'Sign in again' });
+    await again.waitFor();
+    await page.keyboard.press('Escape');
+    await again.getByLabel('Email').fill(owner.email);
+    await again.getByLabel('Password').fill('not the password');
+    await page.keyboard.press('Enter');
+    await again.getByRole('alert').waitFor();
+    await again.getByLabel('Password').fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await again.waitFor({ state: 'detached' });
+    expect(await dialog.getByLabel('Version').inputValue()).toBe('7.0.0');
+    await dialog.getByRole('button', { name: 'Review' }).click();
+    await dialog.getByRole('button', { name: 'Publish', exact: false }).waitFor();
+  });
+
+  it('the end of the session shows the sign-in page when nothing is filled in', async () => {
+    await visit(page, `/console/apps/${tenant.app}/stable`);
+    await tab.context.clearCookies();
+    await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
+  it('going back asks before it throws away what was filled in', async () => {
+    await visit(page, '/console/apps');
+    await page.getByRole('link', { name: 'stable' }).first().click();
+    const dialog = await beginRelease('7.0.0');
+    await page.evaluate('history.back()');
+
+    await dialog.getByText('Throw away what was filled in?').waitFor();
+    await dialog.getByRole('button', { name: 'Stay' }).click();
+    expect(await dialog.getByLabel('Version').inputValue()).toBe('7.0.0');
+    await page.evaluate('history.back()');
+    await dialog.getByRole('button', { name: 'Throw it away' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.evaluate('history.back()');
+    await page.getByRole('heading', { name: 'Apps' }).waitFor();
+  });
+
+  it('a refused field says why, is marked and focused, until it is changed', async () => {
+    await visit(page, `/console/apps/${tenant.app}/stable`);
+    const dialog = await beginRelease('7.0.0');
+    await dialog.getByRole('button', { name: 'Add an artifact' }).click();
+    // The first row is empty: it is not sent, and the refusal is about the second one.
+    await dialog.getByLabel('Platform').nth(1).fill('darwin');
+    const url = dialog.getByLabel('URL').nth(1);
+    await url.fill('ftp://x.example/a.zip');
+    await dialog.getByRole('button', { name: 'Review' }).click();
+    await dialog.getByRole('alert').getByText('Must be an absolute http(s) URL').waitFor();
+    expect(await url.getAttribute('aria-invalid')).toBe('true');
+    expect(await url.evaluate((field) => field === field.ownerDocument.activeElement)).toBe(true);
+    expect(await dialog.getByText('artifacts.0.url').count()).toBe(0);
+    await url.fill('https://x.example/a.zip');
+    await dialog.getByRole('alert').waitFor({ state: 'detached' });
+    expect(await url.getAttribute('aria-invalid')).toBeNull();
+  });
+
+  it('an outage is said once for the whole page, and is over on all of it at once', async () => {
+    await publish(node, tenant, '1.0.0');
+    await visit(page, `/console/apps/${tenant.app}/fleet`);
+    await page
+      .getByRole('button', { name: 'Account' })
+      .or(page.getByLabel('Account'))
+      .first()
+      .click();
+    await page.route('**/console/api/**', (route) => route.abort());
+    await page.getByRole('alert').getByText('cannot be reached').waitFor();
+    await page.waitForTimeout(5000);
+    expect(await page.getByText('cannot be reached').count()).toBe(1);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await expect.poll(() => page.getByText('cannot be reached').count()).toBe(2);
+    await page.unroute('**/console/api/**');
+    await expect
+      .poll(() => page.getByText('cannot be reached').count(), { timeout: 15_000 })
+      .toBe(0);
+  }, 60_000);
+});
