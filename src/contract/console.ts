@@ -10,6 +10,7 @@ import type {
   LiveEvents,
   PurgedDevices,
 } from './console-fleet.ts';
+import type { Explanation } from './explanation.ts';
 import type { Rehearsed, RehearsedServing, UnpublishedRelease } from './rehearsed.ts';
 import type {
   Account,
@@ -59,6 +60,7 @@ export type ConsoleAnswers = {
   'POST keys': IssuedKey;
   [revocation: `POST keys/${string}/revoke`]: RevokedKey;
   'GET audit': AuditPage;
+  'GET search': Found;
 
   'GET apps': AppList;
   'POST apps': App;
@@ -80,10 +82,12 @@ export type ConsoleAnswers = {
   'POST devices/purge': PurgedDevices;
   'GET device': DeviceDetail;
   'GET decision': ExplainedDecision;
+  'GET decision/told': Explanation;
   'GET fleet': FleetNow;
   'GET adoption': Adoption;
 
   'GET webhooks': WebhookDetail;
+  'GET webhooks/enabled': EnabledWebhooks;
   'POST webhooks': IssuedWebhookSecret;
   'PATCH webhooks': AppWebhook;
   'POST webhooks/disable': DisabledWebhook;
@@ -174,11 +178,18 @@ export type ChannelOverview = {
   readonly releases: number;
   /** Release with the highest version. */
   readonly newest: NewestRelease | null;
+  /** Version that devices get which no release in `rolling` reaches; null when there is none. */
+  readonly serving: string | null;
   /** Published releases above every release at 100 %, and not at 100 % themselves; highest version first. */
   readonly rolling: readonly RollingRelease[];
 };
 
-export type NewestRelease = Pick<Release, 'version' | 'status' | 'rolloutPct' | 'createdAt'>;
+export type NewestRelease = Pick<Release, 'version' | 'status' | 'rolloutPct' | 'createdAt'> & {
+  /** Whether it has any file that a device could install. */
+  readonly hasArtifacts: boolean;
+  /** Time at which it was rolled back, if it was; null where the audit does not tell. */
+  readonly rolledBackAt: string | null;
+};
 export type RollingRelease = Pick<Release, 'version' | 'rolloutPct'>;
 
 export type ChannelDetail = Channel & {
@@ -244,6 +255,8 @@ export type ReleaseDetail = {
     /** Devices whose last offer it was. */
     readonly offered: number;
     readonly offeredIsEstimate: boolean;
+    /** Time of the latest of those offers, RFC 3339; null when there is none. */
+    readonly lastOfferedAt: string | null;
     /** Devices that run a lower version. */
     readonly below: number;
     readonly fleet: number;
@@ -271,6 +284,20 @@ export type WebhookDetail = {
   /** One for each code host that was ever enabled. */
   readonly webhooks: readonly AppWebhook[];
   readonly deliveries: readonly WebhookDelivery[];
+};
+
+/** The apps of an organization that have a webhook which is on, by ref. */
+export type EnabledWebhooks = {
+  readonly apps: readonly ({ readonly ref: string; readonly name: string } & WebhookDetail)[];
+};
+
+/** What a search in an organization found, each a bounded number, the best first. */
+export type Found = {
+  readonly apps: readonly { readonly ref: string; readonly name: string }[];
+  readonly releases: readonly (Pick<Release, 'app' | 'channel' | 'version' | 'status'> & {
+    readonly rolloutPct: number;
+  })[];
+  readonly devices: readonly { readonly app: string; readonly deviceId: string }[];
 };
 
 /** Address and secret of a webhook that was just enabled; the secret is shown this once. */

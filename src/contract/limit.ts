@@ -87,6 +87,11 @@ export const LIMIT = {
   membersShownMax: 1000,
   organizationsShownMax: 1000,
   appsShownMax: 1000,
+  /** Maximum number of each kind that a search finds. */
+  foundMax: 10,
+  searchLengthMax: 128,
+  /** Maximum number of an app's latest check-ins that a live feed begins with. */
+  liveSamplesMax: 20,
   keysShownMax: 1000,
   releaseHistoryMax: 50,
   labelKeysShownMax: 50,

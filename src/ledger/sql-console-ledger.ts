@@ -11,6 +11,7 @@ import { readAdoptionSteps } from './query/read-adoption-steps.ts';
 import { readChannel } from './query/read-channel.ts';
 import { readReleaseDetail } from './query/read-release-detail.ts';
 import { recordKeyUses } from './query/record-key-uses.ts';
+import { searchOrganization } from './query/search-organization.ts';
 
 /** Creates the console part of the ledger on a database, as `createSqlLedger` requires it. */
 export function createSqlConsoleLedger(database: Database): ConsoleLedger {
@@ -21,8 +22,9 @@ export function createSqlConsoleLedger(database: Database): ConsoleLedger {
       listAppOverviews(database, organizationId, seenSince),
     readChannel: (app, name) => readChannel(database, app, name),
     countSeen: (appId, channel, since) => countSeen(database, appId, channel, since),
-    listChannelReleases: (appId, channel, page, perPage) =>
-      listChannelReleases(database, appId, channel, page, perPage),
+    search: (organizationId, text) => searchOrganization(database, organizationId, text),
+    listChannelReleases: (appId, channel, wanted) =>
+      listChannelReleases(database, appId, channel, wanted),
     readReleaseDetail: (app, channel, canonicalVersion) =>
       readReleaseDetail(database, app, channel, canonicalVersion),
     countLabels: (appId) => countLabels(database, appId),

@@ -8,6 +8,7 @@ import { completeRelease } from './query/complete-release.ts';
 import { disableWebhooks } from './query/disable-webhooks.ts';
 import { enableWebhook } from './query/enable-webhook.ts';
 import { findEnabledWebhook } from './query/find-enabled-webhook.ts';
+import { readEnabledWebhooks } from './query/read-enabled-webhooks.ts';
 import { readWebhooks } from './query/read-webhooks.ts';
 import { recordDelivery } from './query/record-delivery.ts';
 import { listSealedSecrets, replaceSealedSecrets } from './query/replace-sealed-secrets.ts';
@@ -22,6 +23,7 @@ export function createSqlWebhookLedger(database: Database): WebhookLedger {
     findEnabledWebhook: (app, provider) => findEnabledWebhook(database, app, provider),
     listSealedSecrets: (after, countMax) => listSealedSecrets(database, after, countMax),
     replaceSealedSecrets: (changes) => replaceSealedSecrets(database, changes),
+    readEnabledWebhooks: (organizationId) => readEnabledWebhooks(database, organizationId),
     readWebhooks: (appId) => readWebhooks(database, appId),
     recordDelivery: (delivery, actor) => recordDelivery(database, delivery, actor),
     completeRelease: (organizationId, name, announced, actor, known) =>

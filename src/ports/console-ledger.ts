@@ -2,15 +2,17 @@
 // devices. The obligations of `ledger.ts` hold here too. No method scans all devices: counts come from
 // counters that check-ins maintain, and numbers without a counter are estimated from a bounded sample.
 
+import type { AuditDeed } from '../contract/audit-deed.ts';
 import type {
   AppOverview,
   ChannelReleases,
+  Found,
   LabelCounts,
   ReleaseDetail,
 } from '../contract/console.ts';
 import type { AdoptionStepPoint } from '../contract/console-fleet.ts';
 import type { Outcome } from '../contract/failure.ts';
-import type { AdoptionStep, Channel, ListedKey } from '../contract/resource.ts';
+import type { AdoptionStep, Channel, ListedKey, ReleaseStatus } from '../contract/resource.ts';
 
 /** Use of a key; `from` is the address of the client. */
 export type KeyUse = { readonly id: string; readonly at: string; readonly from: string };
@@ -21,9 +23,24 @@ export type AuditFilter = {
   readonly subject?: string | undefined;
   /** Action, or the part before its dot, which selects all actions that begin with it. */
   readonly action?: string | undefined;
+  /** What a steered release went through: a state that it got, or one of the other changes. */
+  readonly did?: AuditDeed | undefined;
+  /** Times (RFC 3339): entries from `since` on, and before `until`. */
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
   /** Cursor: `next` of the previous page. */
   readonly before?: string | undefined;
   readonly limit: number;
+};
+
+/** Releases of a channel to list. */
+export type ReleaseFilter = {
+  /** Counts from 1. */
+  readonly page: number;
+  readonly perPage: number;
+  /** Text that the version must begin with. */
+  readonly version?: string | undefined;
+  readonly status?: ReleaseStatus | undefined;
 };
 
 /** Numbers of devices seen since the requested times, in the same order. */
@@ -57,12 +74,14 @@ export interface ConsoleLedger {
     since: readonly string[],
   ): Promise<SeenCounts>;
 
-  /** Reads a page of the channel's releases, highest version first. `page` counts from 1. */
+  /** Searches apps, releases and devices of an organization. */
+  search(organizationId: string, text: string): Promise<Found>;
+
+  /** Reads a page of the channel's releases, highest version first. */
   listChannelReleases(
     appId: string,
     channel: string,
-    page: number,
-    perPage: number,
+    wanted: ReleaseFilter,
   ): Promise<Outcome<Omit<ChannelReleases, 'page' | 'pageCount'>, 'unknownChannel'>>;
 
   /** Reads a release with the numbers of its devices and its history. */

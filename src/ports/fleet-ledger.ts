@@ -16,12 +16,18 @@ import type { DeviceName, LabelPosition, StoredLabels } from './label-cache.ts';
 
 export type DeviceFilter = {
   readonly version?: string | undefined;
+  /** Version that the device's must be lower than. */
+  readonly below?: string | undefined;
   readonly channel?: string | undefined;
   readonly platform?: string | undefined;
   /** Label that the device must have, with its value. */
   readonly label?: { readonly key: string; readonly value: string } | undefined;
   /** Earliest time at which the device was last seen, RFC 3339. */
   readonly seenSince?: string | undefined;
+  /** Canonical version of the release that was offered to it last. */
+  readonly offered?: string | undefined;
+  /** Whether it runs the version that was offered to it last. */
+  readonly moved?: 'yes' | 'no' | undefined;
   /** Device id after which the page begins; undefined for the first page. */
   readonly after?: string | undefined;
   readonly limit: number;

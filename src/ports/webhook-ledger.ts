@@ -58,6 +58,15 @@ export type CalledBack = 'paused' | 'unserved' | 'not-announced' | 'older';
 
 export type NewDelivery = Omit<WebhookDelivery, 'id' | 'at' | 'provider'>;
 
+/** An app with all its webhooks and its last deliveries. */
+export type AppWebhooks = {
+  readonly id: string;
+  readonly ref: string;
+  readonly name: string;
+  readonly webhooks: readonly Webhook[];
+  readonly deliveries: readonly WebhookDelivery[];
+};
+
 export interface WebhookLedger {
   /**
    * Enables the app's webhook of a code host with this secret; an enabled webhook gets the new secret.
@@ -106,6 +115,9 @@ export interface WebhookLedger {
     readonly webhooks: readonly Webhook[];
     readonly deliveries: readonly WebhookDelivery[];
   }>;
+
+  /** Reads the same of all apps of an organization that have a webhook which is on, by ref. */
+  readEnabledWebhooks(organizationId: string): Promise<readonly AppWebhooks[]>;
 
   /** Records a delivery to the actor's app and deletes the app's oldest ones beyond the bound. */
   recordDelivery(

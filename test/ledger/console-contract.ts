@@ -56,7 +56,9 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
       checkIn(tenant, 'c', { version: '1.9.0', channel: 'beta' }),
     ]);
     const page = async (number: number) =>
-      expectValue(await ledger.listChannelReleases(tenant.appId, 'stable', number, 2));
+      expectValue(
+        await ledger.listChannelReleases(tenant.appId, 'stable', { page: number, perPage: 2 }),
+      );
     const pages = [await page(1), await page(2), await page(3), await page(4)];
     expect(pages.map(({ releases }) => releases.map(({ version }) => version))).toEqual([
       ['2.0.0', '2.0.0-rc.1'],
@@ -67,7 +69,7 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
     for (const { total, fleet: devices } of pages) expect([total, devices]).toEqual([5, 2]);
     expect(pages[1]?.releases[1]).toMatchObject({ devices: 2, artifacts: 2, offered: false });
     for (const name of ['nobody', '', 'nul\u0000']) {
-      expect(await ledger.listChannelReleases(tenant.appId, name, 1, 2)).toEqual(
+      expect(await ledger.listChannelReleases(tenant.appId, name, { page: 1, perPage: 2 })).toEqual(
         fail('unknownChannel'),
       );
     }

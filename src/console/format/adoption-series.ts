@@ -65,6 +65,11 @@ export function stackedRows(
   });
 }
 
+/** Tells whether a row is a version, and not the sum of others. */
+export function isVersion(name: string): boolean {
+  return name !== OTHERS && name !== UNKNOWN;
+}
+
 function mainVersions(points: readonly AdoptionStepPoint[]): ReadonlySet<string> {
   const sums = new Map<string, number>();
   for (const { version, devices } of points) {

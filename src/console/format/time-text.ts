@@ -29,6 +29,28 @@ export function timeText(at: Date, nowMs: number): string {
   return RELATIVE.format(steps, unit);
 }
 
+const AT = new Intl.DateTimeFormat('en', {
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+  timeZoneName: 'short',
+});
+const AT_IN_YEAR = new Intl.DateTimeFormat('en', {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+  timeZoneName: 'short',
+});
+
+/** Formats date and time with the reader's zone: `Nov 23, 2:02 PM GMT+1`; the year when it is another one. */
+export function zonedTimeText(at: Date, nowMs: number): string {
+  const isThisYear = at.getFullYear() === new Date(nowMs).getFullYear();
+  return (isThisYear ? AT : AT_IN_YEAR).format(at);
+}
+
 /** Formats date, time to the second, and time zone. */
 export function exactTimeText(at: Date): string {
   return EXACT.format(at);

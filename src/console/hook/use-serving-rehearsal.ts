@@ -16,10 +16,10 @@ const QUIET_MS = 250;
 const NOTHING: ServingRehearsal = { said: undefined, error: undefined };
 
 /**
- * Rehearses a change; undefined asks nothing. Both are undefined until there is an answer. What is said of
- * one change is never shown for another.
+ * Rehearses a change; undefined asks nothing. It is asked again when `turn` changes. Both are undefined until
+ * there is an answer. What is said of one change is never shown for another.
  */
-export function useServingRehearsal(change: object | undefined): ServingRehearsal {
+export function useServingRehearsal(change: object | undefined, turn = 0): ServingRehearsal {
   const text = change && JSON.stringify(change);
   const [last, setLast] = useState<{ of: string; rehearsal: ServingRehearsal }>();
   useEffect(() => {
@@ -34,7 +34,7 @@ export function useServingRehearsal(change: object | undefined): ServingRehearsa
       isOver = true;
       clearTimeout(timer);
     };
-  }, [text]);
+  }, [text, turn]);
   return last !== undefined && last.of === text ? last.rehearsal : NOTHING;
 }
 

@@ -14,17 +14,17 @@ import { Empty } from '../part/empty.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
 import { Notice } from '../part/notice.tsx';
 import { AdoptionLegend } from './adoption-legend.tsx';
-import { VERSION_COLORS } from './version-colors.ts';
+import { versionColors } from './version-colors.ts';
 
 const STEPS: readonly AdoptionStep[] = ['hour', 'day', 'month'];
 const REFRESH_MS = 10_000;
 
-/** Card with the adoption chart; the step is the query parameter `step`. */
-export function AdoptionCard({ app }: { app: string }) {
+/** Card with the adoption chart of one channel or of all; the step is the query parameter `step`. */
+export function AdoptionCard({ app, channel }: { app: string; channel: string | undefined }) {
   const { query } = useLocation();
   const step = STEPS.find((known) => known === query.step) ?? 'hour';
   const since = sinceOf(step, useNow());
-  const points = useLoad(`adoption${queryText({ app, since, step })}`, REFRESH_MS);
+  const points = useLoad(`adoption${queryText({ app, channel, since, step })}`, REFRESH_MS);
   return (
     <Card title="Adoption" aside={<StepSwitch step={step} query={query} />}>
       <LoadedView of={points}>
@@ -121,7 +121,7 @@ function usePlot(
         series,
         hidden,
         step,
-        colors: VERSION_COLORS,
+        colors: versionColors(series.versions.map(({ name }) => name)),
         onHover,
       });
     };

@@ -3,7 +3,7 @@
 import type { AdoptionStep } from '../../contract/resource.ts';
 import type { AdoptionSeries } from '../format/adoption-series.ts';
 import { numberText, shareText } from '../format/number-text.ts';
-import { VERSION_COLORS } from './version-colors.ts';
+import { versionColors } from './version-colors.ts';
 
 const HOUR = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const DAY = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' });
@@ -27,6 +27,7 @@ export function AdoptionLegend(props: {
   onToggle: (name: string) => void;
 }) {
   const { series, hidden, step, index, onToggle } = props;
+  const colors = versionColors(series.versions.map(({ name }) => name));
   const time = series.times[index];
   const sum = series.versions.reduce((total, { devices }) => total + (devices[index] ?? 0), 0);
   return (
@@ -45,7 +46,7 @@ export function AdoptionLegend(props: {
               title={hidden.has(name) ? `Show ${name}` : `Hide ${name}`}
               onClick={() => onToggle(name)}
             >
-              <span class="swatch" style={{ background: VERSION_COLORS[row] ?? '' }} />
+              <span class="swatch" style={{ background: colors[row] ?? '' }} />
               <span class="code">{name}</span>
               <span class="legend-count">
                 {numberText(devices[index] ?? 0)} · {shareText(devices[index] ?? 0, sum)}

@@ -1,16 +1,16 @@
 // Head of an app's pages: its name, a tab per channel, and one for the fleet.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview } from '../../contract/console.ts';
 import { call } from '../api/call.ts';
-import { channelOrder } from '../format/channel-order.ts';
 import { consolePath } from '../format/console-path.ts';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Name } from '../part/name.tsx';
 import { useMay } from '../session/use-session.ts';
+import { ChannelTabs } from './channel-tabs.tsx';
 
 /** Tabs of an app. `channel` is the open tab's; undefined opens the fleet's tab. */
 export function AppTabs(props: {
@@ -21,13 +21,6 @@ export function AppTabs(props: {
   const { app, channel, onChange } = props;
   const [isAdding, setAdding] = useState(false);
   const mayAdd = useMay('owner');
-  const names = app.channels.map(({ name }) => name).toSorted(channelOrder);
-  const tabs = useRef<HTMLElement>(null);
-  // Of many tabs the open one is in sight.
-  useEffect(() => {
-    const open = tabs.current?.querySelector('[aria-current]');
-    open?.scrollIntoView({ block: 'nearest', inline: 'center' });
-  }, [channel]);
   return (
     <div class="place">
       <p class="crumbs">
@@ -37,28 +30,13 @@ export function AppTabs(props: {
           <Name text={app.name} />
         </a>
       </p>
-      <nav ref={tabs} class="tabs" aria-label="Channels and fleet">
-        {names.map((name) => (
-          <a
-            key={name}
-            href={consolePath.channel(app.ref, name)}
-            aria-current={name === channel ? 'page' : undefined}
-          >
-            {name}
-          </a>
-        ))}
-        <a
-          href={consolePath.fleet(app.ref)}
-          aria-current={channel === undefined ? 'page' : undefined}
-        >
-          Fleet
-        </a>
+      <ChannelTabs app={app} channel={channel}>
         {mayAdd && (
           <button type="button" class="tab-add" onClick={() => setAdding(true)}>
             Add channel
           </button>
         )}
-      </nav>
+      </ChannelTabs>
       {isAdding && <NewChannel app={app} onClose={() => setAdding(false)} onCreated={onChange} />}
     </div>
   );

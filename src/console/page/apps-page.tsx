@@ -91,26 +91,14 @@ function AppCard({ app }: { app: AppOverview }) {
 }
 
 function ChannelRow({ app, channel }: { app: AppOverview; channel: ChannelOverview }) {
-  const { newest, rolling } = channel;
+  const { rolling } = channel;
   return (
     <li class="channel-row">
       <a class="channel-name" href={consolePath.channel(app.ref, channel.name)}>
         {channel.name}
       </a>
       <span class="muted">{countText(channel.releases, 'release')}</span>
-      {newest === null ? (
-        <span class="muted">Nothing published yet</span>
-      ) : (
-        <span class="channel-newest">
-          <a class="code" href={consolePath.release(app.ref, channel.name, newest.version)}>
-            {newest.version}
-          </a>
-          <StatusBadge status={newest.status} rolloutPct={newest.rolloutPct} />
-          <span class="muted">
-            <Time at={newest.createdAt} />
-          </span>
-        </span>
-      )}
+      <ChannelState app={app.ref} channel={channel} />
       <span class="channel-rolling">
         {rolling.map(({ version, rolloutPct }) => (
           <a key={version} href={consolePath.release(app.ref, channel.name, version)}>
@@ -120,5 +108,37 @@ function ChannelRow({ app, channel }: { app: AppOverview; channel: ChannelOvervi
         ))}
       </span>
     </li>
+  );
+}
+
+/** What devices of the channel get, and what became of the newest release when that is another one. */
+function ChannelState({ app, channel }: { app: string; channel: ChannelOverview }) {
+  const { newest, serving } = channel;
+  if (newest === null) return <span class="muted">Nothing published yet</span>;
+  const { version, status, rolloutPct, createdAt, hasArtifacts, rolledBackAt } = newest;
+  return (
+    <span class="channel-newest">
+      {serving !== version && (
+        <span class="channel-serving">
+          {serving === null ? (
+            <span class="muted">Serving nothing to all</span>
+          ) : (
+            <>
+              <span class="muted">Serving</span>{' '}
+              <a class="code" href={consolePath.release(app, channel.name, serving)}>
+                {serving}
+              </a>
+            </>
+          )}
+        </span>
+      )}
+      <a class="code" href={consolePath.release(app, channel.name, version)}>
+        {version}
+      </a>
+      <StatusBadge status={status} rolloutPct={rolloutPct} artifacts={hasArtifacts ? 1 : 0} />
+      <span class="muted">
+        <Time at={rolledBackAt ?? createdAt} />
+      </span>
+    </span>
   );
 }

@@ -1,49 +1,42 @@
 // Audit of an organization: all changes with their actor and time.
 
 import { useLocation } from 'preact-iso';
+import { auditFilter, DEED_WORDS, deedOf } from '../format/audit-filter.ts';
 import { consolePath } from '../format/console-path.ts';
 import { queryText } from '../format/query-text.ts';
 import { useDraft } from '../hook/use-draft.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
 import { AuditEntryView } from '../part/audit-entry.tsx';
+import { Choice } from '../part/choice.tsx';
 import { Empty } from '../part/empty.tsx';
 import { Field } from '../part/field.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
 import { PageHead } from '../part/page-head.tsx';
 import { useOrganization } from '../session/use-session.ts';
+import { AuditDownload } from './audit-download.tsx';
 
 const PAGE_SIZE = 50;
 const REFRESH_MS = 10_000;
-
-/** Suggested filters; the part before the dot selects all actions that begin with it. */
-const ACTIONS = [
-  ...[
-    'release',
-    'release.publish',
-    'release.promote',
-    'release.serve',
-    'release.withdraw',
-    'release.complete',
-    'app.create',
-  ],
-  ...['channel', 'channel.create', 'channel.update', 'key', 'key.create', 'key.revoke'],
-  ...['member', 'invitation', 'organization', 'webhook'],
-];
 
 /** Audit page; filters and position are query parameters. */
 export function AuditPage() {
   useTitle('Audit');
   const { id: org } = useOrganization();
   const { query } = useLocation();
-  const { actor, action, subject, before } = query;
+  const { before } = query;
+  const filter = { org, ...auditFilter(query) };
   const entries = useLoad(
-    `audit${queryText({ org, actor, action, subject, before, limit: PAGE_SIZE })}`,
+    `audit${queryText({ ...filter, before, limit: PAGE_SIZE })}`,
     before === undefined ? REFRESH_MS : 0,
   );
   return (
     <>
-      <PageHead title="Audit" lead="Every change, newest first." />
+      <PageHead
+        title="Audit"
+        lead="Every change, newest first."
+        actions={<AuditDownload filter={filter} />}
+      />
       <section class="card flush" aria-label="Changes">
         <AuditFilters query={query} />
         <LoadedView of={entries}>
@@ -74,18 +67,30 @@ export function AuditPage() {
 function AuditFilters({ query }: { query: Record<string, string> }) {
   const { route } = useLocation();
   const { draft, field } = useDraft(query);
+  const apply = (changed: Record<string, string | undefined>) =>
+    route(`${consolePath.audit}${queryText({ ...changed, before: undefined })}`);
   return (
     <form
       class="filters"
       aria-label="Filter changes"
       onSubmit={(event) => {
         event.preventDefault();
-        route(`${consolePath.audit}${queryText({ ...draft, before: undefined })}`);
+        apply(draft);
       }}
     >
       <Field label="Who" {...field('actor')} />
-      <Field label="Action" options={ACTIONS} isCode {...field('action')} />
-      <Field label="Subject" placeholder="app/channel@1.0.0" isCode {...field('subject')} />
+      <Choice
+        label="What was done"
+        value={deedOf(query)}
+        options={DEED_WORDS.map(({ value, label }) => ({ value, label }))}
+        onChoose={(chosen) => {
+          const { action, did } = DEED_WORDS.find(({ value }) => value === chosen) ?? {};
+          apply({ ...draft, action, did });
+        }}
+      />
+      <Field label="To what" placeholder="app/channel@1.0.0" isCode {...field('subject')} />
+      <Field label="From" type="date" {...field('from')} />
+      <Field label="Until" type="date" {...field('to')} />
       <button type="submit" class="button plain">
         Filter
       </button>

@@ -8,6 +8,7 @@ import { Choice } from '../part/choice.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
+import { MinimumField } from './minimum-field.tsx';
 
 const MODES = [
   { value: 'optional', label: 'Optional' },
@@ -59,16 +60,7 @@ export function ChannelDialog(props: {
         onCancel={onClose}
         obstacle={Object.keys(change).length === 0 ? 'Nothing was changed' : undefined}
       >
-        <Field
-          name="minimumSupportedVersion"
-          label="Minimum supported version"
-          value={minimum}
-          onInput={setMinimum}
-          placeholder="none"
-          hint="Devices below it are told that their next update is required. Empty for none."
-          isFocused
-          isCode
-        />
+        <MinimumField details={details} value={minimum} onInput={setMinimum} />
         <Field
           name="defaultRollout"
           label="Default roll-out (%)"

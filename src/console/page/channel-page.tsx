@@ -14,8 +14,9 @@ import { Name } from '../part/name.tsx';
 import { PageHead } from '../part/page-head.tsx';
 import { useMay } from '../session/use-session.ts';
 import { ChannelDialog } from './channel-dialog.tsx';
+import { FirstSteps } from './first-steps.tsx';
 import { PublishDialog } from './publish-dialog.tsx';
-import { ReleaseList } from './release-list.tsx';
+import { isFiltered, ReleaseList } from './release-list.tsx';
 
 const REFRESH_MS = 4000;
 
@@ -27,9 +28,10 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
   const mayPublish = useMay('publisher');
   const maySet = useMay('owner');
   const place = { app: app.ref, channel };
+  const wanted = { version: query.version, status: query.status };
   const details = useLoad(`channel${queryText(place)}`, REFRESH_MS);
   const releases = useLoad(
-    `releases${queryText({ ...place, page: query.page, perPage: 25 })}`,
+    `releases${queryText({ ...place, ...wanted, page: query.page, perPage: 25 })}`,
     REFRESH_MS,
   );
   const reload = () => Promise.all([details.reload(), releases.reload()]);
@@ -56,7 +58,9 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
               </button>
             )}
             {/* An empty list shows the button in its middle instead. */}
-            {releases.data !== undefined && releases.data.total > 0 && publish}
+            {releases.data !== undefined &&
+              (releases.data.total > 0 || isFiltered(query)) &&
+              publish}
           </>
         }
       />
@@ -66,8 +70,17 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
           <CopyButton text={details.data.downloadUrl} what="download link" />
         </p>
       )}
+      {details.data !== undefined && (
+        <FirstSteps
+          app={app}
+          channel={channel}
+          base={details.data.downloadUrl.replace(/\/download\/.*$/, '')}
+        />
+      )}
       <LoadedView of={releases}>
-        {(page) => <ReleaseList app={app} channel={channel} page={page} publish={publish} />}
+        {(page) => (
+          <ReleaseList app={app} channel={channel} page={page} query={query} publish={publish} />
+        )}
       </LoadedView>
       <AsOf of={releases} />
       {open === 'publish' && (

@@ -6,9 +6,11 @@ import { consolePath } from '../format/console-path.ts';
 import { numberText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
 import { reasonText } from '../format/reason-text.ts';
+import { ticketText } from '../format/ticket-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge, type Tone } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
+import { CopyButton } from '../part/copy-button.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
 import { StatusBadge } from '../part/status-badge.tsx';
 
@@ -25,6 +27,10 @@ export function DecisionCard(props: { app: string; deviceId: string; channel: st
         {(found) => (
           <>
             <Outcome decision={found} app={app} channel={channel} />
+            <p class="ticket">
+              <span>{ticketText(found)}</span>
+              <CopyButton text={ticketText(found)} what="sentence" />
+            </p>
             {found.candidates.length > 0 && (
               <ol class="candidates" aria-label="Releases considered, newest first">
                 {found.candidates.map((candidate) => (

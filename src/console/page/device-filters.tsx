@@ -15,6 +15,12 @@ const SEEN = [
   { value: 'week', label: 'Last week' },
 ] as const;
 
+const MOVED = [
+  { value: '', label: 'Any' },
+  { value: 'yes', label: 'Yes' },
+  { value: 'no', label: 'Not yet' },
+] as const;
+
 const SEEN_MS: Readonly<Record<string, number>> = {
   hour: 3_600_000,
   day: 86_400_000,
@@ -53,6 +59,13 @@ export function DeviceFilters({ app, query }: { app: AppOverview; query: Record<
         placeholder="ring=canary"
         options={labelOptions(labels.data)}
         {...field('label')}
+      />
+      <Field label="Offered last" isCode {...field('offered')} />
+      <Choice
+        label="Moved to it"
+        value={query.moved ?? ''}
+        options={MOVED}
+        onChoose={(moved) => apply({ ...draft, moved })}
       />
       <Choice
         label="Seen"

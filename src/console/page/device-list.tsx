@@ -23,9 +23,12 @@ const PAGE_SIZE = 25;
 /** Filters and one page of the matching devices. */
 export function DeviceList({ app }: { app: AppOverview }) {
   const { query, url } = useLocation();
-  const { version, channel, platform, label, seen, after } = query;
+  const { version, below, channel, platform, label, offered, moved, seen, after } = query;
   const since = useMemo(() => seenSince(seen), [seen]);
-  const filter = { version, channel, platform, label, seenSince: since };
+  const filter = {
+    ...{ version, below, channel, platform, label, offered },
+    ...{ moved: moved === '' ? undefined : moved, seenSince: since },
+  };
   const devices = useLoad(
     `devices${queryText({ app: app.ref, ...filter, after, limit: PAGE_SIZE })}`,
     REFRESH_MS,
@@ -43,7 +46,11 @@ export function DeviceList({ app }: { app: AppOverview }) {
         <LoadedView of={devices}>
           {(page) => (
             <>
-              {page.devices.length === 0 ? (
+              {page.devices.length === 0 && page.next !== null ? (
+                <Empty title="None among the devices looked at so far">
+                  <p class="hint">Few devices fit; the others are looked at page by page.</p>
+                </Empty>
+              ) : page.devices.length === 0 ? (
                 <NoDevices app={app.ref} isFiltered={isFiltered || after !== undefined} />
               ) : (
                 <DataTable

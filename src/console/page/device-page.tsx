@@ -15,7 +15,7 @@ import { PageHead } from '../part/page-head.tsx';
 import { Time } from '../part/time.tsx';
 import { DecisionCard } from './decision-card.tsx';
 import { LabelList } from './label-list.tsx';
-import { NotFoundPage } from './not-found-page.tsx';
+import { NeverSeenPage } from './never-seen-page.tsx';
 
 const REFRESH_MS = 4000;
 
@@ -24,7 +24,7 @@ export function DevicePage({ app, deviceId }: { app: AppOverview; deviceId: stri
   useTitle(deviceId, 'Fleet', app.name);
   const device = useLoad(`device${queryText({ app: app.ref, deviceId })}`, REFRESH_MS);
   if (device.error?.status === 404) {
-    return <NotFoundPage what={`A record of the device “${deviceId}”`} />;
+    return <NeverSeenPage app={app} deviceId={deviceId} />;
   }
   return (
     <>
@@ -82,12 +82,12 @@ function FactsCard({ app, device }: { app: string; device: DeviceDetail }) {
         </dd>
         <dt>Last seen</dt>
         <dd>
-          <Time at={device.lastSeen} />{' '}
+          <Time at={device.lastSeen} isZoned />{' '}
           <span class="muted">{device.source === 'push' ? 'in a report' : 'asking itself'}</span>
         </dd>
         <dt>First seen</dt>
         <dd>
-          <Time at={device.firstSeen} />
+          <Time at={device.firstSeen} isZoned />
         </dd>
         <dt>Last offered</dt>
         <dd>
@@ -98,7 +98,7 @@ function FactsCard({ app, device }: { app: string; device: DeviceDetail }) {
               <a class="code" href={consolePath.release(app, channel, lastOffered.version)}>
                 {lastOffered.version}
               </a>{' '}
-              <Time at={lastOffered.at} />
+              <Time at={lastOffered.at} isZoned />
             </>
           )}
         </dd>
@@ -118,7 +118,7 @@ function HistoryCard({ history }: Pick<DeviceDetail, 'history'>) {
             <li key={`${at} ${to}`}>
               <span class="code">{from === null ? to : `${from} → ${to}`}</span>
               <span class="muted">
-                <Time at={at} />
+                <Time at={at} isZoned />
               </span>
             </li>
           ))}

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview } from '../../contract/console.ts';
 import type { FleetCell } from '../../contract/console-fleet.ts';
+import { channelOrder } from '../format/channel-order.ts';
 import { consolePath } from '../format/console-path.ts';
 import { numberText, shareText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
@@ -12,6 +13,7 @@ import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
 import { AsOf } from '../part/as-of.tsx';
 import { Card } from '../part/card.tsx';
+import { Choice } from '../part/choice.tsx';
 import { Empty } from '../part/empty.tsx';
 import { FigureTile } from '../part/figure-tile.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
@@ -28,13 +30,20 @@ const BARS_MAX = 8;
 /** Page of the fleet; filters are query parameters. */
 export function FleetPage({ app }: { app: AppOverview }) {
   useTitle('Fleet', app.name);
-  const fleet = useLoad(`fleet${queryText({ app: app.ref })}`, REFRESH_MS);
+  const { query } = useLocation();
+  const channel = query.channel === '' ? undefined : query.channel;
+  const fleet = useLoad(`fleet${queryText({ app: app.ref, channel })}`, REFRESH_MS);
   return (
     <>
       <PageHead
         title="Fleet"
         lead="Devices that asked for updates, or were reported."
-        actions={<FindDevice app={app.ref} />}
+        actions={
+          <>
+            <ChannelSwitch app={app} channel={channel} />
+            <FindDevice app={app.ref} />
+          </>
+        }
       />
       <LoadedView of={fleet}>
         {(found) => (
@@ -63,7 +72,13 @@ export function FleetPage({ app }: { app: AppOverview }) {
         )}
       </LoadedView>
       <AsOf of={fleet} />
-      <AdoptionCard app={app.ref} />
+      <AdoptionCard app={app.ref} channel={channel} />
+      {channel === undefined && app.channels.length > 1 && (
+        <p class="hint after-card">
+          A version that is on several channels is one color here: choose a channel above to see it
+          alone.
+        </p>
+      )}
       <div class="split">
         <div>{fleet.data !== undefined && <NowCard app={app.ref} cells={fleet.data.cells} />}</div>
         <div>
@@ -72,6 +87,26 @@ export function FleetPage({ app }: { app: AppOverview }) {
       </div>
       <DeviceList app={app} />
     </>
+  );
+}
+
+/** Choice of the channel that the whole page is about, kept in the query. */
+function ChannelSwitch({ app, channel }: { app: AppOverview; channel: string | undefined }) {
+  const { query, route } = useLocation();
+  const names = app.channels.map(({ name }) => name).toSorted(channelOrder);
+  if (names.length < 2) return null;
+  return (
+    <Choice
+      label="Fleet of"
+      value={channel ?? ''}
+      options={[
+        { value: '', label: 'All channels' },
+        ...names.map((name) => ({ value: name, label: name })),
+      ]}
+      onChoose={(chosen) =>
+        route(`${location.pathname}${queryText({ ...query, channel: chosen, after: undefined })}`)
+      }
+    />
   );
 }
 
@@ -84,22 +119,43 @@ function NowCard({ app, cells }: { app: string; cells: readonly FleetCell[] }) {
         </Empty>
       ) : (
         <>
-          <Bars app={app} field="version" cells={cells} label="Version" />
-          <Bars app={app} field="platform" cells={cells} label="Platform" />
+          <VersionBars app={app} cells={cells} />
+          <Bars
+            cells={cells}
+            label="Platform"
+            keyOf={({ platform }) => platform}
+            linkOf={({ platform }) => linkTo(app, { platform })}
+          />
         </>
       )}
     </Card>
   );
 }
 
+/** Bars by version; one that runs on several channels is one bar for each. */
+function VersionBars({ app, cells }: { app: string; cells: readonly FleetCell[] }) {
+  const hasSeveral = new Set(cells.map(({ channel }) => channel)).size > 1;
+  return (
+    <Bars
+      cells={cells}
+      label="Version"
+      keyOf={({ version, channel }) =>
+        version === '' || !hasSeveral ? version : `${version} · ${channel}`
+      }
+      linkOf={({ version, channel }) => linkTo(app, { version, channel })}
+    />
+  );
+}
+
 function Bars(props: {
-  app: string;
-  field: 'version' | 'platform';
   cells: readonly FleetCell[];
   label: string;
+  keyOf: (cell: FleetCell) => string;
+  linkOf: (cell: FleetCell) => string;
 }) {
-  const { app, field, cells, label } = props;
-  const sums = sumBy(cells, (cell) => cell[field]);
+  const { cells, label, keyOf, linkOf } = props;
+  const sums = sumBy(cells, keyOf);
+  const links = new Map(cells.map((cell) => [keyOf(cell), linkOf(cell)]));
   const whole = total(cells);
   return (
     <ul class="bars" aria-label={`Devices by ${label.toLowerCase()}`}>
@@ -108,7 +164,7 @@ function Bars(props: {
           {key === '' ? (
             <span class="muted">unknown</span>
           ) : (
-            <a href={`${consolePath.fleet(app)}${queryText({ [field]: key })}#devices`}>
+            <a href={links.get(key)}>
               <Name text={key} isCode />
             </a>
           )}
@@ -122,6 +178,10 @@ function Bars(props: {
       {sums.length > BARS_MAX && <li class="muted">and {sums.length - BARS_MAX} more</li>}
     </ul>
   );
+}
+
+function linkTo(app: string, filter: Record<string, string>): string {
+  return `${consolePath.fleet(app)}${queryText(filter)}#devices`;
 }
 
 /** Form that opens a device by its id. */

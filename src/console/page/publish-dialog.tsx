@@ -13,6 +13,7 @@ import {
   withVersion,
 } from '../format/artifact-draft.ts';
 import { consolePath } from '../format/console-path.ts';
+import type { PastedRelease } from '../format/pasted-release.ts';
 import { queryText } from '../format/query-text.ts';
 import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting-draft.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -24,6 +25,7 @@ import { Form } from '../part/form.tsx';
 import { RehearsalView } from '../part/rehearsal-view.tsx';
 import { TargetingEditor } from '../part/targeting-editor.tsx';
 import { TextArea } from '../part/text-area.tsx';
+import { PasteRelease } from './paste-release.tsx';
 
 const STATES = [
   { value: 'published', label: 'Offer it at once' },
@@ -72,6 +74,11 @@ export function PublishDialog(props: {
     setArtifacts(withVersion(artifacts, named, version));
     setNamed(version);
   };
+  const takeOver = (pasted: PastedRelease) => {
+    setFields({ ...fields, ...pasted.fields });
+    if (pasted.artifacts.length > 0) setArtifacts(pasted.artifacts);
+    if (pasted.targets !== undefined) setDraft(targetingDraft(pasted.targets));
+  };
   const release = {
     app: app.ref,
     channel,
@@ -97,6 +104,7 @@ export function PublishDialog(props: {
         obstacle={draftObstacle(draft)}
       >
         <HeadFields fields={fields} onChange={setFields} onVersion={rename} />
+        <PasteRelease onPasted={takeOver} />
         <ArtifactRows artifacts={artifacts} onChange={setArtifacts} />
         <details class="more" open={draft.labels.length + draft.expressions.length > 0}>
           <summary>Only for some devices</summary>

@@ -1,13 +1,17 @@
 // List of a channel's releases, highest version first.
 
 import type { ComponentChildren } from 'preact';
+import { useLocation } from 'preact-iso';
 import type { AppOverview, ChannelReleases, ListedRelease } from '../../contract/console.ts';
 import { consolePath } from '../format/console-path.ts';
 import { countText, numberText, shareText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
 import { servedShare } from '../format/served-share.ts';
+import { useDraft } from '../hook/use-draft.ts';
+import { Choice } from '../part/choice.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { Empty } from '../part/empty.tsx';
+import { Field } from '../part/field.tsx';
 import { ShareBar } from '../part/share-bar.tsx';
 import { StatusBadge } from '../part/status-badge.tsx';
 import { TargetingView } from '../part/targeting-view.tsx';
@@ -18,10 +22,12 @@ export function ReleaseList(props: {
   app: AppOverview;
   channel: string;
   page: ChannelReleases;
+  /** Query of the page, which filters the list. */
+  query: Record<string, string>;
   publish: ComponentChildren;
 }) {
-  const { app, channel, page, publish } = props;
-  if (page.total === 0) {
+  const { app, channel, page, query, publish } = props;
+  if (page.total === 0 && !isFiltered(query)) {
     return (
       <Empty title="No releases on this channel yet">
         <p class="hint">
@@ -34,14 +40,65 @@ export function ReleaseList(props: {
   }
   return (
     <section class="card flush" aria-label="Releases">
-      <DataTable
-        caption="Releases, newest version first"
-        columns={columnsFor(app, channel, page.fleet)}
-        rows={page.releases}
-        keyOf={({ id }) => id}
-      />
-      <Pager page={page} />
+      {(page.pageCount > 1 || isFiltered(query)) && <ReleaseFilters query={query} />}
+      {page.total === 0 ? (
+        <Empty title="No release fits">
+          <a class="button plain" href={location.pathname}>
+            Clear filters
+          </a>
+        </Empty>
+      ) : (
+        <DataTable
+          caption="Releases, newest version first"
+          columns={columnsFor(app, channel, page.fleet)}
+          rows={page.releases}
+          keyOf={({ id }) => id}
+        />
+      )}
+      <Pager page={page} query={query} />
     </section>
+  );
+}
+
+/** Tells whether the query of the page leaves out releases. */
+export function isFiltered({ version = '', status = '' }: Record<string, string>): boolean {
+  return version !== '' || status !== '';
+}
+
+const STATUSES = [
+  { value: '', label: 'Any' },
+  { value: 'published', label: 'Published' },
+  { value: 'paused', label: 'Paused' },
+  { value: 'rolled_back', label: 'Rolled back' },
+  { value: 'deprecated', label: 'Deprecated' },
+] as const;
+
+/** Filters of a long list, kept in the query. */
+function ReleaseFilters({ query }: { query: Record<string, string> }) {
+  const { route } = useLocation();
+  const { draft, field } = useDraft(query);
+  const apply = (changed: Record<string, string>) =>
+    route(`${location.pathname}${queryText({ ...query, ...changed, page: undefined })}`, true);
+  return (
+    <form
+      class="filters"
+      aria-label="Filter releases"
+      onSubmit={(event) => {
+        event.preventDefault();
+        apply(draft);
+      }}
+    >
+      <Field label="Version begins with" type="search" isCode {...field('version')} />
+      <Choice
+        label="Status"
+        value={query.status ?? ''}
+        options={STATUSES}
+        onChoose={(status) => apply({ ...draft, status })}
+      />
+      <button type="submit" class="button plain">
+        Filter
+      </button>
+    </form>
   );
 }
 
@@ -99,9 +156,11 @@ function columnsFor(
   ];
 }
 
-function Pager({ page: { page, pageCount, total } }: { page: ChannelReleases }) {
+function Pager(props: { page: ChannelReleases; query: Record<string, string> }) {
+  const { page, pageCount, total } = props.page;
   if (pageCount <= 1) return null;
-  const to = (target: number) => `${location.pathname}${queryText({ page: target })}`;
+  const to = (target: number) =>
+    `${location.pathname}${queryText({ ...props.query, page: target })}`;
   return (
     <nav class="pager" aria-label="Pages of releases">
       {page > 1 ? <a href={to(page - 1)}>← Newer</a> : <span />}

@@ -21,6 +21,7 @@ import { ReleaseControls } from './release-controls.tsx';
 import type { ReleaseName } from './release-name.ts';
 import { RolloutCard } from './rollout-card.tsx';
 import { TargetingCard } from './targeting-card.tsx';
+import { WayDownCard } from './way-down-card.tsx';
 
 const REFRESH_MS = 3000;
 
@@ -80,6 +81,9 @@ function ReleaseView(props: {
       <div class="split">
         <div>
           <RolloutCard name={name} release={release} onDone={reload} />
+          {release.status === 'rolled_back' && (
+            <WayDownCard name={name} devices={details.devices} />
+          )}
           <TargetingCard name={name} release={release} onDone={reload} />
           <ArtifactCard artifacts={release.artifacts} />
         </div>
@@ -93,27 +97,61 @@ function ReleaseView(props: {
 }
 
 function DeviceFigures({ name, details }: { name: ReleaseName; details: RenderedReleaseDetail }) {
-  const { on, offered, offeredIsEstimate, below, fleet } = details.devices;
+  const { on, offered, offeredIsEstimate, lastOfferedAt, below, fleet } = details.devices;
   const { app, channel, version } = name;
-  const devicesOn = `${consolePath.fleet(app)}${queryText({ version, channel })}#devices`;
+  const devices = (filter: Record<string, string>) =>
+    `${consolePath.fleet(app)}${queryText({ channel, ...filter })}#devices`;
   return (
     <dl class="figures">
       <FigureTile
         label="On it"
         value={
-          <a href={devicesOn} title={`Show the devices on ${version}`}>
+          <a href={devices({ version })} title={`Show the devices on ${version}`}>
             {numberText(on)}
           </a>
         }
         note={`${shareText(on, fleet)} of the fleet`}
       />
       <FigureTile
-        label="Offered"
-        value={`${offeredIsEstimate ? '≈ ' : ''}${numberText(offered)}`}
-        note="last offered this release"
+        label="Offered it last"
+        value={
+          <a
+            href={devices({ offered: version })}
+            title={`Show the devices offered ${version} last`}
+          >
+            {offeredIsEstimate ? '≈ ' : ''}
+            {numberText(offered)}
+          </a>
+        }
+        note={
+          lastOfferedAt === null ? (
+            'no device’s latest offer is this one'
+          ) : (
+            <>
+              latest <Time at={lastOfferedAt} /> ·{' '}
+              <a href={devices({ offered: version, moved: 'no' })}>not on it yet</a>
+            </>
+          )
+        }
       />
-      <FigureTile label="Still below" value={numberText(below)} note="on an older version" />
-      <FigureTile label="Fleet" value={numberText(fleet)} note="devices on the channel" />
+      <FigureTile
+        label="Still below"
+        value={
+          <a href={devices({ below: version })} title={`Show the devices below ${version}`}>
+            {numberText(below)}
+          </a>
+        }
+        note="on an older version"
+      />
+      <FigureTile
+        label="Fleet"
+        value={
+          <a href={devices({})} title={`Show the devices of ${channel}`}>
+            {numberText(fleet)}
+          </a>
+        }
+        note="devices on the channel"
+      />
     </dl>
   );
 }

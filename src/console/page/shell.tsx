@@ -8,6 +8,7 @@ import { Logo } from '../part/logo.tsx';
 import { ThemeSwitch } from '../part/theme-switch.tsx';
 import { useSession } from '../session/use-session.ts';
 import { AccountMenu } from './account-menu.tsx';
+import { Search } from './search-dialog.tsx';
 
 const PLACES = [
   { label: 'Apps', path: consolePath.apps, below: '/console/apps' },
@@ -18,7 +19,7 @@ const PLACES = [
 /** Header with the page below it. */
 export function Shell({ children }: { children: ComponentChildren }) {
   const { path } = useLocation();
-  const { refresh } = useSession();
+  const { refresh, membership } = useSession();
   return (
     <>
       <a class="skip" href="#content">
@@ -40,6 +41,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
           ))}
         </nav>
         <div class="top-end">
+          {membership !== undefined && <Search />}
           <OrganizationSwitch />
           <ThemeSwitch />
           <AccountMenu />

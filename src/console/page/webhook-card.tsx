@@ -1,47 +1,42 @@
 // Webhooks of one app: those that are on, and what they delivered last.
 
 import { useState } from 'preact/hooks';
-import type { AppOverview, WebhookDetail } from '../../contract/console.ts';
+import type { EnabledWebhooks } from '../../contract/console.ts';
 import type { WebhookDelivery } from '../../contract/resource.ts';
-import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
-import { queryText } from '../format/query-text.ts';
+import { WEBHOOK_PROVIDERS, type WebhookProvider } from '../../contract/webhook-provider.ts';
 import { PROVIDER_NAMES } from '../format/webhook-text.ts';
-import { useLoad } from '../hook/use-load.ts';
 import { Badge, type Tone } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
-import { LoadedView } from '../part/loaded-view.tsx';
 import { Name } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
 import { useMay } from '../session/use-session.ts';
 import { EnableWebhookDialog } from './enable-webhook-dialog.tsx';
 import { WebhookRow } from './webhook-row.tsx';
 
-const REFRESH_MS = 10_000;
+type AppWebhooks = EnabledWebhooks['apps'][number];
 
 /** Card of an app's webhooks: owners enable and change them, all members see their deliveries. */
-export function WebhookCard({ app }: { app: AppOverview }) {
-  const loaded = useLoad(`webhooks${queryText({ app: app.ref })}`, REFRESH_MS);
+export function WebhookCard(props: { app: AppWebhooks; onChanged: () => Promise<void> }) {
+  const { app, onChanged } = props;
   const mayChange = useMay('owner');
   const [isEnabling, setEnabling] = useState(false);
   // Chosen when the dialog opens: one that was just enabled still has its secret to show.
-  const [free, setFree] = useState<readonly (typeof WEBHOOK_PROVIDERS)[number][]>([]);
-  const begin = ({ webhooks }: WebhookDetail) => {
-    const on = webhooks.filter(({ enabled }) => enabled).map(({ provider }) => provider);
-    setFree(WEBHOOK_PROVIDERS.filter((provider) => !on.includes(provider)));
+  const [free, setFree] = useState<readonly WebhookProvider[]>([]);
+  const on = app.webhooks.filter(({ enabled }) => enabled);
+  const begin = () => {
+    const taken = on.map(({ provider }) => provider);
+    setFree(WEBHOOK_PROVIDERS.filter((provider) => !taken.includes(provider)));
     setEnabling(true);
   };
-  const { data } = loaded;
-  const isFull =
-    data?.webhooks.filter(({ enabled }) => enabled).length === WEBHOOK_PROVIDERS.length;
   return (
     <Card
       title={app.name}
       isFlush
       aside={
-        mayChange && data !== undefined && !isFull ? (
-          <button type="button" class="button plain small" onClick={() => begin(data)}>
-            Enable…
+        mayChange && on.length < WEBHOOK_PROVIDERS.length ? (
+          <button type="button" class="button plain small" onClick={begin}>
+            Enable another…
           </button>
         ) : undefined
       }
@@ -50,29 +45,14 @@ export function WebhookCard({ app }: { app: AppOverview }) {
         <EnableWebhookDialog
           app={app.ref}
           providers={free}
-          onEnabled={loaded.reload}
+          onEnabled={onChanged}
           onClose={() => setEnabling(false)}
         />
       )}
-      <LoadedView of={loaded}>
-        {(found) => <WebhookList app={app.ref} found={found} onChanged={loaded.reload} />}
-      </LoadedView>
-    </Card>
-  );
-}
-
-function WebhookList(props: { app: string; found: WebhookDetail; onChanged: () => Promise<void> }) {
-  const { app, found, onChanged } = props;
-  const on = found.webhooks.filter(({ enabled }) => enabled);
-  if (on.length === 0) {
-    return <p class="hint padded">Off. Releases come from the console and from keys only.</p>;
-  }
-  return (
-    <>
       {on.map((webhook) => (
-        <WebhookRow key={webhook.provider} app={app} webhook={webhook} onChanged={onChanged} />
+        <WebhookRow key={webhook.provider} app={app.ref} webhook={webhook} onChanged={onChanged} />
       ))}
-      {found.deliveries.length === 0 ? (
+      {app.deliveries.length === 0 ? (
         <p class="hint padded">
           Nothing was delivered yet. GitHub sends a ping as soon as the webhook is saved there.
         </p>
@@ -80,11 +60,11 @@ function WebhookList(props: { app: string; found: WebhookDetail; onChanged: () =
         <DataTable
           caption="Last deliveries"
           columns={COLUMNS}
-          rows={found.deliveries}
+          rows={app.deliveries}
           keyOf={({ id }) => id}
         />
       )}
-    </>
+    </Card>
   );
 }
 

@@ -36,7 +36,7 @@ export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean 
           class="audit-by"
           title={entry.requestId === null ? undefined : `Request ${entry.requestId}`}
         >
-          <Actor text={entry.actor} /> · <Time at={entry.at} />
+          <Actor text={entry.actor} /> · <Time at={entry.at} isZoned />
         </span>
       </div>
       {entry.reason !== null && (

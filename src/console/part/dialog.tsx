@@ -14,10 +14,12 @@ export function Dialog(props: {
   title: string;
   isWide?: boolean;
   keeps?: string;
+  /** Whether what is filled in is worth nothing, as the words of a search. */
+  isDisposable?: boolean;
   onClose: () => void;
   children: ComponentChildren;
 }) {
-  const { title, isWide = false, keeps, onClose, children } = props;
+  const { title, isWide = false, keeps, isDisposable = false, onClose, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   const [isFilled, setFilled] = useState(false);
@@ -41,7 +43,7 @@ export function Dialog(props: {
       ref={dialog}
       class={isWide ? 'wide' : ''}
       aria-labelledby={titleId}
-      onInput={() => setFilled(true)}
+      onInput={() => setFilled(!isDisposable)}
       onCancel={(event) => {
         event.preventDefault();
         dismiss();

@@ -16,7 +16,15 @@ import { withdrawRelease } from '../../operations/publishing/withdraw-release.ts
 import type { Ledger } from '../../ports/ledger.ts';
 import type { NotesRenderer } from '../notes/notes-renderer.ts';
 import type { Route } from '../router.ts';
-import { nameField, rolloutField, titleField, versionField, wholeField } from '../shape/field.ts';
+import {
+  nameField,
+  rolloutField,
+  statusField,
+  textField,
+  titleField,
+  versionField,
+  wholeField,
+} from '../shape/field.ts';
 import {
   canonicalOf,
   newReleaseOf,
@@ -70,6 +78,8 @@ const channelQuery = z.object({ app: nameField, channel: nameField });
 const releasesQuery = channelQuery.extend({
   page: wholeField(1, PAGE_MAX, 1),
   perPage: wholeField(1, LIMIT.perPageMax, LIMIT.perPageDefault),
+  version: textField(LIMIT.versionLengthMax).optional(),
+  status: statusField.optional(),
 });
 const releaseQuery = channelQuery.extend({ version: versionField });
 
@@ -137,7 +147,7 @@ function releaseRoutes(
   return [
     routes.onApp(
       { method: 'GET', path, role: 'viewer', shape: releasesQuery },
-      ({ app }, { channel, page, perPage }) => view.listReleases(app, channel, page, perPage),
+      ({ app }, { app: _, channel, ...wanted }) => view.listReleases(app, channel, wanted),
     ),
     routes.onApp(
       { method: 'GET', path: 'release', role: 'viewer', shape: releaseQuery },

@@ -14,6 +14,7 @@ import type { PurgeDevices } from '../../operations/fleet/purge-devices.ts';
 import type { ViewFleet } from '../../operations/fleet/view-fleet.ts';
 import type { ExplainDecision } from '../../operations/serving/explain-decision.ts';
 import type { Route } from '../router.ts';
+import { explainQuery } from '../shape/explain-query.ts';
 import { nameField, textField, timeField } from '../shape/field.ts';
 import type { ConsoleRoutes } from './console-route.ts';
 import type { RecheckAccess } from './recheck-access.ts';
@@ -25,6 +26,10 @@ const devicesQuery = z.object({
   // Version and platform are searched for in the form in which they are recorded: `v1` as 1.0.0, `macOS` as
   // darwin.
   version: filterField.transform((text) => text && (parseVersion(text)?.canonical ?? text)),
+  below: filterField.refine(
+    (text) => !text || parseVersion(text) !== undefined,
+    'Must be a version',
+  ),
   channel: filterField,
   platform: filterField.transform((text) => text && foldPlatform(text)),
   label: z
@@ -36,6 +41,9 @@ const devicesQuery = z.object({
     })
     .optional(),
   seenSince: timeField.optional(),
+  // Release that was offered to it last, and whether it runs that version now.
+  offered: filterField.transform((text) => text && (parseVersion(text)?.canonical ?? text)),
+  moved: z.enum(['yes', 'no']).optional(),
   after: filterField,
   limit: z.coerce.number().int().min(1).max(LIMIT.devicePageMax).default(LIMIT.devicePageDefault),
 });
@@ -48,6 +56,7 @@ const purgeBody = z.object({
 });
 const deviceQuery = z.object({ app: nameField, deviceId: textField(LIMIT.deviceIdLengthMax) });
 const appQuery = z.object({ app: nameField });
+const fleetQuery = appQuery.extend({ channel: nameField.optional() });
 const decisionQuery = deviceQuery.extend({ channel: nameField.optional() });
 const adoptionQuery = z.object({
   app: nameField,
@@ -90,8 +99,8 @@ export function fleetConsoleRoutes(
     routes.onApp({ ...read, path: 'device', shape: deviceQuery }, ({ app }, { deviceId }) =>
       fleet.readDevice(app.id, deviceId),
     ),
-    routes.onApp({ ...read, path: 'fleet', shape: appQuery }, ({ app }) =>
-      fleet.readFleet(app.id, Date.now()),
+    routes.onApp({ ...read, path: 'fleet', shape: fleetQuery }, ({ app }, { channel }) =>
+      fleet.readFleet(app.id, channel, Date.now()),
     ),
     routes.onApp(
       { ...read, path: 'adoption', shape: adoptionQuery },
@@ -103,6 +112,10 @@ export function fleetConsoleRoutes(
     routes.onApp(
       { ...read, path: 'decision', shape: decisionQuery },
       ({ app }, { deviceId, channel }) => explainer.explain(app, deviceId, channel),
+    ),
+    routes.onApp(
+      { ...read, path: 'decision/told', shape: explainQuery.omit({ l: true }) },
+      ({ app }, { app: _, ...told }) => explainer.explainTold(app, { ...told, labels: new Map() }),
     ),
     routes.onAppEvents(
       { path: 'live', role: 'viewer', shape: appQuery },

@@ -1,6 +1,7 @@
 // Routes of the console API for organizations, their members, invitations, keys and audit.
 
 import { z } from 'zod';
+import { AUDIT_DEEDS } from '../../contract/audit-deed.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { KEY_RIGHTS, ROLES } from '../../contract/resource.ts';
@@ -44,9 +45,14 @@ const auditQuery = z.object({
   actor: filterField,
   action: filterField,
   subject: filterField,
+  did: z.enum(AUDIT_DEEDS).optional(),
+  since: timeField.optional(),
+  until: timeField.optional(),
   before: filterField,
   limit: wholeField(1, LIMIT.auditEntriesMax, LIMIT.auditEntriesDefault),
 });
+
+const searchQuery = z.object({ org: nameField, text: textField(LIMIT.searchLengthMax) });
 
 export type OrganizationDependencies = {
   readonly administer: Administer;
@@ -61,7 +67,7 @@ export function organizationRoutes(
   routes: ConsoleRoutes,
   dependencies: OrganizationDependencies,
 ): readonly Route[] {
-  const { administer, members } = dependencies;
+  const { administer, members, view } = dependencies;
   return [
     routes.onVisitor(
       { method: 'POST', path: 'organizations', shape: newOrganizationBody, status: 201 },
@@ -70,6 +76,10 @@ export function organizationRoutes(
     routes.onOrganization(
       { method: 'PATCH', path: 'organizations', role: 'owner', shape: organizationBody },
       ({ organizationId, actor }, { name }) => members.rename(organizationId, name, actor),
+    ),
+    routes.onOrganization(
+      { method: 'GET', path: 'search', role: 'viewer', shape: searchQuery },
+      ({ organizationId }, { text }) => view.search(organizationId, text),
     ),
     ...memberRoutes(routes, dependencies),
     ...keyRoutes(routes, dependencies),

@@ -29,6 +29,7 @@ const disableBody = z.strictObject({
   app: nameField,
   provider: z.enum(WEBHOOK_PROVIDERS).optional(),
 });
+const orgShape = z.object({ org: nameField });
 const appShape = z.object({ app: nameField });
 const PATH = 'webhooks';
 
@@ -48,6 +49,10 @@ export function webhookConsoleRoutes(routes: ConsoleRoutes, webhooks: Webhooks):
     routes.onApp(
       { method: 'POST', path: `${PATH}/disable`, role: 'owner', shape: disableBody },
       ({ app, actor }, { provider }) => webhooks.disable(app.id, provider, actor),
+    ),
+    routes.onOrganization(
+      { method: 'GET', path: `${PATH}/enabled`, role: 'viewer', shape: orgShape },
+      ({ organizationId }) => webhooks.showEnabled(organizationId),
     ),
     routes.onApp({ method: 'GET', path: PATH, role: 'viewer', shape: appShape }, ({ app }) =>
       webhooks.show(app.id),

@@ -15,7 +15,14 @@ import { type AppTotal, countSeenByApp } from './count-seen-by-app.ts';
 
 type Row = AppTotal & { readonly ref: string; readonly name: string; readonly channels: string };
 type ListedChannel = { readonly name: string; readonly releases: readonly ListedRelease[] };
-type ListedRelease = [version: string, status: ReleaseStatus, rollout: number, createdAt: string];
+type ListedRelease = [
+  version: string,
+  status: ReleaseStatus,
+  rollout: number,
+  createdAt: string,
+  hasArtifacts: boolean,
+  isTargeted: boolean,
+];
 
 /** Maximum number of partly rolled-out releases that a channel shows. */
 const ROLLING_MAX = 10;
@@ -30,7 +37,9 @@ const APPS = `
   ) AS total, (
     SELECT coalesce(json_agg(json_build_object('name', channels.name, 'releases', (
       SELECT coalesce(json_agg(json_build_array(
-        releases.version, releases.status, releases.rollout_pct, ${isoText('releases.created_at')}
+        releases.version, releases.status, releases.rollout_pct, ${isoText('releases.created_at')},
+        EXISTS (SELECT FROM artifacts WHERE release_id = releases.id),
+        releases.targets IS NOT NULL
       )), '[]'::json)
       FROM releases WHERE releases.channel_id = channels.id
     )) ORDER BY channels.name), '[]'::json)::text
@@ -49,7 +58,7 @@ export async function listAppOverviews(
 ): Promise<readonly AppOverview[]> {
   const rows = await sql.query<Row>(APPS, [organizationId]);
   const seen = await countSeenByApp(sql, rows, seenSince);
-  return rows.map(({ id, ref, name, total, channels }) => ({
+  const apps = rows.map(({ id, ref, name, total, channels }) => ({
     id,
     ref,
     name,
@@ -57,22 +66,60 @@ export async function listAppOverviews(
     devicesDay: seen.get(id) ?? 0,
     channels: (JSON.parse(channels) as readonly ListedChannel[]).map(overviewOf),
   }));
+  return withRollbacks(sql, organizationId, apps);
+}
+
+/** Adds when the newest releases that were rolled back were: what the audit says last of them. */
+async function withRollbacks(
+  sql: Sql,
+  organizationId: string,
+  apps: readonly AppOverview[],
+): Promise<readonly AppOverview[]> {
+  const subjects = apps.flatMap(({ ref, channels }) =>
+    channels
+      .filter(({ newest }) => newest?.status === 'rolled_back')
+      .map(({ name, newest }) => subjectOf(ref, name, newest)),
+  );
+  if (subjects.length === 0) return apps;
+  const rows = await sql.query<{ subject: string; at: string }>(
+    `SELECT subject, ${isoText('max(at)')} AS at FROM audit_entries
+     WHERE organization_id = $1 AND subject = ANY ($2::text[])
+       AND action = 'release.serve' AND after ->> 'status' = 'rolled_back'
+     GROUP BY subject`,
+    [organizationId, subjects],
+  );
+  const times = new Map(rows.map(({ subject, at }) => [subject, at]));
+  const timed = (ref: string, { name, newest, ...channel }: ChannelOverview): ChannelOverview => ({
+    ...{ name, ...channel },
+    newest: newest && { ...newest, rolledBackAt: times.get(subjectOf(ref, name, newest)) ?? null },
+  });
+  return apps.map((app) => ({
+    ...app,
+    channels: app.channels.map((channel) => timed(app.ref, channel)),
+  }));
+}
+
+function subjectOf(app: string, channel: string, release: NewestRelease | null): string {
+  return `${app}/${channel}@${release?.version ?? ''}`;
 }
 
 function overviewOf({ name, releases }: ListedChannel): ChannelOverview {
   const sorted = byVersion(releases, ([version]) => version);
   const rolling: RollingRelease[] = [];
-  for (const [version, status, rolloutPct] of sorted) {
+  let serving: string | null = null;
+  for (const [version, status, rolloutPct, , hasArtifacts, isTargeted] of sorted) {
     if (status !== 'published') continue;
-    // Below a release at 100 %, lower ones reach no further devices, unless it is targeted.
+    // Below a release at 100 %, lower ones reach no further devices, unless not all can have it.
+    if (rolloutPct === 100 && (isTargeted || !hasArtifacts)) continue;
+    if (rolloutPct === 100) serving = version;
     if (rolloutPct === 100 || rolling.length === ROLLING_MAX) break;
     rolling.push({ version, rolloutPct });
   }
-  return { name, releases: releases.length, newest: newestOf(sorted[0]), rolling };
+  return { name, releases: releases.length, newest: newestOf(sorted[0]), serving, rolling };
 }
 
 function newestOf(release: ListedRelease | undefined): NewestRelease | null {
   if (release === undefined) return null;
-  const [version, status, rolloutPct, createdAt] = release;
-  return { version, status, rolloutPct, createdAt };
+  const [version, status, rolloutPct, createdAt, hasArtifacts] = release;
+  return { version, status, rolloutPct, createdAt, hasArtifacts, rolledBackAt: null };
 }

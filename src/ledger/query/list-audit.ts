@@ -12,6 +12,14 @@ import { organizationExists } from './organization-exists.ts';
 /** Form of a cursor: time in milliseconds and id of the last entry of a page. */
 const CURSOR = /^(\d{1,16})-(\d{1,18})$/;
 
+/** Whether the entry of a steered release says that it was done to it ($10). */
+const HAS_DONE = `CASE $10::text
+    WHEN 'raised' THEN (after ->> 'rolloutPct')::int > (before ->> 'rolloutPct')::int
+    WHEN 'lowered' THEN (after ->> 'rolloutPct')::int < (before ->> 'rolloutPct')::int
+    WHEN 'retargeted' THEN (after ->> 'targets') IS DISTINCT FROM (before ->> 'targets')
+    ELSE after ->> 'status' = $10 AND (before ->> 'status') IS DISTINCT FROM $10
+  END`;
+
 /**
  * Returns the newest entries first; entries of the same time in the reverse of the order in which they were
  * written. Reads one entry more than asked for, to know whether there is another page. A malformed cursor
@@ -33,6 +41,9 @@ export async function listAudit(
        AND ($4::text IS NULL OR strpos(lower(actor), lower($4)) > 0)
        AND ($5::text IS NULL OR action = $5 OR starts_with(action, $5 || '.'))
        AND ($6::text IS NULL OR strpos(lower(subject), lower($6)) > 0)
+       AND ($8::timestamptz IS NULL OR entry.at >= $8)
+       AND ($9::timestamptz IS NULL OR entry.at < $9)
+       AND ($10::text IS NULL OR action = 'release.serve' AND ${HAS_DONE})
      ORDER BY entry.at DESC, entry.id DESC LIMIT $7`,
     [
       organizationId,
@@ -42,6 +53,9 @@ export async function listAudit(
       orNull(filter.action),
       orNull(filter.subject),
       filter.limit + 1,
+      filter.since ?? null,
+      filter.until ?? null,
+      filter.did ?? null,
     ],
   );
   const page = rows.slice(0, filter.limit);

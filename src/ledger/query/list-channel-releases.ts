@@ -2,7 +2,9 @@
 
 import type { ChannelReleases, ListedRelease } from '../../contract/console.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { storableText } from '../../contract/text.ts';
 import { byVersion } from '../../domain/decision/by-version.ts';
+import type { ReleaseFilter } from '../../ports/console-ledger.ts';
 import type { Sql } from '../database.ts';
 import { columns, RELEASE_HEAD } from './column.ts';
 import { findChannel } from './find-channel.ts';
@@ -25,14 +27,15 @@ export async function listChannelReleases(
   sql: Sql,
   appId: string,
   channelName: string,
-  page: number,
-  perPage: number,
+  { page, perPage, version, status }: ReleaseFilter,
 ): Promise<Outcome<Omit<ChannelReleases, 'page' | 'pageCount'>, 'unknownChannel'>> {
   const channel = await findChannel(sql, appId, channelName);
   if (isFailure(channel)) return channel;
   const all = await sql.query<{ id: string; version: string }>(
-    'SELECT id, canonical_version AS version FROM releases WHERE channel_id = $1',
-    [channel.id],
+    `SELECT id, canonical_version AS version FROM releases
+     WHERE channel_id = $1 AND ($2::text IS NULL OR starts_with(version, $2))
+       AND ($3::text IS NULL OR status = $3)`,
+    [channel.id, version === undefined ? null : storableText(version), status ?? null],
   );
   const ids = byVersion(all, ({ version }) => version)
     .slice((page - 1) * perPage, page * perPage)

@@ -7,7 +7,7 @@ import type { AuditEntry } from '../../contract/resource.ts';
 import { isStorable } from '../../contract/text.ts';
 import { compareVersions, parseVersion, type Version } from '../../domain/decision/version.ts';
 import type { Sql } from '../database.ts';
-import { ARTIFACTS_JSON, AUDIT_COLUMNS, columns, RELEASE_HEAD } from './column.ts';
+import { ARTIFACTS_JSON, AUDIT_COLUMNS, columns, isoText, RELEASE_HEAD } from './column.ts';
 import { findChannel } from './find-channel.ts';
 import { extrapolate, fleetSample } from './fleet-sample.ts';
 
@@ -101,8 +101,9 @@ async function countRunning(sql: Sql, appId: string, channelId: string, version:
 
 async function countOffered(sql: Sql, appId: string, releaseId: string) {
   const sample = await fleetSample(sql, appId);
-  const [row] = await sql.query<{ looked: number; offered: number }>(
+  const [row] = await sql.query<{ looked: number; offered: number; at: string | null }>(
     `SELECT count(*)::int AS looked,
+       ${isoText('max(last_offered_at) FILTER (WHERE last_offered_release_id = $2)')} AS at,
        count(*) FILTER (WHERE last_offered_release_id = $2)::int AS offered
      FROM ${sample.from}`,
     [appId, releaseId],
@@ -111,6 +112,7 @@ async function countOffered(sql: Sql, appId: string, releaseId: string) {
   return {
     offered: sample.isWhole ? offered : extrapolate(offered, looked, sample.total),
     offeredIsEstimate: !sample.isWhole,
+    lastOfferedAt: row?.at ?? null,
   };
 }
 

@@ -6,18 +6,6 @@ import { isStorable } from '../../contract/text.ts';
 import type { Sql } from '../database.ts';
 import { columns, isoText, WEBHOOK_COLUMNS } from './column.ts';
 
-const DELIVERY_COLUMNS = columns<WebhookDelivery>({
-  id: 'id::text',
-  at: isoText('at'),
-  provider: 'provider',
-  event: 'event',
-  action: 'action',
-  guid: 'guid',
-  outcome: 'outcome',
-  reason: 'reason',
-  version: 'version',
-});
-
 /** Returns deliveries newest first. One that comes between the two reads is in the list already. */
 export async function readWebhooks(
   sql: Sql,
@@ -35,3 +23,16 @@ export async function readWebhooks(
   );
   return { webhooks, deliveries };
 }
+
+/** Columns of a delivery, for rows of `webhook_deliveries AS delivery`. */
+export const DELIVERY_COLUMNS = columns<WebhookDelivery>({
+  id: 'delivery.id::text',
+  at: isoText('delivery.at'),
+  provider: 'provider',
+  event: 'event',
+  action: 'action',
+  guid: 'guid',
+  outcome: 'outcome',
+  reason: 'reason',
+  version: 'version',
+});

@@ -1,7 +1,9 @@
 // Live activity of the fleet: every second each node shares the number of check-ins per app, with a bounded
 // sample, and the console pages that watch an app receive the sum over all nodes.
 
+import { LRUCache } from 'lru-cache';
 import type { ActivitySample, LiveActivity } from '../../contract/console-fleet.ts';
+import { LIMIT } from '../../contract/limit.ts';
 import type { CheckIn } from '../../domain/fleet/check-in.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
@@ -15,7 +17,7 @@ export type LiveWatcher = (activity: LiveActivity) => void;
 type Interval = { count: number; samples: ActivitySample[] };
 
 const INTERVAL_MS = 1000;
-const SAMPLES_PER_APP_MAX = 20;
+const SAMPLES_PER_APP_MAX = LIMIT.liveSamplesMax;
 const APPS_MAX = 1000;
 
 export class ActivityBroadcast {
@@ -24,6 +26,8 @@ export class ActivityBroadcast {
   private readonly log: Log;
   private readonly watchers = new Map<string, Set<LiveWatcher>>();
   private current = new Map<string, Interval>();
+  /** Latest samples of each app, the latest first, for pages that are opened later. */
+  private readonly latest = new LRUCache<string, readonly ActivitySample[]>({ max: APPS_MAX });
   private timer: NodeJS.Timeout | undefined;
 
   constructor(feed: ActivityStream, metrics: Metrics, log: Log) {
@@ -64,10 +68,13 @@ export class ActivityBroadcast {
   }
 
   /**
-   * Delivers an app's events to a listener until the returned function is called. The caller bounds the
-   * number of listeners (`LivePlaces`).
+   * Delivers an app's events to a listener until the returned function is called, the first one with the
+   * latest samples that this node has heard of, and a count of none. The caller bounds the number of
+   * listeners (`LivePlaces`).
    */
   watch(appId: string, watcher: LiveWatcher): () => void {
+    const latest = this.latest.get(appId);
+    if (latest !== undefined) watcher({ count: 0, samples: latest.toReversed() });
     const watchers = this.watchers.get(appId) ?? new Set();
     this.watchers.set(appId, watchers.add(watcher));
     return () => {
@@ -87,6 +94,12 @@ export class ActivityBroadcast {
     for (const checkIn of unpackCheckIns(batch, isWanted)) {
       this.current.get(checkIn.appId)?.samples.push(sampleOf(checkIn));
     }
+  }
+
+  private keep(appId: string, samples: readonly ActivitySample[]): void {
+    if (samples.length === 0) return;
+    const all = [...samples.toReversed(), ...(this.latest.get(appId) ?? [])];
+    this.latest.set(appId, all.slice(0, LIMIT.liveSamplesMax));
   }
 
   private roomOf(appId: string): number {
@@ -119,6 +132,7 @@ export class ActivityBroadcast {
 
   private hear(activities: readonly Activity[]): void {
     for (const { appId, count, samples } of activities) {
+      this.keep(appId, samples);
       for (const watcher of this.watchers.get(appId) ?? []) watcher({ count, samples });
     }
   }

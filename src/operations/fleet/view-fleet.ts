@@ -60,15 +60,20 @@ export class ViewFleet {
 
   /**
    * Devices by channel, version and platform now, and how many were seen in the last quarter of an hour,
-   * day and week; those are estimates where there are many.
+   * day and week; those are estimates where there are many. `channel` leaves out all other channels.
    */
-  async readFleet(appId: string, nowMs: number): Promise<Outcome<FleetNow, 'unknownApp'>> {
+  async readFleet(
+    appId: string,
+    channel: string | undefined,
+    nowMs: number,
+  ): Promise<Outcome<FleetNow, 'unknownApp'>> {
     const cells = await this.ledger.readFleet(appId);
     if (isFailure(cells)) return cells;
     const since = [NOW_MS, DAY_MS, WEEK_MS].map((ms) => isoTime(nowMs - ms));
-    const { total, seen, isEstimate } = await this.ledger.countSeen(appId, undefined, since);
+    const { total, seen, isEstimate } = await this.ledger.countSeen(appId, channel, since);
     const [now = 0, day = 0, week = 0] = seen;
-    return { cells, total, now, day, week, isEstimate };
+    const shown = channel === undefined ? cells : cells.filter((cell) => cell.channel === channel);
+    return { cells: shown, total, now, day, week, isEstimate };
   }
 
   /** Reads the adoption series in steps, oldest first; from `since` on, default a week ago. */

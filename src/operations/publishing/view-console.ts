@@ -6,13 +6,14 @@ import type {
   AuditPage,
   ChannelDetail,
   ChannelReleases,
+  Found,
   LabelCounts,
   ReleaseDetail,
 } from '../../contract/console.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
 import { isoTime } from '../../contract/iso-time.ts';
 import type { ListedChannel, ListedKey } from '../../contract/resource.ts';
-import type { AuditFilter } from '../../ports/console-ledger.ts';
+import type { AuditFilter, ReleaseFilter } from '../../ports/console-ledger.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 
 const DAY_MS = 86_400_000;
@@ -45,6 +46,11 @@ export class ViewConsole {
     return this.ledger.listAppOverviews(organizationId, isoTime(nowMs - DAY_MS));
   }
 
+  /** Searches the organization for what somebody types. */
+  search(organizationId: string, text: string): Promise<Found> {
+    return this.ledger.search(organizationId, text);
+  }
+
   /** Returns the app's channels with their settings, by name. */
   async listChannels(
     organizationId: string,
@@ -71,11 +77,11 @@ export class ViewConsole {
   async listReleases(
     app: App,
     channel: string,
-    page: number,
-    perPage: number,
+    wanted: ReleaseFilter,
   ): Promise<Outcome<ChannelReleases, 'unknownChannel'>> {
-    const found = await this.ledger.listChannelReleases(app.id, channel, page, perPage);
+    const found = await this.ledger.listChannelReleases(app.id, channel, wanted);
     if (isFailure(found)) return found;
+    const { page, perPage } = wanted;
     return { ...found, page, pageCount: Math.max(1, Math.ceil(found.total / perPage)) };
   }
 

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import type {
   AppWebhook,
   DisabledWebhook,
+  EnabledWebhooks,
   IssuedWebhookSecret,
   WebhookDetail,
 } from '../../contract/console.ts';
@@ -16,7 +17,12 @@ import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Ledger } from '../../ports/ledger.ts';
-import type { EnabledWebhook, WebhookChange, WebhookName } from '../../ports/webhook-ledger.ts';
+import type {
+  AppWebhooks,
+  EnabledWebhook,
+  WebhookChange,
+  WebhookName,
+} from '../../ports/webhook-ledger.ts';
 import type { SecretBox } from './secret-box.ts';
 
 export type WebhooksDependencies = {
@@ -107,7 +113,18 @@ export class Webhooks {
     const { ledger } = this.dependencies;
     const found = await ledger.findAnyApp(app);
     if (isFailure(found)) return found;
-    const { webhooks, deliveries } = await ledger.readWebhooks(found.id);
+    return this.detailOf({ id: found.id, ...(await ledger.readWebhooks(found.id)) });
+  }
+
+  /** Returns the same of every app of the organization that has a webhook which is on. */
+  async showEnabled(organizationId: string): Promise<EnabledWebhooks> {
+    const apps = await this.dependencies.ledger.readEnabledWebhooks(organizationId);
+    return {
+      apps: apps.map(({ ref, name, ...app }) => ({ ref, name, ...this.detailOf(app) })),
+    };
+  }
+
+  private detailOf({ id, webhooks, deliveries }: Omit<AppWebhooks, 'ref' | 'name'>): WebhookDetail {
     const byRank = WEBHOOK_PROVIDERS.flatMap((provider) =>
       webhooks.filter((each) => each.provider === provider),
     );
@@ -115,9 +132,9 @@ export class Webhooks {
     return {
       enabled: first?.enabled ?? false,
       provider: first?.provider ?? null,
-      url: this.url({ provider: first?.provider ?? 'github', appId: found.id }),
+      url: this.url({ provider: first?.provider ?? 'github', appId: id }),
       createdAt: first?.createdAt ?? null,
-      webhooks: byRank.map((webhook) => this.withUrl(webhook, found.id)),
+      webhooks: byRank.map((webhook) => this.withUrl(webhook, id)),
       deliveries,
     };
   }

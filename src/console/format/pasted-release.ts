@@ -1,0 +1,90 @@
+// Reads what somebody pastes into the form of a new release: a release or its artifacts as JSON, as the
+// management API takes them, or the addresses of its files, one a line.
+
+import type { Targeting } from '../../contract/resource.ts';
+import { classifyAsset } from '../../domain/release/classify-asset.ts';
+import { type ArtifactDraft, NEW_ARTIFACT } from './artifact-draft.ts';
+
+export type PastedRelease = {
+  readonly artifacts: readonly ArtifactDraft[];
+  /** Fields that the text has, as the form has them. */
+  readonly fields: Readonly<Partial<Record<'version' | 'notes' | 'rollout', string>>>;
+  readonly targets?: Targeting | null;
+};
+
+const FIELDS = ['version', 'notes', 'rollout'] as const;
+/** Fields of the management API that this form has no place for: the page itself says them. */
+const SAID_BY_PAGE: ReadonlySet<string> = new Set(['app', 'channel', 'status']);
+const FILES_MAX = 100;
+
+/** Returns what the text says, or a sentence that tells why it says nothing. */
+export function readPasted(text: string): PastedRelease | string {
+  const trimmed = text.trim();
+  if (trimmed === '') return 'Nothing was pasted.';
+  return /^[[{]/.test(trimmed) ? readJson(trimmed) : readAddresses(trimmed);
+}
+
+function readAddresses(text: string): PastedRelease | string {
+  const lines = text.split(/\s+/);
+  if (lines.length > FILES_MAX) return `More than ${FILES_MAX} addresses.`;
+  const wrong = lines.find((line) => !/^https?:\/\/\S+$/i.test(line));
+  if (wrong !== undefined) return `“${wrong.slice(0, 80)}” is no http(s) address.`;
+  return { artifacts: lines.map(artifactAt), fields: {} };
+}
+
+/** Row of an address; its file name tells what it is for, as far as it does. */
+function artifactAt(url: string): ArtifactDraft {
+  const name = new URL(url).pathname.split('/').at(-1) ?? '';
+  const target = classifyAsset(name);
+  return { ...NEW_ARTIFACT, url, platform: target?.platform ?? '', arch: target?.arch ?? '' };
+}
+
+function readJson(text: string): PastedRelease | string {
+  const value = parse(text);
+  if (value === undefined) return 'This is no JSON: it ends too early, or has a slip in it.';
+  const release: Record<string, unknown> = Array.isArray(value)
+    ? { artifacts: value }
+    : { ...(value as object) };
+  const { artifacts = [], targets, ...others } = release;
+  const unknown = Object.keys(others).find((name) => !SAID_BY_PAGE.has(name) && !isField(name));
+  if (unknown !== undefined) return `“${unknown}” is no field of a release.`;
+  if (!Array.isArray(artifacts) || artifacts.length > FILES_MAX || !artifacts.every(isObject)) {
+    return `“artifacts” must be a list of at most ${FILES_MAX} objects.`;
+  }
+  if (targets !== undefined && targets !== null && !isObject(targets)) {
+    return '“targets” must be an object.';
+  }
+  return {
+    artifacts: artifacts.map(draftOf),
+    fields: Object.fromEntries(
+      FIELDS.filter((name) => others[name] !== undefined).map((name) => [
+        name,
+        String(others[name]),
+      ]),
+    ),
+    ...(targets === undefined ? {} : { targets: targets as Targeting | null }),
+  };
+}
+
+/** The service checks the values: a row shows whatever was pasted. */
+function draftOf(artifact: Record<string, unknown>): ArtifactDraft {
+  const names = Object.keys(NEW_ARTIFACT) as (keyof ArtifactDraft)[];
+  const values = names.map((name) => [name, artifact[name] ?? '']);
+  return Object.fromEntries(values.map(([name, value]) => [name, String(value)])) as ArtifactDraft;
+}
+
+function isField(name: string): boolean {
+  return FIELDS.some((field) => field === name);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

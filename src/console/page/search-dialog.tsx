@@ -1,0 +1,139 @@
+// Search over the organization's apps, releases and devices, opened by its button or the key `/`.
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import type { Found } from '../../contract/console.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import { consolePath } from '../format/console-path.ts';
+import { queryText } from '../format/query-text.ts';
+import { useLoad } from '../hook/use-load.ts';
+import { Dialog } from '../part/dialog.tsx';
+import { Field } from '../part/field.tsx';
+import { Name } from '../part/name.tsx';
+import { StatusBadge } from '../part/status-badge.tsx';
+import { useOrganization } from '../session/use-session.ts';
+
+/** Time for which the words must stay as they are before they are searched for. */
+const QUIET_MS = 150;
+
+/** Button that opens the search; `/` does the same wherever nothing is being typed. */
+export function Search() {
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => {
+    const open = (event: KeyboardEvent) => {
+      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isTyping(event.target) || document.querySelector('dialog[open]') !== null) return;
+      event.preventDefault();
+      setOpen(true);
+    };
+    document.addEventListener('keydown', open);
+    return () => document.removeEventListener('keydown', open);
+  }, []);
+  return (
+    <>
+      <button
+        type="button"
+        class="button plain small"
+        aria-label="Search"
+        aria-keyshortcuts="/"
+        onClick={() => setOpen(true)}
+      >
+        Search <kbd>/</kbd>
+      </button>
+      {isOpen && <SearchDialog onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches('input, textarea, select');
+}
+
+function SearchDialog({ onClose }: { onClose: () => void }) {
+  const { id: org } = useOrganization();
+  const { route } = useLocation();
+  const [text, setText] = useState('');
+  const wanted = useQuiet(text.trim());
+  const found = useLoad(wanted === '' ? null : `search${queryText({ org, text: wanted })}`);
+  const isOf = found.data !== undefined && !found.isLoading && wanted === text.trim();
+  const hits = isOf && found.data !== undefined && wanted !== '' ? hitsOf(found.data) : [];
+  const openFirst = () => {
+    const [first] = hits;
+    if (first === undefined) return;
+    onClose();
+    route(first.href);
+  };
+  return (
+    <Dialog title="Search" isDisposable onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          openFirst();
+        }}
+      >
+        <Field
+          label="App, version or device id"
+          value={text}
+          onInput={setText}
+          maxLength={LIMIT.searchLengthMax}
+          hint="Versions and device ids are found by how they begin. Enter opens the first."
+          isFocused
+        />
+      </form>
+      <div role="status" class="unseen">
+        {isOf && `${hits.length} found`}
+      </div>
+      <ul class="found" aria-label="Found">
+        {hits.map(({ href, kind, name, detail }) => (
+          <li key={href}>
+            <a class="menu-item" href={href} onClick={onClose}>
+              <span class="muted">{kind}</span> <Name text={name} isCode={kind !== 'App'} />{' '}
+              {detail}
+            </a>
+          </li>
+        ))}
+        {isOf && wanted !== '' && hits.length === 0 && <li class="muted">Nothing was found.</li>}
+        {found.error !== undefined && <li class="bad-text">{found.error.advice}</li>}
+      </ul>
+    </Dialog>
+  );
+}
+
+function hitsOf({ apps, releases, devices }: Found) {
+  return [
+    ...apps.map(({ ref, name }) => ({
+      ...{ href: consolePath.app(ref), kind: 'App', name },
+      detail: <Name text={ref} isCode />,
+    })),
+    ...releases.map(({ app, channel, version, status, rolloutPct }) => ({
+      ...{ href: consolePath.release(app, channel, version), kind: 'Release', name: version },
+      detail: (
+        <>
+          <span class="muted">
+            {app} · {channel}
+          </span>{' '}
+          <StatusBadge status={status} rolloutPct={rolloutPct} />
+        </>
+      ),
+    })),
+    ...devices.map(({ app, deviceId }) => ({
+      ...{ href: consolePath.device(app, deviceId), kind: 'Device', name: deviceId },
+      detail: <span class="muted">{app}</span>,
+    })),
+  ];
+}
+
+/** Returns the text once it has stayed the same for a moment. */
+function useQuiet(text: string): string {
+  const [quiet, setQuiet] = useState(text);
+  const first = useRef(true);
+  useEffect(() => {
+    if (first.current) {
+      first.current = false;
+      return undefined;
+    }
+    const timer = setTimeout(() => setQuiet(text), QUIET_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return quiet;
+}

@@ -1,0 +1,266 @@
+// Tests that the console says what is so, and leads to what somebody looks for: the audit in its own words,
+// one version on several channels, what is served, and the search.
+
+import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { openTab, type Tab, visit } from '../support/browser.ts';
+import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { enableWebhook } from '../support/github.ts';
+import { member } from '../support/person.ts';
+import { sharedNode } from '../support/service-suite.ts';
+import {
+  ARTIFACT,
+  admin,
+  check,
+  control,
+  createTenant,
+  publish,
+  randomId,
+  report,
+  type Tenant,
+} from '../support/tenant.ts';
+
+describeInBrowser('finding things at the console', (browser) => {
+  const node = sharedNode();
+  let tab: Tab;
+  let page: Page;
+  let tenant: Tenant;
+
+  beforeEach(async () => {
+    tenant = await createTenant(node);
+    const owner = await member(node, tenant.org, 'owner', 'Olga');
+    await tab?.close();
+    tab = await openTab(browser(), node, { token: owner.token });
+    page = tab.page;
+  });
+  afterEach(async () => {
+    expect(await tab.complaints()).toEqual([]);
+  });
+  afterAll(() => tab?.close());
+
+  const place = (path = '') => `/console/apps/${tenant.app}${path}`;
+  const devices = (count: number, version: string, more: Record<string, string> = {}) =>
+    Array.from({ length: count }, (_, index) => ({
+      deviceId: `${more.channel ?? 'stable'}-${version}-${index}`,
+      ...{ version, platform: 'darwin', arch: 'aarch64', channel: 'stable', ...more },
+    }));
+
+  it('the audit is filtered by its own words and by days, and saved as CSV', async () => {
+    await publish(node, tenant, '1.0.0', { rollout: 10 });
+    await control(node, tenant, '1.0.0', { rollout: 25 });
+    await control(node, tenant, '1.0.0', { status: 'paused' });
+    await control(node, tenant, '1.0.0', { status: 'published' });
+    await visit(page, '/console/audit');
+    const shown = () => page.locator('.audit-action').allTextContents();
+    const choose = async (label: string, expected: readonly string[]) => {
+      await page.getByLabel('What was done').selectOption({ label });
+      await expect.poll(shown).toEqual(expected);
+    };
+    const published = 'Published it at 10 % with one artifact';
+    const raised = 'Raised the roll-out from 10 % to 25 %';
+    await choose('Raised a roll-out', [raised]);
+    await choose('Paused a release', ['Paused it']);
+    await choose('Resumed a release', ['Resumed it']);
+    await choose('Anything with releases', ['Resumed it', 'Paused it', raised, published]);
+    const day = (daysAhead: number) =>
+      new Date(Date.now() + daysAhead * 86_400_000).toLocaleDateString('sv', {
+        timeZone: 'Europe/Berlin',
+      });
+    await page.getByLabel('Until').fill(day(-1));
+    await page.keyboard.press('Enter');
+    await page.getByText('No change fits').waitFor();
+    await page.getByLabel('Until').fill(day(0));
+    await page.getByLabel('From').fill(day(0));
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await expect.poll(() => page.locator('.audit-action').count()).toBe(4);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save as CSV' }).click(),
+    ]);
+    const lines = readFileSync(await download.path(), 'utf8')
+      .trimEnd()
+      .split('\r\n');
+    expect(lines).toHaveLength(5);
+    expect(lines[0]).toBe(
+      '"at","actor","action","what","subject","reason","before","after","request"',
+    );
+    expect(lines[3]).toContain('"Raised the roll-out from 10 % to 25 %"');
+  });
+
+  it('an entry says the time with its zone', async () => {
+    await publish(node, tenant, '1.0.0');
+    await visit(page, '/console/audit');
+    const time = await page.locator('.audit-entry time').first().textContent();
+    expect(time).toMatch(/\d{1,2}:\d{2} [AP]M (?:GMT[+-]\d|CES?T) · just now/);
+  });
+
+  it('one version on several channels is a bar for each, and the page is for one channel when asked', async () => {
+    await publish(node, tenant, '1.1.0');
+    await publish(node, tenant, '1.1.0', { channel: 'beta' });
+    await report(node, tenant, [
+      ...devices(3, '1.1.0'),
+      ...devices(2, '1.1.0', { channel: 'beta' }),
+    ]);
+    await visit(page, place('/fleet'));
+    const bars = page.getByRole('list', { name: 'Devices by version' });
+    await bars.getByRole('link', { name: '1.1.0 · stable' }).waitFor();
+    expect(await bars.getByRole('listitem').allTextContents()).toEqual([
+      '1.1.0 · stable3 · 60%',
+      '1.1.0 · beta2 · 40%',
+    ]);
+    await page.getByLabel('Fleet of').selectOption('beta');
+    await expect
+      .poll(() => bars.getByRole('listitem').allTextContents())
+      .toEqual(['1.1.02 · 100%']);
+    const total = page.locator('.figure', { hasText: 'On record' });
+    await expect.poll(() => total.locator('.figure-value').textContent()).toBe('2');
+    await expect
+      .poll(() => page.getByRole('table', { name: 'Devices' }).getByRole('row').count())
+      .toBe(3);
+  });
+
+  it('the overview says what is served, and when the newest was rolled back', async () => {
+    await publish(node, tenant, '1.0.0');
+    await publish(node, tenant, '1.1.0');
+    await control(node, tenant, '1.1.0', { status: 'rolled_back' });
+    await visit(page, '/console/apps');
+    const row = page.locator('.channel-row', { hasText: 'stable' });
+    expect((await row.locator('.channel-newest').textContent())?.replaceAll(/\s+/g, ' ')).toMatch(
+      /^Serving 1\.0\.0 ?1\.1\.0 ?Rolled back ?just now$/,
+    );
+  });
+
+  it('a rolled-back release shows the way down, and each figure leads to its devices', async () => {
+    const artifacts = [ARTIFACT, { platform: 'darwin', url: 'https://x.example/a.zip' }];
+    await publish(node, tenant, '1.0.0', { artifacts });
+    await publish(node, tenant, '1.1.0', { artifacts });
+    await report(node, tenant, [...devices(4, '1.1.0'), ...devices(2, '1.0.0')]);
+    await check(node, tenant, '1.0.0', { device: 'stable-1.0.0-0' });
+    await expect
+      .poll(async () => {
+        const { body } = await admin(node, 'GET', `devices?app=${tenant.app}&offered=1.1.0`);
+        return (body as { devices: unknown[] }).devices.length;
+      })
+      .toBe(1);
+    await visit(page, place('/stable/1.1.0'));
+    const figure = (label: string) => page.locator('.figure', { hasText: label });
+    expect(await figure('Offered it last').locator('.figure-value').textContent()).toBe('1');
+    expect(await figure('Offered it last').textContent()).toContain('latest just now');
+    await figure('Still below').locator('.figure-value a').click();
+    const rows = page.getByRole('table', { name: 'Devices' }).getByRole('row');
+    await expect.poll(() => rows.count()).toBe(3);
+    await page.goBack();
+    await page.getByRole('link', { name: 'not on it yet' }).click();
+    await expect.poll(() => rows.count()).toBe(2);
+    await page.getByRole('link', { name: 'stable-1.0.0-0' }).first().waitFor();
+    await control(node, tenant, '1.1.0', { status: 'rolled_back' });
+    await visit(page, place('/stable/1.1.0'));
+    const way = page.getByRole('region', { name: 'The way down' });
+    await way.getByText('4 devices run it. 4 go to another release, 0 stay.').waitFor();
+    await way.getByText('darwin/aarch64: 4 → 1.0.0').waitFor();
+  });
+
+  it('the search finds apps, releases and devices by the key /, and the keyboard opens them', async () => {
+    await publish(node, tenant, '7.3.0');
+    const deviceId = `finder-${randomId()}`;
+    await report(node, tenant, [{ ...devices(1, '7.3.0')[0], deviceId }]);
+    await visit(page, '/console/audit');
+    await page.keyboard.press('/');
+    const dialog = page.getByRole('dialog', { name: 'Search' });
+    const found = dialog.getByRole('list', { name: 'Found' }).getByRole('link');
+    await dialog.getByRole('textbox').fill('v7.3');
+    await expect.poll(() => found.allTextContents()).toEqual([expect.stringContaining('7.3.0')]);
+    await dialog.getByRole('textbox').fill(deviceId.slice(0, 12));
+    await expect.poll(() => found.allTextContents()).toEqual([expect.stringContaining(deviceId)]);
+    await dialog.getByRole('textbox').fill(tenant.app);
+    await expect.poll(() => found.allTextContents()).toEqual([expect.stringMatching(/^App/)]);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'stable' }).waitFor();
+    await page.keyboard.press('/');
+    await dialog.getByRole('textbox').fill('nothing like this');
+    await dialog.getByText('Nothing was found.').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  });
+
+  it('twenty channels have six tabs and a menu; the open one is among them', async () => {
+    for (let index = 1; index <= 18; index += 1) {
+      await admin(node, 'POST', 'channels', { app: tenant.app, name: `lane-${index}` });
+    }
+    await visit(page, place('/lane-18'));
+    const tabs = page.getByRole('navigation', { name: 'Channels and fleet' });
+    expect(await tabs.getByRole('link').allTextContents()).toEqual([
+      ...['stable', 'beta', 'lane-1', 'lane-2', 'lane-3', 'lane-18'],
+      'Fleet',
+    ]);
+    await tabs.getByRole('button', { name: 'All 20 channels…' }).click();
+    const menu = page.getByRole('dialog', { name: 'Channels' });
+    await menu.getByRole('textbox').fill('e-12');
+    await menu.getByRole('link', { name: 'lane-12' }).click();
+    await page.getByRole('heading', { name: 'lane-12' }).waitFor();
+  });
+
+  it('a long list of releases is filtered by version and status', async () => {
+    for (let index = 0; index < 27; index += 1) await publish(node, tenant, `2.${index}.0`);
+    await control(node, tenant, '2.3.0', { status: 'paused' });
+    await visit(page, place('/stable'));
+    await page.getByLabel('Version begins with').fill('2.1');
+    await page.keyboard.press('Enter');
+    const rows = page.getByRole('table', { name: 'Releases' }).getByRole('row');
+    await expect.poll(() => rows.count()).toBe(12);
+    await page.getByLabel('Version begins with').fill('');
+    await page.getByLabel('Status').selectOption('paused');
+    await expect.poll(() => rows.count()).toBe(2);
+  });
+
+  it('all webhooks come with one request, and an app gets its first one by choice', async () => {
+    await enableWebhook(node, tenant);
+    const other = `app-${randomId()}`;
+    await admin(node, 'POST', 'apps', { org: tenant.org, ref: other, name: 'Another' });
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await visit(page, '/console/settings/webhooks');
+    await page.getByRole('heading', { name: 'Test app' }).waitFor();
+    expect(asked.filter((path) => path.includes('webhooks/'))).toHaveLength(1);
+    expect(await page.getByRole('heading', { name: 'Another' }).count()).toBe(0);
+    await page.getByLabel('Enable a webhook for').selectOption(other);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Enable' }).click();
+    await dialog
+      .getByRole('button', { name: 'I have copied' })
+      .or(dialog.getByRole('button', { name: 'Done' }))
+      .first()
+      .click();
+    await page.getByRole('heading', { name: 'Another' }).waitFor();
+  });
+
+  it('the live feed begins with the latest check-ins', async () => {
+    const deviceId = `live-${randomId()}`;
+    await report(node, tenant, [{ ...devices(1, '1.0.0')[0], deviceId }]);
+    await page.waitForTimeout(2500);
+    await visit(page, place('/fleet'));
+    const live = page.getByRole('region', { name: 'Live' });
+    await live.getByRole('link', { name: deviceId }).waitFor();
+  });
+
+  it('a version keeps its color when a newer one comes', async () => {
+    const colors = () =>
+      page
+        .locator('.legend li')
+        .evaluateAll((rows) =>
+          rows.map((row) => [
+            row.querySelector('.code')?.textContent,
+            (row.querySelector('.swatch') as HTMLElement).style.background,
+          ]),
+        );
+    await report(node, tenant, [...devices(3, '1.0.0'), ...devices(2, '1.1.0')]);
+    await visit(page, place('/fleet'));
+    await expect.poll(async () => (await colors()).length).toBe(2);
+    const before = Object.fromEntries(await colors());
+    await report(node, tenant, devices(4, '1.2.0'));
+    await visit(page, place('/fleet'));
+    await expect.poll(async () => (await colors()).length).toBe(3);
+    expect(Object.fromEntries(await colors())).toMatchObject(before);
+  });
+});
