@@ -102,13 +102,15 @@ export type AdoptionPoint = FleetCell & {
   readonly hour: string;
 };
 
-/** Devices seen per hour, as the mean over the hours of a step in which any were; rounded up. */
+/** Devices seen in an hour, a day or a month, each of them counted once, where it last was in it. */
 export type AdoptionStepPoint = {
   /** Begin of the step, RFC 3339 UTC. */
   readonly at: string;
   /** One of the 20 versions with the most devices; null for all others together, empty where unknown. */
   readonly version: string | null;
   readonly devices: number;
+  /** Whether the step, from before days and months were counted, has the devices of its largest hour. */
+  readonly isMinimum: boolean;
 };
 
 /** Events of the live feed. `end` is the last one. */

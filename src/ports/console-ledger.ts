@@ -95,8 +95,9 @@ export interface ConsoleLedger {
   countLabels(appId: string): Promise<LabelCounts>;
 
   /**
-   * Reads the adoption series of one channel or of all, oldest first. For a fleet with thousands of versions
-   * not every hour is read, but hours at equal distances.
+   * Reads the adoption series of one channel or of all, oldest first; of days and months from the one of
+   * `since` on. For a fleet with thousands of versions not every hour is read, but hours at equal distances,
+   * and only the newest of many days or months.
    */
   readAdoptionSteps(
     appId: string,

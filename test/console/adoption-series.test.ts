@@ -6,12 +6,14 @@ import { adoptionSeries, stackedRows } from '../../src/console/format/adoption-s
 const T1 = '2026-01-01T00:00:00.000Z';
 const T2 = '2026-01-01T01:00:00.000Z';
 
+const COUNTED = { isMinimum: false };
+
 describe('the series', () => {
   it('has every version at every time, newest version first', () => {
     const series = adoptionSeries([
-      { at: T2, version: '1.10.0', devices: 3 },
-      { at: T1, version: '1.9.0', devices: 5 },
-      { at: T2, version: '1.9.0', devices: 2 },
+      { at: T2, version: '1.10.0', devices: 3, ...COUNTED },
+      { at: T1, version: '1.9.0', devices: 5, ...COUNTED },
+      { at: T2, version: '1.9.0', devices: 2, ...COUNTED },
     ]);
     expect(series.times).toEqual([Date.parse(T1) / 1000, Date.parse(T2) / 1000]);
     expect(series.versions).toEqual([
@@ -25,6 +27,7 @@ describe('the series', () => {
       at: T1,
       version: `1.${index}.0`,
       devices: index + 1,
+      ...COUNTED,
     }));
     const { versions } = adoptionSeries(points);
     expect(versions).toHaveLength(9);
@@ -33,25 +36,35 @@ describe('the series', () => {
 
   it('names the version nobody knows, after the versions and before the rest', () => {
     const { versions } = adoptionSeries([
-      { at: T1, version: null, devices: 1 },
-      { at: T1, version: '', devices: 1 },
-      { at: T1, version: '1.0.0-rc.1', devices: 1 },
-      { at: T1, version: '1.0.0', devices: 1 },
+      { at: T1, version: null, devices: 1, ...COUNTED },
+      { at: T1, version: '', devices: 1, ...COUNTED },
+      { at: T1, version: '1.0.0-rc.1', devices: 1, ...COUNTED },
+      { at: T1, version: '1.0.0', devices: 1, ...COUNTED },
     ]);
     expect(versions.map(({ name }) => name)).toEqual(['1.0.0', '1.0.0-rc.1', 'Unknown', 'Others']);
   });
 
   it('takes no point of the hourly series, which has a point per channel and platform', () => {
     const hourly = { hour: T1, channel: 'stable', version: '1.0.0', platform: 'linux', devices: 1 };
-    expect(adoptionSeries([hourly])).toEqual({ times: [], versions: [] });
+    expect(adoptionSeries([hourly])).toEqual({ times: [], minimums: new Set(), versions: [] });
+  });
+});
+
+describe('the times that have minimums', () => {
+  it('are those with a point that is one', () => {
+    const { minimums } = adoptionSeries([
+      { at: T1, version: '1.0.0', devices: 1, isMinimum: true },
+      { at: T2, version: '1.0.0', devices: 1, ...COUNTED },
+    ]);
+    expect([...minimums]).toEqual([Date.parse(T1) / 1000]);
   });
 });
 
 describe('the stack', () => {
   const series = adoptionSeries([
-    { at: T1, version: '3.0.0', devices: 1 },
-    { at: T1, version: '2.0.0', devices: 2 },
-    { at: T1, version: '1.0.0', devices: 4 },
+    { at: T1, version: '3.0.0', devices: 1, ...COUNTED },
+    { at: T1, version: '2.0.0', devices: 2, ...COUNTED },
+    { at: T1, version: '1.0.0', devices: 4, ...COUNTED },
   ]);
 
   it('puts each row upon those before it', () => {

@@ -223,67 +223,6 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
     ]);
   }, 60_000);
 
-  test('adoption in steps: the mean of the hours with devices, the rest of many versions together', async () => {
-    const { ledger, database } = fleet;
-    const tenant = await createTenant(ledger, ['stable', 'beta']);
-    await database.query(
-      `INSERT INTO fleet_hours (app_id, hour, channel, version, platform, devices) VALUES
-         ($1, $2::timestamptz, 'stable', '1.0.0', 'linux', 10),
-         ($1, $2::timestamptz, 'stable', '1.0.0', 'darwin', 5),
-         ($1, $2::timestamptz, 'beta', '1.0.0', 'linux', 1),
-         ($1, $2::timestamptz + interval '1 hour', 'stable', '1.1.0', 'linux', 7),
-         ($1, $2::timestamptz + interval '1 day', 'stable', '1.1.0', 'linux', 30)`,
-      [tenant.appId, iso(START)],
-    );
-    const read = (step: 'hour' | 'day' | 'month', channel?: string, since = START) =>
-      ledger.readAdoptionSteps(tenant.appId, { since: iso(since), step, channel });
-    const at = (ms: number) => iso(START + ms);
-    expect(await read('hour')).toEqual([
-      { at: at(0), version: '1.0.0', devices: 16 },
-      { at: at(HOUR_MS), version: '1.1.0', devices: 7 },
-      { at: at(DAY_MS), version: '1.1.0', devices: 30 },
-    ]);
-    expect(await read('day')).toEqual([
-      { at: at(0), version: '1.0.0', devices: 8 },
-      { at: at(0), version: '1.1.0', devices: 4 },
-      { at: at(DAY_MS), version: '1.1.0', devices: 30 },
-    ]);
-    expect(await read('month')).toMatchObject([
-      { at: '2026-03-01T00:00:00.000Z', version: '1.0.0', devices: 6 },
-      { at: '2026-03-01T00:00:00.000Z', version: '1.1.0', devices: 13 },
-    ]);
-    expect(await read('hour', 'beta')).toEqual([{ at: at(0), version: '1.0.0', devices: 1 }]);
-    expect(await read('hour', 'stable', START + DAY_MS)).toHaveLength(1);
-    await database.query(
-      `INSERT INTO fleet_hours (app_id, hour, channel, version, platform, devices)
-       SELECT $1, $2::timestamptz, 'stable', '2.0.' || n, 'linux', 100 FROM generate_series(1, 25) AS n`,
-      [tenant.appId, iso(START + 2 * DAY_MS)],
-    );
-    const many = await read('hour', undefined, START + 2 * DAY_MS);
-    expect(many).toHaveLength(21);
-    expect(many.filter(({ version }) => version === null)).toMatchObject([{ devices: 500 }]);
-  });
-
-  test('of more hours than may be read some are, at equal distances', async () => {
-    const { ledger, database } = fleet;
-    const tenant = await createTenant(ledger);
-    await database.query(
-      `INSERT INTO fleet_hours (app_id, hour, channel, version, platform, devices)
-       SELECT $1, $2::timestamptz + h * interval '1 hour', 'stable', '1.0.' || n, 'linux', 1
-       FROM generate_series(0, 99) AS h, generate_series(1, 1000) AS n`,
-      [tenant.appId, iso(START)],
-      30_000,
-    );
-    const filter = { since: iso(START), step: 'hour', channel: undefined } as const;
-    const points = await ledger.readAdoptionSteps(tenant.appId, filter);
-    const hours = [...new Set(points.map(({ at }) => Date.parse(at)))];
-    expect(hours.length).toBeGreaterThan(40);
-    expect(hours.length).toBeLessThan(60);
-    expect(hours.at(-1)).toBe(START + 98 * HOUR_MS);
-    const steps = new Set(hours.slice(1).map((hour, index) => hour - (hours[index] ?? 0)));
-    expect([...steps]).toEqual([2 * HOUR_MS]);
-  }, 60_000);
-
   test('keys are listed with who made them and when they were last used; the latest use stays', async () => {
     const { ledger } = fleet;
     const { organizationId } = await createTenant(ledger);

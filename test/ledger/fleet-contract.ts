@@ -6,6 +6,7 @@ import { migrate } from '../../src/ledger/migrate.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { describeAccounts } from './account-contract.ts';
+import { describeAdoption } from './adoption-contract.ts';
 import { describeCheckIns } from './check-in-contract.ts';
 import { describeConsoleReads } from './console-contract.ts';
 import { describeFleetAdmission } from './fleet-admission-contract.ts';
@@ -43,6 +44,7 @@ export function describeFleet(name: string, open: () => Promise<TestDatabase>): 
     describe('labels', () => describeLabels(fleet));
     describe('reads', () => describeFleetReads(fleet));
     describe('counts', () => describeFleetCounts(fleet));
+    describe('adoption', () => describeAdoption(fleet));
     describe('time', () => describeFleetTime(fleet));
     describe('admission', () => describeFleetAdmission(fleet));
     describe('sweep', () => describeFleetSweep(fleet));

@@ -98,6 +98,38 @@ export function describeFleetPurge(fleet: FleetUnderTest): void {
     expect(again).toMatchObject([{ hour: iso(START + HOUR_MS), devices: 1 }]);
   });
 
+  test('the day and the month in which a device was last seen lose it, earlier ones keep it', async () => {
+    const tenant = await createTenant(fleet.ledger);
+    const read = async (step: 'day' | 'month') => {
+      const wanted = { since: iso(START), step, channel: undefined };
+      const points = await fleet.ledger.readAdoptionSteps(tenant.appId, wanted);
+      return points.map(({ at, version, devices }) => [at, version, devices]);
+    };
+    const day = 24 * HOUR_MS;
+    await record(checkIn(tenant, 'a', { at: START + 1 }), checkIn(tenant, 'b', { at: START }));
+    for (const hour of [1, 25, 26]) {
+      const at = START + hour * HOUR_MS;
+      await record(checkIn(tenant, 'a', { at, version: `2.${hour}.0` }));
+    }
+    await record(checkIn(tenant, 'b', { at: START + day }));
+    expect(await read('month')).toEqual([
+      ['2026-03-01T00:00:00.000Z', '1.0.0', 1],
+      ['2026-03-01T00:00:00.000Z', '2.26.0', 1],
+    ]);
+    await purgeAll(purgeOf(tenant));
+    expect(await read('day')).toEqual([
+      [iso(START), '1.0.0', 1],
+      [iso(START), '2.1.0', 1],
+      [iso(START + day), '1.0.0', 1],
+    ]);
+    expect(await read('month')).toEqual([['2026-03-01T00:00:00.000Z', '1.0.0', 1]]);
+    await record(checkIn(tenant, 'a', { at: START + day, version: '3.0.0' }));
+    expect((await read('day')).slice(2)).toEqual([
+      [iso(START + day), '1.0.0', 1],
+      [iso(START + day), '3.0.0', 1],
+    ]);
+  });
+
   test('a count deletes nothing and tells what a purge would delete, in parts', async () => {
     const tenant = await createTenant(fleet.ledger);
     const ids = Array.from({ length: 2500 }, (_, index) => `d${String(index).padStart(4, '0')}`);
@@ -192,5 +224,8 @@ export function describeFleetPurge(fleet: FleetUnderTest): void {
     const hours = expectValue(await fleet.ledger.readAdoption(tenant.app, iso(START)));
     const sum = hours.reduce((total, { devices }) => total + devices, 0);
     expect(sum).toBe((await rowsOf('devices', tenant)).length);
+    const wanted = { since: iso(START), step: 'day', channel: undefined } as const;
+    const days = await fleet.ledger.readAdoptionSteps(tenant.appId, wanted);
+    expect(days.reduce((total, { devices }) => total + devices, 0)).toBe(sum);
   });
 }

@@ -79,4 +79,25 @@ export function describeFleetSweep(fleet: FleetUnderTest): void {
     expect(await hoursLeft()).toEqual([3]);
     expect(expectValue(await ledger.listDevices(tenant.app, { limit: 9 })).devices).toHaveLength(4);
   });
+
+  test('days and months go that were over before, those that had begun stay', async () => {
+    const { ledger } = fleet;
+    const tenant = await createTenant(ledger);
+    const days = [0, 1, 35, 36].map((day) => LONG_AGO + day * 24 * HOUR_MS);
+    for (const [index, at] of days.entries())
+      await record(checkIn(tenant, `device ${index}`, { at }));
+    const left = async (step: 'day' | 'month') => {
+      const wanted = { since: NEVER, step, channel: undefined };
+      const points = await ledger.readAdoptionSteps(tenant.appId, wanted);
+      return points.map(({ at }) => at.slice(0, 10));
+    };
+    expect(await left('day')).toEqual(['2001-01-01', '2001-01-02', '2001-02-05', '2001-02-06']);
+    expect(await left('month')).toEqual(['2001-01-01', '2001-02-01']);
+    await ledger.sweepFleet(NEVER, iso(LONG_AGO + 30 * HOUR_MS), 1000);
+    expect(await left('day')).toEqual(['2001-01-02', '2001-02-05', '2001-02-06']);
+    expect(await left('month')).toEqual(['2001-01-01', '2001-02-01']);
+    await ledger.sweepFleet(NEVER, iso(LONG_AGO + 36 * 24 * HOUR_MS), 1000);
+    expect(await left('day')).toEqual(['2001-02-06']);
+    expect(await left('month')).toEqual(['2001-02-01']);
+  });
 }

@@ -1,6 +1,7 @@
 // Rules of the ledger for time: its own clock orders what is recorded, whatever the clocks of the nodes say.
 
 import { afterEach, expect, test } from 'vitest';
+import { ADOPTION_STEPS } from '../../src/contract/resource.ts';
 import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
 import {
   checkIn,
@@ -200,11 +201,12 @@ export function describeFleetTime(fleet: FleetUnderTest): void {
 
   test('any check-ins at any times of any clocks are recorded as the model says', async () => {
     const random = randomFrom(20_261_122);
+    const lastNoonOfMonth = NOON + 48 * HOUR_MS;
     for (const canGoBack of [false, true]) {
       const tenant = await createTenant(fleet.ledger);
       const model = new FleetModel();
       const delivered: CheckIn[][] = [];
-      let present = NOON;
+      let present = lastNoonOfMonth;
       for (let batch = 0; batch < 120; batch++) {
         present += Math.floor(random() ** 3 * 40 * MINUTE_MS);
         if (canGoBack && random() < 0.2) present -= Math.floor(random() ** 4 * 3 * HOUR_MS);
@@ -249,6 +251,12 @@ export function describeFleetTime(fleet: FleetUnderTest): void {
     expect(counted).toEqual(await recount(fleet.database, tenant));
     expect(counted).toEqual(model.fleet());
     expect(await fleet.ledger.readAdoption(tenant.app, iso(0))).toEqual(model.adoption());
+    for (const step of ADOPTION_STEPS.filter((each) => each !== 'hour')) {
+      const wanted = { since: iso(0), step, channel: undefined };
+      expect(await fleet.ledger.readAdoptionSteps(tenant.appId, wanted)).toEqual(
+        model.adoptionSteps(step),
+      );
+    }
     const { devices } = expectValue(await fleet.ledger.listDevices(tenant.app, { limit: 1000 }));
     expect(devices).toHaveLength(model.devices.size);
     for (const { deviceId, firstSeen, lastSeen, version, source } of devices) {

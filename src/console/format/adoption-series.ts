@@ -7,6 +7,8 @@ import { byVersion } from '../../domain/decision/by-version.ts';
 export type AdoptionSeries = {
   /** Times of the columns in seconds since 1970, ascending. */
   readonly times: readonly number[];
+  /** Times of which no more is known than that there were at least so many devices. */
+  readonly minimums: ReadonlySet<number>;
   /** Rows by version, newest first; the sum of all other versions, if there is one, is last. */
   readonly versions: readonly {
     readonly name: string;
@@ -44,7 +46,10 @@ export function adoptionSeries(answer: Adoption['points']): AdoptionSeries {
     rows.set(name, row);
   }
   const versions = [...rows].map(([name, devices]) => ({ name, devices }));
-  return { times, versions: inOrder(versions) };
+  const minimums = new Set(
+    points.filter(({ isMinimum }) => isMinimum).map(({ at }) => Date.parse(at) / 1000),
+  );
+  return { times, minimums, versions: inOrder(versions) };
 }
 
 /**

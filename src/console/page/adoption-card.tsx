@@ -31,7 +31,9 @@ export function AdoptionCard({ app, channel }: { app: string; channel: string | 
         {(found) =>
           found.points.length === 0 ? (
             <Empty title="No device was seen in this time">
-              <p class="hint">Each hour counts the devices that asked, by the version they run.</p>
+              <p class="hint">
+                Each {step} counts the devices that asked, by the version they run.
+              </p>
             </Empty>
           ) : (
             <AdoptionChart key={step} points={found.points} step={step} />

@@ -12,6 +12,11 @@ const MONTH = new Intl.DateTimeFormat('en', {
   month: 'long',
   timeZone: 'UTC',
 });
+const SEEN: Readonly<Record<AdoptionStep, string>> = {
+  hour: 'seen',
+  day: 'seen in the day',
+  month: 'seen in the month',
+};
 const FORMATS: Readonly<Record<AdoptionStep, Intl.DateTimeFormat>> = {
   hour: HOUR,
   day: DAY,
@@ -35,7 +40,8 @@ export function AdoptionLegend(props: {
       <p class="muted">
         {time === undefined ? '\u00a0' : FORMATS[step].format(new Date(time * 1000))}
         {step === 'hour' ? ' · ' : ' (UTC) · '}
-        {numberText(sum)} {step === 'hour' ? 'seen' : 'seen in an hour, on average'}
+        {time !== undefined && series.minimums.has(time) && 'at least '}
+        {numberText(sum)} {SEEN[step]}
       </p>
       <ul>
         {series.versions.map(({ name, devices }, row) => (

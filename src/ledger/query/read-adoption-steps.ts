@@ -15,40 +15,39 @@ type Filter = {
 
 /** Maximum number of versions with a series of their own; all others are added up as one. */
 const VERSIONS_SHOWN_MAX = 20;
-/** Maximum number of cells that are read. A fleet with thousands of versions has as many in a few hours. */
+/** Maximum number of cells of hours that are read. A fleet with thousands of versions has as many in few. */
 const CELLS_MAX = 60_000;
+/** Maximum number of cells of days or months that are read: those of 33 days of 6,000 each. */
+const STEP_CELLS_MAX = 200_000;
 const HOUR_MS = 3_600_000;
 
 const POINT_COLUMNS = columns<AdoptionStepPoint>({
-  at: isoText('stepped.step'),
-  version: 'stepped.version',
-  devices: 'ceil(stepped.devices / hours.hours)::float8',
+  at: isoText('read.at'),
+  version: 'shown.version',
+  devices: 'sum(read.devices)::float8',
+  isMinimum: 'bool_or(bool_or(read.is_minimum)) OVER (PARTITION BY read.at)',
 });
 
+const HOURS = pointsOf(`
+  SELECT hour AS at, version, devices, FALSE AS is_minimum FROM fleet_hours
+  WHERE app_id = $1 AND hour >= $2::timestamptz AND devices > 0
+    AND ($3::text IS NULL OR channel = $3)
+    AND ($4::timestamptz[] IS NULL OR hour = ANY ($4))`);
+
 /**
- * Statement of the points. It takes the mean over the hours of a step, because a device counts in each of its
- * hours and hours cannot be added up. The mean keeps the shares of the versions, and their sum is that of one
- * hour.
+ * Statement of the points of days or months. The step in which `since` falls is read as a whole, because
+ * no part of it is known. Where there are too many cells, the oldest steps are left out, so that each of the
+ * others is complete.
  */
-const POINTS = `
-  WITH hourly AS MATERIALIZED (
-    SELECT hour, version, sum(devices) AS devices FROM fleet_hours
-    WHERE app_id = $1 AND hour >= $2::timestamptz AND devices > 0
-      AND ($4::text IS NULL OR channel = $4)
-      AND ($5::timestamptz[] IS NULL OR hour = ANY ($5))
-    GROUP BY hour, version
-  ), shown AS MATERIALIZED (
-    SELECT version FROM hourly GROUP BY version
-    ORDER BY sum(devices) DESC, version LIMIT ${VERSIONS_SHOWN_MAX}
-  ), stepped AS (
-    SELECT date_trunc($3::text, hour, 'UTC') AS step, shown.version, sum(devices) AS devices
-    FROM hourly LEFT JOIN shown USING (version) GROUP BY 1, 2
-  ), hours AS (
-    SELECT date_trunc($3::text, hour, 'UTC') AS step, count(DISTINCT hour) AS hours
-    FROM hourly GROUP BY 1
-  )
-  SELECT ${POINT_COLUMNS}
-  FROM stepped JOIN hours USING (step) ORDER BY stepped.step, stepped.version`;
+const STEPS = pointsOf(`
+  SELECT at, version, devices, is_minimum FROM fleet_steps
+  WHERE app_id = $1 AND step = $4 AND at >= date_trunc($4, $2::timestamptz, 'UTC') AND devices > 0
+    AND ($3::text IS NULL OR channel = $3)
+    AND at > coalesce((
+      SELECT at FROM fleet_steps
+      WHERE app_id = $1 AND step = $4 AND at >= date_trunc($4, $2::timestamptz, 'UTC')
+      ORDER BY at DESC OFFSET ${STEP_CELLS_MAX} LIMIT 1
+    ), '-infinity')`);
 
 /**
  * Statement that finds the first and last hour of the part of the series that may be read, and the last hour
@@ -67,17 +66,33 @@ const REACH = `
   ) AS part`;
 
 /**
- * Returns the hours that begin at `since` or later, combined into steps. Where they have too many cells, only
- * hours at equal distances are read.
+ * Returns the hours that begin at `since` or later, or the days or months from the one of `since` on. Where
+ * hours have too many cells, only those at equal distances are read.
  */
 export async function readAdoptionSteps(
   sql: Sql,
   appId: string,
   { since, step, channel }: Filter,
 ): Promise<readonly AdoptionStepPoint[]> {
-  const hours = await chooseHours(sql, appId, since);
   const only = channel === undefined ? null : storableText(channel);
-  return sql.query<AdoptionStepPoint>(POINTS, [appId, since, step, only, hours]);
+  if (step !== 'hour') return sql.query<AdoptionStepPoint>(STEPS, [appId, since, only, step]);
+  const hours = await chooseHours(sql, appId, since);
+  return sql.query<AdoptionStepPoint>(HOURS, [appId, since, only, hours]);
+}
+
+/** Returns the statement of the points that the rows of a query add up to. */
+function pointsOf(rows: string): string {
+  return `
+    WITH read AS MATERIALIZED (
+      SELECT at, version, sum(devices) AS devices, bool_or(is_minimum) AS is_minimum
+      FROM (${rows}) AS cell GROUP BY at, version
+    ), shown AS MATERIALIZED (
+      SELECT version FROM read GROUP BY version
+      ORDER BY sum(devices) DESC, version LIMIT ${VERSIONS_SHOWN_MAX}
+    )
+    SELECT ${POINT_COLUMNS}
+    FROM read LEFT JOIN shown USING (version)
+    GROUP BY read.at, shown.version ORDER BY read.at, shown.version`;
 }
 
 /**
