@@ -1,0 +1,120 @@
+// Tests what makes publishing and support quicker at the console: pasting, first steps, what a stranger's
+// device would get, the sentence for a ticket, and the effect of a minimum version.
+
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { openTab, type Tab, visit } from '../support/browser.ts';
+import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { member } from '../support/person.ts';
+import { sharedNode } from '../support/service-suite.ts';
+import { createTenant, publish, randomId, report, type Tenant } from '../support/tenant.ts';
+
+describeInBrowser('quick ways at the console', (browser) => {
+  const node = sharedNode();
+  let tab: Tab;
+  let page: Page;
+  let tenant: Tenant;
+
+  beforeEach(async () => {
+    tenant = await createTenant(node);
+    const owner = await member(node, tenant.org, 'owner', 'Olga');
+    await tab?.close();
+    tab = await openTab(browser(), node, { token: owner.token });
+    page = tab.page;
+  });
+  afterEach(async () => {
+    expect(await tab.complaints()).toEqual([]);
+  });
+  afterAll(() => tab?.close());
+
+  const place = (path = '') => `/console/apps/${tenant.app}${path}`;
+
+  it('pasted addresses become artifacts, pasted JSON the release; what is neither says why', async () => {
+    await visit(page, place('/stable'));
+    await page.getByRole('button', { name: 'Publish release' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Publish to stable' });
+    await dialog.getByText('Paste addresses or JSON').click();
+    const area = dialog.getByLabel('Addresses of the files');
+    const take = dialog.getByRole('button', { name: 'Take it over' });
+    await area.fill('not an address');
+    await take.click();
+    await dialog.getByRole('alert').getByText('“not” is no http(s) address.').waitFor();
+    await area.fill('https://x.example/App-3.0.0-arm64.dmg\nhttps://x.example/App-3.0.0-x64.exe');
+    await take.click();
+    await expect.poll(() => dialog.getByLabel('Platform').nth(1).inputValue()).toBe('windows');
+    expect(await dialog.getByLabel('Architecture').nth(0).inputValue()).toBe('aarch64');
+    await area.fill(JSON.stringify({ version: '3.0.0', rollout: 7, notes: 'From the build' }));
+    await take.click();
+    await expect
+      .poll(() => dialog.getByLabel('Version', { exact: true }).inputValue())
+      .toBe('3.0.0');
+    await dialog.getByRole('button', { name: 'Review' }).click();
+    await dialog.getByRole('button', { name: /^Publish/ }).click();
+    await page.getByText('From the build').waitFor();
+    await page.getByText('Published it at 7 % with 2 artifacts').waitFor();
+  });
+
+  it('the first steps are ticked off, and their command asks as a device does', async () => {
+    await visit(page, place('/stable'));
+    const steps = page.getByRole('region', { name: 'First steps' });
+    await steps.getByText('To do: Publish a release').waitFor();
+    const line = await steps.getByText('curl').textContent();
+    const url = /https?:\/\/\S+/.exec(line ?? '')?.[0] ?? '';
+    const artifacts = [{ platform: 'darwin', url: 'https://x.example/a.zip' }];
+    await publish(node, tenant, '1.0.0', { artifacts });
+    await steps.getByText('Done: Publish a release').waitFor();
+    const headers = { 'X-Service-Device': `first-${randomId()}` };
+    const answer = await fetch(`${node.url}${new URL(url).pathname}`, { headers });
+    expect(await answer.json()).toMatchObject({ version: '1.0.0' });
+    await steps.waitFor({ state: 'detached', timeout: 30_000 });
+  }, 60_000);
+
+  it('an id that nobody has seen gets a form for what it would get', async () => {
+    await publish(node, tenant, '2.0.0', { rollout: 0 });
+    await publish(node, tenant, '1.5.0');
+    const deviceId = `stranger-${randomId()}`;
+    await visit(page, place(`/devices/${deviceId}`));
+    await page.getByText('No device with this id is on record').waitFor();
+    await page.getByLabel('Platform').fill('linux');
+    await page.getByLabel('Architecture').fill('x86_64');
+    await page.getByLabel('Version').fill('1.0.0');
+    await page.keyboard.press('Enter');
+    await page.locator('.decision-offer').getByText('1.5.0').waitFor();
+    const considered = page.getByRole('list', { name: 'Releases considered' });
+    expect((await considered.getByRole('listitem').allTextContents())[0]).toMatch(
+      /^2\.0\.0not yet its turn: it stands at [\d.]+ %, the roll-out at 0 %$/,
+    );
+  });
+
+  it('a decision is one sentence to copy', async () => {
+    await publish(node, tenant, '2.0.0');
+    const deviceId = `pad-${randomId()}`;
+    await report(node, tenant, [
+      { deviceId, version: '1.0.0', platform: 'linux', arch: 'x86_64', channel: 'stable' },
+    ]);
+    await visit(page, place(`/devices/${deviceId}`));
+    const sentence = `Device ${deviceId} (linux x86_64, channel stable) runs 1.0.0 and gets 2.0.0 when it next asks.`;
+    await page.getByText(sentence).waitFor();
+    await page.getByRole('button', { name: 'Copy sentence' }).click();
+  });
+
+  it('a minimum version says how many devices it tells that their update is required', async () => {
+    const device = (deviceId: string, version: string) => ({
+      ...{ deviceId, version, platform: 'linux', arch: 'x86_64', channel: 'stable' },
+    });
+    await report(node, tenant, [device('a', '1.0.0'), device('b', '1.9.0'), device('c', '1.10.0')]);
+    await visit(page, place('/stable'));
+    await page.getByRole('button', { name: 'Channel settings' }).click();
+    await page.getByLabel('Minimum supported version').fill('1.10.0');
+    await page.getByText('Of 3 devices on record for the channel, 2 run a version below').waitFor();
+  });
+
+  it('on paper there is what happened, and nothing to click', async () => {
+    await publish(node, tenant, '1.0.0');
+    await visit(page, place('/stable/1.0.0'));
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.getByRole('button', { name: 'Pause…' }).isVisible()).toBe(false);
+    expect(await page.getByRole('navigation', { name: 'Console' }).isVisible()).toBe(false);
+    expect(await page.getByText('Published it at 100 % with one artifact').isVisible()).toBe(true);
+  });
+});

@@ -1,0 +1,184 @@
+// Tests the reads by which the console finds things: the search, the webhooks of an organization, filters of
+// the audit, of devices and of releases, and the decision about a device that nobody has seen.
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import { enableWebhook } from '../support/github.ts';
+import { member, type Person } from '../support/person.ts';
+import { serviceSuite } from '../support/service-suite.ts';
+import {
+  admin,
+  control,
+  createTenant,
+  publish,
+  randomId,
+  report,
+  type Tenant,
+} from '../support/tenant.ts';
+
+type Rows = readonly Record<string, unknown>[];
+
+serviceSuite('finding things', (node) => {
+  let tenant: Tenant;
+  let other: Tenant;
+  let viewer: Person;
+  beforeEach(async () => {
+    [tenant, other] = [await createTenant(node), await createTenant(node)];
+    viewer = await member(node, tenant.org, 'viewer');
+  });
+
+  const search = async (text: string) => {
+    const query = new URLSearchParams({ org: tenant.org, text });
+    const { status, body } = await viewer.call('GET', `search?${query}`);
+    expect(status).toBe(200);
+    return body as { apps: Rows; releases: Rows; devices: Rows };
+  };
+  const device = (deviceId: string, version = '1.0.0', more: object = {}) => ({
+    ...{ deviceId, version, platform: 'linux', arch: 'x86_64', channel: 'stable', ...more },
+  });
+
+  describe('search', () => {
+    it('finds apps by a part of their name, releases and devices by how they begin', async () => {
+      const id = randomId();
+      await publish(node, tenant, '4.5.6');
+      await publish(node, tenant, '4.5.6', { channel: 'beta' });
+      await report(node, tenant, [device(`Pad-${id}-b`), device(`Pad-${id}-a`)]);
+      expect((await search('EST AP')).apps).toEqual([{ ref: tenant.app, name: 'Test app' }]);
+      expect((await search(tenant.app.slice(2))).apps).toHaveLength(1);
+      const { releases } = await search('v4.5');
+      expect(releases.map(({ channel, version }) => [channel, version])).toEqual(
+        expect.arrayContaining([
+          ['stable', '4.5.6'],
+          ['beta', '4.5.6'],
+        ]),
+      );
+      expect((await search(`Pad-${id}`)).devices.map(({ deviceId }) => deviceId)).toEqual([
+        `Pad-${id}-a`,
+        `Pad-${id}-b`,
+      ]);
+      expect((await search(`ad-${id}`)).devices).toEqual([]);
+    });
+
+    it('the very version comes before longer ones, and no kind has more than ten', async () => {
+      for (let index = 0; index < 12; index += 1) await publish(node, tenant, `3.1.${index}`);
+      const { releases } = await search('3.1.1');
+      expect(releases[0]).toMatchObject({ version: '3.1.1' });
+      expect((await search('3.')).releases).toHaveLength(10);
+    });
+
+    it('finds nothing of another organization, and takes no sign as a pattern', async () => {
+      const id = `foreign-${randomId()}`;
+      await publish(node, other, '8.8.8');
+      await report(node, other, [device(id)]);
+      const nothing = { apps: [], releases: [], devices: [] };
+      for (const text of [id, '8.8', other.app, '%', '_', '\\', "'", '\u{10ffff}']) {
+        expect(await search(text)).toEqual(nothing);
+      }
+      const { status } = await viewer.call('GET', `search?org=${other.org}&text=a`);
+      expect(status).toBe(404);
+    });
+
+    it.each([
+      ['', 'text: '],
+      [`text=${'a'.repeat(129)}`, 'text: '],
+      ['text=', 'text: '],
+      ['text=%00', 'text: '],
+    ])('%j is 400 and names the field', async (query, message) => {
+      const { status, body } = await viewer.call('GET', `search?org=${tenant.org}&${query}`);
+      expect([status, String(body?.error).startsWith(message)]).toEqual([400, true]);
+    });
+  });
+
+  it('the webhooks of an organization are those of its apps that have one which is on', async () => {
+    await enableWebhook(node, tenant);
+    await enableWebhook(node, other);
+    const { body } = await viewer.call('GET', `webhooks/enabled?org=${tenant.org}`);
+    const { apps } = body as { apps: Rows };
+    expect(apps).toEqual([
+      expect.objectContaining({ ref: tenant.app, name: 'Test app', enabled: true, deliveries: [] }),
+    ]);
+    const single = await viewer.call('GET', `webhooks?app=${tenant.app}`);
+    expect(apps[0]).toMatchObject(single.body ?? {});
+    expect((await viewer.call('GET', `webhooks/enabled?org=${other.org}`)).status).toBe(404);
+    await admin(node, 'POST', 'webhooks/disable', { app: tenant.app });
+    const after = await viewer.call('GET', `webhooks/enabled?org=${tenant.org}`);
+    expect(after.body).toEqual({ apps: [] });
+  });
+
+  it('the audit tells what was done to a release, and when', async () => {
+    await publish(node, tenant, '1.0.0', { rollout: 5 });
+    await control(node, tenant, '1.0.0', { rollout: 50 });
+    await control(node, tenant, '1.0.0', { rollout: 20 });
+    await control(node, tenant, '1.0.0', { status: 'paused', rollout: 30 });
+    await control(node, tenant, '1.0.0', { targets: { matchLabels: { ring: ['a'] } } });
+    const audit = async (query: string) => {
+      const { status, body } = await viewer.call('GET', `audit?org=${tenant.org}&${query}`);
+      return { status, entries: (body as { entries: Rows }).entries };
+    };
+    const rollouts = async (did: string) =>
+      (await audit(`did=${did}`)).entries.map(
+        ({ after }) => (after as { rolloutPct: number }).rolloutPct,
+      );
+    expect(await rollouts('raised')).toEqual([30, 50]);
+    expect(await rollouts('lowered')).toEqual([20]);
+    expect(await rollouts('paused')).toEqual([30]);
+    expect(await rollouts('published')).toEqual([]);
+    expect(await rollouts('retargeted')).toEqual([30]);
+    const [newest] = (await audit('limit=1')).entries;
+    const at = encodeURIComponent(String(newest?.at));
+    expect((await audit(`since=${at}`)).entries.map(({ id }) => id)).toEqual([newest?.id]);
+    const { entries } = await audit(`until=${at}`);
+    expect(entries.some(({ id }) => id === newest?.id)).toBe(false);
+    expect((await audit('did=exploded')).status).toBe(400);
+    expect((await audit('since=yesterday')).status).toBe(400);
+  });
+
+  it('devices are found by what they were offered last, whether they moved, and below a version', async () => {
+    await publish(node, tenant, '1.10.0');
+    await report(node, tenant, [device('a', '1.9.0'), device('b', '1.2.0'), device('c', '1.10.0')]);
+    const ids = async (query: string) => {
+      const { body } = await viewer.call('GET', `devices?app=${tenant.app}&${query}`);
+      return (body as { devices: Rows }).devices.map(({ deviceId }) => deviceId);
+    };
+    expect(await ids('below=1.10.0')).toEqual(['a', 'b']);
+    expect(await ids('below=1.9.0')).toEqual(['b']);
+    expect(await ids('offered=1.10.0')).toEqual([]);
+    const bad = await viewer.call('GET', `devices?app=${tenant.app}&below=newest`);
+    expect([bad.status, bad.body?.error]).toEqual([400, 'below: Must be a version']);
+    expect((await viewer.call('GET', `devices?app=${tenant.app}&moved=maybe`)).status).toBe(400);
+  });
+
+  it('a device that nobody has seen is decided for as the reader describes it', async () => {
+    await publish(node, tenant, '2.0.0');
+    const told = (query: string) =>
+      viewer.call('GET', `decision/told?app=${tenant.app}&deviceId=nobody&${query}`);
+    const { body } = await told('channel=stable&platform=linux&arch=x86_64&version=1.0.0');
+    expect(body).toMatchObject({
+      decision: { update: { version: '2.0.0' }, reason: 'offered' },
+      device: { deviceId: 'nobody' },
+    });
+    expect((await told('channel=stable')).status).toBe(404);
+    expect((await told('platform=linux&channel=nowhere')).status).toBe(404);
+    const foreign = `decision/told?app=${other.app}&channel=stable&platform=linux`;
+    expect((await viewer.call('GET', foreign)).status).toBe(404);
+    const { body: recorded } = await viewer.call('GET', `devices?app=${tenant.app}`);
+    expect((recorded as { devices: Rows }).devices).toEqual([]);
+  });
+
+  it('the overview tells what is served below a release that not all can have', async () => {
+    await publish(node, tenant, '1.0.0');
+    await publish(node, tenant, '1.1.0', { targets: { matchLabels: { ring: ['a'] } } });
+    await publish(node, tenant, '1.2.0', { artifacts: [] });
+    await publish(node, tenant, '1.3.0');
+    await control(node, tenant, '1.3.0', { status: 'rolled_back' });
+    const { body } = await viewer.call('GET', `apps?org=${tenant.org}`);
+    const [app] = (body as { apps: { channels: Rows }[] }).apps;
+    expect(app?.channels.find(({ name }) => name === 'stable')).toMatchObject({
+      serving: '1.0.0',
+      newest: { version: '1.3.0', hasArtifacts: true, rolledBackAt: expect.any(String) },
+    });
+    expect(app?.channels.find(({ name }) => name === 'beta')).toMatchObject({
+      serving: null,
+      newest: null,
+    });
+  });
+});
