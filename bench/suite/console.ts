@@ -21,7 +21,8 @@ export const consoleData: Benchmark = {
   name: 'console',
   title: 'milliseconds until the console has its data (PostgreSQL, one reader)',
   explanation: [
-    `1,000,000 devices on 2,000 releases of one of 50 apps with 20 channels, counts of 168 hours, 31 days and 13 months;`,
+    `1,000,000 devices on 2,000 releases of one of 50 apps with 20 channels,`,
+    `counts of 168 hours, 31 days and 13 months;`,
     `--smoke: ${SMOKE.devices} devices.`,
     `first: with the caches as they were; p50 and max: of ${FULL.rounds} more.`,
     `Above ${ACCEPTABLE_MS} ms is too long.`,

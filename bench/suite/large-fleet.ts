@@ -50,7 +50,8 @@ async function seedApps(client: pg.Client, org: string): Promise<void> {
     SELECT 'chn_' || n || '_' || lane, 'app_' || n, CASE lane WHEN 1 THEN 'stable' ELSE 'lane-' || lane END
     FROM generate_series(2, ${APPS}) AS n, generate_series(1, ${CHANNELS}) AS lane;
     INSERT INTO releases (id, channel_id, version, canonical_version, notes, status, rollout_pct, offered_at)
-    SELECT 'rel_' || id, id, '4.2.0', '4.2.0', '', 'published', 50, now() FROM channels WHERE id LIKE 'chn_%_%'`);
+    SELECT 'rel_' || id, id, '4.2.0', '4.2.0', '', 'published', 50, now()
+    FROM channels WHERE id LIKE 'chn_%_%'`);
 }
 
 async function seedDevices(client: pg.Client, appId: string, size: FleetSize): Promise<void> {

@@ -74,6 +74,30 @@ function addAppCommands(app: Command, connect: Connect): void {
       body: { org: organization, ref, name, channels },
     }),
   );
+  addAppChange(app, connect, ['rename', 'change what people call an app'], ({ name }) => ({
+    name,
+  })).requiredOption('--name <name>', 'what people call it');
+  const archived = 'let an app take no more releases; its devices are answered as before';
+  addAppChange(app, connect, ['archive', archived], () => ({ archived: true }));
+  addAppChange(app, connect, ['restore', 'bring an archived app back'], () => ({
+    archived: false,
+  }));
+}
+
+/** Adds a command that changes an app in one way. */
+function addAppChange(
+  app: Command,
+  connect: Connect,
+  [name, description]: readonly [string, string],
+  change: (options: Options) => object,
+): Command {
+  const command = app.command(name).description(description).requiredOption('--app <ref>', 'app');
+  asking(command, connect, (options) => ({
+    method: 'PATCH',
+    path: 'apps',
+    body: { app: options.app, ...change(options) },
+  }));
+  return command;
 }
 
 function addChannelCommands(channel: Command, connect: Connect): void {

@@ -16,6 +16,7 @@ import type {
   Account,
   ApiKey,
   App,
+  AppState,
   Artifact,
   AuditEntry,
   Channel,
@@ -64,6 +65,7 @@ export type ConsoleAnswers = {
 
   'GET apps': AppList;
   'POST apps': App;
+  'PATCH apps': AppState;
   'GET channel': ChannelDetail;
   'GET channels': { readonly channels: readonly ListedChannel[] };
   'POST channels': Channel;
@@ -162,10 +164,7 @@ export type AuditPage = {
 
 export type AppList = { readonly apps: readonly AppOverview[] };
 
-export type AppOverview = {
-  readonly id: string;
-  readonly ref: string;
-  readonly name: string;
+export type AppOverview = AppState & {
   readonly devices: number;
   /** Devices seen in the last day; an estimate where there are many. */
   readonly devicesDay: number;

@@ -28,6 +28,7 @@ export const FAILURES = {
   notFound: 'Not found',
   methodNotAllowed: 'Method not allowed',
   versionExists: 'Version already exists on this app and channel',
+  appArchived: 'This app is archived: it takes no releases and no channels',
   channelFull: 'The channel can take no more releases',
   versionWithdrawn: 'This version was withdrawn: publish it through the API',
   notPromotable: 'This release cannot be promoted',

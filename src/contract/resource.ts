@@ -64,6 +64,14 @@ export type Release = {
   readonly artifacts: readonly Artifact[];
 };
 
+/** An app's name, and when it was archived (RFC 3339); null while it is not. */
+export type AppState = {
+  readonly id: string;
+  readonly ref: string;
+  readonly name: string;
+  readonly archivedAt: string | null;
+};
+
 /** Answer of the serving-control call. */
 export type ServingState = {
   readonly app: string;

@@ -29,6 +29,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   notFound: 404,
   methodNotAllowed: 405,
   versionExists: 409,
+  appArchived: 409,
   channelFull: 409,
   versionWithdrawn: 409,
   notPromotable: 409,

@@ -40,6 +40,7 @@ import { restoreOffers } from './query/restore-offers.ts';
 import { revokeKey } from './query/revoke-key.ts';
 import { sampleDevices } from './query/sample-devices.ts';
 import { sweepFleet } from './query/sweep-fleet.ts';
+import { updateApp } from './query/update-app.ts';
 import { updateChannel } from './query/update-channel.ts';
 import { withdrawRelease } from './query/withdraw-release.ts';
 import { createSqlAccountLedger } from './sql-account-ledger.ts';
@@ -60,6 +61,7 @@ export function createSqlLedger(
     ...createSqlWebhookLedger(database),
     createOrganization: (name, actor) => createOrganization(database, name, actor),
     createApp: (app, actor) => createApp(database, app, actor),
+    updateApp: (app, change, actor) => updateApp(database, app, change, actor),
     createChannel: (app, name, actor) => createChannel(database, app, name, actor),
     updateChannel: (app, name, change, actor, known) =>
       updateChannel(database, app, name, change, actor, known),

@@ -18,6 +18,7 @@ import type {
 import type {
   ApiKey,
   App,
+  AppState,
   Channel,
   ChannelUpdateMode,
   KeyRight,
@@ -73,9 +74,16 @@ export type NewRelease = {
 export type ReleaseHold = 'expecting' | 'by-hand';
 
 /** Kinds of refusal of a release that may otherwise be published on its channel. */
+/** Change of an app; undefined leaves it as it is. */
+export type AppChange = {
+  readonly name?: string | undefined;
+  readonly archived?: boolean | undefined;
+};
+
 export type PublishObstacle =
   | 'versionExists'
   | 'versionWithdrawn'
+  | 'appArchived'
   | 'channelFull'
   | 'idempotencyKeyUsed';
 
@@ -193,12 +201,19 @@ export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, Webho
     actor: Actor,
   ): Promise<Outcome<Changed<App>, 'refTaken' | LostRight>>;
 
+  /** Renames an app, given by ref or id, archives it, or brings it back. */
+  updateApp(
+    app: string,
+    change: AppChange,
+    actor: Actor,
+  ): Promise<Outcome<AppState, 'unknownApp' | LostRight>>;
+
   /** Adds a channel to an app, given by ref or id. */
   createChannel(
     app: string,
     name: string,
     actor: Actor,
-  ): Promise<Outcome<Changed<Channel>, 'channelExists' | LostRight>>;
+  ): Promise<Outcome<Changed<Channel>, 'channelExists' | 'appArchived' | LostRight>>;
 
   /**
    * Changes a channel's policy. A change that changes nothing is neither audited nor a revision. A channel

@@ -93,8 +93,8 @@ describeInBrowser('quick ways at the console', (browser) => {
       { deviceId, version: '1.0.0', platform: 'linux', arch: 'x86_64', channel: 'stable' },
     ]);
     await visit(page, place(`/devices/${deviceId}`));
-    const sentence = `Device ${deviceId} (linux x86_64, channel stable) runs 1.0.0 and gets 2.0.0 when it next asks.`;
-    await page.getByText(sentence).waitFor();
+    const who = `Device ${deviceId} (linux x86_64, channel stable)`;
+    await page.getByText(`${who} runs 1.0.0 and gets 2.0.0 when it next asks.`).waitFor();
     await page.getByRole('button', { name: 'Copy sentence' }).click();
   });
 
@@ -107,6 +107,31 @@ describeInBrowser('quick ways at the console', (browser) => {
     await page.getByRole('button', { name: 'Channel settings' }).click();
     await page.getByLabel('Minimum supported version').fill('1.10.0');
     await page.getByText('Of 3 devices on record for the channel, 2 run a version below').waitFor();
+  });
+
+  it('an app is renamed and archived, is out of the list and takes no release, and comes back', async () => {
+    await visit(page, place('/stable'));
+    await page.getByRole('button', { name: 'Edit app…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Edit' });
+    await dialog.getByLabel('Name', { exact: true }).fill('Pocket notes');
+    await dialog.getByRole('button', { name: 'Rename' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Pocket notes' }).waitFor();
+    await page.getByRole('button', { name: 'Edit app…' }).click();
+    await dialog.getByRole('button', { name: 'Archive it' }).click();
+    await page.getByText('This app is archived').waitFor();
+    expect(await page.getByRole('button', { name: 'Publish release' }).count()).toBe(0);
+    await visit(page, '/console/apps');
+    expect(await page.getByRole('link', { name: 'Pocket notes' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Show 1 archived app' }).click();
+    await page.getByRole('link', { name: 'Pocket notes' }).click();
+    await page.getByRole('button', { name: 'Edit app…' }).click();
+    await dialog.getByRole('button', { name: 'Bring it back' }).click();
+    await page.getByRole('button', { name: 'Publish release' }).waitFor();
+    await visit(page, '/console/audit');
+    expect((await page.locator('.audit-action').allTextContents()).slice(0, 3)).toEqual([
+      ...['Brought it back', 'Archived it', 'Renamed it from “Test app” to “Pocket notes”'],
+    ]);
   });
 
   it('on paper there is what happened, and nothing to click', async () => {

@@ -14,6 +14,7 @@ import { admin } from '../support/tenant.ts';
 /** Buttons that a viewer may press: they change the view, or the viewer's own account. */
 const HARMLESS = [
   ...['Hold feed', 'Open device', 'Filter', 'Try again'],
+  ...['Search', 'Save as CSV', 'Show'],
   ...['Sign out', 'Sign out everywhere', 'Change password'],
 ];
 /** Beginnings of the names of further harmless buttons, which go on with their subject. */

@@ -17,6 +17,7 @@ export function consoleWrites(
     ['publisher', 'PATCH', 'releases', { ...on, version: '1.0.0', status: 'published' }],
     ['owner', 'PATCH', 'organizations', { org, name: `Org ${randomId()}` }],
     ['owner', 'POST', 'apps', { org, ref: `app-${randomId()}`, name: 'Another' }],
+    ['owner', 'PATCH', 'apps', { app, name: `App ${randomId()}` }],
     ['owner', 'POST', 'channels', { app, name: `channel-${randomId()}` }],
     ['owner', 'PATCH', 'channels', { app, name: 'beta', defaultRollout: 50 }],
     ['owner', 'POST', 'keys', { org, name: 'more' }],

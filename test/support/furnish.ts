@@ -115,6 +115,8 @@ function pagesOf({ app }: Tenant, deviceId: string, { ref, version }: Words): re
     `${place}/fleet?step=day&platform=linux`,
     `${place}/devices/${encodeURIComponent(deviceId)}`,
     `${place}/devices/device-0`,
+    `${place}/devices/never-seen`,
+    `${place}/fleet?channel=stable`,
     '/console/audit',
     '/console/settings/keys',
     '/console/settings/webhooks',

@@ -6,6 +6,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'account.set-password': 'Set password of',
   'account.sign-in': 'Signed in as',
   'app.create': 'Created app',
+  'app.update': 'Changed app',
   'channel.create': 'Added channel',
   'channel.update': 'Changed channel',
   'device.purge': 'Deleted devices of',

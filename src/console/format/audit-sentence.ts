@@ -26,6 +26,8 @@ export function auditSentence({ action, before, after }: AuditEntry): AuditSente
       return { text: 'Withdrew it', isWhole: true };
     case 'release.complete':
       return { text: completed(is), isWhole: true };
+    case 'app.update':
+      return appChanged(was, is);
     case 'channel.update':
       return channelChanged(was, is);
     default:
@@ -59,7 +61,8 @@ function steered(was: Fields, is: Fields): AuditSentence {
   if (was.status !== is.status) parts.push(statusVerb(was.status, is.status));
   if (was.rolloutPct !== is.rolloutPct) {
     const verb = Number(is.rolloutPct) < Number(was.rolloutPct) ? 'lowered' : 'raised';
-    parts.push(`${verb} the roll-out from ${was.rolloutPct} % to ${is.rolloutPct} %`);
+    const from = isEmpty(was.rolloutPct) ? '' : ` from ${was.rolloutPct} %`;
+    parts.push(`${verb} the roll-out${from} to ${is.rolloutPct} %`);
   }
   const isRetargeted = JSON.stringify(was.targets) !== JSON.stringify(is.targets);
   if (isRetargeted) parts.push('changed whom it is for');
@@ -96,6 +99,14 @@ const SETTINGS: Readonly<Record<string, (value: unknown) => string>> = {
   requireSignature: (value) => (value === true ? 'requires signatures' : 'requires no signatures'),
   follows: (value) => (value === null ? 'made it follow no channel' : `made it follow ${value}`),
 };
+
+function appChanged(was: Fields, is: Fields): AuditSentence {
+  const parts: string[] = [];
+  if (is.name !== undefined) parts.push(`renamed it from “${was.name}” to “${is.name}”`);
+  if (is.archived === true) parts.push('archived it');
+  if (is.archived === false) parts.push('brought it back');
+  return { text: sentence(parts, 'Changed app'), isWhole: parts.length > 0 };
+}
 
 function channelChanged(was: Fields, is: Fields): AuditSentence {
   const changed = Object.keys(is).filter((name) => was[name] !== is[name]);

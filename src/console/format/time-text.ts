@@ -45,10 +45,14 @@ const AT_IN_YEAR = new Intl.DateTimeFormat('en', {
   timeZoneName: 'short',
 });
 
-/** Formats date and time with the reader's zone: `Nov 23, 2:02 PM GMT+1`; the year when it is another one. */
+/**
+ * Formats date and time with the reader's zone, and how long ago it is where that is not a date again:
+ * `Nov 23, 2:02 PM GMT+1 · 3 hours ago`. The year is there when it is another one.
+ */
 export function zonedTimeText(at: Date, nowMs: number): string {
   const isThisYear = at.getFullYear() === new Date(nowMs).getFullYear();
-  return (isThisYear ? AT : AT_IN_YEAR).format(at);
+  const text = (isThisYear ? AT : AT_IN_YEAR).format(at);
+  return Math.abs(at.getTime() - nowMs) < WEEK_MS ? `${text} · ${timeText(at, nowMs)}` : text;
 }
 
 /** Formats date, time to the second, and time zone. */

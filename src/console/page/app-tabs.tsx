@@ -5,12 +5,15 @@ import { useLocation } from 'preact-iso';
 import type { AppOverview } from '../../contract/console.ts';
 import { call } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
+import { Badge } from '../part/badge.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { Name } from '../part/name.tsx';
+import { Notice } from '../part/notice.tsx';
 import { useMay } from '../session/use-session.ts';
 import { ChannelTabs } from './channel-tabs.tsx';
+import { EditApp } from './edit-app.tsx';
 
 /** Tabs of an app. `channel` is the open tab's; undefined opens the fleet's tab. */
 export function AppTabs(props: {
@@ -20,7 +23,7 @@ export function AppTabs(props: {
 }) {
   const { app, channel, onChange } = props;
   const [isAdding, setAdding] = useState(false);
-  const mayAdd = useMay('owner');
+  const mayAdd = useMay('owner') && app.archivedAt === null;
   return (
     <div class="place">
       <p class="crumbs">
@@ -29,7 +32,14 @@ export function AppTabs(props: {
         <a href={consolePath.app(app.ref)}>
           <Name text={app.name} />
         </a>
+        {app.archivedAt !== null && <Badge tone="quiet">Archived</Badge>}
+        <EditApp app={app} onChange={onChange} />
       </p>
+      {app.archivedAt !== null && (
+        <Notice tone="warn">
+          This app is archived: it takes no releases. Its devices are answered as before.
+        </Notice>
+      )}
       <ChannelTabs app={app} channel={channel}>
         {mayAdd && (
           <button type="button" class="tab-add" onClick={() => setAdding(true)}>

@@ -1,21 +1,18 @@
 // Apps of an organization: the newest release per channel, rollouts in progress, and devices seen.
 
 import { useState } from 'preact/hooks';
-import type { AppOverview, ChannelOverview } from '../../contract/console.ts';
-import { consolePath } from '../format/console-path.ts';
-import { countText, numberText } from '../format/number-text.ts';
+import type { AppOverview } from '../../contract/console.ts';
+import { countText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useTitle } from '../hook/use-title.ts';
 import { AsOf } from '../part/as-of.tsx';
 import { Empty } from '../part/empty.tsx';
+import { Field } from '../part/field.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
-import { Name } from '../part/name.tsx';
 import { PageHead } from '../part/page-head.tsx';
-import { ShareBar } from '../part/share-bar.tsx';
-import { StatusBadge } from '../part/status-badge.tsx';
-import { Time } from '../part/time.tsx';
 import { useMay, useOrganization } from '../session/use-session.ts';
+import { AppCard } from './app-card.tsx';
 import { NewAppDialog } from './new-app-dialog.tsx';
 
 const REFRESH_MS = 5000;
@@ -48,11 +45,7 @@ export function AppsPage() {
               {create}
             </Empty>
           ) : (
-            <div class="apps">
-              {found.apps.map((app) => (
-                <AppCard key={app.id} app={app} />
-              ))}
-            </div>
+            <AppCards apps={found.apps} />
           )
         }
       </LoadedView>
@@ -64,81 +57,42 @@ export function AppsPage() {
   );
 }
 
-function AppCard({ app }: { app: AppOverview }) {
+/** Number of apps above which they can be narrowed down by their name. */
+const FILTER_FROM = 8;
+
+function AppCards({ apps }: { apps: readonly AppOverview[] }) {
+  const [text, setText] = useState('');
+  const [isWhole, setWhole] = useState(false);
+  const wanted = text.trim().toLowerCase();
+  const archived = apps.filter(({ archivedAt }) => archivedAt !== null).length;
+  const found = apps
+    .filter(({ archivedAt }) => isWhole || archivedAt === null)
+    .filter(({ ref, name }) => `${ref} ${name}`.toLowerCase().includes(wanted));
   return (
-    <article class="card flush app" aria-label={app.name}>
-      <header class="card-head">
-        <div class="app-name">
-          <h2>
-            <a href={consolePath.app(app.ref)}>
-              <Name text={app.name} />
-            </a>
-          </h2>
-          <Name text={app.ref} isCode />
+    <>
+      {apps.length > FILTER_FROM && (
+        <div class="filters bare">
+          <Field label="Name or ref contains" type="search" value={text} onInput={setText} />
         </div>
-        <a class="app-fleet" href={consolePath.fleet(app.ref)} title="Show the fleet">
-          <strong>{numberText(app.devicesDay)}</strong> in the last day
-        </a>
-      </header>
-      {app.channels.length === 0 && <p class="hint padded">No channel yet.</p>}
-      <ul class="rows">
-        {app.channels.map((channel) => (
-          <ChannelRow key={channel.name} app={app} channel={channel} />
-        ))}
-      </ul>
-    </article>
-  );
-}
-
-function ChannelRow({ app, channel }: { app: AppOverview; channel: ChannelOverview }) {
-  const { rolling } = channel;
-  return (
-    <li class="channel-row">
-      <a class="channel-name" href={consolePath.channel(app.ref, channel.name)}>
-        {channel.name}
-      </a>
-      <span class="muted">{countText(channel.releases, 'release')}</span>
-      <ChannelState app={app.ref} channel={channel} />
-      <span class="channel-rolling">
-        {rolling.map(({ version, rolloutPct }) => (
-          <a key={version} href={consolePath.release(app.ref, channel.name, version)}>
-            <span class="code">{version}</span>
-            <ShareBar percent={rolloutPct} label={`Roll-out of ${version}`} />
-          </a>
-        ))}
-      </span>
-    </li>
-  );
-}
-
-/** What devices of the channel get, and what became of the newest release when that is another one. */
-function ChannelState({ app, channel }: { app: string; channel: ChannelOverview }) {
-  const { newest, serving } = channel;
-  if (newest === null) return <span class="muted">Nothing published yet</span>;
-  const { version, status, rolloutPct, createdAt, hasArtifacts, rolledBackAt } = newest;
-  return (
-    <span class="channel-newest">
-      {serving !== version && (
-        <span class="channel-serving">
-          {serving === null ? (
-            <span class="muted">Serving nothing to all</span>
-          ) : (
-            <>
-              <span class="muted">Serving</span>{' '}
-              <a class="code" href={consolePath.release(app, channel.name, serving)}>
-                {serving}
-              </a>
-            </>
-          )}
-        </span>
       )}
-      <a class="code" href={consolePath.release(app, channel.name, version)}>
-        {version}
-      </a>
-      <StatusBadge status={status} rolloutPct={rolloutPct} artifacts={hasArtifacts ? 1 : 0} />
-      <span class="muted">
-        <Time at={rolledBackAt ?? createdAt} />
-      </span>
-    </span>
+      <div class="apps">
+        {found.map((app) => (
+          <AppCard key={app.id} app={app} />
+        ))}
+      </div>
+      {found.length === 0 && wanted !== '' && <Empty title="No app has this in its name or ref" />}
+      {archived > 0 && (
+        <p>
+          <button
+            type="button"
+            class="link"
+            aria-expanded={isWhole}
+            onClick={() => setWhole(!isWhole)}
+          >
+            {isWhole ? 'Hide archived apps' : `Show ${countText(archived, 'archived app')}`}
+          </button>
+        </p>
+      )}
+    </>
   );
 }

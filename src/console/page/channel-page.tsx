@@ -25,7 +25,7 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
   useTitle(channel, app.name);
   const { query } = useLocation();
   const [open, setOpen] = useState<'publish' | 'settings'>();
-  const mayPublish = useMay('publisher');
+  const mayPublish = useMay('publisher') && app.archivedAt === null;
   const maySet = useMay('owner');
   const place = { app: app.ref, channel };
   const wanted = { version: query.version, status: query.status };

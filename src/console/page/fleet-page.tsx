@@ -32,6 +32,8 @@ export function FleetPage({ app }: { app: AppOverview }) {
   useTitle('Fleet', app.name);
   const { query } = useLocation();
   const channel = query.channel === '' ? undefined : query.channel;
+  const seenLink = (seen: string) =>
+    `${consolePath.fleet(app.ref)}${queryText({ channel, seen })}#devices`;
   const fleet = useLoad(`fleet${queryText({ app: app.ref, channel })}`, REFRESH_MS);
   return (
     <>
@@ -55,12 +57,12 @@ export function FleetPage({ app }: { app: AppOverview }) {
             />
             <FigureTile
               label="Today"
-              value={seenText(found.day, found.isEstimate)}
+              value={<a href={seenLink('day')}>{seenText(found.day, found.isEstimate)}</a>}
               note="in the last 24 hours"
             />
             <FigureTile
               label="This week"
-              value={seenText(found.week, found.isEstimate)}
+              value={<a href={seenLink('week')}>{seenText(found.week, found.isEstimate)}</a>}
               note="in the last 7 days"
             />
             <FigureTile

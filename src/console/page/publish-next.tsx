@@ -15,7 +15,7 @@ export function PublishNext(props: {
   release: RenderedReleaseDetail['release'];
 }) {
   const { app, channel, release } = props;
-  const mayPublish = useMay('publisher');
+  const mayPublish = useMay('publisher') && app.archivedAt === null;
   const [isOpen, setOpen] = useState(false);
   const details = useLoad(isOpen ? `channel${queryText({ app: app.ref, channel })}` : null);
   if (!mayPublish) return null;

@@ -49,12 +49,12 @@ export function Dialog(props: {
         dismiss();
       }}
     >
-      <header class="dialog-head">
+      <div class="dialog-head">
         <h2 id={titleId}>{title}</h2>
         <button type="button" class="icon-button" aria-label="Close" onClick={dismiss}>
           ×
         </button>
-      </header>
+      </div>
       {isLeaving && (
         <Leaving
           question={keeps === undefined ? 'Throw away what was filled in?' : `Is ${keeps} copied?`}

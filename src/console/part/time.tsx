@@ -14,9 +14,8 @@ export function Time(props: { at: string | null | undefined; never?: string; isZ
   const moment = new Date(at);
   if (Number.isNaN(moment.getTime())) return <span>{at}</span>;
   return (
-    <time dateTime={at} title={exactTimeText(moment)}>
-      {isZoned && `${zonedTimeText(moment, now)} · `}
-      {timeText(moment, now)}
+    <time dateTime={at} title={exactTimeText(moment)} class={isZoned ? 'zoned' : undefined}>
+      {isZoned ? zonedTimeText(moment, now) : timeText(moment, now)}
     </time>
   );
 }

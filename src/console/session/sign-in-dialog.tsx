@@ -23,9 +23,9 @@ export function SignInDialog(props: {
       aria-label="Sign in again"
       onCancel={(event) => event.preventDefault()}
     >
-      <header class="dialog-head">
+      <div class="dialog-head">
         <h2>Sign in again</h2>
-      </header>
+      </div>
       <div class="dialog-body">
         <p>Your session has ended. What you have filled in is still there.</p>
         <SignInForm onSignedIn={props.onSignedIn} onCancel={props.onLeave} />

@@ -58,6 +58,16 @@ const appBody = z.strictObject({
     .refine((names) => new Set(names).size === names.length, 'Must not repeat a channel')
     .default(DEFAULT_CHANNELS),
 });
+const appChangeBody = z
+  .strictObject({
+    app: nameField,
+    name: titleField.optional(),
+    archived: z.boolean('Must be true or false').optional(),
+  })
+  .refine(
+    ({ name, archived }) => name !== undefined || archived !== undefined,
+    'One of name or archived is required',
+  );
 const newChannelBody = z.strictObject({ app: nameField, name: channelNameField });
 const channelBody = z
   .strictObject({
@@ -104,6 +114,10 @@ export function appRoutes(routes: ConsoleRoutes, dependencies: AppDependencies):
       { method: 'POST', path: 'apps', role: 'owner', shape: appBody, status: 201 },
       ({ organizationId, actor }, { org: _, ...app }) =>
         administer.createApp({ ...app, organizationId }, actor),
+    ),
+    routes.onApp(
+      { method: 'PATCH', path: 'apps', role: 'owner', shape: appChangeBody },
+      ({ app, actor }, { app: _, ...change }) => administer.updateApp(app.id, change, actor),
     ),
     routes.onApp({ method: 'GET', path: 'labels', role: 'viewer', shape: appQuery }, ({ app }) =>
       view.countLabels(app),

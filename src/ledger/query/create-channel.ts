@@ -10,6 +10,7 @@ import { type ChannelPolicy, POLICY_COLUMNS } from './column.ts';
 import { findApp } from './find-app.ts';
 import { insertAudit } from './insert-audit.ts';
 import { insertChannel } from './insert-channel.ts';
+import { refuseArchived } from './refuse-archived.ts';
 
 /**
  * Stores the channel and the audit entry in one transaction. Of several callers that create the same name at
@@ -20,10 +21,12 @@ export function createChannel(
   appName: string,
   name: string,
   actor: Actor,
-): Promise<Outcome<Changed<Channel>, 'unknownApp' | 'channelExists' | LostRight>> {
+): Promise<Outcome<Changed<Channel>, 'unknownApp' | 'channelExists' | 'appArchived' | LostRight>> {
   return atomically(database, actor, async (sql) => {
     const app = await findApp(sql, undefined, appName);
     if (isFailure(app)) return app;
+    const archived = await refuseArchived(sql, app.id);
+    if (archived !== undefined) return archived;
     const revision = await insertChannel(sql, app, name);
     if (revision === undefined) return fail('channelExists');
     const policy = await readPolicy(sql, revision.channelId);

@@ -12,6 +12,7 @@ type AuditAction =
   | 'invitation.create'
   | 'invitation.revoke'
   | 'app.create'
+  | 'app.update'
   | 'channel.create'
   | 'channel.update'
   | 'device.purge'

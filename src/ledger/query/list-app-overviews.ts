@@ -7,13 +7,13 @@ import type {
   RollingRelease,
 } from '../../contract/console.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { ReleaseStatus } from '../../contract/resource.ts';
+import type { AppState, ReleaseStatus } from '../../contract/resource.ts';
 import { byVersion } from '../../domain/decision/by-version.ts';
 import type { Sql } from '../database.ts';
 import { isoText } from './column.ts';
 import { type AppTotal, countSeenByApp } from './count-seen-by-app.ts';
 
-type Row = AppTotal & { readonly ref: string; readonly name: string; readonly channels: string };
+type Row = AppTotal & AppState & { readonly channels: string };
 type ListedChannel = { readonly name: string; readonly releases: readonly ListedRelease[] };
 type ListedRelease = [
   version: string,
@@ -32,7 +32,7 @@ const ROLLING_MAX = 10;
  * quicker than thousands of objects.
  */
 const APPS = `
-  SELECT apps.id, apps.ref, apps.name, (
+  SELECT apps.id, apps.ref, apps.name, ${isoText('apps.archived_at')} AS "archivedAt", (
     SELECT coalesce(sum(devices), 0)::float8 FROM fleet_counts WHERE app_id = apps.id
   ) AS total, (
     SELECT coalesce(json_agg(json_build_object('name', channels.name, 'releases', (
@@ -58,10 +58,8 @@ export async function listAppOverviews(
 ): Promise<readonly AppOverview[]> {
   const rows = await sql.query<Row>(APPS, [organizationId]);
   const seen = await countSeenByApp(sql, rows, seenSince);
-  const apps = rows.map(({ id, ref, name, total, channels }) => ({
-    id,
-    ref,
-    name,
+  const apps = rows.map(({ id, ref, name, archivedAt, total, channels }) => ({
+    ...{ id, ref, name, archivedAt },
     devices: total,
     devicesDay: seen.get(id) ?? 0,
     channels: (JSON.parse(channels) as readonly ListedChannel[]).map(overviewOf),

@@ -21,6 +21,7 @@ import { insertArtifacts } from './insert-artifacts.ts';
 import { type LockedChannel, lockChannel } from './lock-channel.ts';
 import { readRelease } from './read-release.ts';
 import { recordChannelChange } from './record-channel-change.ts';
+import { refuseArchived } from './refuse-archived.ts';
 import { refuseFullChannel } from './refuse-full-channel.ts';
 import { useIdempotencyKey } from './use-idempotency-key.ts';
 
@@ -76,6 +77,8 @@ export async function publishOn<Refusal extends 'notPromotable' = never>(
   if (repeated !== undefined) {
     return { value: repeated, changed: await readPlaces(sql, channel), isRepeated: true };
   }
+  const archived = await refuseArchived(sql, channel.app.id);
+  if (archived !== undefined) return archived;
   const refused = refusal ?? (await settleWithdrawal(sql, channel.id, release.canonicalVersion));
   if (refused !== undefined) return refused;
   const { version, status, targets, artifacts } = release;

@@ -9,10 +9,10 @@ import {
   type LostRight,
   type Outcome,
 } from '../../contract/failure.ts';
-import type { App, Channel, Organization } from '../../contract/resource.ts';
+import type { App, AppState, Channel, Organization } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
-import type { ChannelChange, KeyLimits, Ledger } from '../../ports/ledger.ts';
+import type { AppChange, ChannelChange, KeyLimits, Ledger } from '../../ports/ledger.ts';
 import { createApiKeySecret } from '../access/api-key.ts';
 import type { SpreadChange } from './spread-change.ts';
 
@@ -48,12 +48,21 @@ export class Administer {
     return this.spreading(await this.ledger.createApp(app, actor), actor);
   }
 
+  /** Renames an app, given by ref or id, archives it, or brings it back. */
+  updateApp(
+    app: string,
+    change: AppChange,
+    actor: Actor,
+  ): Promise<Outcome<AppState, 'unknownApp' | LostRight>> {
+    return this.ledger.updateApp(app, change, actor);
+  }
+
   /** Adds a channel to an app, given by ref or id. */
   async createChannel(
     app: string,
     name: string,
     actor: Actor,
-  ): Promise<Outcome<Channel, 'channelExists' | LostRight>> {
+  ): Promise<Outcome<Channel, 'channelExists' | 'appArchived' | LostRight>> {
     return this.spreading(await this.ledger.createChannel(app, name, actor), actor);
   }
 

@@ -222,7 +222,9 @@ async function publish(
   }
   const { failure } = published;
   if (failure === 'versionExists') return complete(publishing, false);
-  if (failure === 'versionWithdrawn') return ignored(published.message);
+  if (failure === 'versionWithdrawn' || failure === 'appArchived') {
+    return ignored(published.message);
+  }
   if (failure === 'idempotencyKeyUsed') throw new Error('A delivery carries no idempotency key');
   return unlessUnknown({ ...published, failure }, name);
 }
