@@ -126,7 +126,7 @@ export class LoadConnection {
       return false;
     }
     if (this.unanswered > 0 || run.isStopped) return true;
-    if (this.reader.closes) this.socket?.destroy();
+    if (this.reader.closes || run.options.isOneRequest === true) this.socket?.destroy();
     else if (this.ready !== undefined) this.ready.push(this);
     else if (run.sent < run.sentMax) {
       this.since = this.now;
@@ -139,10 +139,12 @@ export class LoadConnection {
     const { run } = this;
     if (run.isStopped) return;
     if (this.unanswered > 0) run.fail('connection closed');
-    setTimeout(async () => {
-      if (run.isStopped) return;
+    const again = async () => {
+      if (run.isStopped || run.sent >= run.sentMax) return;
       await this.open();
       if (this.ready === undefined) this.sendNext();
-    }, RECONNECT_MS);
+    };
+    if (run.options.isOneRequest === true && this.unanswered === 0) void again();
+    else setTimeout(again, RECONNECT_MS);
   }
 }

@@ -10,6 +10,8 @@ export type LoadOptions = {
   readonly isTls?: boolean;
   readonly question: Question;
   readonly connections: number;
+  /** Whether each request has a connection of its own, as devices do that ask every few minutes. */
+  readonly isOneRequest?: boolean;
   /** Requests sent at once on a connection; 1 is one at a time. */
   readonly pipelining: number;
   /** Length of the measured time. */

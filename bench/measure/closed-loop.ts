@@ -12,6 +12,8 @@ export type ClosedLoop = {
   readonly warmupSeconds: number;
   /** Status that every answer must have. */
   readonly expected: number;
+  /** Whether each request has a connection of its own. */
+  readonly isOneRequest?: boolean;
   /** True when the generator never sleeps; see `LoadOptions`. */
   readonly isAwake?: boolean;
 };
@@ -37,13 +39,14 @@ export function repetition(isSmoke: boolean, background: Background): Repetition
 
 /** A server as one of the sides. */
 export function sideOf(name: string, server: SideServer, loop: ClosedLoop): Side {
-  const { question, connections, seconds, warmupSeconds, expected, isAwake = false } = loop;
+  const { question, connections, seconds, warmupSeconds, expected } = loop;
+  const { isAwake = false, isOneRequest = false } = loop;
   const { port, pids, backgroundPids = [] } = server;
   return {
     name,
     load: {
       ...{ host: '127.0.0.1', port, question, connections, pipelining: 1 },
-      ...{ seconds, warmupSeconds, isAwake },
+      ...{ seconds, warmupSeconds, isAwake, isOneRequest },
     },
     serverPids: pids,
     backgroundPids,
@@ -74,6 +77,7 @@ export async function meetFleet(
     ...side.load,
     // A generator that never sleeps would keep PostgreSQL from the processor they share.
     isAwake: false,
+    isOneRequest: false,
     connections: MEETING_CONNECTIONS,
     seconds: MEETING_SECONDS_MAX,
     warmupSeconds: 0,

@@ -26,6 +26,8 @@ export type Scenario = {
    * know it; `node`, after every start of a node, so that the node has seen its labels too.
    */
   readonly isMetBy?: 'stores' | 'node';
+  /** Whether each check has a connection of its own. */
+  readonly isOneRequest?: boolean;
   /** True when answers follow from the ids of releases, which decide which devices are in a cohort. */
   readonly hasCohort?: boolean;
   /** Whether `check` also runs it at half of its rate, for latencies. */
@@ -40,6 +42,9 @@ const LATEST = '1.2.0';
  * moment: with half of them the generator is the bottleneck on two processors.
  */
 export const CONNECTIONS = 128;
+
+/** Name of the scenario in which each check has a connection of its own. */
+export const OWN_CONNECTION = 'own connection';
 
 /**
  * Returns the scenarios; with `isSmoke`, for fleets that fit a run of seconds. Fleets are so large that no
@@ -70,6 +75,27 @@ export function scenarios(isSmoke: boolean): Scenario[] {
       question: { paths: labelPaths(), devices: fleet(98_304) },
       expected: 200,
       isMetBy: 'node',
+    },
+    {
+      name: OWN_CONNECTION,
+      question: { paths: pathsTo('full', oldVersions()), devices },
+      expected: 200,
+      isMetBy: 'stores',
+      isOneRequest: true,
+    },
+    {
+      name: 'changing labels',
+      question: { paths: changingLabels('full'), devices },
+      beside: { paths: pathsTo('full', oldVersions()), devices },
+      expected: 200,
+      isMetBy: 'stores',
+    },
+    {
+      name: 'asked-for changing labels',
+      question: { paths: changingLabels('labels'), devices: fleet(98_304) },
+      beside: { paths: pathsTo('full', oldVersions()), devices: fleet(98_304) },
+      expected: 200,
+      isMetBy: 'stores',
     },
     {
       name: 'bundle in the request',
@@ -159,6 +185,11 @@ function labelPaths(): string[] {
     const ring = index % 2 === 0 ? 'early' : 'late';
     return `${path}?l.ring=${ring}&l.region=r${index % 8}`;
   });
+}
+
+/** Paths with a label whose value changes with every check, as a battery's, and one that a release wants. */
+function changingLabels(app: string): string[] {
+  return pathsTo(app, oldVersions()).map((path) => `${path}?l.ring=early&l.battery={version}`);
 }
 
 /** Paths with the kind of every artifact, which leaves all of them to be matched. */

@@ -3,6 +3,7 @@
 import type { Benchmark } from './benchmark.ts';
 import { catalog } from './catalog.ts';
 import { check } from './check.ts';
+import { connections } from './connections.ts';
 import { consoleData } from './console.ts';
 import { drain } from './drain.ts';
 import { limiter } from './limiter.ts';
@@ -14,6 +15,7 @@ import { wave } from './wave.ts';
 
 export const BENCHMARKS: readonly Benchmark[] = [
   check,
+  connections,
   peers,
   limiter,
   catalog,

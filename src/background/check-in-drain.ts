@@ -17,6 +17,7 @@ import type { Admission } from '../operations/fleet/admission.ts';
 import type { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import type { LedgerClock } from '../operations/fleet/ledger-clock.ts';
 import type { CheckInBatch, CheckInQueue } from '../ports/check-in-queue.ts';
+import type { DeviceName } from '../ports/label-cache.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 
 const BATCHES_MAX = 8;
@@ -36,7 +37,7 @@ const BACK_OFF: BackOff = { minMs: 100, maxMs: 2000 };
 export type DrainDependencies = {
   readonly queue: CheckInQueue;
   readonly admission: Pick<Admission, 'record'>;
-  readonly labels: Pick<DeviceLabels, 'remember'>;
+  readonly labels: Pick<DeviceLabels, 'remember' | 'tellLost'>;
   readonly clock: Pick<LedgerClock, 'now'>;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -152,6 +153,7 @@ export class CheckInDrain {
     try {
       const { labels: stored, unadmitted } = await admission.record(checkIns, 'queued');
       await labels.remember(stored);
+      await labels.tellLost(withLabels(unadmitted, checkIns));
       metrics.checkIns.add('stored', checkIns.length - unadmitted.length);
       if (unadmitted.length > 0) metrics.checkIns.add('unadmitted', unadmitted.length);
     } catch (error) {
@@ -187,4 +189,20 @@ export class CheckInDrain {
 /** Time of the earliest of these check-ins, in milliseconds since 1970; undefined when there are none. */
 function oldestOf(batches: readonly CheckInBatch[]): number | undefined {
   return batches[0]?.checkIns[0]?.at;
+}
+
+/** Returns those of the devices whose check-ins carried labels. */
+function withLabels(
+  devices: readonly DeviceName[],
+  checkIns: readonly CheckIn[],
+): readonly DeviceName[] {
+  if (devices.length === 0) return devices;
+  const named = new Set(
+    checkIns
+      .filter(({ labels }) => labels !== undefined)
+      .map(({ appId, deviceId }) => `${appId}/${deviceId}`),
+  );
+  return devices
+    .filter(({ appId, deviceId }) => named.has(`${appId}/${deviceId}`))
+    .map(({ appId, deviceId }) => ({ appId, deviceId }));
 }

@@ -62,7 +62,7 @@ describeInBrowser('quick ways at the console', (browser) => {
     const url = /https?:\/\/\S+/.exec(line ?? '')?.[0] ?? '';
     const artifacts = [{ platform: 'darwin', url: 'https://x.example/a.zip' }];
     await publish(node, tenant, '1.0.0', { artifacts });
-    await steps.getByText('Done: Publish a release').waitFor();
+    await steps.getByText('Done: Publish a release').waitFor({ timeout: 30_000 });
     const headers = { 'X-Service-Device': `first-${randomId()}` };
     const answer = await fetch(`${node.url}${new URL(url).pathname}`, { headers });
     expect(await answer.json()).toMatchObject({ version: '1.0.0' });

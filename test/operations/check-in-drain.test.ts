@@ -8,6 +8,7 @@ import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
+import type { Admission } from '../../src/operations/fleet/admission.ts';
 import { CheckIns } from '../../src/operations/fleet/check-ins.ts';
 import { internContext, internVersion } from '../../src/packing/interned-value.ts';
 import type { CheckInBatch, CheckInQueue } from '../../src/ports/check-in-queue.ts';
@@ -72,14 +73,17 @@ function setUp() {
   const metrics = new Metrics();
   const remembered: (readonly StoredLabels[])[] = [];
   const queue = telling(engine, story);
-  const drainOf = () => {
+  const drainOf = (admission: Pick<Admission, 'record'> = openAdmission(ledger)) => {
     const drain = new CheckInDrain({
       queue,
-      admission: openAdmission(ledger),
+      admission,
       labels: {
         async remember(entries) {
           if (entries.length > 0) story.push('remembered');
           remembered.push(entries);
+        },
+        async tellLost(devices) {
+          if (devices.length > 0) story.push(`lost ${devices.map(({ deviceId }) => deviceId)}`);
         },
       },
       clock: { now: () => Date.now() },
@@ -137,6 +141,21 @@ describe('what is taken', () => {
     expect(ledger.devices).toEqual(['a', 'b', 'c']);
     expect(remembered).toEqual([ledger.labels]);
     expect(count('stored')).toBe(3);
+  });
+
+  it('says of devices that were not admitted that the labels which they sent are lost', async () => {
+    const made = setUp();
+    const { story, engine, drainOf, count } = made;
+    const unadmitted = ['a', 'b'].map((deviceId) => ({
+      ...{ appId: checkInOf(deviceId).appId, deviceId },
+      ...{ network: undefined, bound: 'app' as const },
+    }));
+    const labels = new Map([['battery', '80']]);
+    await engine.appendCheckIns(packCheckIns([{ ...checkInOf('a'), labels }, checkInOf('b')]));
+    drainOf({ record: async () => ({ labels: [], unadmitted }) }).start();
+    await untilEmpty(made);
+    expect(story).toEqual(['lost a', 'acknowledged 1']);
+    expect(count('unadmitted')).toBe(2);
   });
 
   it('is recorded with each device once, as it was last', async () => {

@@ -3,7 +3,8 @@
 
 import { expect, it } from 'vitest';
 import { tagLabels } from '../../src/domain/fleet/label.ts';
-import { StoredLabelMemory } from '../../src/operations/fleet/stored-label-memory.ts';
+import { NOT_RECORDED, StoredLabelMemory } from '../../src/operations/fleet/stored-label-memory.ts';
+import { DELETED_REVISION } from '../../src/ports/deleted-revision.ts';
 
 const TTL_MS = 600_000;
 const DEVICE = { appId: 'app_1', deviceId: 'device-1' };
@@ -43,6 +44,24 @@ it('forgets what was noted before a change, not what was noted of it', () => {
   expect(memory.holds(DEVICE, tagLabels(labels({ ring: 'early' })))).toBe(true);
   memory.forget(DEVICE, 4);
   expect(memory.holds(DEVICE, tagLabels(labels({ ring: 'early' })))).toBe(false);
+});
+
+it('what was sent is held until it is known to be lost, or changed after it was recorded', () => {
+  const memory = new StoredLabelMemory();
+  const said = tagLabels(labels({ battery: '80' }));
+  memory.noteSent(DEVICE, said);
+  expect(memory.holds(DEVICE, said)).toBe(true);
+  memory.forget(DEVICE, NOT_RECORDED);
+  expect(memory.holds(DEVICE, said)).toBe(false);
+  memory.noteSent(DEVICE, said);
+  memory.forget(DEVICE, 7);
+  memory.forget(DEVICE, 7);
+  expect(memory.holds(DEVICE, said)).toBe(true);
+  memory.forget(DEVICE, 8);
+  expect(memory.holds(DEVICE, said)).toBe(false);
+  memory.noteSent(DEVICE, said);
+  memory.forget(DEVICE, DELETED_REVISION);
+  expect(memory.holds(DEVICE, said)).toBe(false);
 });
 
 it('forgets everything when it may have missed something, and each entry in time', () => {

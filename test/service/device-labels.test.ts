@@ -13,12 +13,29 @@ import {
 } from '../support/device-labels.ts';
 import { sleep } from '../support/eventually.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { type CheckOptions, check, createTenant, devicesOf, publish } from '../support/tenant.ts';
+import {
+  type CheckOptions,
+  check,
+  createTenant,
+  devicesOf,
+  publish,
+  type Tenant,
+} from '../support/tenant.ts';
 
 /** Longer than the way of a check-in from a check into the device list takes. */
 const SETTLE_MS = 2500;
+/** Longest time until the labels of a check are on record (docs/contract.md 13.12). */
+const RECORDED_MS_MAX = 5000;
 
 serviceSuite('device labels', (node) => {
+  /** Waits until the labels of the tenant's only device are on record; at most as long as is promised. */
+  const onRecord = (tenant: Tenant, labels: object) =>
+    expect
+      .poll(async () => (await devicesOf(node, tenant)).map((each) => each.labels), {
+        timeout: RECORDED_MS_MAX,
+      })
+      .toEqual([labels]);
+
   it('of a request decide at once (§4.7.4)', async () => {
     const tenant = await withTargeted(node);
     const options = { device: randomUUID(), query: 'l.ring=inner' };
@@ -46,7 +63,30 @@ serviceSuite('device labels', (node) => {
     const tenant = await createTenant(node);
     expect((await check(node, tenant, OLD, { device: 'd', query: 'l.a=1' })).status).toBe(204);
     expect((await check(node, tenant, OLD, { device: 'd', query: 'l.b=2' })).status).toBe(204);
-    await expectLabels(node, tenant, { a: '1', b: '2' });
+    await onRecord(tenant, { a: '1', b: '2' });
+  });
+
+  it('of a request that no release asks for are on record within 5 s, the last ones of all (§13.12)', async () => {
+    const tenant = await createTenant(node);
+    for (let battery = 100; battery > 80; battery -= 1) {
+      await check(node, tenant, OLD, { device: 'd', query: `l.battery=${battery}&l.site=a` });
+    }
+    await onRecord(tenant, { battery: '81', site: 'a' });
+    await label(node, tenant, 'd', { site: 'b' });
+    await check(node, tenant, OLD, { device: 'd', query: 'l.battery=81&l.site=a' });
+    await onRecord(tenant, { battery: '81', site: 'a' });
+  });
+
+  it('count once a release asks for them, though none did when they came (§13.12)', async () => {
+    const tenant = await createTenant(node);
+    const device = randomUUID();
+    await check(node, tenant, OLD, { device, query: 'l.ring=inner' });
+    await onRecord(tenant, { ring: 'inner' });
+    await publish(node, tenant, '2.0.0', { targets: RING_INNER });
+    expect(await asks(node, tenant, { device })).toBe(true);
+    expect(await asks(node, tenant, { device, query: 'l.ring=inner' })).toBe(true);
+    expect(await asks(node, tenant, { device, query: 'l.ring=outer' })).toBe(false);
+    expect(await asks(node, tenant, { device })).toBe(false);
   });
 
   it('of a request merge over those of a report, key by key (§4.7.4)', async () => {

@@ -111,12 +111,12 @@ export async function measureScenario(
 function sidesOf(
   service: BenchService,
   floor: ChildServer,
-  { question, expected }: Scenario,
+  { question, expected, isOneRequest = false }: Scenario,
   { seconds, warmupSeconds }: Pace,
 ): Side[] {
   const loop = {
     ...{ question, connections: CONNECTIONS, expected },
-    ...{ seconds, warmupSeconds, isAwake: true },
+    ...{ seconds, warmupSeconds, isAwake: true, isOneRequest },
   };
   const { port, pid } = service;
   return [

@@ -17,7 +17,7 @@ import {
 import { ANY_KIND } from './artifact-format.ts';
 import type { DecisionRule } from './rule/decision-rule.ts';
 import { DECISION_RULES } from './rule/decision-rules.ts';
-import { compileRequirements, type Requirement } from './rule/requirement.ts';
+import { compileRequirements, type Requirement, withLabelKeys } from './rule/requirement.ts';
 import type { ServingSnapshot, SnapshotRelease } from './serving-snapshot.ts';
 import { compareVersions, parseVersion, type Version } from './version.ts';
 import { collectLandmarks } from './version-position.ts';
@@ -38,6 +38,8 @@ export type Catalog = {
   readonly compiled: readonly (CompiledRelease | undefined)[];
   /** Published releases, highest version first. */
   readonly published: readonly CompiledRelease[];
+  /** Whether any published release has a condition on labels, so that labels can decide what devices get. */
+  readonly asksForLabels: boolean;
   /** Lists of candidates by key, built when first needed: see `candidatesBy`. */
   readonly candidates: Map<string, readonly Candidate[]>;
   /** Folded platform → what published releases have for it: see `candidatesFor`. */
@@ -102,6 +104,9 @@ export function catalogOf(
     byCanonical: new Map(releases.map((release) => [release.version.canonical, release])),
     compiled,
     published,
+    asksForLabels: published.some(
+      ({ requirements }) => withLabelKeys(undefined, requirements) !== undefined,
+    ),
     candidates: new Map(),
     reaches: collectReaches(published),
   };

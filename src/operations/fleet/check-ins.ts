@@ -72,7 +72,8 @@ export class CheckIns {
   }
 
   /**
-   * Adds a check-in; never waits, never throws. `at` is in milliseconds since 1970; `network` is copied.
+   * Adds a check-in, and returns whether there was room for it; never waits, never throws. `at` is in
+   * milliseconds since 1970; `network` is copied.
    */
   add(
     context: InternedValue<CheckInContext>,
@@ -81,13 +82,14 @@ export class CheckIns {
     at: number,
     labels: Labels | undefined,
     network: NetworkWords,
-  ): void {
+  ): boolean {
     if (this.backlogSize + this.packer.size >= HELD_MAX) {
       this.drop();
-      return;
+      return false;
     }
     this.packer.add(context, version, deviceId, at, labels, network);
     if (this.packer.size === BATCH_SIZE_MAX) this.closeFull();
+    return true;
   }
 
   /** Number of check-ins held in this process. */

@@ -24,7 +24,7 @@ import type {
 import type { Ledger } from '../../ports/ledger.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Admission } from './admission.ts';
-import { StoredLabelMemory } from './stored-label-memory.ts';
+import { NOT_RECORDED, StoredLabelMemory } from './stored-label-memory.ts';
 
 export type DeviceLabelsDependencies = {
   readonly ledger: Pick<Ledger, 'readLabels' | 'readLabelChanges'>;
@@ -101,6 +101,14 @@ export class DeviceLabels {
   }
 
   /**
+   * Remembers that labels with this hash are on their way to the device's record with a check-in, so that the
+   * next one need not carry them. What is recorded of the device's labels makes this forgotten.
+   */
+  noteSent(device: DeviceName, labelsTag: number): void {
+    this.memory.noteSent(device, labelsTag);
+  }
+
+  /**
    * Forgets what the ledger says has changed since the last call, and learns which of the engine's labels are
    * in doubt. Rejects with `Unavailable` when a store does not answer.
    */
@@ -156,6 +164,22 @@ export class DeviceLabels {
       if (!(error instanceof Unavailable)) throw error;
       this.dependencies.metrics.faults.add('label-share');
       this.tellLater(entries);
+    }
+  }
+
+  /**
+   * Tells every node that labels of these devices were sent and are not on record, because the devices have
+   * no record: the next checks carry them again. Never rejects; what is not told is sent again within ten
+   * minutes.
+   */
+  async tellLost(devices: readonly DeviceName[]): Promise<void> {
+    if (devices.length === 0) return;
+    const { engine, metrics } = this.dependencies;
+    try {
+      await engine.tellLabels(devices.map((device) => ({ ...device, revision: NOT_RECORDED })));
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      metrics.faults.add('label-share');
     }
   }
 

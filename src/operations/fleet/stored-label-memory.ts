@@ -10,6 +10,7 @@ import { hashText } from '../../domain/decision/cohort.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
 import { tagLabels } from '../../domain/fleet/label.ts';
 import { secondHash } from '../../hashing/second-hash.ts';
+import { DELETED_REVISION } from '../../ports/deleted-revision.ts';
 import type { DeviceName } from '../../ports/label-cache.ts';
 
 /**
@@ -27,6 +28,9 @@ const TTL_MS = 600_000;
  */
 const [TAG, SAID, REVISION, TIME] = [0, 1, 2, 3];
 
+/** Revision of labels that were sent, below that of all labels that are on record. */
+const SENT = -1;
+
 export class StoredLabelMemory {
   private readonly words = new Int32Array(SETS * WAYS * WORDS);
   private readonly now: () => number;
@@ -43,12 +47,24 @@ export class StoredLabelMemory {
 
   /** Remembers that the device's record contains these labels (and possibly others) at this revision. */
   note(device: DeviceName, labels: Labels, revision: number): void {
+    this.put(device, tagLabels(labels), revision);
+  }
+
+  /**
+   * Remembers labels that were sent to be recorded. The first announcement of the device's labels counts as
+   * that of these; `NOT_RECORDED` forgets them.
+   */
+  noteSent(device: DeviceName, labelsTag: number): void {
+    this.put(device, labelsTag, SENT);
+  }
+
+  private put(device: DeviceName, labelsTag: number, revision: number): void {
     const { words } = this;
     const hash = hashText(device.deviceId) | 0;
     const tag = this.tagOf(device);
     const at = this.find(hash, tag) ?? this.find(hash, 0) ?? this.nextOf(hash);
     words[at + TAG] = tag;
-    words[at + SAID] = tagLabels(labels) ^ hash;
+    words[at + SAID] = labelsTag ^ hash;
     words[at + REVISION] = revision | 0;
     words[at + TIME] = this.now() | 0;
   }
@@ -68,7 +84,10 @@ export class StoredLabelMemory {
     const { words } = this;
     const at = this.find(hashText(device.deviceId) | 0, this.tagOf(device));
     if (at === undefined) return;
-    if ((words[at + REVISION] as number) < revision) words.fill(0, at, at + WORDS);
+    const known = words[at + REVISION] as number;
+    const isRecorded = revision > NOT_RECORDED && revision < DELETED_REVISION;
+    if (known === SENT && isRecorded) words[at + REVISION] = revision;
+    else if (known < revision) words.fill(0, at, at + WORDS);
   }
 
   /** Invalidates all entries, because announcements may have been missed. */
@@ -103,3 +122,6 @@ export class StoredLabelMemory {
 function firstOf(hash: number): number {
   return (hash & (SETS - 1)) * WAYS * WORDS;
 }
+
+/** Revision of a device that has no record, so that labels which were sent are lost. */
+export const NOT_RECORDED = 0;

@@ -68,8 +68,7 @@ export class CheckUpdate {
     if (this.mustWaitForLabels(prepared, device)) return undefined;
     const decision = prepared.decide(device);
     if (isFirstOffer(decision)) return undefined;
-    // Labels of the request are on record already; otherwise `mustWaitForLabels` would have returned true.
-    return this.conclude(query, device, decision, undefined);
+    return this.conclude(query, device, decision, this.unstoredOf(prepared, device));
   }
 
   /** Returns the refusal that is known without waiting: what was unknown a moment ago counts as unknown. */
@@ -139,6 +138,8 @@ export class CheckUpdate {
   ): boolean {
     if (id === undefined) return false;
     if (labels.size === 0) return prepared.asksForLabels;
+    // Where labels decide nothing, they travel with the check-in, and nobody waits for a store.
+    if (!prepared.plan.catalog.asksForLabels) return false;
     if (!hasKeys(labels, prepared.plan.labelKeys)) return true;
     const { appId } = prepared.plan.catalog.snapshot;
     return !this.dependencies.labels.areStored({ appId, deviceId: id }, labelsTag);
@@ -209,14 +210,16 @@ export class CheckUpdate {
    */
   private conclude<Item extends Candidate>(
     { reported }: CheckQuery,
-    { id, network }: CheckDevice,
+    { id, labelsTag, network }: CheckDevice,
     decision: PlanDecision<Item>,
     unstored: Labels | undefined,
   ): PlanDecision<Item> {
-    this.dependencies.metrics.checks.add(decision.reason);
-    if (id !== undefined) {
-      const at = this.dependencies.clock.now();
-      this.dependencies.checkIns.add(decision.context, reported, id, at, unstored, network);
+    const { checkIns, clock, labels, metrics } = this.dependencies;
+    metrics.checks.add(decision.reason);
+    if (id === undefined) return decision;
+    const isTaken = checkIns.add(decision.context, reported, id, clock.now(), unstored, network);
+    if (isTaken && unstored !== undefined) {
+      labels.noteSent({ appId: decision.plan.catalog.snapshot.appId, deviceId: id }, labelsTag);
     }
     return decision;
   }
