@@ -21,6 +21,7 @@ import { ResealSecrets } from '../operations/publishing/reseal-secrets.ts';
 import type { SpreadChange } from '../operations/publishing/spread-change.ts';
 import { ViewConsole } from '../operations/publishing/view-console.ts';
 import type { Webhooks } from '../operations/publishing/webhooks.ts';
+import { CountMatching } from '../operations/serving/count-matching.ts';
 import type { ExplainDecision } from '../operations/serving/explain-decision.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { LedgerCopies } from '../ports/ledger-copies.ts';
@@ -85,6 +86,7 @@ export function assembleConsole({
       ledger,
       spread,
       rehearse,
+      matching: new CountMatching(ledger),
       notes,
     }),
   ];

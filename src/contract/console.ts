@@ -75,6 +75,7 @@ export type ConsoleAnswers = {
   'POST releases': { readonly release: Release };
   'PATCH releases': { readonly release: ServingState };
   'DELETE releases': { readonly release: WithdrawnRelease };
+  'POST releases/matching': MatchingDevices;
   'POST releases/rehearse': Rehearsed<UnpublishedRelease>;
   'POST releases/rehearse-serving': RehearsedServing;
   'POST releases/promote': { readonly release: Release };
@@ -266,6 +267,16 @@ export type ReleaseDetail = {
 /** A release's page: its notes also as HTML, rendered and sanitised by the service. */
 export type RenderedReleaseDetail = Omit<ReleaseDetail, 'release'> & {
   readonly release: ReleaseDetail['release'] & { readonly notesHtml: string };
+};
+
+/** Devices of a channel, seen in the last 30 days, that a targeting is meant for. */
+export type MatchingDevices = {
+  readonly devices: number;
+  readonly matching: number;
+  /** Whether the numbers were estimated from a sample. */
+  readonly isEstimate: boolean;
+  /** Ids of a few of them. */
+  readonly examples: readonly string[];
 };
 
 /** Webhook of an app, and the address that its code host delivers to. */

@@ -62,6 +62,8 @@ export const LIMIT = {
 
   /** Maximum number of moves, and of platforms, in the effect of a change. */
   effectRowsMax: 100,
+  /** Maximum number of devices that are named as examples of those that a targeting is meant for. */
+  matchingExamplesMax: 5,
   /** Maximum number of devices that are named as examples of each kind of effect. */
   effectExamplesMax: 10,
 

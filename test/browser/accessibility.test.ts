@@ -73,7 +73,7 @@ describeInBrowser('accessibility of the console', (browser) => {
       await visit(tab.page, path);
       expect(await faultsOn(tab.page), path).toEqual([]);
     }
-  }, 90_000);
+  }, 240_000);
 
   it('nothing in a dialog', async () => {
     const { app } = furnished.tenant;
@@ -99,7 +99,7 @@ describeInBrowser('accessibility of the console', (browser) => {
       await tab.page.getByRole('dialog').waitFor();
       expect(await faultsOn(tab.page), `${path} ${button}`).toEqual([]);
     }
-  }, 60_000);
+  }, 180_000);
 
   it('a dialog takes the focus, and Escape gives it back to where it was', async () => {
     const { page } = tab;

@@ -54,6 +54,23 @@ describeInBrowser('quick ways at the console', (browser) => {
     await page.getByText('Published it at 7 % with 2 artifacts').waitFor();
   });
 
+  it('the devices that a targeting is meant for are counted while it is written', async () => {
+    const device = (deviceId: string, ring: string) => ({
+      ...{ deviceId, version: '1.0.0', platform: 'linux', arch: 'x86_64', channel: 'stable' },
+      labels: { ring },
+    });
+    await report(node, tenant, [device('a', 'early'), device('b', 'early'), device('c', 'late')]);
+    await visit(page, place('/stable'));
+    await page.getByRole('button', { name: 'Publish release' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Publish to stable' });
+    await dialog.getByText('Paste addresses or JSON').click();
+    const targets = { matchLabels: { ring: ['early'] } };
+    await dialog.getByLabel('Addresses of the files').fill(JSON.stringify({ targets }));
+    await dialog.getByRole('button', { name: 'Take it over' }).click();
+    await dialog.getByText('2 of 3 devices seen in the last 30 days match').waitFor();
+    expect(await dialog.getByRole('link', { name: 'a', exact: true }).count()).toBe(1);
+  });
+
   it('the first steps are ticked off, and their command asks as a device does', async () => {
     await visit(page, place('/stable'));
     const steps = page.getByRole('region', { name: 'First steps' });

@@ -164,6 +164,33 @@ serviceSuite('finding things', (node) => {
     expect((recorded as { devices: Rows }).devices).toEqual([]);
   });
 
+  it('a targeting is counted for the devices of the channel that meet all of it', async () => {
+    const ringed = (id: string, ring: string, more: object = {}) =>
+      device(id, '1.0.0', { labels: { ring }, ...more });
+    await report(node, tenant, [
+      ...[ringed('a', 'early'), ringed('b', 'early', { version: '2.0.0' }), ringed('c', 'late')],
+      ...[ringed('d', 'early', { channel: 'beta' }), device('e')],
+    ]);
+    const publisher = await member(node, tenant.org, 'publisher');
+    const count = (targets: unknown, channel = 'stable') =>
+      publisher.call('POST', 'releases/matching', { app: tenant.app, channel, targets });
+    expect((await count({ matchLabels: { ring: ['early'] } })).body).toEqual({
+      ...{ devices: 4, matching: 2, isEstimate: false },
+      examples: expect.toSatisfy((ids: string[]) => ids.toSorted().join() === 'a,b'),
+    });
+    const below = [{ key: '$version', operator: 'VersionLt', values: ['1.5.0'] }];
+    expect(
+      (await count({ matchLabels: { ring: ['early'] }, matchExpressions: below })).body,
+    ).toMatchObject({ matching: 1, examples: ['a'] });
+    expect((await count(null)).body).toMatchObject({ devices: 4, matching: 4 });
+    expect((await count({ matchLabels: { ring: [] } })).status).toBe(400);
+    expect((await count(null, 'nowhere')).status).toBe(404);
+    const foreign = { app: other.app, channel: 'stable', targets: null };
+    expect((await publisher.call('POST', 'releases/matching', foreign)).status).toBe(404);
+    const mine = { app: tenant.app, channel: 'stable', targets: null };
+    expect((await viewer.call('POST', 'releases/matching', mine)).status).toBe(403);
+  });
+
   it('the overview tells what is served below a release that not all can have', async () => {
     await publish(node, tenant, '1.0.0');
     await publish(node, tenant, '1.1.0', { targets: { matchLabels: { ring: ['a'] } } });

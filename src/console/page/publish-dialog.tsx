@@ -25,6 +25,7 @@ import { Form } from '../part/form.tsx';
 import { RehearsalView } from '../part/rehearsal-view.tsx';
 import { TargetingEditor } from '../part/targeting-editor.tsx';
 import { TextArea } from '../part/text-area.tsx';
+import { MatchingDevices } from './matching-devices.tsx';
 import { PasteRelease } from './paste-release.tsx';
 
 const STATES = [
@@ -109,6 +110,9 @@ export function PublishDialog(props: {
         <details class="more" open={draft.labels.length + draft.expressions.length > 0}>
           <summary>Only for some devices</summary>
           <TargetingEditor draft={draft} onChange={setDraft} labels={labels.data} />
+          {draftObstacle(draft) === undefined && (
+            <MatchingDevices app={app.ref} channel={channel} targets={targetingOf(draft)} />
+          )}
         </details>
         {reviewed !== undefined && <RehearsalView rehearsed={reviewed} />}
       </Form>

@@ -16,6 +16,7 @@ import { ServingEffect } from '../part/serving-effect.tsx';
 import { TargetingEditor } from '../part/targeting-editor.tsx';
 import { TargetingView } from '../part/targeting-view.tsx';
 import { useMay } from '../session/use-session.ts';
+import { MatchingDevices } from './matching-devices.tsx';
 import type { ReleaseName } from './release-name.ts';
 
 type Props = {
@@ -84,6 +85,7 @@ function TargetingDialog({ name, release, onDone, onClose }: Props & { onClose: 
           <span class="muted">It will be for</span> <TargetingView targets={targets} />
         </div>
         {!isUnchanged && obstacle !== undefined && <p class="bad-text">{obstacle}</p>}
+        {isReady && <MatchingDevices app={name.app} channel={name.channel} targets={targets} />}
         {isReady && <ServingEffect rehearsal={rehearsal} />}
         <ReasonField value={reason} onInput={setReason} />
       </Form>

@@ -56,7 +56,7 @@ function FirstWebhook(props: { found: EnabledWebhooks; onEnabled: () => Promise<
         ) : (
           <>
             {without.length > 0 && (
-              <div class="filters">
+              <div class="filters bare">
                 <Choice
                   label="Enable a webhook for"
                   value=""

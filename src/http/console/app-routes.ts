@@ -13,6 +13,7 @@ import type { RehearseChange } from '../../operations/publishing/rehearse-change
 import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
 import type { ViewConsole } from '../../operations/publishing/view-console.ts';
 import { withdrawRelease } from '../../operations/publishing/withdraw-release.ts';
+import type { CountMatching } from '../../operations/serving/count-matching.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { NotesRenderer } from '../notes/notes-renderer.ts';
 import type { Route } from '../router.ts';
@@ -37,6 +38,7 @@ import {
   servingControlBody,
   withdrawReleaseBody,
 } from '../shape/release-body.ts';
+import { targetingField } from '../shape/targeting.ts';
 import type { ConsoleRoutes } from './console-route.ts';
 
 const REF_REASON = `Must be 1 to ${LIMIT.refLengthMax} letters, digits, dots, dashes or underscores`;
@@ -91,6 +93,11 @@ const releasesQuery = channelQuery.extend({
   version: textField(LIMIT.versionLengthMax).optional(),
   status: statusField.optional(),
 });
+const matchingBody = z.strictObject({
+  app: nameField,
+  channel: nameField,
+  targets: targetingField.nullable().default(null),
+});
 const releaseQuery = channelQuery.extend({ version: versionField });
 
 export type AppDependencies = {
@@ -99,6 +106,7 @@ export type AppDependencies = {
   readonly ledger: Ledger;
   readonly spread: SpreadChange;
   readonly rehearse: RehearseChange;
+  readonly matching: CountMatching;
   readonly notes: Pick<NotesRenderer, 'html'>;
 };
 
@@ -185,7 +193,7 @@ function releaseRoutes(
 /** Routes by which releases come and, as long as nobody was offered one, go. */
 function publishingRoutes(
   routes: ConsoleRoutes,
-  { ledger, spread, rehearse }: AppDependencies,
+  { ledger, spread, rehearse, matching, view }: AppDependencies,
 ): readonly Route[] {
   const path = 'releases';
   return [
@@ -194,6 +202,13 @@ function publishingRoutes(
       async (context, body) => {
         const published = await publishRelease(ledger, spread, context, newReleaseOf(body));
         return isFailure(published) ? published : { release: published.release };
+      },
+    ),
+    routes.onApp(
+      { method: 'POST', path: `${path}/matching`, role: 'publisher', shape: matchingBody },
+      async ({ app }, { channel, targets }) => {
+        const found = await view.readChannel(app, channel, Date.now());
+        return isFailure(found) ? found : matching.count(app.id, channel, targets);
       },
     ),
     routes.onApp(

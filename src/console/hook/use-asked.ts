@@ -1,0 +1,50 @@
+// An answer to what is being made up in a form, asked once it has stayed the same for a moment.
+
+import { useEffect, useState } from 'preact/hooks';
+import { ApiError } from '../api/api-error.ts';
+
+export type Asked<Answer> = {
+  readonly said: Answer | undefined;
+  /** Why nothing can be said; nothing is kept from being done by it. */
+  readonly error: string | undefined;
+};
+
+/** Time for which a question must stay as it is before it is asked. */
+const QUIET_MS = 250;
+const NOTHING = { said: undefined, error: undefined };
+
+/**
+ * Asks a question, given as the text of its body; undefined asks nothing. It is asked again when `turn`
+ * changes. Both are undefined until there is an answer. What is said to one question is never shown for
+ * another. `ask` is always the same function.
+ */
+export function useAsked<Answer>(
+  text: string | undefined,
+  ask: (body: unknown) => Promise<Answer>,
+  turn = 0,
+): Asked<Answer> {
+  const [last, setLast] = useState<{ of: string; answer: Asked<Answer> }>();
+  useEffect(() => {
+    if (text === undefined) return undefined;
+    let isOver = false;
+    const run = async () => {
+      const answer = await outcome(() => ask(JSON.parse(text)));
+      if (!isOver) setLast({ of: text, answer });
+    };
+    const timer = setTimeout(() => void run(), QUIET_MS);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [text, turn, ask]);
+  return last !== undefined && last.of === text ? last.answer : NOTHING;
+}
+
+async function outcome<Answer>(ask: () => Promise<Answer>): Promise<Asked<Answer>> {
+  try {
+    return { said: await ask(), error: undefined };
+  } catch (error) {
+    if (error instanceof ApiError) return { said: undefined, error: error.advice };
+    throw error;
+  }
+}
