@@ -73,13 +73,13 @@ export type NewRelease = {
  */
 export type ReleaseHold = 'expecting' | 'by-hand';
 
-/** Kinds of refusal of a release that may otherwise be published on its channel. */
 /** Change of an app; undefined leaves it as it is. */
 export type AppChange = {
   readonly name?: string | undefined;
   readonly archived?: boolean | undefined;
 };
 
+/** Kinds of refusal of a release that may otherwise be published on its channel. */
 export type PublishObstacle =
   | 'versionExists'
   | 'versionWithdrawn'

@@ -127,6 +127,7 @@ describeInBrowser('quick ways at the console', (browser) => {
   });
 
   it('an app is renamed and archived, is out of the list and takes no release, and comes back', async () => {
+    await publish(node, tenant, '1.0.0', { channel: 'beta' });
     await visit(page, place('/stable'));
     await page.getByRole('button', { name: 'Edit app…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Edit' });
@@ -138,6 +139,13 @@ describeInBrowser('quick ways at the console', (browser) => {
     await dialog.getByRole('button', { name: 'Archive it' }).click();
     await page.getByText('This app is archived').waitFor();
     expect(await page.getByRole('button', { name: 'Publish release' }).count()).toBe(0);
+    expect(await page.getByText('POST /api/v1/releases').count()).toBe(0);
+    expect(await page.getByRole('region', { name: 'First steps' }).count()).toBe(0);
+    await visit(page, place('/beta/1.0.0'));
+    await page.getByRole('button', { name: 'Pause…' }).waitFor();
+    for (const name of ['Promote…', 'Publish next…']) {
+      expect(await page.getByRole('button', { name }).count()).toBe(0);
+    }
     await visit(page, '/console/apps');
     expect(await page.getByRole('link', { name: 'Pocket notes' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Show 1 archived app' }).click();

@@ -58,6 +58,15 @@ describe('the sentence of an entry', () => {
       { defaultRollout: 20, follows: 'stable', minimumSupportedVersion: null },
       'Set the default roll-out to 20 %, made it follow stable',
     ],
+    ['app.update', { name: 'A' }, { name: 'B' }, 'Renamed it from “A” to “B”'],
+    ['app.update', { archived: false }, { archived: true }, 'Archived it'],
+    ['app.update', { archived: true }, { archived: false }, 'Brought it back'],
+    [
+      'app.update',
+      { name: 'A', archived: true },
+      { name: 'B', archived: false },
+      'Renamed it from “A” to “B”, brought it back',
+    ],
   ])('%s from %j to %j is "%s"', (action, before, after, text) => {
     expect(auditSentence(entry(action, before, after))).toEqual({ text, isWhole: true });
   });

@@ -123,7 +123,7 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
       ['1.11.0', 20, 'paused'],
     ] as const;
     for (const [version, rolloutPct, status] of rollouts) {
-      await publish(ledger, tenant, version, { rolloutPct, status });
+      await publish(ledger, tenant, version, { rolloutPct, status, artifacts: [ARTIFACT] });
     }
     await ledger.recordCheckIns([
       checkIn(tenant, 'a'),
@@ -135,14 +135,16 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
         id: tenant.appId,
         ref: tenant.app,
         name: `App ${tenant.app}`,
+        archivedAt: null,
         devices: 2,
         devicesDay: 1,
         channels: [
-          { name: 'beta', releases: 0, newest: null, rolling: [] },
+          { name: 'beta', releases: 0, newest: null, serving: null, rolling: [] },
           {
             name: 'stable',
             releases: 5,
             newest: expect.objectContaining({ version: '1.11.0', status: 'paused' }),
+            serving: '1.0.0',
             rolling: [
               { version: '1.10.0', rolloutPct: 5 },
               { version: '1.9.0', rolloutPct: 50 },

@@ -2,7 +2,7 @@
 // its devices are answered as before (docs/contract.md 11.23).
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { deliver, enableWebhook, releaseEvent } from '../support/github.ts';
+import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
 import { member } from '../support/person.ts';
 import { serviceSuite } from '../support/service-suite.ts';
@@ -69,6 +69,53 @@ serviceSuite('an archived app', (node) => {
     expect((await check(node, tenant, '1.0.0')).body).toMatchObject({ version: '1.1.0' });
     expect((await control(node, tenant, '1.1.0', { status: 'rolled_back' })).status).toBe(200);
     expect((await check(node, tenant, '1.1.0')).body).toMatchObject({ version: '1.0.0' });
+  });
+
+  it('updaters, feeds and downloads get what they got before', async () => {
+    const url = 'https://downloads.example.com/app.AppImage';
+    const artifacts = [{ ...ARTIFACT, url, sha512: 'x', size: 1234 }];
+    await publish(node, tenant, '1.0.0', { artifacts });
+    const place = `${tenant.app}/stable`;
+    const paths = [
+      ...[`/u/${place}/linux/x86_64/0.9.0`, `/e/${place}/latest-linux.yml`, `/feed/${place}`],
+      ...[`/feed/${place}/rss.xml`, `/download/${place}/linux/x86_64`],
+    ];
+    const answer = async (path: string) => {
+      const got = await fetch(node.url + path, { redirect: 'manual' });
+      return [path, got.status, got.headers.get('location'), await got.text()];
+    };
+    const answers = () => Promise.all(paths.map(answer));
+    const before = await answers();
+    expect(before.map(([, status]) => status)).not.toContain(404);
+    await change({ archived: true, name: 'Notes of old' });
+    expect(await answers()).toEqual(before);
+  });
+
+  it('its releases are paused, resumed and withdrawn as before', async () => {
+    await publish(node, tenant, '1.0.0');
+    await publish(node, tenant, '2.0.0', { status: 'paused' });
+    await change({ archived: true });
+    expect((await control(node, tenant, '1.0.0', { status: 'paused' })).status).toBe(200);
+    expect((await check(node, tenant, '0.9.0')).status).toBe(204);
+    expect((await control(node, tenant, '1.0.0', { status: 'published' })).status).toBe(200);
+    expect((await check(node, tenant, '0.9.0')).status).toBe(200);
+    const named = { app: tenant.app, channel: 'stable', version: '2.0.0' };
+    const withdrawn = await manage(node, tenant, 'DELETE', 'releases', named);
+    expect(withdrawn.status).toBeLessThan(300);
+  });
+
+  it('what its code host has announced before is completed and called back', async () => {
+    const hook = await enableWebhook(node, tenant);
+    const announce = (action: string, assets: Rows) =>
+      deliver(node, hook, releaseEvent('v1.0.0', { assets }, action));
+    expect((await announce('published', [])).body).toMatchObject({ outcome: 'created' });
+    await change({ archived: true });
+    const completed = await announce('edited', [asset('notes-linux-amd64')]);
+    expect(completed.body).toMatchObject({ outcome: 'duplicate', release: { version: '1.0.0' } });
+    expect((await check(node, tenant, '0.9.0')).body).toMatchObject({ version: '1.0.0' });
+    const calledBack = await announce('deleted', []);
+    expect(calledBack.body?.reason).toContain('it is paused on stable');
+    expect((await check(node, tenant, '0.9.0')).status).toBe(204);
   });
 
   it('a call that is repeated after the archiving gets its first answer', async () => {

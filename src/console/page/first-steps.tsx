@@ -11,11 +11,14 @@ import { useOrganization } from '../session/use-session.ts';
 
 const REFRESH_MS = 5000;
 
-/** Checklist for an app that no device has asked about; nothing for others. `base` is the service's URL. */
+/**
+ * Checklist for an app that no device has asked about; nothing for others, or for an archived one, which
+ * takes no release. `base` is the service's URL.
+ */
 export function FirstSteps(props: { app: AppOverview; channel: string; base: string }) {
   const { app, channel, base } = props;
   const { id: org } = useOrganization();
-  const isNew = app.devices === 0;
+  const isNew = app.devices === 0 && app.archivedAt === null;
   const keys = useLoad(isNew ? `keys${queryText({ org })}` : null, REFRESH_MS);
   if (!isNew) return null;
   const isPublished = app.channels.some(({ releases }) => releases > 0);

@@ -12,7 +12,7 @@ type Question = 'pause' | 'resume' | 'promote' | 'withdraw' | 'rollback' | 'depr
 
 type Props = {
   name: ReleaseName;
-  /** Names of the app's other channels. */
+  /** Names of the app's other channels, to which the release can be promoted. */
   others: readonly string[];
   details: RenderedReleaseDetail;
   onDone: () => Promise<void>;

@@ -30,10 +30,12 @@ export function ReleaseList(props: {
   if (page.total === 0 && !isFiltered(query)) {
     return (
       <Empty title="No releases on this channel yet">
-        <p class="hint">
-          Publish one here, or from your build with a key: <code>POST /api/v1/releases</code>.
-          Devices get it when they next ask.
-        </p>
+        {app.archivedAt === null && (
+          <p class="hint">
+            Publish one here, or from your build with a key: <code>POST /api/v1/releases</code>.
+            Devices get it when they next ask.
+          </p>
+        )}
         {publish}
       </Empty>
     );

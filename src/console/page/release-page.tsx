@@ -48,7 +48,9 @@ function ReleaseView(props: {
   const { app, name, details, loaded } = props;
   const { reload } = loaded;
   const { release } = details;
-  const others = app.channels.map((each) => each.name).filter((each) => each !== name.channel);
+  // An archived app takes no promotion.
+  const targets = app.archivedAt === null ? app.channels : [];
+  const others = targets.map((each) => each.name).filter((each) => each !== name.channel);
   return (
     <>
       <PageHead

@@ -18,8 +18,8 @@ const COLUMNS = columns<AppState>({
 });
 
 /**
- * Runs as one transaction under the lock of the app's row, which everything waits for that adds a release or
- * a channel to the app. What the app is already is not audited.
+ * Runs as one transaction that holds the app alone, which everything waits for that adds a release or a
+ * channel to the app. What the app is already is not audited.
  */
 export function updateApp(
   database: Database,
@@ -53,10 +53,9 @@ export function updateApp(
 }
 
 async function lockApp(sql: Sql, id: string): Promise<AppState | undefined> {
-  const rows = await sql.query<AppState>(
-    `SELECT ${COLUMNS} FROM apps WHERE id = $1 FOR NO KEY UPDATE`,
-    [id],
-  );
+  const rows = await sql.query<AppState>(`SELECT ${COLUMNS} FROM apps WHERE id = $1 FOR UPDATE`, [
+    id,
+  ]);
   return rows[0];
 }
 

@@ -1,0 +1,62 @@
+// Tests the archiving of apps on PostgreSQL only: what waits for it, what does not, and that all ends.
+
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { fail, isFailure } from '../../src/contract/failure.ts';
+import type { Database } from '../../src/ledger/database.ts';
+import { migrate } from '../../src/ledger/migrate.ts';
+import { lockWebhooks } from '../../src/ledger/query/lock-webhooks.ts';
+import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
+import type { Ledger } from '../../src/ports/ledger.ts';
+import { createTenant, expectValue, newRelease, OPERATOR, publish } from './ledger-fixture.ts';
+import { openTestPostgres, type TestDatabase } from './test-database.ts';
+
+const postgresUrl = inject('postgresUrl');
+const title = (rest: string) =>
+  postgresUrl === '' ? `${rest} (skipped: no PostgreSQL on this machine)` : rest;
+
+describe.skipIf(postgresUrl === '')(title('archived apps on PostgreSQL'), () => {
+  let opened: TestDatabase;
+  let database: Database;
+  let ledger: Ledger;
+
+  beforeAll(async () => {
+    opened = await openTestPostgres(postgresUrl);
+    database = opened.database;
+    await migrate(database);
+    ledger = createSqlLedger(database);
+  });
+  afterAll(() => opened?.dispose());
+
+  test('a release and a channel do not wait for a change of the app’s webhooks', async () => {
+    const tenant = await createTenant(ledger);
+    await database.transaction(async (sql) => {
+      await lockWebhooks(sql, tenant.appId);
+      await publish(ledger, tenant, '1.0.0');
+      expectValue(await ledger.createChannel(tenant.app, 'beta', OPERATOR));
+    });
+  });
+
+  test('what is under way is before the archive or refused, and all of it ends', async () => {
+    for (let round = 0; round < 10; round++) {
+      const tenant = await createTenant(ledger, ['stable', 'beta']);
+      const { organizationId, app } = tenant;
+      const add = (version: string) =>
+        ledger.publishRelease(organizationId, newRelease(tenant, version), OPERATOR);
+      const [, ...outcomes] = await Promise.all([
+        ledger.updateChannel(app, 'beta', { follows: 'stable' }, OPERATOR),
+        add('1.0.0'),
+        ledger.createChannel(app, 'nightly', OPERATOR),
+        ledger.updateApp(app, { archived: true }, OPERATOR),
+        add('2.0.0'),
+        ledger.createChannel(app, 'weekly', OPERATOR),
+      ]);
+      const refusals = outcomes.filter((outcome) => isFailure(outcome));
+      expect(refusals).toEqual(refusals.map(() => fail('appArchived')));
+      const audit = expectValue(await ledger.listAudit(organizationId, { limit: 20 }));
+      const actions = audit.entries.map(({ action }) => action);
+      const later = actions.slice(0, actions.indexOf('app.update'));
+      expect(later.filter((action) => action !== 'channel.update')).toEqual([]);
+      expect(await add('3.0.0')).toEqual(fail('appArchived'));
+    }
+  });
+});
