@@ -98,6 +98,7 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
       fleet: 5,
       offered: 1,
       offeredIsEstimate: false,
+      lastOfferedAt: '2026-03-29T00:00:00.000Z',
     });
     expect(detail.release).toMatchObject({ status: 'paused', source: 'api', artifacts });
     expect(detail.history.map(({ action }) => action)).toEqual([
