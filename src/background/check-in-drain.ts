@@ -8,7 +8,7 @@
 // it falls behind. Otherwise a database on the same machine would take a core from the service.
 
 import { randomUUID } from 'node:crypto';
-import { type CheckIn, coalesceCheckIns } from '../domain/fleet/check-in.ts';
+import { type CheckIn, coalesceCheckIns, deviceKey } from '../domain/fleet/check-in.ts';
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
 import type { Log } from '../observe/log.ts';
@@ -17,7 +17,6 @@ import type { Admission } from '../operations/fleet/admission.ts';
 import type { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import type { LedgerClock } from '../operations/fleet/ledger-clock.ts';
 import type { CheckInBatch, CheckInQueue } from '../ports/check-in-queue.ts';
-import type { DeviceName } from '../ports/label-cache.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 
 const BATCHES_MAX = 8;
@@ -153,7 +152,12 @@ export class CheckInDrain {
     try {
       const { labels: stored, unadmitted } = await admission.record(checkIns, 'queued');
       await labels.remember(stored);
-      await labels.tellLost(withLabels(unadmitted, checkIns));
+      if (unadmitted.length > 0) {
+        const labelled = new Set(
+          checkIns.filter((each) => each.labels !== undefined).map(deviceKey),
+        );
+        await labels.tellLost(unadmitted.filter((each) => labelled.has(deviceKey(each))));
+      }
       metrics.checkIns.add('stored', checkIns.length - unadmitted.length);
       if (unadmitted.length > 0) metrics.checkIns.add('unadmitted', unadmitted.length);
     } catch (error) {
@@ -189,20 +193,4 @@ export class CheckInDrain {
 /** Time of the earliest of these check-ins, in milliseconds since 1970; undefined when there are none. */
 function oldestOf(batches: readonly CheckInBatch[]): number | undefined {
   return batches[0]?.checkIns[0]?.at;
-}
-
-/** Returns those of the devices whose check-ins carried labels. */
-function withLabels(
-  devices: readonly DeviceName[],
-  checkIns: readonly CheckIn[],
-): readonly DeviceName[] {
-  if (devices.length === 0) return devices;
-  const named = new Set(
-    checkIns
-      .filter(({ labels }) => labels !== undefined)
-      .map(({ appId, deviceId }) => `${appId}/${deviceId}`),
-  );
-  return devices
-    .filter(({ appId, deviceId }) => named.has(`${appId}/${deviceId}`))
-    .map(({ appId, deviceId }) => ({ appId, deviceId }));
 }

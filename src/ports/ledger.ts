@@ -36,6 +36,7 @@ import type { Served, Serving } from '../domain/release/serving-change.ts';
 import type { WithdrawalObstacle } from '../domain/release/withdrawal.ts';
 import type { AccountLedger } from './account-ledger.ts';
 import type { Actor } from './actor.ts';
+import type { AppChange } from './app-change.ts';
 import type { Changed } from './changed.ts';
 import type { ChannelNameList } from './channel-names.ts';
 import type { AuditFilter, ConsoleLedger } from './console-ledger.ts';
@@ -72,12 +73,6 @@ export type NewRelease = {
  * somebody's hand.
  */
 export type ReleaseHold = 'expecting' | 'by-hand';
-
-/** Change of an app; undefined leaves it as it is. */
-export type AppChange = {
-  readonly name?: string | undefined;
-  readonly archived?: boolean | undefined;
-};
 
 /** Kinds of refusal of a release that may otherwise be published on its channel. */
 export type PublishObstacle =

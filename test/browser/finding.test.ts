@@ -3,18 +3,17 @@
 
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
-import { openTab, type Tab, visit } from '../support/browser.ts';
+import { expect, it } from 'vitest';
+import { visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { enableWebhook } from '../support/github.ts';
-import { member } from '../support/person.ts';
+import { eachOwnerTab } from '../support/owner-tab.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import {
   ARTIFACT,
   admin,
   check,
   control,
-  createTenant,
   publish,
   randomId,
   report,
@@ -23,21 +22,11 @@ import {
 
 describeInBrowser('finding things at the console', (browser) => {
   const node = sharedNode();
-  let tab: Tab;
   let page: Page;
   let tenant: Tenant;
-
-  beforeEach(async () => {
-    tenant = await createTenant(node);
-    const owner = await member(node, tenant.org, 'owner', 'Olga');
-    await tab?.close();
-    tab = await openTab(browser(), node, { token: owner.token });
-    page = tab.page;
+  eachOwnerTab(browser, node, (opened) => {
+    ({ page, tenant } = opened);
   });
-  afterEach(async () => {
-    expect(await tab.complaints()).toEqual([]);
-  });
-  afterAll(() => tab?.close());
 
   const place = (path = '') => `/console/apps/${tenant.app}${path}`;
   const devices = (count: number, version: string, more: Record<string, string> = {}) =>

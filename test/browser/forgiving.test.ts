@@ -2,12 +2,13 @@
 // stops saying so once it is put right.
 
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
-import { openTab, type Tab, visit } from '../support/browser.ts';
+import { expect, it } from 'vitest';
+import { type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
-import { member, PASSWORD, type Person } from '../support/person.ts';
+import { eachOwnerTab } from '../support/owner-tab.ts';
+import { PASSWORD, type Person } from '../support/person.ts';
 import { sharedNode } from '../support/service-suite.ts';
-import { createTenant, publish, type Tenant } from '../support/tenant.ts';
+import { publish, type Tenant } from '../support/tenant.ts';
 
 describeInBrowser('forms at the console', (browser) => {
   const node = sharedNode();
@@ -15,18 +16,9 @@ describeInBrowser('forms at the console', (browser) => {
   let page: Page;
   let tenant: Tenant;
   let owner: Person;
-
-  beforeEach(async () => {
-    tenant = await createTenant(node);
-    owner = await member(node, tenant.org, 'owner', 'Olga');
-    await tab?.close();
-    tab = await openTab(browser(), node, { token: owner.token });
-    page = tab.page;
+  eachOwnerTab(browser, node, (opened) => {
+    ({ tab, page, tenant, owner } = opened);
   });
-  afterEach(async () => {
-    expect(await tab.complaints()).toEqual([]);
-  });
-  afterAll(() => tab?.close());
 
   async function beginRelease(version: string) {
     await page.getByRole('button', { name: 'Publish release' }).click();

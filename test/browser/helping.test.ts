@@ -2,30 +2,20 @@
 // device would get, the sentence for a ticket, and the effect of a minimum version.
 
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
-import { openTab, type Tab, visit } from '../support/browser.ts';
+import { expect, it } from 'vitest';
+import { visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
-import { member } from '../support/person.ts';
+import { eachOwnerTab } from '../support/owner-tab.ts';
 import { sharedNode } from '../support/service-suite.ts';
-import { createTenant, publish, randomId, report, type Tenant } from '../support/tenant.ts';
+import { publish, randomId, report, type Tenant } from '../support/tenant.ts';
 
 describeInBrowser('quick ways at the console', (browser) => {
   const node = sharedNode();
-  let tab: Tab;
   let page: Page;
   let tenant: Tenant;
-
-  beforeEach(async () => {
-    tenant = await createTenant(node);
-    const owner = await member(node, tenant.org, 'owner', 'Olga');
-    await tab?.close();
-    tab = await openTab(browser(), node, { token: owner.token });
-    page = tab.page;
+  eachOwnerTab(browser, node, (opened) => {
+    ({ page, tenant } = opened);
   });
-  afterEach(async () => {
-    expect(await tab.complaints()).toEqual([]);
-  });
-  afterAll(() => tab?.close());
 
   const place = (path = '') => `/console/apps/${tenant.app}${path}`;
 

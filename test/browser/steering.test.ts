@@ -2,33 +2,22 @@
 // of the devices, no second click undoes the first, and nothing reaches many devices by accident.
 
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
-import { openTab, type Tab, visit } from '../support/browser.ts';
+import { expect, it } from 'vitest';
+import { visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
-import { member, type Person } from '../support/person.ts';
+import { eachOwnerTab } from '../support/owner-tab.ts';
 import { sharedNode } from '../support/service-suite.ts';
-import { createTenant, manage, publish, report, type Tenant } from '../support/tenant.ts';
+import { manage, publish, report, type Tenant } from '../support/tenant.ts';
 
 const SAID = 'What it would do';
 
 describeInBrowser('steering at the console', (browser) => {
   const node = sharedNode();
-  let tab: Tab;
   let page: Page;
   let tenant: Tenant;
-  let owner: Person;
-
-  beforeEach(async () => {
-    tenant = await createTenant(node);
-    owner = await member(node, tenant.org, 'owner', 'Olga');
-    await tab?.close();
-    tab = await openTab(browser(), node, { token: owner.token });
-    page = tab.page;
+  eachOwnerTab(browser, node, (opened) => {
+    ({ page, tenant } = opened);
   });
-  afterEach(async () => {
-    expect(await tab.complaints()).toEqual([]);
-  });
-  afterAll(() => tab?.close());
 
   const artifact = (platform: string) => ({ platform, url: `https://x.example/${platform}.zip` });
   const devices = (count: number, platform: string, version: string) =>

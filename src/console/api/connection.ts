@@ -22,4 +22,11 @@ export const connection = {
     listeners.add(listener);
     return () => void listeners.delete(listener);
   },
+
+  /** Calls the listener when an outage ends, until the returned function is called. */
+  onRecovery(listener: Listener): () => void {
+    return connection.onChange(() => {
+      if (outage === undefined) listener();
+    });
+  },
 };

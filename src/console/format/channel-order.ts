@@ -9,3 +9,10 @@ export function channelOrder(one: string, other: string): number {
   if (one === STABLE) return -1;
   return other === STABLE ? 1 : NATURAL.compare(one, other);
 }
+
+/** Returns the names of an app's channels in this order. */
+export function channelNames(app: {
+  readonly channels: readonly { readonly name: string }[];
+}): readonly string[] {
+  return app.channels.map(({ name }) => name).toSorted(channelOrder);
+}

@@ -1,10 +1,8 @@
 // A decision in one sentence, for a ticket or a message to the person at the device.
 
 import type { ExplainedDecision } from '../../contract/console-fleet.ts';
+import { cohortPlace } from './cohort-place.ts';
 import { reasonText } from './reason-text.ts';
-import { percentText } from './told-text.ts';
-
-const BUCKETS_PER_PERCENT = 100;
 
 /** Returns what the device runs, what it would get now, and when the next release reaches it. */
 export function ticketText(decision: ExplainedDecision): string {
@@ -18,9 +16,9 @@ export function ticketText(decision: ExplainedDecision): string {
     return `${runs} and gets nothing when it next asks. ${reasonText(decision)}`;
   }
   const { version, bucket, threshold } = waiting;
-  const reached = Math.floor(bucket / BUCKETS_PER_PERCENT) + 1;
+  const [place, reach] = [bucket, threshold].map(cohortPlace.text);
   return (
-    `${runs}. ${version} is at ${percentText(threshold)}; this device stands at ${percentText(bucket)}, ` +
-    `so it gets it when the roll-out reaches ${reached} %.`
+    `${runs}. ${version} is at ${reach}; this device stands at ${place}, so it gets it when the roll-out ` +
+    `reaches ${cohortPlace.reachedAt(bucket)} %.`
   );
 }

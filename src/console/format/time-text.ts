@@ -29,21 +29,15 @@ export function timeText(at: Date, nowMs: number): string {
   return RELATIVE.format(steps, unit);
 }
 
-const AT = new Intl.DateTimeFormat('en', {
+const MOMENT: Intl.DateTimeFormatOptions = {
   month: 'short',
   day: 'numeric',
   hour: 'numeric',
   minute: '2-digit',
   timeZoneName: 'short',
-});
-const AT_IN_YEAR = new Intl.DateTimeFormat('en', {
-  year: 'numeric',
-  month: 'short',
-  day: 'numeric',
-  hour: 'numeric',
-  minute: '2-digit',
-  timeZoneName: 'short',
-});
+};
+const AT = new Intl.DateTimeFormat('en', MOMENT);
+const AT_IN_YEAR = new Intl.DateTimeFormat('en', { ...MOMENT, year: 'numeric' });
 
 /**
  * Formats date and time with the reader's zone, and how long ago it is where that is not a date again:

@@ -1,6 +1,7 @@
 // Sentences for the decision about a device that the reader describes.
 
 import type { Explanation, ListedCandidate } from '../../contract/explanation.ts';
+import { cohortPlace } from './cohort-place.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   offered: 'The newest release that it can have.',
@@ -20,16 +21,10 @@ export function toldText({ reason, update }: Explanation['decision']): string {
   return REASONS[reason] ?? reason;
 }
 
-const BUCKETS_PER_PERCENT = 100;
-
 /** Returns what was found about a release for the device, with its place where that is the reason. */
 export function verdictText({ verdict, bucket, threshold, status }: ListedCandidate): string {
   if (verdict === 'not-published') return status.replaceAll('_', ' ');
   if (verdict !== 'outside-cohort' || bucket === null) return verdict.replaceAll('-', ' ');
-  return `not yet its turn: it stands at ${percentText(bucket)}, the roll-out at ${percentText(threshold)}`;
-}
-
-/** Formats a bucket as a share of the fleet: `67.25 %`. */
-export function percentText(bucket: number): string {
-  return `${bucket / BUCKETS_PER_PERCENT} %`;
+  const [place, reach] = [bucket, threshold].map(cohortPlace.text);
+  return `not yet its turn: it stands at ${place}, the roll-out at ${reach}`;
 }

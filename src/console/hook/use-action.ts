@@ -29,9 +29,7 @@ export function useAction(): Action {
   // What could not be sent is no longer true of a service that answers again.
   useEffect(() => {
     if (fault?.isOutage !== true) return undefined;
-    return connection.onChange(() => {
-      if (connection.outage() === undefined) setFault(undefined);
-    });
+    return connection.onRecovery(() => setFault(undefined));
   }, [fault]);
   const run = async (work: () => Promise<unknown>): Promise<boolean> => {
     if (isRunning.current) return false;

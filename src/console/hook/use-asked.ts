@@ -20,7 +20,7 @@ const NOTHING = { said: undefined, error: undefined };
  */
 export function useAsked<Answer>(
   text: string | undefined,
-  ask: (body: unknown) => Promise<Answer>,
+  ask: (body: object) => Promise<Answer>,
   turn = 0,
 ): Asked<Answer> {
   const [last, setLast] = useState<{ of: string; answer: Asked<Answer> }>();

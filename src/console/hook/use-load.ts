@@ -88,9 +88,7 @@ export function forgetLoaded(): void {
 function useRecovery(load: () => Promise<void>, isOut: boolean): void {
   useEffect(() => {
     if (!isOut) return undefined;
-    return connection.onChange(() => {
-      if (connection.outage() === undefined) void load();
-    });
+    return connection.onRecovery(() => void load());
   }, [load, isOut]);
 }
 

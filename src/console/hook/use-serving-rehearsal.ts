@@ -11,6 +11,6 @@ export function useServingRehearsal(change: object | undefined, turn = 0): Servi
   return useAsked(change && JSON.stringify(change), rehearse, turn);
 }
 
-function rehearse(change: unknown): Promise<RehearsedServing> {
+function rehearse(change: object): Promise<RehearsedServing> {
   return call('POST', 'releases/rehearse-serving', change);
 }

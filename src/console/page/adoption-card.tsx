@@ -4,11 +4,12 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { Adoption } from '../../contract/console-fleet.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
-import { type AdoptionSeries, adoptionSeries, STEP_SPAN_MS } from '../format/adoption-series.ts';
+import { adoptionSeries, STEP_SPAN_MS } from '../format/adoption-series.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useNow } from '../hook/use-now.ts';
 import { useTheme } from '../hook/use-theme.ts';
+import type { PlotOptions } from '../part/adoption-plot.ts';
 import { Card } from '../part/card.tsx';
 import { Empty } from '../part/empty.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
@@ -69,7 +70,8 @@ function AdoptionChart({ points, step }: Adoption & { step: AdoptionStep }) {
     if (!next.delete(name)) next.add(name);
     setHidden(next);
   };
-  const { place, isMissing } = usePlot(series, hidden, step, setHovered);
+  const colors = useMemo(() => versionColors(series.versions.map(({ name }) => name)), [series]);
+  const { place, isMissing } = usePlot({ series, colors, hidden, step, onHover: setHovered });
   return (
     <>
       {isMissing && <ReloadNotice />}
@@ -81,6 +83,7 @@ function AdoptionChart({ points, step }: Adoption & { step: AdoptionStep }) {
       />
       <AdoptionLegend
         series={series}
+        colors={colors}
         hidden={hidden}
         step={step}
         index={hovered ?? series.times.length - 1}
@@ -102,12 +105,7 @@ function ReloadNotice() {
   );
 }
 
-function usePlot(
-  series: AdoptionSeries,
-  hidden: ReadonlySet<string>,
-  step: AdoptionStep,
-  onHover: (index: number | undefined) => void,
-) {
+function usePlot({ series, colors, hidden, step, onHover }: PlotOptions) {
   const place = useRef<HTMLDivElement>(null);
   const [isMissing, setMissing] = useState(false);
   const { shown } = useTheme();
@@ -119,20 +117,14 @@ function usePlot(
       const loaded = await import('../part/adoption-plot.ts').catch(() => undefined);
       if (isOver || place.current === null) return;
       setMissing(loaded === undefined);
-      destroy = loaded?.adoptionPlot(place.current, {
-        series,
-        hidden,
-        step,
-        colors: versionColors(series.versions.map(({ name }) => name)),
-        onHover,
-      });
+      destroy = loaded?.adoptionPlot(place.current, { series, colors, hidden, step, onHover });
     };
     void draw();
     return () => {
       isOver = true;
       destroy?.();
     };
-  }, [series, hidden, step, shown, onHover]);
+  }, [series, colors, hidden, step, shown, onHover]);
   return { place, isMissing };
 }
 

@@ -3,7 +3,6 @@
 import type { AdoptionStep } from '../../contract/resource.ts';
 import type { AdoptionSeries } from '../format/adoption-series.ts';
 import { numberText, shareText } from '../format/number-text.ts';
-import { versionColors } from './version-colors.ts';
 
 const HOUR = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const DAY = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' });
@@ -26,13 +25,14 @@ const FORMATS: Readonly<Record<AdoptionStep, Intl.DateTimeFormat>> = {
 /** Legend with the numbers of the time at `index`. */
 export function AdoptionLegend(props: {
   series: AdoptionSeries;
+  /** Color of each version, in their order. */
+  colors: readonly string[];
   hidden: ReadonlySet<string>;
   step: AdoptionStep;
   index: number;
   onToggle: (name: string) => void;
 }) {
-  const { series, hidden, step, index, onToggle } = props;
-  const colors = versionColors(series.versions.map(({ name }) => name));
+  const { series, colors, hidden, step, index, onToggle } = props;
   const time = series.times[index];
   const sum = series.versions.reduce((total, { devices }) => total + (devices[index] ?? 0), 0);
   return (

@@ -11,6 +11,7 @@ import { AuditEntryView } from '../part/audit-entry.tsx';
 import { Choice } from '../part/choice.tsx';
 import { Empty } from '../part/empty.tsx';
 import { Field } from '../part/field.tsx';
+import { FilterForm } from '../part/filter-form.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
 import { PageHead } from '../part/page-head.tsx';
 import { useOrganization } from '../session/use-session.ts';
@@ -70,14 +71,7 @@ function AuditFilters({ query }: { query: Record<string, string> }) {
   const apply = (changed: Record<string, string | undefined>) =>
     route(`${consolePath.audit}${queryText({ ...changed, before: undefined })}`);
   return (
-    <form
-      class="filters"
-      aria-label="Filter changes"
-      onSubmit={(event) => {
-        event.preventDefault();
-        apply(draft);
-      }}
-    >
+    <FilterForm label="Filter changes" onApply={() => apply(draft)}>
       <Field label="Who" {...field('actor')} />
       <Choice
         label="What was done"
@@ -91,10 +85,7 @@ function AuditFilters({ query }: { query: Record<string, string> }) {
       <Field label="To what" placeholder="app/channel@1.0.0" isCode {...field('subject')} />
       <Field label="From" type="date" {...field('from')} />
       <Field label="Until" type="date" {...field('to')} />
-      <button type="submit" class="button plain">
-        Filter
-      </button>
-    </form>
+    </FilterForm>
   );
 }
 

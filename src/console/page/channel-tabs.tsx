@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AppOverview } from '../../contract/console.ts';
-import { channelOrder } from '../format/channel-order.ts';
+import { channelNames } from '../format/channel-order.ts';
 import { consolePath } from '../format/console-path.ts';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
@@ -20,7 +20,7 @@ export function ChannelTabs(props: {
 }) {
   const { app, channel, children } = props;
   const [isChoosing, setChoosing] = useState(false);
-  const names = app.channels.map(({ name }) => name).toSorted(channelOrder);
+  const names = channelNames(app);
   const shown = tabsOf(names, channel);
   const tabs = useRef<HTMLElement>(null);
   // On a narrow screen the open one is in sight.

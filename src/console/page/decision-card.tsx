@@ -2,6 +2,7 @@
 
 import type { ExplainedCandidate, ExplainedDecision } from '../../contract/console-fleet.ts';
 import type { Verdict } from '../../contract/reason.ts';
+import { cohortPlace } from '../format/cohort-place.ts';
 import { consolePath } from '../format/console-path.ts';
 import { numberText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
@@ -15,7 +16,6 @@ import { LoadedView } from '../part/loaded-view.tsx';
 import { StatusBadge } from '../part/status-badge.tsx';
 
 const REFRESH_MS = 4000;
-const BUCKETS = 10_000;
 
 /** Card with the decision for a device. Loading it writes nothing and records no offer. */
 export function DecisionCard(props: { app: string; deviceId: string; channel: string }) {
@@ -109,7 +109,7 @@ function CandidateRow({ candidate, href }: { candidate: ExplainedCandidate; href
   const { version, verdict, detail, bucket, threshold } = candidate;
   const { label, tone, showsCohort = false } = lookOf(verdict);
   // The bucket explains nothing for a release that is rolled out to all devices.
-  const isPartial = threshold !== BUCKETS && showsCohort;
+  const isPartial = threshold !== cohortPlace.buckets && showsCohort;
   return (
     <li class={verdict === 'offered' ? 'chosen' : ''}>
       <a class="code strong" href={href}>
@@ -126,8 +126,8 @@ function CandidateRow({ candidate, href }: { candidate: ExplainedCandidate; href
 
 /** Bar with the rollout and the device's bucket: the device is in when the bar reaches its mark. */
 function Cohort({ bucket, threshold }: { bucket: number; threshold: number }) {
-  const place = `${(bucket / BUCKETS) * 100}%`;
-  const reached = `${(threshold / BUCKETS) * 100}%`;
+  const place = `${(bucket / cohortPlace.buckets) * 100}%`;
+  const reached = `${(threshold / cohortPlace.buckets) * 100}%`;
   return (
     <span
       class="cohort"

@@ -7,6 +7,7 @@ import { useDraft } from '../hook/use-draft.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Choice } from '../part/choice.tsx';
 import { Field } from '../part/field.tsx';
+import { FilterForm } from '../part/filter-form.tsx';
 
 const SEEN = [
   { value: '', label: 'Any time' },
@@ -35,14 +36,7 @@ export function DeviceFilters({ app, query }: { app: AppOverview; query: Record<
   const apply = (changed: Record<string, string>) =>
     route(`${location.pathname}${queryText({ ...query, ...changed, after: undefined })}`, true);
   return (
-    <form
-      class="filters"
-      aria-label="Filter devices"
-      onSubmit={(event) => {
-        event.preventDefault();
-        apply(draft);
-      }}
-    >
+    <FilterForm label="Filter devices" onApply={() => apply(draft)}>
       <Field label="Version" isCode {...field('version')} />
       <Choice
         label="Channel"
@@ -73,10 +67,7 @@ export function DeviceFilters({ app, query }: { app: AppOverview; query: Record<
         options={SEEN}
         onChoose={(seen) => apply({ ...draft, seen })}
       />
-      <button type="submit" class="button plain">
-        Filter
-      </button>
-    </form>
+    </FilterForm>
   );
 }
 

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview } from '../../contract/console.ts';
 import type { FleetCell } from '../../contract/console-fleet.ts';
-import { channelOrder } from '../format/channel-order.ts';
+import { channelNames } from '../format/channel-order.ts';
 import { consolePath } from '../format/console-path.ts';
 import { numberText, shareText } from '../format/number-text.ts';
 import { queryText } from '../format/query-text.ts';
@@ -95,7 +95,7 @@ export function FleetPage({ app }: { app: AppOverview }) {
 /** Choice of the channel that the whole page is about, kept in the query. */
 function ChannelSwitch({ app, channel }: { app: AppOverview; channel: string | undefined }) {
   const { query, route } = useLocation();
-  const names = app.channels.map(({ name }) => name).toSorted(channelOrder);
+  const names = channelNames(app);
   if (names.length < 2) return null;
   return (
     <Choice

@@ -41,6 +41,6 @@ export function MatchingDevices(props: {
   );
 }
 
-function ask(question: unknown): Promise<Matching> {
+function ask(question: object): Promise<Matching> {
   return call('POST', 'releases/matching', question);
 }

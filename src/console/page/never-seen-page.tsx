@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { AppOverview } from '../../contract/console.ts';
 import type { Explanation } from '../../contract/explanation.ts';
-import { channelOrder } from '../format/channel-order.ts';
+import { channelNames } from '../format/channel-order.ts';
 import { consolePath } from '../format/console-path.ts';
 import { queryText } from '../format/query-text.ts';
 import { toldText, verdictText } from '../format/told-text.ts';
@@ -21,7 +21,7 @@ type Told = Readonly<Record<'channel' | 'platform' | 'arch' | 'version', string>
 
 /** Page with a form for the device, and the decision for it. Nothing is recorded. */
 export function NeverSeenPage({ app, deviceId }: { app: AppOverview; deviceId: string }) {
-  const [first] = app.channels.map(({ name }) => name).toSorted(channelOrder);
+  const [first] = channelNames(app);
   const [told, setTold] = useState<Told>({
     channel: first ?? '',
     ...{ platform: 'darwin', arch: 'aarch64', version: '' },

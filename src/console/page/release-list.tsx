@@ -12,6 +12,7 @@ import { Choice } from '../part/choice.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { Empty } from '../part/empty.tsx';
 import { Field } from '../part/field.tsx';
+import { FilterForm } from '../part/filter-form.tsx';
 import { ShareBar } from '../part/share-bar.tsx';
 import { StatusBadge } from '../part/status-badge.tsx';
 import { TargetingView } from '../part/targeting-view.tsx';
@@ -82,14 +83,7 @@ function ReleaseFilters({ query }: { query: Record<string, string> }) {
   const apply = (changed: Record<string, string>) =>
     route(`${location.pathname}${queryText({ ...query, ...changed, page: undefined })}`, true);
   return (
-    <form
-      class="filters"
-      aria-label="Filter releases"
-      onSubmit={(event) => {
-        event.preventDefault();
-        apply(draft);
-      }}
-    >
+    <FilterForm label="Filter releases" onApply={() => apply(draft)}>
       <Field label="Version begins with" type="search" isCode {...field('version')} />
       <Choice
         label="Status"
@@ -97,10 +91,7 @@ function ReleaseFilters({ query }: { query: Record<string, string> }) {
         options={STATUSES}
         onChoose={(status) => apply({ ...draft, status })}
       />
-      <button type="submit" class="button plain">
-        Filter
-      </button>
-    </form>
+    </FilterForm>
   );
 }
 

@@ -1,20 +1,18 @@
 // Search over the organization's apps, releases and devices, opened by its button or the key `/`.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { Found } from '../../contract/console.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import { call } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
 import { queryText } from '../format/query-text.ts';
-import { useLoad } from '../hook/use-load.ts';
+import { useAsked } from '../hook/use-asked.ts';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Name } from '../part/name.tsx';
 import { StatusBadge } from '../part/status-badge.tsx';
 import { useOrganization } from '../session/use-session.ts';
-
-/** Time for which the words must stay as they are before they are searched for. */
-const QUIET_MS = 150;
 
 /** Button that opens the search; `/` does the same wherever nothing is being typed. */
 export function Search() {
@@ -53,10 +51,10 @@ function SearchDialog({ onClose }: { onClose: () => void }) {
   const { id: org } = useOrganization();
   const { route } = useLocation();
   const [text, setText] = useState('');
-  const wanted = useQuiet(text.trim());
-  const found = useLoad(wanted === '' ? null : `search${queryText({ org, text: wanted })}`);
-  const isOf = found.data !== undefined && !found.isLoading && wanted === text.trim();
-  const hits = isOf && found.data !== undefined && wanted !== '' ? hitsOf(found.data) : [];
+  const wanted = text.trim();
+  const question = wanted === '' ? undefined : JSON.stringify({ org, text: wanted });
+  const { said, error } = useAsked(question, search);
+  const hits = said === undefined ? [] : hitsOf(said);
   const openFirst = () => {
     const [first] = hits;
     if (first === undefined) return;
@@ -81,7 +79,7 @@ function SearchDialog({ onClose }: { onClose: () => void }) {
         />
       </form>
       <div role="status" class="unseen">
-        {isOf && `${hits.length} found`}
+        {said !== undefined && `${hits.length} found`}
       </div>
       <ul class="found" aria-label="Found">
         {hits.map(({ href, kind, name, detail }) => (
@@ -92,11 +90,15 @@ function SearchDialog({ onClose }: { onClose: () => void }) {
             </a>
           </li>
         ))}
-        {isOf && wanted !== '' && hits.length === 0 && <li class="muted">Nothing was found.</li>}
-        {found.error !== undefined && <li class="bad-text">{found.error.advice}</li>}
+        {said !== undefined && hits.length === 0 && <li class="muted">Nothing was found.</li>}
+        {error !== undefined && <li class="bad-text">{error}</li>}
       </ul>
     </Dialog>
   );
+}
+
+function search(question: object): Promise<Found> {
+  return call('GET', `search${queryText({ ...question })}`);
 }
 
 function hitsOf({ apps, releases, devices }: Found) {
@@ -121,19 +123,4 @@ function hitsOf({ apps, releases, devices }: Found) {
       detail: <span class="muted">{app}</span>,
     })),
   ];
-}
-
-/** Returns the text once it has stayed the same for a moment. */
-function useQuiet(text: string): string {
-  const [quiet, setQuiet] = useState(text);
-  const first = useRef(true);
-  useEffect(() => {
-    if (first.current) {
-      first.current = false;
-      return undefined;
-    }
-    const timer = setTimeout(() => setQuiet(text), QUIET_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return quiet;
 }

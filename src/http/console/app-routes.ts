@@ -193,7 +193,7 @@ function releaseRoutes(
 /** Routes by which releases come and, as long as nobody was offered one, go. */
 function publishingRoutes(
   routes: ConsoleRoutes,
-  { ledger, spread, rehearse, matching, view }: AppDependencies,
+  { ledger, spread, rehearse, matching }: AppDependencies,
 ): readonly Route[] {
   const path = 'releases';
   return [
@@ -207,7 +207,7 @@ function publishingRoutes(
     routes.onApp(
       { method: 'POST', path: `${path}/matching`, role: 'publisher', shape: matchingBody },
       async ({ app }, { channel, targets }) => {
-        const found = await view.readChannel(app, channel, Date.now());
+        const found = await ledger.readChannel(app, channel);
         return isFailure(found) ? found : matching.count(app.id, channel, targets);
       },
     ),

@@ -6,26 +6,58 @@ import { isStorable } from '../../contract/text.ts';
 import type { Sql } from '../database.ts';
 import { columns, isoText, WEBHOOK_COLUMNS } from './column.ts';
 
+type Read = {
+  readonly webhooks: readonly Webhook[];
+  readonly deliveries: readonly WebhookDelivery[];
+};
+
 /** Returns deliveries newest first. One that comes between the two reads is in the list already. */
-export async function readWebhooks(
-  sql: Sql,
-  appId: string,
-): Promise<{ webhooks: readonly Webhook[]; deliveries: readonly WebhookDelivery[] }> {
+export async function readWebhooks(sql: Sql, appId: string): Promise<Read> {
   if (!isStorable(appId)) return { webhooks: [], deliveries: [] };
-  const webhooks = await sql.query<Webhook>(
-    `SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE app_id = $1 ORDER BY provider`,
-    [appId],
+  const [read = { webhooks: [], deliveries: [] }] = await readWebhooksOf(sql, [appId]);
+  return read;
+}
+
+/** Returns the same for each of these apps, in their order. */
+export async function readWebhooksOf(
+  sql: Sql,
+  appIds: readonly string[],
+): Promise<readonly Read[]> {
+  const webhooks = await sql.query<OfApp<Webhook>>(
+    `SELECT app_id AS "appId", ${WEBHOOK_COLUMNS} FROM webhooks
+     WHERE app_id = ANY ($1::text[]) ORDER BY provider`,
+    [appIds],
   );
-  const deliveries = await sql.query<WebhookDelivery>(
-    `SELECT ${DELIVERY_COLUMNS} FROM webhook_deliveries AS delivery WHERE app_id = $1
-     ORDER BY delivery.id DESC LIMIT ${LIMIT.webhookDeliveriesKeptMax}`,
-    [appId],
+  const deliveries = await sql.query<OfApp<WebhookDelivery>>(
+    `SELECT delivery.app_id AS "appId", ${DELIVERY_COLUMNS}
+     FROM unnest($1::text[]) AS wanted (id)
+     CROSS JOIN LATERAL (
+       SELECT * FROM webhook_deliveries WHERE app_id = wanted.id
+       ORDER BY webhook_deliveries.id DESC LIMIT ${LIMIT.webhookDeliveriesKeptMax}
+     ) AS delivery ORDER BY delivery.id DESC`,
+    [appIds],
   );
-  return { webhooks, deliveries };
+  const [webhooksOf, deliveriesOf] = [byApp(webhooks), byApp(deliveries)];
+  return appIds.map((id) => ({
+    webhooks: webhooksOf.get(id) ?? [],
+    deliveries: deliveriesOf.get(id) ?? [],
+  }));
+}
+
+type OfApp<Row> = Row & { readonly appId: string };
+
+function byApp<Row>(rows: readonly OfApp<Row>[]): ReadonlyMap<string, readonly Row[]> {
+  const sorted = new Map<string, Row[]>();
+  for (const { appId, ...row } of rows) {
+    const own = sorted.get(appId);
+    if (own === undefined) sorted.set(appId, [row as Row]);
+    else own.push(row as Row);
+  }
+  return sorted;
 }
 
 /** Columns of a delivery, for rows of `webhook_deliveries AS delivery`. */
-export const DELIVERY_COLUMNS = columns<WebhookDelivery>({
+const DELIVERY_COLUMNS = columns<WebhookDelivery>({
   id: 'delivery.id::text',
   at: isoText('delivery.at'),
   provider: 'provider',

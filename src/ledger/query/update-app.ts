@@ -3,7 +3,7 @@
 import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import type { AppState } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
-import type { AppChange } from '../../ports/ledger.ts';
+import type { AppChange } from '../../ports/app-change.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
 import { columns, isoText } from './column.ts';

@@ -7,7 +7,7 @@
 // not answer, the engine's labels are the best that is known, and are used.
 
 import type { Labels } from '../../domain/decision/targeting.ts';
-import type { CheckIn } from '../../domain/fleet/check-in.ts';
+import { type CheckIn, deviceKey } from '../../domain/fleet/check-in.ts';
 import { includesLabels, mergeLabels } from '../../domain/fleet/merge-labels.ts';
 import { Batcher } from '../../flow/batcher.ts';
 import { withinTime } from '../../flow/within-time.ts';
@@ -176,7 +176,9 @@ export class DeviceLabels {
     if (devices.length === 0) return;
     const { engine, metrics } = this.dependencies;
     try {
-      await engine.tellLabels(devices.map((device) => ({ ...device, revision: NOT_RECORDED })));
+      await engine.tellLabels(
+        devices.map(({ appId, deviceId }) => ({ appId, deviceId, revision: NOT_RECORDED })),
+      );
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       metrics.faults.add('label-share');
@@ -358,8 +360,4 @@ export class DeviceLabels {
       if (this.untold.get(name) === entry) this.untold.delete(name);
     }
   }
-}
-
-function deviceKey({ appId, deviceId }: DeviceName): string {
-  return `${appId}/${deviceId}`;
 }

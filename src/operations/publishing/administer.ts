@@ -11,8 +11,9 @@ import {
 } from '../../contract/failure.ts';
 import type { App, AppState, Channel, Organization } from '../../contract/resource.ts';
 import type { Actor } from '../../ports/actor.ts';
+import type { AppChange } from '../../ports/app-change.ts';
 import type { Changed } from '../../ports/changed.ts';
-import type { AppChange, ChannelChange, KeyLimits, Ledger } from '../../ports/ledger.ts';
+import type { ChannelChange, KeyLimits, Ledger } from '../../ports/ledger.ts';
 import { createApiKeySecret } from '../access/api-key.ts';
 import type { SpreadChange } from './spread-change.ts';
 

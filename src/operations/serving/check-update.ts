@@ -68,7 +68,10 @@ export class CheckUpdate {
     if (this.mustWaitForLabels(prepared, device)) return undefined;
     const decision = prepared.decide(device);
     if (isFirstOffer(decision)) return undefined;
-    return this.conclude(query, device, decision, this.unstoredOf(prepared, device));
+    // Where a release asks for labels, those of the request are on record: else it would have to wait.
+    const { asksForLabels } = prepared.plan.catalog;
+    const unstored = asksForLabels ? undefined : this.unstoredOf(prepared, device);
+    return this.conclude(query, device, decision, unstored);
   }
 
   /** Returns the refusal that is known without waiting: what was unknown a moment ago counts as unknown. */
