@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { parseUrl } from './contract/parse-url.ts';
 import { splitHosts } from './contract/split-hosts.ts';
+import { isDatabaseAddress, takesWrites, WRITABLE_SESSIONS } from './is-database-address.ts';
 import { type NearSetting, nearSettings } from './near-settings.ts';
 import { readSettingFile } from './setting-file.ts';
 import { readTracing, type TracingSettings } from './tracing-settings.ts';
@@ -36,6 +37,10 @@ export type Config = Readonly<{
   /** Number of serving processes; above 1 only if both stores can be shared. */
   workers: number;
   deviceRetentionDays: number;
+  /** How much a device's `lastSeen` may be behind, in seconds. */
+  deviceFreshnessSeconds: number;
+  /** Number of version changes that are kept of each device. */
+  deviceHistory: number;
   adoptionRetentionDays: number;
   /** Number of proxies in front of the service whose forwarded addresses are trusted. */
   trustProxy: number;
@@ -70,9 +75,6 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** A setting that cannot be used; the message is one line that begins with the variable's name. */
 export class ConfigError extends Error {}
 
-const POSTGRES_SCHEMES = ['postgres:', 'postgresql:'];
-/** Values of `target_session_attrs` that do not ask for a standby. */
-const WRITABLE_SESSIONS = ['read-write', 'primary', 'any'];
 const REDIS_SCHEMES = ['redis:', 'rediss:'];
 const SENTINEL_SCHEMES = ['redis+sentinel:', 'rediss+sentinel:'];
 const HTTP_SCHEMES = ['http:', 'https:'];
@@ -132,6 +134,9 @@ const ENVIRONMENT = z.object({
   ADMIN_URL: baseUrl(),
   WORKERS: whole(1, 1, 64),
   DEVICE_RETENTION_DAYS: whole(180, 1, 36_500),
+  DEVICE_FRESHNESS_SECONDS: whole(300, 10, 86_400),
+  // The database has room for 100: a change has the slot of its number modulo 100.
+  DEVICE_HISTORY: whole(10, 1, 100),
   ADOPTION_RETENTION_DAYS: whole(400, 1, 36_500),
   TRUST_PROXY: whole(0, 0, 16),
   NEW_DEVICES_PER_ADDRESS_PER_MINUTE: whole(1200, 0, 999_999),
@@ -216,6 +221,8 @@ function readSettings(environment: NodeJS.ProcessEnv, files: FileValues): Config
     adminUrl: settings.ADMIN_URL,
     workers: settings.WORKERS,
     deviceRetentionDays: settings.DEVICE_RETENTION_DAYS,
+    deviceFreshnessSeconds: settings.DEVICE_FRESHNESS_SECONDS,
+    deviceHistory: settings.DEVICE_HISTORY,
     adoptionRetentionDays: settings.ADOPTION_RETENTION_DAYS,
     trustProxy: settings.TRUST_PROXY,
     newDevicesPerAddressPerMinute: settings.NEW_DEVICES_PER_ADDRESS_PER_MINUTE,
@@ -377,23 +384,6 @@ function isRedisAddress(value: string): boolean {
   const [first = '', ...others] = parts.filter((part) => part !== '');
   const urls = others.map((part) => (part.includes('://') ? part : `redis://${part}`));
   return [first, ...urls].every((url) => isUrl(url, REDIS_SCHEMES));
-}
-
-/** Whether the value is an address of PostgreSQL; several hosts stand before the path. */
-function isDatabaseAddress(value: string): boolean {
-  const addresses = splitHosts(value);
-  return addresses.every((address) => {
-    const url = parseUrl(address);
-    // An empty host is loopback or a socket; beside others it is a comma too many.
-    if (url === undefined || (addresses.length > 1 && url.hostname === '')) return false;
-    const isList = ['host', 'port'].some((name) => url.searchParams.get(name)?.includes(','));
-    return POSTGRES_SCHEMES.includes(url.protocol) && !isList;
-  });
-}
-
-function takesWrites(address: string): boolean {
-  const wanted = parseUrl(splitHosts(address)[0] ?? '')?.searchParams.get('target_session_attrs');
-  return wanted === undefined || wanted === null || WRITABLE_SESSIONS.includes(wanted);
 }
 
 function isUrl(value: string, schemes: readonly string[]): boolean {

@@ -29,6 +29,8 @@ describe('readConfig', () => {
       publicUrl: undefined,
       workers: 1,
       deviceRetentionDays: 180,
+      deviceFreshnessSeconds: 300,
+      deviceHistory: 10,
       adoptionRetentionDays: 400,
       trustProxy: 0,
       newDevicesPerAddressPerMinute: 1200,
@@ -52,7 +54,10 @@ describe('readConfig', () => {
       ...['NEW_DEVICES_PER_ADDRESS_PER_MINUTE', 'NEW_DEVICES_PER_APP_PER_MINUTE'],
       ...['ADMIN_TOKEN_FILE', 'SECRET_KEY_FILE', 'DATABASE_URL_FILE', 'REDIS_URL_FILE'],
     ];
-    const retention = ['DEVICE_RETENTION_DAYS', 'ADOPTION_RETENTION_DAYS'];
+    const retention = [
+      ...['DEVICE_RETENTION_DAYS', 'ADOPTION_RETENTION_DAYS'],
+      ...['DEVICE_FRESHNESS_SECONDS', 'DEVICE_HISTORY'],
+    ];
     const empty = Object.fromEntries([...names, ...more, ...retention].map((name) => [name, '']));
     expect(readConfig(empty)).toEqual(defaults);
   });
@@ -135,6 +140,8 @@ describe('readConfig', () => {
     ['DRAIN_SECONDS', ['-1', '1.5', '5s', '3601']],
     ['DEVICE_RETENTION_DAYS', ['0', '36501', 'never']],
     ['ADOPTION_RETENTION_DAYS', ['0', '36501', 'never']],
+    ['DEVICE_FRESHNESS_SECONDS', ['9', '86401', '5m', '10.5']],
+    ['DEVICE_HISTORY', ['0', '101', 'all', '-1']],
   ])('%s cannot be %j: one line says so, without a secret (Environment)', (variable, values) => {
     for (const value of values) {
       const read = () => readConfig({ [variable]: value });

@@ -136,6 +136,7 @@ const refused: readonly (readonly [path: string, statement: string, complaint: s
   ['src/compose/*.ts', "import '@electric-sql/pglite/worker';", `${IMPORT}compose`],
   ['src/token-file.ts', "import './config.ts';", `${IMPORT}token-file.ts`],
   ['src/near-settings.ts', "import './config.ts';", `${IMPORT}near-settings.ts`],
+  ['src/is-database-address.ts', "import './config.ts';", `${IMPORT}is-database-address.ts`],
   ['src/supervisor.ts', "import './compose/x.ts';", `${IMPORT}supervisor.ts`],
   ['src/start-service.ts', "import './ledger/x.ts';", `${IMPORT}start-service.ts`],
   ['src/subprocess.ts', "import './operations/fleet/x.ts';", `${IMPORT}subprocess.ts`],

@@ -3,7 +3,7 @@
 
 import { startGenerator } from '../load/generator.ts';
 import { patienceOf } from '../measure/patience.ts';
-import type { RatioInterval } from '../measure/ratio-interval.ts';
+import { intervalText } from '../measure/ratio-interval.ts';
 import type { Report, Row } from '../measure/report.ts';
 import { type Scenario, scenarios } from '../service/scenarios.ts';
 import { type Checkout, checkOut } from './checkout.ts';
@@ -129,8 +129,4 @@ function rowOf({ name, cpu, rate, present, other, ...counts }: ScenarioCompariso
     turns: counts.turns,
     rejected: counts.rejectedTurns,
   };
-}
-
-function intervalText({ low, high }: RatioInterval): string {
-  return Number.isNaN(low) ? '-' : `${low.toFixed(3)} to ${high.toFixed(3)}`;
 }

@@ -1,7 +1,7 @@
 // Opens a connection for the load generator. Plain connections read into memory that is allocated beforehand.
 
-import { connect, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type SecureContext } from 'node:tls';
 
 /** Memory to read into, and the function that looks at each chunk at once. */
 export type Read = {
@@ -14,8 +14,11 @@ export type Dialled = { readonly socket: Socket; readonly readyEvent: 'connect' 
 
 type Address = { readonly host: string; readonly port: number; readonly isTls?: boolean };
 
+/** Certificates that are trusted; those of the system when absent. */
+type Trust = { readonly secureContext?: SecureContext | undefined };
+
 /** Begins to connect. */
-export function dial({ host, port, isTls }: Address, read: Read): Dialled {
+export function dial({ host, port, isTls }: Address, read: Read, trust: Trust = {}): Dialled {
   if (isTls !== true) {
     const onread = {
       buffer: read.buffer,
@@ -23,7 +26,7 @@ export function dial({ host, port, isTls }: Address, read: Read): Dialled {
     };
     return { socket: connect({ host, port, noDelay: true, onread }), readyEvent: 'connect' };
   }
-  const socket = connectTls({ host, port, servername: host });
+  const socket = connectTls({ host, port, servername: isIP(host) === 0 ? host : '', ...trust });
   socket.setNoDelay(true);
   socket.on('data', (chunk: Buffer) => void read.callback(chunk.length, chunk));
   return { socket, readyEvent: 'secureConnect' };

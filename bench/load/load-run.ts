@@ -8,6 +8,8 @@ export type LoadOptions = {
   readonly host: string;
   readonly port: number;
   readonly isTls?: boolean;
+  /** Certificate (PEM) that a server with TLS must have; one that the system trusts when absent. */
+  readonly certificate?: string;
   readonly question: Question;
   readonly connections: number;
   /** Whether each request has a connection of its own, as devices do that ask every few minutes. */

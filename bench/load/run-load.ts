@@ -4,6 +4,7 @@
 // waiting. Time in which the system kept the generator from running is left out: no request was meant to
 // leave then.
 
+import { createSecureContext } from 'node:tls';
 import { type CpuSample, sampleCpu } from '../machine/cpu-account.ts';
 import { dial } from './dial.ts';
 import { LoadConnection, type ReadyQueue } from './load-connection.ts';
@@ -111,12 +112,15 @@ async function forSeconds(run: LoadRun, seconds: number): Promise<void> {
 }
 
 async function openAll(run: LoadRun, ready: ReadyQueue | undefined): Promise<LoadConnection[]> {
-  const { connections } = run.options;
+  const { connections, certificate } = run.options;
+  // Once for all connections: to read a certificate costs about as much as a handshake.
+  const secureContext =
+    certificate === undefined ? undefined : createSecureContext({ ca: certificate });
   const all = Array.from(
     { length: connections },
     (_, connection) =>
       new LoadConnection(run, { connection, connections }, ready, (onread) =>
-        dial(run.options, onread),
+        dial(run.options, onread, { secureContext }),
       ),
   );
   const timeout = new Promise((resolve) => setTimeout(resolve, CONNECT_TIMEOUT_MS).unref());

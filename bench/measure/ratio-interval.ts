@@ -33,3 +33,8 @@ export function ratioInterval(starts: readonly (readonly number[])[]): RatioInte
   const reach = quantile * Math.sqrt(squares / (count - 1) / count);
   return { ratio: Math.exp(mean), low: Math.exp(mean - reach), high: Math.exp(mean + reach) };
 }
+
+/** Text of the interval for a table; a dash where there are too few starts for one. */
+export function intervalText({ low, high }: RatioInterval): string {
+  return Number.isNaN(low) ? '-' : `${low.toFixed(3)} to ${high.toFixed(3)}`;
+}

@@ -1,5 +1,5 @@
-// Deletes devices that have been silent for long, old adoption counts and idempotency keys that are over: a
-// few rows at a time, so that no other statement waits for it.
+// Deletes devices that have been silent for long, version changes that have newer ones enough, old adoption
+// counts and idempotency keys that are over: a few rows at a time, so that no other statement waits for it.
 
 import { isoTime } from '../contract/iso-time.ts';
 import type { Log } from '../observe/log.ts';
@@ -24,7 +24,7 @@ const BUSY_INTERVAL_MS = 1000;
 
 type SweptLedger = Pick<
   Ledger,
-  'sweepFleet' | 'forgetAdmissions' | 'forgetIdempotencyKeys' | 'readTime'
+  'sweepFleet' | 'trimHistories' | 'forgetAdmissions' | 'forgetIdempotencyKeys' | 'readTime'
 >;
 
 export class FleetSweeper {
@@ -64,10 +64,11 @@ export class FleetSweeper {
         daysBefore(nowMs, this.retention.hoursDays),
         ROWS_PER_TURN_MAX,
       );
+      const trimmed = await this.ledger.trimHistories(ROWS_PER_TURN_MAX);
       const forgotten = await this.ledger.forgetAdmissions(ADMISSIONS_PER_TURN_MAX);
       const keys = await this.ledger.forgetIdempotencyKeys(IDEMPOTENCY_KEYS_PER_TURN_MAX);
       return (
-        Math.max(gone.devices, gone.hours) === ROWS_PER_TURN_MAX ||
+        Math.max(gone.devices, gone.hours, trimmed) === ROWS_PER_TURN_MAX ||
         forgotten === ADMISSIONS_PER_TURN_MAX ||
         keys === IDEMPOTENCY_KEYS_PER_TURN_MAX
       );

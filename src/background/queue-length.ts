@@ -6,11 +6,12 @@ import type { CheckInQueue } from '../ports/check-in-queue.ts';
 const INTERVAL_MS = 2000;
 
 export class QueueLength {
-  private readonly queue: Pick<CheckInQueue, 'countCheckIns'>;
+  private readonly queue: Pick<CheckInQueue, 'countCheckIns' | 'weighCheckIns'>;
   private timer: NodeJS.Timeout | undefined;
   private count = 0;
+  private weight = 0;
 
-  constructor(queue: Pick<CheckInQueue, 'countCheckIns'>) {
+  constructor(queue: Pick<CheckInQueue, 'countCheckIns' | 'weighCheckIns'>) {
     this.queue = queue;
   }
 
@@ -19,6 +20,11 @@ export class QueueLength {
    */
   get entries(): number {
     return this.count;
+  }
+
+  /** Bytes that count against the queue's bound, read like `entries`. */
+  get bytes(): number {
+    return this.weight;
   }
 
   /** Reads the length every two seconds, until `stop`. */
@@ -38,6 +44,7 @@ export class QueueLength {
   private async read(): Promise<void> {
     try {
       this.count = await this.queue.countCheckIns();
+      this.weight = await this.queue.weighCheckIns();
     } catch {
       // The engine is away, which the health of the stores tells.
     }

@@ -73,6 +73,11 @@ export function assembleBackground(
     () => length.entries,
   );
   metrics.gauge(
+    'sluice_check_in_queue_bytes',
+    'Bytes of the check-ins that wait to be recorded',
+    () => length.bytes,
+  );
+  metrics.gauge(
     'sluice_check_in_queue_seconds',
     'Age of the oldest check-in that was taken and is not recorded',
     () => Math.round(drain.behindMs / 100) / 10,

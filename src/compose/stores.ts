@@ -69,8 +69,12 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
   const report = new LoggedLedgerReport(metrics, log, forget, isServing);
   try {
     const { databaseUrl, dataDir, databasePool: connectionsMax } = config;
+    const keeping = {
+      freshnessMs: config.deviceFreshnessSeconds * 1000,
+      history: config.deviceHistory,
+    };
     const ledger = await fromSetting(databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL', () =>
-      openLedger({ databaseUrl, connectionsMax, dataDir, memory, report }),
+      openLedger({ databaseUrl, connectionsMax, keeping, dataDir, memory, report }),
     );
     // After the ledger, because a new embedded database has files with the modes of its template.
     closeDataDirectory(config, log);

@@ -35,7 +35,7 @@ export type DevicePage = {
   readonly next: string | null;
 };
 
-/** A device with its version changes, newest first. */
+/** A device with its newest version changes, newest first. */
 export type DeviceDetail = DeviceRecord & { readonly history: readonly VersionChange[] };
 
 export type VersionChange = {

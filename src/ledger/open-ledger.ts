@@ -6,6 +6,7 @@ import type { Ledger } from '../ports/ledger.ts';
 import type { LedgerMemory } from '../ports/ledger-memory.ts';
 import type { LedgerReport } from '../ports/ledger-report.ts';
 import type { Database } from './database.ts';
+import type { DeviceKeeping } from './device-keeping.ts';
 import { type Greeter, migrateDatabase } from './migrated-database.ts';
 import { type MovableDatabase, openPgDatabase, type PoolLoad } from './pg-database.ts';
 import { type EmbeddedDatabase, openPgliteDatabase } from './pglite-database.ts';
@@ -17,6 +18,8 @@ export type LedgerOptions = {
   readonly databaseUrl: string | undefined;
   /** Maximum number of connections to PostgreSQL; 10 by default. */
   readonly connectionsMax?: number | undefined;
+  /** How closely devices are kept; `USUAL_KEEPING` by default. */
+  readonly keeping?: DeviceKeeping | undefined;
   readonly dataDir: string;
   readonly memory: LedgerMemory;
   readonly report: LedgerReport;
@@ -53,7 +56,7 @@ export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   };
   const database = await migrateDatabase(open, options);
   return {
-    ...createSqlLedger(database, () => database.confirm()),
+    ...createSqlLedger(database, () => database.confirm(), options.keeping),
     useAddress: (url) => movable?.moveTo(url),
     copyTo: embedded?.copyTo.bind(embedded),
     poolLoad: () => movable?.poolLoad(),

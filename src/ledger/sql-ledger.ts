@@ -3,6 +3,7 @@
 import type { Ledger } from '../ports/ledger.ts';
 import { atomically } from './atomically.ts';
 import type { Database } from './database.ts';
+import { type DeviceKeeping, USUAL_KEEPING } from './device-keeping.ts';
 import { controlServing } from './query/control-serving.ts';
 import { createApp } from './query/create-app.ts';
 import { createChannel } from './query/create-channel.ts';
@@ -40,6 +41,7 @@ import { restoreOffers } from './query/restore-offers.ts';
 import { revokeKey } from './query/revoke-key.ts';
 import { sampleDevices } from './query/sample-devices.ts';
 import { sweepFleet } from './query/sweep-fleet.ts';
+import { trimHistories } from './query/trim-histories.ts';
 import { updateApp } from './query/update-app.ts';
 import { updateChannel } from './query/update-channel.ts';
 import { withdrawRelease } from './query/withdraw-release.ts';
@@ -54,6 +56,7 @@ import { createSqlWebhookLedger } from './sql-webhook-ledger.ts';
 export function createSqlLedger(
   database: Database,
   confirm: () => Promise<void> = async () => undefined,
+  keeping: DeviceKeeping = USUAL_KEEPING,
 ): Ledger {
   return {
     ...createSqlAccountLedger(database),
@@ -94,13 +97,13 @@ export function createSqlLedger(
     readSnapshot: (app, channel, known) => readSnapshot(database, app, channel, known),
     readRevisions: (channelIds) => readRevisions(database, channelIds),
     readTime: () => readTime(database),
-    recordCheckIns: (checkIns) => recordCheckIns(database, checkIns, 'queued'),
-    recordAwaited: (checkIns) => recordCheckIns(database, checkIns, 'awaited'),
+    recordCheckIns: (checkIns) => recordCheckIns(database, checkIns, 'queued', keeping),
+    recordAwaited: (checkIns) => recordCheckIns(database, checkIns, 'awaited', keeping),
     recordReport: (checkIns, actor) =>
-      atomically(database, actor, (sql) => recordCheckIns(sql, checkIns, 'awaited')),
+      atomically(database, actor, (sql) => recordCheckIns(sql, checkIns, 'awaited', keeping)),
     findLostRight: (actor) => findLostRight(database, actor, 'read'),
     recordChecks: (checkIns, kind, bounds, isRecorded) =>
-      recordChecks(database, checkIns, kind, { bounds, isRecorded }),
+      recordChecks(database, checkIns, kind, { bounds, isRecorded, keeping }),
     forgetAdmissions: (rowsMax) => forgetAdmissions(database, rowsMax),
     purgeDevices: (purge, place, actor) => purgeDevices(database, purge, place, actor),
     countPurgeable: (purge, after) => countPurgeable(database, purge, after),
@@ -108,11 +111,12 @@ export function createSqlLedger(
     readLabelChanges: (after, limit) => readLabelChanges(database, after, limit),
     sampleDevices: (scope) => sampleDevices(database, scope),
     listDevices: (app, filter) => listDevices(database, app, filter),
-    readDevice: (app, deviceId) => readDevice(database, app, deviceId),
+    readDevice: (app, deviceId) => readDevice(database, app, deviceId, keeping.history),
     readFleet: (app) => readFleet(database, app),
     readAdoption: (app, since) => readAdoption(database, app, since),
     sweepFleet: (devicesBefore, hoursBefore, rowsMax) =>
       sweepFleet(database, devicesBefore, hoursBefore, rowsMax),
+    trimHistories: (rowsMax) => trimHistories(database, keeping.history, rowsMax),
     confirm,
     raiseEpoch: (above) => raiseEpoch(database, above),
     restoreOffers: (channelId, releaseIds) => restoreOffers(database, channelId, releaseIds),

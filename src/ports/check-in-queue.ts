@@ -10,9 +10,9 @@ export type CheckInBatch = { readonly id: string; readonly checkIns: readonly Ch
 export interface CheckInQueue {
   /**
    * Appends a batch. Once accepted, it is delivered to a consumer at least once, whichever process dies.
-   * Returns `full` when the queue is at its bound and nothing of the batch was accepted. After a rejection it
-   * is unknown whether the batch was accepted; appending it again is harmless. The batch must not change
-   * before the answer; the queue keeps a copy.
+   * Returns `full` when the queue is at its bound, a number of bytes, and nothing of the batch was accepted.
+   * After a rejection it is unknown whether the batch was accepted; appending it again is harmless. The batch
+   * must not change before the answer; the queue keeps a copy.
    */
   appendCheckIns(checkIns: CheckInPack): Promise<'accepted' | 'full'>;
 
@@ -33,4 +33,10 @@ export interface CheckInQueue {
 
   /** Returns the number of batches in the queue, taken ones included. */
   countCheckIns(): Promise<number>;
+
+  /**
+   * Returns the bytes that count against the queue's bound: at least those of the batches in it. Batches
+   * acknowledged before an older one may count until that is.
+   */
+  weighCheckIns(): Promise<number>;
 }

@@ -125,8 +125,8 @@ export interface FleetLedger {
    * Records check-ins that waited in a queue, in one statement, together with the counts. The newest check-in
    * of a device wins, so batches may be repeated and arrive in any order. A time in the future counts as the
    * ledger's present, in a check-in as in what is stored. A row is not rewritten when only its `lastSeen` is
-   * less than five minutes newer within the same hour. Check-ins of unknown apps are dropped. Returns the
-   * merged labels of the devices whose check-in carried labels. Durable when it resolves.
+   * less than the freshness of devices newer within the same hour. Check-ins of unknown apps are dropped.
+   * Returns the merged labels of the devices whose check-in carried labels. Durable when it resolves.
    */
   recordCheckIns(checkIns: readonly CheckIn[]): Promise<readonly StoredLabels[]>;
 
@@ -199,7 +199,7 @@ export interface FleetLedger {
   /** Reads a page of the app's devices, by device id. `app` is a ref or an id. */
   listDevices(app: string, filter: DeviceFilter): Promise<Outcome<DevicePage, 'unknownApp'>>;
 
-  /** Reads one device with its version changes, newest first (at most 100). */
+  /** Reads one device with its version changes, newest first, at most as many as are to be kept. */
   readDevice(
     app: string,
     deviceId: string,
@@ -223,4 +223,10 @@ export interface FleetLedger {
     hoursBefore: string,
     rowsMax: number,
   ): Promise<{ readonly devices: number; readonly hours: number }>;
+
+  /**
+   * Deletes at most `rowsMax` version changes that are older than those which are to be kept of each device,
+   * and looks at ten times as many, where the call before it ended. Returns how many it deleted.
+   */
+  trimHistories(rowsMax: number): Promise<number>;
 }

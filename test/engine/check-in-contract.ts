@@ -16,6 +16,7 @@ const PROMPT_MS = 1000;
 export function checkInRules(nodes: () => EnginesUnderTest): void {
   beforeEach(() => emptyQueue(nodes().engine));
   acceptingRules(nodes);
+  boundRules(nodes);
   takingRules(nodes);
   waitingRules(nodes);
   contentRules(nodes);
@@ -81,6 +82,45 @@ function acceptingRules(nodes: () => EnginesUnderTest): void {
     const devices = ['0', ...(await emptyQueue(engine))].sort();
     const appended = Array.from({ length: accepted }, (_, index) => String(index));
     expect(devices).toEqual([...appended, 'last'].sort());
+  });
+}
+
+function boundRules(nodes: () => EnginesUnderTest): void {
+  it('its bound is one of bytes: small batches are many, large ones few', async () => {
+    const { engine, second } = nodes();
+    const small = await fill(engine);
+    await emptyQueue(engine);
+    const labels = new Map(
+      Array.from({ length: 16 }, (_, index) => [`key ${index}`, 'v'.repeat(256)]),
+    );
+    const pack = packCheckIns(
+      Array.from({ length: 100 }, (_, index) => checkInOf(`${index}`, { labels })),
+    );
+    let large = 0;
+    while ((await second.appendCheckIns(pack)) === 'accepted') large += 1;
+    expect(large).toBeGreaterThan(1);
+    expect(small).toBeGreaterThan(large * 100);
+  });
+
+  it('tells its bytes: none when it is empty, again when all was acknowledged in any order', async () => {
+    const { engine, second } = nodes();
+    expect(await engine.weighCheckIns()).toBe(0);
+    for (const device of ['a', 'b', 'c', 'd'])
+      await engine.appendCheckIns(packCheckIns(batchOf(device)));
+    const whole = await second.weighCheckIns();
+    expect(whole).toBeGreaterThan(400);
+    const ids = idsOf(await engine.takeCheckIns('taker', 4, 0, NEVER_MS));
+    // What is between the oldest and the newest may count until the oldest is gone.
+    await engine.acknowledgeCheckIns(ids.slice(1, 3));
+    expect(await engine.weighCheckIns()).toBeGreaterThan(whole / 4);
+    await engine.acknowledgeCheckIns(ids.slice(0, 1));
+    expect(await engine.weighCheckIns()).toBe(whole / 4);
+    await engine.acknowledgeCheckIns(ids.slice(0, 2));
+    expect(await engine.weighCheckIns()).toBe(whole / 4);
+    await engine.acknowledgeCheckIns(ids.slice(3));
+    expect(await engine.weighCheckIns()).toBe(0);
+    await engine.appendCheckIns(packCheckIns(batchOf('e')));
+    expect(await engine.weighCheckIns()).toBe(whole / 4);
   });
 }
 

@@ -9,8 +9,11 @@ import { findRedis, startRedis } from '../support/redis-server.ts';
 import { engineContract } from './engine-contract.ts';
 import type { EnginesUnderTest } from './engines-under-test.ts';
 
+/** Few enough that a test fills it, and more than any other test appends. */
+const CHECK_IN_BYTES_MAX = 8 * 2 ** 20;
+
 engineContract('memory', async () => {
-  const engine = createMemoryEngine();
+  const engine = createMemoryEngine({ checkInBytesMax: CHECK_IN_BYTES_MAX });
   return { engine, second: engine, dispose: () => engine.close() };
 });
 
@@ -47,7 +50,12 @@ async function connectTwo(
 }
 
 function connect(url: string) {
-  return createRedisEngine({ url, prefix: 'sluice', onFault: () => {} });
+  return createRedisEngine({
+    url,
+    prefix: 'sluice',
+    checkInBytesMax: CHECK_IN_BYTES_MAX,
+    onFault: () => {},
+  });
 }
 
 function skip(name: string, reason: string): void {

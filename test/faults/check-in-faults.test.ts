@@ -475,9 +475,10 @@ function acceptedIn(folder: string): CheckIn[] {
         .map((name) => join(appended, name))
     : [join(folder, 'appendonly.aof')];
   return files.sort().flatMap((file) => {
-    return commandsIn(readFileSync(file)).flatMap(([name, key, ...rest]) => {
+    // XADD key id batch <payload> total <bytes>
+    return commandsIn(readFileSync(file)).flatMap(([name, key, , , payload]) => {
       if (String(name).toUpperCase() !== 'XADD' || String(key) !== keys.checkIns) return [];
-      const checkIns = parseCheckInPayload(rest.at(-1) ?? Buffer.alloc(0));
+      const checkIns = parseCheckInPayload(payload ?? Buffer.alloc(0));
       if (checkIns === undefined) throw new Error('a malformed batch was appended');
       return checkIns;
     });

@@ -139,6 +139,28 @@ describe.skipIf(!hasRedis)('when an answer is lost', () => {
 });
 
 describe.skipIf(!hasRedis)('what lies in Redis', () => {
+  it('batches of a version that knew no totals are taken, and do not stop others', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const admin = adminOf(server);
+    const appendAsBefore = (device: string) => {
+      const pack = packCheckIns(batchOf(device));
+      const payload = packCheckInPayload(pack, (length) => Buffer.alloc(length));
+      return admin.xadd(keys.checkIns, '*', 'batch', payload);
+    };
+    await appendAsBefore('a');
+    expect(await engine.appendCheckIns(packCheckIns(batchOf('b')))).toBe('accepted');
+    await appendAsBefore('c');
+    expect(await engine.weighCheckIns()).toBeGreaterThan(0);
+    expect(await engine.appendCheckIns(packCheckIns(batchOf('d')))).toBe('accepted');
+    const taken = await engine.takeCheckIns('taker', 10, 0, NEVER_MS);
+    expect(devicesIn(taken)).toEqual(['a', 'b', 'c', 'd']);
+    await engine.acknowledgeCheckIns(idsOf(taken).slice(0, 1));
+    expect(await engine.weighCheckIns()).toBeGreaterThanOrEqual(0);
+    await engine.acknowledgeCheckIns(idsOf(taken));
+    expect(await engine.weighCheckIns()).toBe(0);
+  });
+
   it('a malformed batch is reported and removed, and holds up no other', async () => {
     const server = await redisOf();
     const { engine, faults } = await connected(server.url);

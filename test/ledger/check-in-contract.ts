@@ -29,7 +29,6 @@ const ODD_IDS = [
   'x'.repeat(128),
   '__proto__',
 ];
-const HISTORY_MAX = 100;
 const OLD_ARGUMENTS = `$1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
   $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean`;
 /** Statements of nodes before check-ins told the way to ask. */
@@ -305,27 +304,6 @@ export function describeCheckIns(fleet: FleetUnderTest): void {
       { at: iso(START + 4 * MINUTE_MS), from: '1.0.0', to: '2.0.0' },
       { at: iso(START + MINUTE_MS), from: null, to: '1.0.0' },
     ]);
-  });
-
-  test('of many version changes the newest 100 are kept', async () => {
-    const tenant = await createTenant(fleet.ledger);
-    const last = 2 * HISTORY_MAX + 5;
-    const numbers = Array.from({ length: last + 1 }, (_, index) => index);
-    for (const number of numbers) {
-      await record(checkIn(tenant, 'a', { version: `1.0.${number}`, at: START + number }));
-      if (number !== HISTORY_MAX - 1 && number !== HISTORY_MAX) continue;
-      const { history } = await deviceOf(fleet.ledger, tenant, 'a');
-      expect(history).toHaveLength(HISTORY_MAX);
-      expect(history.at(-1)?.from).toBe(number < HISTORY_MAX ? null : '1.0.0');
-    }
-    const newest = numbers.slice(-HISTORY_MAX).toReversed();
-    expect((await deviceOf(fleet.ledger, tenant, 'a')).history).toEqual(
-      newest.map((number) => ({
-        at: iso(START + number),
-        from: `1.0.${number - 1}`,
-        to: `1.0.${number}`,
-      })),
-    );
   });
 
   test('check-ins of unknown apps are dropped, the others of their batch are not', async () => {

@@ -9,6 +9,7 @@ import { describeAccounts } from './account-contract.ts';
 import { describeAdoption } from './adoption-contract.ts';
 import { describeCheckIns } from './check-in-contract.ts';
 import { describeConsoleReads } from './console-contract.ts';
+import { describeDeviceKeeping } from './device-keeping-contract.ts';
 import { describeFleetAdmission } from './fleet-admission-contract.ts';
 import { describeFleetCounts } from './fleet-counts-contract.ts';
 import type { FleetUnderTest } from './fleet-fixture.ts';
@@ -48,6 +49,8 @@ export function describeFleet(name: string, open: () => Promise<TestDatabase>): 
     describe('time', () => describeFleetTime(fleet));
     describe('admission', () => describeFleetAdmission(fleet));
     describe('sweep', () => describeFleetSweep(fleet));
+    // After the sweep: each version that a device leaves is an empty count for that to delete.
+    describe('keeping', () => describeDeviceKeeping(fleet));
     describe('purge', () => describeFleetPurge(fleet));
     describe('the console', () => describeConsoleReads(fleet));
     describe('accounts', () => describeAccounts(fleet));

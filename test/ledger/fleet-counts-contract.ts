@@ -90,7 +90,7 @@ export function describeFleetCounts(fleet: FleetUnderTest): void {
 }
 
 /** Random check-in of one of 2,500 devices in 4 hours: each is seen often, and often within minutes. */
-function anyCheckIn(tenant: TestTenant, random: () => number): CheckIn {
+export function anyCheckIn(tenant: TestTenant, random: () => number): CheckIn {
   const pick = <Item>(items: readonly [Item, ...Item[]]): Item =>
     items[Math.floor(random() * items.length)] ?? items[0];
   return checkIn(tenant, `device ${Math.floor(random() * 2500)}`, {

@@ -3,7 +3,8 @@
 import type { AdoptionPoint, AdoptionStepPoint } from '../../src/contract/console-fleet.ts';
 import type { AdoptionStep } from '../../src/contract/resource.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import { HOUR_MS, iso, MINUTE_MS } from './fleet-fixture.ts';
+import { USUAL_KEEPING } from '../../src/ledger/device-keeping.ts';
+import { HOUR_MS, iso } from './fleet-fixture.ts';
 
 type Cell = Pick<CheckIn, 'channel' | 'platform'> & { readonly version: string };
 type ModelDevice = Cell &
@@ -28,6 +29,11 @@ const NEVER_SEEN: Seen = { hour: new Map(), day: new Map(), month: new Map() };
 /** Record of one app. Check-ins are added in the order in which the ledger gets them, and have no labels. */
 export class FleetModel {
   readonly devices = new Map<string, ModelDevice>();
+  private readonly freshnessMs: number;
+
+  constructor(freshnessMs: number = USUAL_KEEPING.freshnessMs) {
+    this.freshnessMs = freshnessMs;
+  }
 
   add(checkIn: CheckIn, recording: Recording = QUEUED): void {
     const stored = this.devices.get(checkIn.deviceId);
@@ -39,7 +45,8 @@ export class FleetModel {
     const firstSeen = Math.min(at, known?.firstSeen ?? at);
     if (isNewer) {
       const device = { channel, platform, arch, source, at, version, firstSeen };
-      if (known !== undefined && known === stored && isNoNews(known, device)) return;
+      if (known !== undefined && known === stored && isNoNews(known, device, this.freshnessMs))
+        return;
       this.keep(checkIn.deviceId, device, known?.seen ?? NEVER_SEEN);
     } else if (known.version === '' && version !== '') {
       this.keep(checkIn.deviceId, { ...known, version, firstSeen }, known.seen);
@@ -109,10 +116,13 @@ function heal(stored: ModelDevice, present: number): ModelDevice {
   return { ...stored, at: present, seen };
 }
 
-function isNoNews(known: ModelDevice, device: Omit<ModelDevice, 'seen'>): boolean {
+function isNoNews(
+  known: ModelDevice,
+  device: Omit<ModelDevice, 'seen'>,
+  freshnessMs: number,
+): boolean {
   const { seen, at, ...facts } = known;
-  const isSoon =
-    device.at - at < 5 * MINUTE_MS && beginOf('hour', device.at) === beginOf('hour', at);
+  const isSoon = device.at - at < freshnessMs && beginOf('hour', device.at) === beginOf('hour', at);
   const isSame = Object.entries(facts).every(([key, value]) => Reflect.get(device, key) === value);
   return isSoon && isSame;
 }

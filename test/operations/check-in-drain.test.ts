@@ -117,6 +117,7 @@ function telling(engine: Engine, story: Story): CheckInQueue & { fault: Error | 
       return engine.acknowledgeCheckIns(ids);
     },
     countCheckIns: () => engine.countCheckIns(),
+    weighCheckIns: () => engine.weighCheckIns(),
   };
 }
 

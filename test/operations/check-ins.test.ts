@@ -170,6 +170,21 @@ describe.each([
     expect(count('dropped')).toBe(0);
   });
 
+  it('what comes meanwhile fills batches, and is sent with what was held before', async () => {
+    const { queue, checkIns, fill } = setUp();
+    queue.answer = refuse;
+    for (let turn = 0; turn < 150; turn++) {
+      fill(turn * 20, turn * 20 + 20);
+      expect(await checkIns.send()).toBe(false);
+    }
+    queue.answer = () => 'accepted';
+    const triedBefore = queue.asked.length;
+    expect(await checkIns.send()).toBe(true);
+    expect(queue.devices).toEqual(numbers(0, 3000));
+    const sizes = queue.asked.slice(triedBefore).map((batch) => batch.length);
+    expect(sizes).toEqual([20, BATCH_SIZE_MAX, 3000 - BATCH_SIZE_MAX - 20]);
+  });
+
   it('no batch is tried after the first group that was refused', async () => {
     const { queue, checkIns, fill } = setUp();
     queue.answer = refuse;

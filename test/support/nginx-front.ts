@@ -87,7 +87,8 @@ function makeCertificate(openssl: string, folder: string): void {
   execFileSync(openssl, args, { stdio: 'pipe' });
 }
 
-function isOpen(port: number): Promise<boolean> {
+/** Tells whether something listens on this loopback port. */
+export function isOpen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     socket.once('connect', () => {

@@ -8,10 +8,8 @@
 // long that it counts as abandoned.
 
 import { type CheckInPack, unpackCheckIns } from '../../packing/check-in-pack.ts';
+import { packBytes } from '../../packing/pack-bytes.ts';
 import type { CheckInBatch, CheckInQueue } from '../../ports/check-in-queue.ts';
-
-/** Maximum number of batches in the queue; a busy process's batch has about 100 kB. */
-const BATCHES_MAX = 5000;
 
 type MemoryCheckIns = {
   readonly queue: CheckInQueue;
@@ -19,15 +17,22 @@ type MemoryCheckIns = {
   close(): void;
 };
 
-/** `now` in milliseconds that never go back; `assertOpen` throws when the engine is closed. */
-export function createMemoryCheckIns(now: () => number, assertOpen: () => void): MemoryCheckIns {
+/**
+ * Creates a queue that is full at `bytesMax`. `now` in milliseconds that never go back; `assertOpen` throws
+ * when the engine is closed.
+ */
+export function createMemoryCheckIns(
+  now: () => number,
+  bytesMax: number,
+  assertOpen: () => void,
+): MemoryCheckIns {
   const batches = new Batches(now);
   const sleepers = new Sleepers();
 
   const queue: CheckInQueue = {
     async appendCheckIns(checkIns) {
       assertOpen();
-      if (batches.size >= BATCHES_MAX) return 'full';
+      if (batches.bytes >= bytesMax) return 'full';
       batches.append(checkIns);
       sleepers.wakeAll();
       return 'accepted';
@@ -53,6 +58,11 @@ export function createMemoryCheckIns(now: () => number, assertOpen: () => void):
       assertOpen();
       return batches.size;
     },
+
+    async weighCheckIns() {
+      assertOpen();
+      return batches.bytes;
+    },
   };
   return {
     queue,
@@ -63,16 +73,24 @@ export function createMemoryCheckIns(now: () => number, assertOpen: () => void):
   };
 }
 
-type Taken = { readonly batch: CheckInBatch; readonly number: number; takenAt: number };
+type Waiting = { readonly pack: CheckInPack; readonly bytes: number };
+type Taken = {
+  readonly batch: CheckInBatch;
+  readonly number: number;
+  /** Bytes of the batch as it was appended. */
+  readonly bytes: number;
+  takenAt: number;
+};
 
 /**
  * Waiting batches, and taken ones with the time they were taken. Batches are numbered in order of arrival.
  */
 class Batches {
   private readonly now: () => number;
-  private readonly waiting = new Map<number, CheckInPack>();
+  private readonly waiting = new Map<number, Waiting>();
   private readonly taken = new Map<string, Taken>();
   private lastNumber = 0;
+  private bytesInAll = 0;
 
   constructor(now: () => number) {
     this.now = now;
@@ -82,10 +100,16 @@ class Batches {
     return this.waiting.size + this.taken.size;
   }
 
+  get bytes(): number {
+    return this.bytesInAll;
+  }
+
   append(checkIns: CheckInPack): void {
     this.lastNumber += 1;
     const [rows, networks] = [checkIns.rows.slice(), checkIns.networks.slice()];
-    this.waiting.set(this.lastNumber, { ...checkIns, rows, networks });
+    const bytes = packBytes(checkIns);
+    this.bytesInAll += bytes;
+    this.waiting.set(this.lastNumber, { pack: { ...checkIns, rows, networks }, bytes });
   }
 
   /** Takes the oldest batches: abandoned ones first, because they are older than all waiting ones. */
@@ -97,11 +121,11 @@ class Batches {
       .slice(0, batchesMax);
     for (const each of abandoned) each.takenAt = takenAt;
     const batches = abandoned.map(({ batch }) => batch);
-    for (const [number, checkIns] of this.waiting) {
+    for (const [number, { pack, bytes }] of this.waiting) {
       if (batches.length >= batchesMax) break;
-      const batch = { id: String(number), checkIns: unpackCheckIns(checkIns) };
+      const batch = { id: String(number), checkIns: unpackCheckIns(pack) };
       this.waiting.delete(number);
-      this.taken.set(batch.id, { batch, number, takenAt });
+      this.taken.set(batch.id, { batch, number, bytes, takenAt });
       batches.push(batch);
     }
     return batches;
@@ -115,10 +139,12 @@ class Batches {
   }
 
   remove(id: string): void {
+    this.bytesInAll -= this.taken.get(id)?.bytes ?? 0;
     this.taken.delete(id);
   }
 
   clear(): void {
+    this.bytesInAll = 0;
     this.waiting.clear();
     this.taken.clear();
   }

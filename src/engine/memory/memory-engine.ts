@@ -18,10 +18,13 @@ import { createMemoryLabels } from './memory-labels.ts';
 // evicted rate window starts anew.
 const SNAPSHOT_COUNT_MAX = 10_000;
 const RATE_WINDOW_COUNT_MAX = 100_000;
+const CHECK_IN_BYTES_MAX = 2 ** 28;
 
 type MemoryEngineOptions = {
   /** Milliseconds that never go back; default: the process's monotonic clock. */
   readonly now?: () => number;
+  /** Maximum number of bytes in the queue of check-ins; default: 256 MiB. */
+  readonly checkInBytesMax?: number;
 };
 
 export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
@@ -36,7 +39,8 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
     if (isClosed) throw new Unavailable('engine', new Error('closed'));
   }
 
-  const checkIns = createMemoryCheckIns(now, assertOpen);
+  const { checkInBytesMax = CHECK_IN_BYTES_MAX } = options;
+  const checkIns = createMemoryCheckIns(now, checkInBytesMax, assertOpen);
 
   return {
     ...checkIns.queue,

@@ -24,7 +24,12 @@ export type RedisConnection = {
   /**
    * Runs a script like `run` with a large last argument in a buffer, which must not change before the reply.
    */
-  runWithBytes(script: Script, key: string, arg: string, bytes: CommandBuffer): Promise<unknown>;
+  runWithBytes(
+    script: Script,
+    key: string,
+    args: readonly string[],
+    bytes: CommandBuffer,
+  ): Promise<unknown>;
   /** Runs a script that takes any number of keys, with the same number of arguments for each key. */
   runAll(script: Script, calls: readonly ScriptCall[]): Promise<void>;
   /**
@@ -95,8 +100,8 @@ export function openConnection(
     run: (script, key, ...args) => ask(runScript(client, script, [key], args)),
     runForBytes: (script, key, ...args) =>
       ask(byHashFirst(script, (...by) => client.callBuffer(...by, '1', key, ...args))),
-    runWithBytes: (script, key, arg, bytes) =>
-      ask(byHashFirst(script, (...by) => sendBuffered(client, [...by, '1', key, arg], bytes))),
+    runWithBytes: (script, key, args, bytes) =>
+      ask(byHashFirst(script, (...by) => sendBuffered(client, [...by, '1', key, ...args], bytes))),
     runAll: async (script, calls) => void (await ask(runForAll(client, script, calls))),
     runEach: async (script, calls) => (await ask(runForAll(client, script, calls))).flat(),
     readField: (key, field) => ask(client.hget(key, field)),

@@ -6,7 +6,7 @@ import { type Check, faulty, sound } from '../../contract/diagnosis.ts';
 import { openConnection, type RedisConnection } from './connection.ts';
 import { faultOf } from './fault.ts';
 import { createKeys } from './keys.ts';
-import { SCRIPTS } from './script.ts';
+import { measureQueue } from './redis-check-ins.ts';
 import { parseTarget, type RedisTarget } from './target.ts';
 
 /** Longest wait for a connection, in milliseconds. */
@@ -117,19 +117,17 @@ function persistenceCheck(info: Info): Check {
   );
 }
 
-/** Asks for the queue by a script that only an account with the rights of the service may run. */
 async function checkInsCheck(connection: RedisConnection, key: string): Promise<Check> {
   const name = 'check-ins';
-  let reply: unknown;
+  let queue: Awaited<ReturnType<typeof measureQueue>>;
   try {
-    reply = await connection.run(SCRIPTS.measureCheckIns, key);
+    queue = await measureQueue(connection, key);
   } catch (error) {
     return faulty(name, `the queue of check-ins cannot be used: ${messageOf(error)}`);
   }
-  const [count, oldest, nowMs] = reply as [number, string, number];
-  if (count === 0) return sound(name, 'none wait');
-  const ageMs = Math.max(0, nowMs - Number.parseInt(oldest, 10));
-  const waiting = `${count} batches wait, the oldest for ${Math.round(ageMs / 1000)} s`;
+  const { batches, ageMs } = queue;
+  if (batches === 0) return sound(name, 'none wait');
+  const waiting = `${batches} batches wait, the oldest for ${Math.round(ageMs / 1000)} s`;
   return ageMs > WAIT_MS_MAX
     ? faulty(name, `${waiting}: no process records them, or not fast enough`)
     : sound(name, waiting);

@@ -19,11 +19,8 @@ import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { SCRIPTS } from './script.ts';
 
-/**
- * Maximum number of waiting batches. A busy node's batch has about 100 kB, so the queue takes at most 1 GB of
- * Redis memory.
- */
-const BATCHES_MAX = 10_000;
+/** Bytes that Redis needs for a batch beside its payload, about. */
+const BATCH_BYTES = 256;
 const GROUP = 'drain';
 /** Maximum number of idle command buffers kept: as many appends as a node has in flight at a time. */
 const SPARE_BUFFERS_MAX = 8;
@@ -33,9 +30,11 @@ const SPARE_BUFFERS_MAX = 8;
  */
 const POLL_INTERVAL_MS = 50;
 
+/** Creates the queue of one node; all nodes give it the same maximum number of bytes in Redis. */
 export function createRedisCheckIns(
   connection: RedisConnection,
   keys: Keys,
+  bytesMax: number,
   onFault: (error: unknown) => void,
 ): CheckInQueue {
   let lastTaker: string | undefined;
@@ -66,13 +65,9 @@ export function createRedisCheckIns(
     async appendCheckIns(checkIns) {
       const buffer = spareBuffers.pop() ?? new CommandBuffer();
       packCheckInPayload(checkIns, (byteLength) => buffer.roomFor(byteLength));
-      const bound = String(BATCHES_MAX);
-      const reply = await connection.runWithBytes(
-        SCRIPTS.appendCheckIns,
-        keys.checkIns,
-        bound,
-        buffer,
-      );
+      const bounds = [String(bytesMax), String(BATCH_BYTES)];
+      const { appendCheckIns } = SCRIPTS;
+      const reply = await connection.runWithBytes(appendCheckIns, keys.checkIns, bounds, buffer);
       // The answer proves that the driver has sent the buffer. After a rejection the driver may still hold
       // it, so it is not reused.
       if (spareBuffers.length < SPARE_BUFFERS_MAX) spareBuffers.push(buffer);
@@ -92,7 +87,19 @@ export function createRedisCheckIns(
     acknowledgeCheckIns: acknowledge,
 
     countCheckIns: () => connection.readLength(keys.checkIns),
+
+    async weighCheckIns() {
+      return (await measureQueue(connection, keys.checkIns)).bytes;
+    },
   };
+}
+
+/** Measures the queue by a script that only an account with the rights of the service may run. */
+export async function measureQueue(connection: Pick<RedisConnection, 'run'>, stream: string) {
+  const reply = await connection.run(SCRIPTS.measureCheckIns, stream, String(BATCH_BYTES));
+  const [batches, oldest, nowMs, bytes] = reply as [number, string, number, number];
+  const ageMs = oldest === '' ? 0 : Math.max(0, nowMs - Number.parseInt(oldest, 10));
+  return { batches, bytes, ageMs };
 }
 
 /** Splits the reply of take-check-ins.lua into parsed batches and ids of malformed ones. */

@@ -14,11 +14,16 @@ import { SCRIPTS } from './script.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import { parseTarget } from './target.ts';
 
+/** Bytes that the queue of check-ins takes of Redis' memory before it is full: a gigabyte. */
+const CHECK_IN_BYTES_MAX = 2 ** 30;
+
 export type RedisEngineOptions = {
   /** `redis://` or `rediss://`; several, with commas between them, are the nodes of a Redis Cluster. */
   readonly url: string;
   /** First part of the names of all keys and pub/sub channels. */
   readonly prefix: string;
+  /** Maximum number of bytes in the queue of check-ins; default: a gigabyte. */
+  readonly checkInBytesMax?: number;
   /**
    * Called with the cause when a connection fails or stored data is malformed. The error contains no secret.
    */
@@ -45,7 +50,12 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
 
   return {
     ...createRedisChannelNames(connection, keys, onFault),
-    ...createRedisCheckIns(connection, keys, onFault),
+    ...createRedisCheckIns(
+      connection,
+      keys,
+      options.checkInBytesMax ?? CHECK_IN_BYTES_MAX,
+      onFault,
+    ),
     ...createRedisLabels(connection, keys, onFault),
     ...createRedisDeviceRates(connection, keys),
     ...createRedisSnapshots(connection, keys, onFault),

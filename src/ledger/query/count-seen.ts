@@ -8,8 +8,8 @@ import { extrapolate, fleetSample } from './fleet-sample.ts';
 type Row = { readonly looked: number; readonly seen: readonly number[] };
 
 /**
- * Counts a small fleet exactly, and estimates a large one from a sample. `last_seen` lags by up to five
- * minutes: `record_check_ins` does not rewrite a row for less.
+ * Counts a small fleet exactly, and estimates a large one from a sample. `last_seen` lags by up to the
+ * freshness of devices: `record_check_ins` does not rewrite a row for less.
  */
 export async function countSeen(
   sql: Sql,

@@ -4,6 +4,7 @@ import { storableText } from '../../contract/text.ts';
 import { type CheckIn, coalesceCheckIns } from '../../domain/fleet/check-in.ts';
 import type { StoredLabels } from '../../ports/label-cache.ts';
 import type { Sql } from '../database.ts';
+import type { DeviceKeeping } from '../device-keeping.ts';
 import { labelsText, parseLabels } from './labels-text.ts';
 
 type Row = { readonly place: number; readonly labels: string; readonly revision: number };
@@ -19,14 +20,21 @@ export async function recordCheckIns(
   sql: Sql,
   checkIns: readonly CheckIn[],
   kind: 'queued' | 'awaited',
+  { freshnessMs, history }: DeviceKeeping,
 ): Promise<readonly StoredLabels[]> {
   const distinct = coalesceCheckIns(checkIns.map(storable));
   if (distinct.length === 0) return [];
   const rows = await sql.query<Row>(
     `SELECT check_in_place AS place, current_labels AS labels, current_revision AS revision
      FROM record_check_ins($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-       $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean, $12::text[], $13::text[])`,
-    [...columnsOf(distinct), kind === 'awaited', ...clientColumnsOf(distinct)],
+       $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean, $12::text[], $13::text[],
+       $14::integer, $15::integer)`,
+    [
+      ...columnsOf(distinct),
+      kind === 'awaited',
+      ...clientColumnsOf(distinct),
+      ...[freshnessMs, history],
+    ],
   );
   return rows.map(({ place, labels, revision }) => {
     const checkIn = distinct[place - 1];

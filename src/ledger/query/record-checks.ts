@@ -10,6 +10,7 @@ import type {
 } from '../../ports/fleet-ledger.ts';
 import type { DeviceName, StoredLabels } from '../../ports/label-cache.ts';
 import type { Sql } from '../database.ts';
+import type { DeviceKeeping } from '../device-keeping.ts';
 import { parseLabels } from './labels-text.ts';
 import { clientColumnsOf, columnsOf, storable } from './record-check-ins.ts';
 
@@ -22,10 +23,11 @@ type Row = { readonly place: number } & (
 /** Factor from the bound of a network to that of a /48, which one customer may have as a whole. */
 const WIDE_FACTOR = 10;
 
-export type AdmissionRule = {
+export type ChecksRule = {
   readonly bounds: AdmissionBounds;
   /** Tells devices that are known to be on record. */
   readonly isRecorded: ((device: DeviceName) => boolean) | undefined;
+  readonly keeping: DeviceKeeping;
 };
 
 /**
@@ -36,7 +38,7 @@ export async function recordChecks(
   sql: Sql,
   checkIns: readonly CheckIn[],
   kind: CheckKind,
-  { bounds: { perNetwork, perApp }, isRecorded = () => false }: AdmissionRule,
+  { bounds: { perNetwork, perApp }, isRecorded = () => false, keeping }: ChecksRule,
 ): Promise<RecordedChecks> {
   const distinct = coalesceCheckIns(
     checkIns.map((checkIn) => ({ ...storable(checkIn), network: checkIn.network })),
@@ -49,7 +51,8 @@ export async function recordChecks(
        refused_by AS bound
      FROM record_checks($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
        $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean, $12::text[], $13::text[],
-       $14::integer, $15::integer, $16::integer, $17::text[], $18::text[])`,
+       $14::integer, $15::integer, $16::integer, $17::text[], $18::text[], $19::integer,
+       $20::integer)`,
     [
       ...columnsOf(distinct),
       kind === 'awaited',
@@ -57,6 +60,7 @@ export async function recordChecks(
       networks.map((network) => wideNetworkOf(network ?? '') ?? ''),
       ...[perNetwork, perNetwork * WIDE_FACTOR, perApp],
       ...clientColumnsOf(distinct),
+      ...[keeping.freshnessMs, keeping.history],
     ],
   );
   const labels: StoredLabels[] = [];

@@ -113,7 +113,7 @@ export class CheckIns {
 
   /** Runs one turn; returns true when everything held at its begin was accepted. Never rejects. */
   send(): Promise<boolean> {
-    if (this.sending === undefined) this.closeBatch();
+    if (this.sending === undefined && !this.isRefused) this.closeBatch();
     return this.sendClosed();
   }
 
@@ -124,7 +124,7 @@ export class CheckIns {
   }
 
   private sendClosed(): Promise<boolean> {
-    this.sending ??= this.sendBacklog().then((isSent) => {
+    this.sending ??= this.sendHeld().then((isSent) => {
       this.sending = undefined;
       this.isRefused = !isSent;
       this.tellTurn(isSent);
@@ -160,6 +160,17 @@ export class CheckIns {
   private wait(ms: number): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.send(), ms);
+  }
+
+  /**
+   * Sends what is closed. After a refusal the open batch goes on filling until the engine takes batches
+   * again: a batch for each retry would be many small ones, each with versions and a place of its own.
+   */
+  private async sendHeld(): Promise<boolean> {
+    if (!(await this.sendBacklog())) return false;
+    if (!this.isRefused) return true;
+    this.closeBatch();
+    return this.sendBacklog();
   }
 
   private async sendBacklog(): Promise<boolean> {

@@ -1,12 +1,21 @@
 -- Tells how much waits in the stream of check-ins, and since when. Changes nothing.
 --
 -- KEYS[1]  stream of batches
--- Returns  {number of batches, id of the oldest or an empty string, milliseconds of the server's clock}
+-- ARGV[1]  number of bytes that a batch counts beside its payload
+-- Returns  {number of batches, id of the oldest or an empty string, milliseconds of the server's clock, number
+--          of bytes that count against the bound (see append-check-ins)}
 
 -- The stream never expires, so this writes nothing; but only an account that may write, on a server that takes
 -- writes, may ask for it.
 redis.call('PERSIST', KEYS[1])
 local length = redis.call('XLEN', KEYS[1])
-local oldest = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
 local now = redis.call('TIME')
-return { length, oldest and oldest[1] or '', now[1] * 1000 + math.floor(now[2] / 1000) }
+local now_ms = now[1] * 1000 + math.floor(now[2] / 1000)
+local oldest = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
+if not oldest then
+  return { length, '', now_ms, 0 }
+end
+local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+local before_oldest = (tonumber(oldest[2][4]) or 0) - #oldest[2][2] - tonumber(ARGV[1])
+local bytes = math.max(0, (tonumber(newest[2][4]) or 0) - before_oldest)
+return { length, oldest[1], now_ms, bytes }
