@@ -38,6 +38,8 @@ export class KeptProcess {
   /** Whether the process that runs now is being killed because it did not answer. */
   private isHung = false;
   private isDraining = false;
+  /** The last process that said it is ready. */
+  private readyChild: ForkedChild<CallsToProcess, CallsToSupervisor> | undefined;
   private readonly askingMetrics = new SoleCall(async () => this.service.child?.call('metrics'));
   private readonly askingReadiness = new SoleCall(async () =>
     this.service.child?.call('readiness'),
@@ -60,6 +62,7 @@ export class KeptProcess {
       stopMsMax,
       answer,
       onReady: (child) => {
+        this.readyChild = child;
         if (this.isDraining) void child.call('drain');
       },
       onEnd: ({ how, startError, restartInMs }) => {
@@ -74,6 +77,11 @@ export class KeptProcess {
   /** The process that runs now; undefined between the end of one and the start of the next. */
   get child(): ForkedChild<CallsToProcess, CallsToSupervisor> | undefined {
     return this.service.child;
+  }
+
+  /** Whether the process that runs now has said that it is ready. */
+  get isReady(): boolean {
+    return this.child !== undefined && this.child === this.readyChild;
   }
 
   /** Whether the process exists; it may still be starting. */

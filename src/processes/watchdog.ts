@@ -8,6 +8,8 @@
 export type WatchedProcess = {
   /** The process that runs now; undefined between the end of one and the start of the next. */
   readonly child: { call(call: 'ping'): Promise<unknown> } | undefined;
+  /** Whether the process that runs now has started: it has said so, whether or not it was asked since. */
+  readonly isReady: boolean;
   /** Kills the process that runs now, because it did not answer for `silentMs`. */
   killHung(silentMs: number): void;
 };
@@ -17,7 +19,7 @@ export type WatchdogOptions = {
   readonly tickMs: number;
   /** Silence after which a process counts as hung. Long work that blocks a process takes less than this. */
   readonly silenceMsMax: number;
-  /** Silence before the first answer, while a process loads its modules on a machine that may be busy. */
+  /** Silence of one that has not said yet that it is ready: on a busy machine, modules load slowly. */
   readonly startSilenceMsMax: number;
 };
 
@@ -79,7 +81,8 @@ export class Watchdog {
     const { tickMs, silenceMsMax, startSilenceMsMax } = this.options;
     watch.silentTicks += 1;
     const silentMs = watch.silentTicks * tickMs;
-    if (silentMs < (watch.hasAnswered ? silenceMsMax : startSilenceMsMax)) return;
+    const hasStarted = watch.hasAnswered || process.isReady;
+    if (silentMs < (hasStarted ? silenceMsMax : startSilenceMsMax)) return;
     watch.isKilled = true;
     process.killHung(silentMs);
   }

@@ -8,6 +8,7 @@ import { WATCHDOG_LIMITS, Watchdog } from '../../src/processes/watchdog.ts';
 class FakeProcess {
   child: { call(): Promise<unknown> } | undefined;
   calls = 0;
+  isReady = false;
   readonly killedAfterMs: number[] = [];
   private answers: (() => void)[] = [];
 
@@ -16,6 +17,7 @@ class FakeProcess {
   }
 
   launch(): void {
+    this.isReady = false;
     this.answers = [];
     this.child = {
       call: () => {
@@ -101,6 +103,14 @@ it('a process that has not answered yet has 60 s to load', async () => {
   expect(one.killedAfterMs).toEqual([]);
   await pass(1, other);
   expect(one.killedAfterMs).toEqual([60_000]);
+});
+
+it('a process that is ready has 10 s, also when it hangs before its first question', async () => {
+  one.isReady = true;
+  await pass(10, other);
+  expect(one.killedAfterMs).toEqual([]);
+  await pass(1, other);
+  expect(one.killedAfterMs).toEqual([10_000]);
 });
 
 it('a machine that stood still, however long and often, costs no process its life', async () => {
