@@ -2,6 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import { readTargetSettings, type TargetSettings } from './suite/check/target-settings.ts';
+import { type FleetSettings, readFleetSettings } from './suite/fleet/fleet-settings.ts';
 
 /** Names that the command line may choose from. */
 export type Choices = {
@@ -14,6 +15,8 @@ export type Command = {
   readonly benchmarks: readonly string[];
   /** Running service to load instead. */
   readonly target?: TargetSettings;
+  /** Fleet to play, where it is not the usual one. */
+  readonly fleet?: FleetSettings;
   /** Branch, tag or commit to compare the present tree with instead. */
   readonly ref?: string;
   readonly isSmoke: boolean;
@@ -25,6 +28,8 @@ export type Command = {
 
 /** Benchmark that has scenarios and may load a target. */
 const CHECK = 'check';
+/** Benchmark whose size may be chosen. */
+const FLEET = 'fleet';
 /** Word that begins a comparison in place of a benchmark's name. */
 const COMPARE = 'compare';
 
@@ -42,11 +47,20 @@ export function readCommand(args: readonly string[], choices: Choices): Command 
   if (target !== undefined) {
     if (name !== CHECK) return `--target belongs to ${CHECK}`;
     const isOwned = values['yes-i-own-this'];
-    const settings = readTargetSettings({ ...values, target, isOwned });
+    const { rate = '100', duration = '10', devices = '1000', label } = values;
+    const given = { target, rate, duration, devices, label, isOwned };
+    const settings = readTargetSettings(given);
     if (typeof settings === 'string') return settings;
     return { benchmarks: [], target: settings, ...common };
   }
   if (ref !== undefined) return { benchmarks: [], ref, ...common };
+  const { devices, speed, duration } = values;
+  if (speed !== undefined && name !== FLEET) return `--speed belongs to ${FLEET}`;
+  if (name === FLEET && [devices, speed, duration].some((given) => given !== undefined)) {
+    if (isSmoke) return `--smoke has a fleet of its own`;
+    const fleet = readFleetSettings({ devices, speed, duration });
+    return typeof fleet === 'string' ? fleet : { benchmarks: [name], fleet, ...common };
+  }
   return { benchmarks: name === undefined ? choices.benchmarks : [name], ...common };
 }
 
@@ -60,9 +74,10 @@ function parse(args: readonly string[]) {
         json: { type: 'string' },
         scenario: { type: 'string' },
         target: { type: 'string' },
-        rate: { type: 'string', default: '100' },
-        duration: { type: 'string', default: '10' },
-        devices: { type: 'string', default: '1000' },
+        rate: { type: 'string' },
+        duration: { type: 'string' },
+        devices: { type: 'string' },
+        speed: { type: 'string' },
         label: { type: 'string', multiple: true, default: [] },
         'yes-i-own-this': { type: 'boolean', default: false },
       },

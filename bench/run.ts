@@ -4,6 +4,7 @@
 // --smoke runs each on a few items, to see that it works.
 // `--scenario NAME` picks scenarios of `check`.
 // `check --target URL [--rate N] [--duration S] [--devices N] [--label K=V]…` loads a running service.
+// `fleet [--devices N] [--speed N] [--duration S]` plays a fleet of another size.
 // `compare REF [--scenario NAME]` measures update checks of this tree beside those of another commit.
 
 import { writeFileSync } from 'node:fs';
@@ -39,7 +40,7 @@ const command = readCommand(process.argv.slice(2), {
   scenarios: scenarios(false).map(({ name }) => name),
 });
 if (typeof command === 'string') refuse(command);
-const { target, ref, benchmarks, json, isSmoke, scenario } = command;
+const { target, ref, benchmarks, json, isSmoke, scenario, fleet } = command;
 if (target !== undefined) {
   show('target', TARGET_EXPLANATION, await attempt(() => loadTarget(target)));
 }
@@ -63,7 +64,11 @@ function refuse(reason: string): never {
 }
 
 async function reportOf(benchmark: Benchmark): Promise<Report> {
-  const result = await benchmark.run({ isSmoke, scenario });
+  const result = await benchmark.run({
+    isSmoke,
+    scenario,
+    ...(fleet === undefined ? {} : { fleet }),
+  });
   return 'tables' in result ? result : { tables: [{ rows: result }] };
 }
 

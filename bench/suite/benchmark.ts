@@ -1,12 +1,15 @@
 // Form that the benchmarks of this folder have in common.
 
 import type { Report, Row } from '../measure/report.ts';
+import type { FleetSettings } from './fleet/fleet-settings.ts';
 
 type RunOptions = {
   /** Whether to run for a moment only, to see that it works. */
   readonly isSmoke: boolean;
   /** Beginning of the names of the scenarios to run, where there are several; empty for all. */
   readonly scenario: string;
+  /** Fleet to play; the usual one when absent. */
+  readonly fleet?: FleetSettings;
 };
 
 export type Benchmark = {

@@ -6,6 +6,7 @@ import { check } from './check.ts';
 import { connections } from './connections.ts';
 import { consoleData } from './console.ts';
 import { drain } from './drain.ts';
+import { fleet } from './fleet.ts';
 import { limiter } from './limiter.ts';
 import { liveFeed } from './live-feed.ts';
 import { peers } from './peers.ts';
@@ -19,6 +20,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   peers,
   limiter,
   catalog,
+  fleet,
   propagation,
   scale,
   drain,

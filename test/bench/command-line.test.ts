@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { readCommand } from '../../bench/command-line.ts';
 
 const CHOICES = {
-  benchmarks: ['check', 'wave'],
+  benchmarks: ['check', 'fleet', 'wave'],
   scenarios: ['full rollout', '20 % rollout', 'version flood'],
 };
 const read = (...args: string[]) => readCommand(args, CHOICES);
 
 describe('the command line of the benchmarks', () => {
   it('runs all of them without a name, and one by its name', () => {
-    expect(read()).toEqual({ benchmarks: ['check', 'wave'], isSmoke: false, scenario: '' });
+    expect(read()).toEqual({ benchmarks: CHOICES.benchmarks, isSmoke: false, scenario: '' });
     expect(read('wave', '--smoke', '--json', 'out.json')).toEqual({
       benchmarks: ['wave'],
       isSmoke: true,
@@ -36,7 +36,9 @@ describe('the command line of the benchmarks', () => {
   });
 
   it('refuses a benchmark that there is not, and names those that there are', () => {
-    expect(read('nonsense')).toBe('no benchmark nonsense: there are check, wave, and compare REF');
+    expect(read('nonsense')).toBe(
+      'no benchmark nonsense: there are check, fleet, wave, and compare REF',
+    );
     expect(read('check', 'wave')).toBe('one benchmark at a time, not also wave');
   });
 
@@ -64,5 +66,16 @@ describe('the command line of the benchmarks', () => {
     });
     expect(read('wave', ...target)).toBe('--target belongs to check');
     expect(read('check', '--target', 'notes')).toContain('--target: ');
+  });
+
+  it('plays a fleet of the size that is given, and no other benchmark', () => {
+    expect(read('fleet')).toEqual({ benchmarks: ['fleet'], isSmoke: false, scenario: '' });
+    expect(read('fleet', '--devices', '5000', '--speed', '20')).toMatchObject({
+      benchmarks: ['fleet'],
+      fleet: { devices: 5000, speed: 20, seconds: 60 },
+    });
+    expect(read('fleet', '--speed', '1')).toContain('--speed: must be');
+    expect(read('wave', '--speed', '20')).toBe('--speed belongs to fleet');
+    expect(read('fleet', '--speed', '20', '--smoke')).toBe('--smoke has a fleet of its own');
   });
 });

@@ -7,8 +7,8 @@ import type { HoldOptions, HoldResult } from '../../load/hold-connections.ts';
 import { LatencyHistogram } from '../../load/latency-histogram.ts';
 import { type Child, startChild } from '../../machine/child-process.ts';
 import { usedMs } from '../../machine/cpu-account.ts';
+import { descriptorsMax } from '../../machine/descriptors-max.ts';
 import { favourSession } from '../../machine/place-process.ts';
-import { readIfThere } from '../../machine/process-table.ts';
 import { meetFleet, sideOf } from '../../measure/closed-loop.ts';
 import { patienceOf } from '../../measure/patience.ts';
 import type { Report, Row } from '../../measure/report.ts';
@@ -32,9 +32,6 @@ const GAP_MS = [6000, 8000] as const;
 const GAP_SMOKE_MS = [600, 1000] as const;
 /** File descriptors that neither the service nor the generator has for connections. */
 const RESERVED = 256;
-/** Descriptors where the system does not tell its limit. */
-const DESCRIPTORS_UNTOLD = 1024;
-const OPEN_FILES = /^Max open files +(\S+)/m;
 const WAIT_MS = 30_000;
 /** Time in which a service that is not asked gives back the memory of the warm-up. */
 const SETTLE_MS = 10_000;
@@ -88,12 +85,6 @@ async function hold(child: Child, options: HoldOptions): Promise<HoldResult> {
   const result = await Promise.race([answered, exited]);
   if (result === undefined) throw new Error('the process that holds connections ended');
   return result;
-}
-
-/** Maximum number of files that a process may open; Node.js has raised it as far as it may. */
-function descriptorsMax(): number {
-  const limit = OPEN_FILES.exec(readIfThere('/proc/self/limits') ?? '')?.[1];
-  return limit === 'unlimited' ? Number.POSITIVE_INFINITY : Number(limit ?? DESCRIPTORS_UNTOLD);
 }
 
 function reportOf(result: HoldResult, pid: number, connections: number, wanted: number): Report {
