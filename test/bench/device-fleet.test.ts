@@ -100,6 +100,11 @@ describe('a night', () => {
     expect(day.hourOf(99 * MINUTE)).toBe(11);
     expect(day.nextAwake(111 * MINUTE, 0)).toBe(119 * MINUTE);
   });
+
+  it('does not come before the first noon, when devices ask for the first time', () => {
+    const day = new DeviceDay(24 * MINUTE, 100 * MINUTE);
+    expect(day.nextAwake(88 * MINUTE, 0)).toBe(88 * MINUTE);
+  });
 });
 
 describe('the versions of a fleet', () => {

@@ -13,7 +13,10 @@ export class DeviceDay {
   private readonly lengthMs: number;
   private readonly noonMs: number;
 
-  /** Makes a day of this length in virtual milliseconds, with its noon at this virtual time. */
+  /**
+   * Makes a day of this length in virtual milliseconds, with its noon at this virtual time. Nobody sleeps
+   * before that noon: a pressed night would make devices ask for the first time together when it ends.
+   */
   constructor(lengthMs: number, noonMs: number) {
     this.lengthMs = lengthMs;
     this.noonMs = noonMs;
@@ -31,7 +34,7 @@ export class DeviceDay {
 
   /** Returns the time itself when a device with this shift is awake then, else the end of its night. */
   nextAwake(atMs: number, shiftHours: number): number {
-    if (Number.isNaN(shiftHours)) return atMs;
+    if (Number.isNaN(shiftHours) || atMs < this.noonMs) return atMs;
     const sinceDusk = this.hourOf(atMs) - shiftHours - ASLEEP_FROM;
     const inNight = sinceDusk - Math.floor(sinceDusk / HOURS) * HOURS;
     if (inNight >= ASLEEP_HOURS) return atMs;

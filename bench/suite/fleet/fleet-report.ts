@@ -11,6 +11,8 @@ const FLEETS = [1_000_000, 3_000_000, 10_000_000];
 const FRESHNESS_INSTALLED = 300;
 /** Age in seconds above which the recording of check-ins counts as behind, as it does to the service. */
 const BEHIND_SECONDS = 15;
+/** Check-ins in the memory of the node above which Redis does not take them as they come. */
+const HELD_MAX = 10_000;
 
 /** Returns the tables and remarks of a run. */
 export function fleetReport(run: FleetRun): Report {
@@ -152,7 +154,7 @@ function remarksOf(run: FleetRun, first: FleetStep, last: FleetStep): string[] {
   const { speed } = settings;
   const wallMs = last.reading.cpu.at - first.reading.cpu.at;
   const oldest = Math.max(...run.steps.map(({ reading }) => reading.ageSeconds));
-  const isBehind = last.reading.ageSeconds > BEHIND_SECONDS || last.reading.held > 0;
+  const isBehind = last.reading.ageSeconds > BEHIND_SECONDS || last.reading.held > HELD_MAX;
   const late = Math.round(last.progress.lateMs);
   return [
     isBehind

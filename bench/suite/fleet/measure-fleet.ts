@@ -53,25 +53,33 @@ const EXTRA_MS = 30_000;
 /** Starts the deployment, plays the fleet, and ends everything. */
 export async function measureFleet(settings: FleetSettings): Promise<FleetRun> {
   const [postgres, redisServer] = await Promise.all([startPostgres({ fsync: true }), startRedis()]);
-  const database = await freshDatabase(postgres.url);
-  const sql = new pg.Client({ connectionString: database.url });
-  const redis = new Redis(redisServer.url);
+  try {
+    const { url } = await freshDatabase(postgres.url);
+    return await measureOn(url, redisServer.url, settings);
+  } finally {
+    await Promise.all([postgres.stop(), redisServer.stop()]);
+  }
+}
+
+async function measureOn(
+  databaseUrl: string,
+  redisUrl: string,
+  settings: FleetSettings,
+): Promise<FleetRun> {
+  const node = await startNode({
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    DEVICE_FRESHNESS_SECONDS: String(freshnessAt(settings.speed).seconds),
+  });
+  const sql = new pg.Client({ connectionString: databaseUrl });
+  const redis = new Redis(redisUrl);
   try {
     await sql.connect();
-    const node = await startNode({
-      DATABASE_URL: database.url,
-      REDIS_URL: redisServer.url,
-      DEVICE_FRESHNESS_SECONDS: String(freshnessAt(settings.speed).seconds),
-    });
-    try {
-      return await playOn({ node, sql, redis }, settings, database.url);
-    } finally {
-      await node.dispose();
-    }
+    return await playOn({ node, sql, redis }, settings, databaseUrl);
   } finally {
     redis.disconnect();
     await sql.end();
-    await Promise.all([postgres.stop(), redisServer.stop()]);
+    await node.dispose();
   }
 }
 
