@@ -65,10 +65,14 @@ export function mergeCheckIns(left: CheckIn, right: CheckIn): CheckIn {
   };
 }
 
-/** Merges check-ins so that each device occurs once. */
+/**
+ * Merges check-ins so that each device occurs once. They are merged in the order of their times, those of the
+ * same time in the given one: batches of several nodes come in any order, and labels that were merged with a
+ * later check-in would else count as later than those that came in between.
+ */
 export function coalesceCheckIns(checkIns: Iterable<CheckIn>): CheckIn[] {
   const byDevice = new Map<string, CheckIn>();
-  for (const checkIn of checkIns) {
+  for (const checkIn of [...checkIns].sort((left, right) => left.at - right.at)) {
     const key = deviceKey(checkIn);
     const known = byDevice.get(key);
     byDevice.set(key, known === undefined ? checkIn : mergeCheckIns(known, checkIn));
