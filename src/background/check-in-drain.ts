@@ -151,7 +151,7 @@ export class CheckInDrain {
     const { admission, labels, metrics, log } = this.dependencies;
     try {
       const { labels: stored, unadmitted } = await admission.record(checkIns, 'queued');
-      await labels.remember(stored);
+      await labels.remember(stored, checkIns, 'queued');
       if (unadmitted.length > 0) {
         const labelled = new Set(
           checkIns.filter((each) => each.labels !== undefined).map(deviceKey),

@@ -8,7 +8,7 @@ import { DELETED_REVISION } from '../ports/deleted-revision.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { Ledger } from '../ports/ledger.ts';
 
-/** Builds the admission of new devices; `recorded` is for the process that records most of them. */
+/** Builds the admission of new devices; `recorded` is for processes that record or note those of checks. */
 export function assembleAdmission(
   config: Config,
   ledger: Ledger,
@@ -27,9 +27,7 @@ export function assembleAdmission(
   });
 }
 
-/**
- * Builds the memory of the process that records most devices; it forgets those that the ledger has deleted.
- */
+/** Builds the memory of devices that are on record; it forgets those that the ledger has deleted. */
 export function rememberRecorded(engine: Pick<Engine, 'onLabels'>): RecordedDevices {
   const recorded = new RecordedDevices();
   engine.onLabels(

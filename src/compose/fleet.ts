@@ -9,7 +9,7 @@ import { ActivityBroadcast } from '../operations/fleet/activity-broadcast.ts';
 import { CheckIns } from '../operations/fleet/check-ins.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import { LedgerClock } from '../operations/fleet/ledger-clock.ts';
-import { assembleAdmission } from './assemble-admission.ts';
+import { assembleAdmission, rememberRecorded } from './assemble-admission.ts';
 import type { Stores } from './stores.ts';
 
 export type Fleet = {
@@ -32,7 +32,7 @@ export function assembleFleet(
   metrics: Metrics,
   log: Log,
 ): Fleet {
-  const admission = assembleAdmission(config, ledger, log);
+  const admission = assembleAdmission(config, ledger, log, rememberRecorded(engine));
   const live = new ActivityBroadcast(engine, metrics, log);
   const labels = new DeviceLabels({ ledger, admission, engine, metrics, log });
   const labelRefresher = new LabelRefresher(() => labels.follow(), metrics, log);

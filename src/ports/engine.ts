@@ -13,6 +13,7 @@ import type { ChannelNameStore } from './channel-names.ts';
 import type { CheckInQueue } from './check-in-queue.ts';
 import type { DeviceRates } from './device-rates.ts';
 import type { LabelCache } from './label-cache.ts';
+import type { LabelNoteStore } from './label-notes.ts';
 import type { CountedRequest } from './rate-decision.ts';
 
 /**
@@ -38,6 +39,9 @@ export interface Engine
     ActivityStream,
     DeviceRates,
     ChannelNameStore {
+  /** Notes of labels; undefined where notes would end with the process that makes them. */
+  readonly labelNotes: LabelNoteStore | undefined;
+
   /**
    * Stores a snapshot for the other nodes, unless the stored one is as new or newer (`compareSnapshots`). The
    * check is atomic, so the stored snapshot only moves forward, whatever the order of writers. A snapshot

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { LabelPosition } from '../../src/ports/label-cache.ts';
+import { LABEL_NOTE_KEYS_MAX } from '../../src/ports/label-notes.ts';
 import { eventually } from '../support/eventually.ts';
 import type { EnginesUnderTest } from './engines-under-test.ts';
 import { confirmed, HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';
@@ -105,6 +106,62 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
     expect(await second.getLabels(twice)).toEqual(
       twice.flatMap((device) => (known.includes(device) ? confirmed(device) : [undefined])),
     );
+  });
+
+  it('what one node notes every node reads, the newest of each key, until it is settled', async () => {
+    const { engine, second } = nodes();
+    const notes = engine.labelNotes;
+    const others = second.labelNotes;
+    if (notes === undefined || others === undefined) {
+      // Notes that end with their process would be worth nothing: labels are stored instead.
+      expect([notes, others]).toEqual([undefined, undefined]);
+      return;
+    }
+    const [one, two] = [0, 1].map(() => ({ appId: 'app_1', deviceId: randomUUID() }));
+    if (one === undefined || two === undefined) throw new Error('two devices');
+    const note = (at: number, ...labels: [string, string][]) =>
+      notes.noteLabels([{ ...one, at, labels: new Map(labels) }]);
+    await note(5, ['a', '1 '], ['b', '2']);
+    await note(4, ['a', 'late'], ['c', '3']);
+    expect(await others.readLabelNotes([two, one, one])).toEqual([
+      undefined,
+      ...[1, 2].map(() => new Map(Object.entries({ a: '1 ', b: '2', c: '3' }))),
+    ]);
+    await others.settleLabelNotes([
+      { ...two, labelKeys: ['a'], until: 9 },
+      { ...one, labelKeys: ['a', 'c', 'd'], until: 4 },
+    ]);
+    expect(await notes.readLabelNotes([one])).toEqual([
+      new Map(Object.entries({ a: '1 ', b: '2' })),
+    ]);
+    await others.settleLabelNotes([{ ...one, labelKeys: ['a', 'b'], until: 5 }]);
+    expect(await notes.readLabelNotes([one])).toEqual([undefined]);
+    await note(6, ['a', '1']);
+    await others.dropLabelNotes([two, one]);
+    expect(await notes.readLabelNotes([one])).toEqual([undefined]);
+    await notes.noteLabels([]);
+    expect(await notes.readLabelNotes([])).toEqual([]);
+  });
+
+  it('a device has at most 32 notes, the newest ones; ids and labels may be any text', async () => {
+    const { engine, second } = nodes();
+    if (engine.labelNotes === undefined || second.labelNotes === undefined) return;
+    const device = { appId: 'app_1', deviceId: randomUUID() };
+    for (let round = 0; round < 10; round++) {
+      const labels = new Map(Array.from({ length: 16 }, (_, key) => [`${round}-${key}`, 'v']));
+      await engine.labelNotes.noteLabels([{ ...device, at: round, labels }]);
+      const [read] = await second.labelNotes.readLabelNotes([device]);
+      expect(read?.size).toBeLessThanOrEqual(LABEL_NOTE_KEYS_MAX);
+      expect([...(read ?? [])]).toEqual(expect.arrayContaining([...labels]));
+    }
+    const texts = HOSTILE_TEXTS.filter((text) => text.isWellFormed() && text !== '');
+    const entries = texts.map((deviceId) => {
+      const labels = new Map(texts.slice(0, 16).map((key) => [key, `${key} of ${deviceId}`]));
+      return { appId: `app_${randomUUID()}`, deviceId, at: 1, labels };
+    });
+    await engine.labelNotes.noteLabels(entries);
+    const read = await second.labelNotes.readLabelNotes(entries);
+    for (const [index, { labels }] of entries.entries()) expect(read[index]).toEqual(labels);
   });
 
   it('device ids and labels may be any text, and no two devices are one', async () => {

@@ -2,6 +2,7 @@
 
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
+import { LABEL_NOTE_LIFETIME_MS } from '../../src/ports/label-notes.ts';
 import { keys } from '../support/redis-keys.ts';
 import { findRedis } from '../support/redis-server.ts';
 import { confirmed, HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';
@@ -31,6 +32,22 @@ describe.skipIf(!hasRedis)('labels in Redis', () => {
     expect(await admin.pttl(put)).toBeGreaterThan(WEEK_MS - HOUR_MS);
     expect(await admin.pttl(used)).toBeGreaterThan(WEEK_MS - 2 * HOUR_MS);
     expect(await admin.pttl(unused)).toBeLessThanOrEqual(DAY_MS);
+  });
+
+  it('that are noted live for a quarter of an hour after the last note', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const device = { appId: 'app_1', deviceId: 'noted' };
+    const note = { ...device, at: 1, labels: new Map([['ring', 'early']]) };
+    const admin = adminOf(server);
+    for (let round = 0; round < 2; round++) {
+      await engine.labelNotes?.noteLabels([note]);
+      expect(await admin.pttl(keys.labelNotes(device))).toBeGreaterThan(
+        LABEL_NOTE_LIFETIME_MS - 5000,
+      );
+      expect(await admin.pttl(keys.labelNotes(device))).toBeLessThanOrEqual(LABEL_NOTE_LIFETIME_MS);
+      await admin.pexpire(keys.labelNotes(device), 1000);
+    }
   });
 
   it('are confirmed for about an hour, those of one call not all for the same time', async () => {

@@ -93,6 +93,27 @@ describeOnRealStores('device labels on two nodes', () => {
     }
   });
 
+  it('labels that change with every check decide the next one on the other, 50 times (§13.12)', async () => {
+    const tenant = await withBoth();
+    for (let round = 0; round < 50; round++) {
+      const ring = round % 3 === 0 ? 'outer' : 'inner';
+      const [first, second] = round % 2 === 0 ? [here, there] : [there, here];
+      const device = `d${round % 2}`;
+      const query = `l.ring=${ring}&l.battery=${round}`;
+      expect(await asks(first, tenant, { device, query })).toBe(ring === 'inner');
+      expect(await asks(second, tenant, { device }), `round ${round}`).toBe(ring === 'inner');
+    }
+    const labels = async () =>
+      Object.fromEntries(
+        (await devicesOf(here, tenant)).map((each) => [each.deviceId, each.labels]),
+      );
+    await expect.poll(labels, { timeout: 5000 }).toEqual({
+      d0: { ring: 'outer', battery: '48' },
+      d1: { ring: 'inner', battery: '49' },
+    });
+    await expect.poll(() => notesOf(cluster)).toEqual([]);
+  });
+
   it('labels that change back and forth on both: the last check decides (§4.7.4)', async () => {
     const tenant = await withBoth();
     for (let round = 0; round < 10; round++) {
@@ -152,6 +173,19 @@ describeOnRealStores('device labels when a store is lost', () => {
   afterAll(() => cluster?.dispose());
 
   // The order of these tests matters: the last one leaves the stores stopped.
+  it('that change while PostgreSQL is away decide the next check, and are on record later (§13.12)', async () => {
+    const device = randomUUID();
+    expect(await asks(node, tenant, { device, query: 'l.ring=outer' })).toBe(false);
+    await cluster.postgres.kill();
+    expect(await asks(node, tenant, { device, query: 'l.ring=inner' })).toBe(true);
+    expect(await asks(node, tenant, { device })).toBe(true);
+    await cluster.postgres.restart();
+    const labels = async () =>
+      (await devicesOf(node, tenant)).find(({ deviceId }) => deviceId === device)?.labels;
+    await expect.poll(labels, { timeout: 10_000 }).toEqual({ ring: 'inner' });
+    expect(await asks(node, tenant, { device })).toBe(true);
+  });
+
   it('survive FLUSHALL of Redis (§4.7.4)', async () => {
     await label(node, tenant, 'reported', { ring: 'inner' });
     await asks(node, tenant, { device: 'asked', query: 'l.ring=inner' });
@@ -215,6 +249,14 @@ describeOnRealStores('device labels when a store is lost', () => {
     expect(answer.body).toEqual({ error: expect.any(String) });
   }
 });
+
+/** Returns the keys of Redis that hold labels which are not on record yet. */
+async function notesOf(cluster: Cluster): Promise<readonly string[]> {
+  const client = new Redis(cluster.redis.url);
+  const keys = await client.keys('*:label-notes:*');
+  client.disconnect();
+  return keys;
+}
 
 /** Empties the cluster's Redis while it runs. */
 async function flushRedis(cluster: Cluster): Promise<void> {

@@ -21,6 +21,7 @@ import type {
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 import { eventually } from '../support/eventually.ts';
+import { FakeLabelNotes } from '../support/fake-label-notes.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 import { openAdmission } from '../support/open-admission.ts';
 
@@ -36,6 +37,7 @@ type Fault = Error | undefined;
 /** The label cache of an engine; reads and writes can fail independently. */
 class FakeCache {
   readonly entries = new Map<string, StoredLabels>();
+  readonly labelNotes = new FakeLabelNotes();
   readonly asked: (readonly DeviceName[])[] = [];
   readonly told: (readonly StoredLabels[])[] = [];
   readFault: Fault;
@@ -156,14 +158,20 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function setUp() {
+type Differences = {
+  readonly isRecorded?: () => boolean;
+  readonly labelNotes?: undefined;
+};
+
+function setUp(differences: Differences = {}) {
   const cache = new FakeCache();
+  const port = 'labelNotes' in differences ? Object.assign(cache, differences) : cache;
   const store = new FakeStore();
   const metrics = new Metrics();
   const labels = new DeviceLabels({
-    engine: cache as unknown as Engine,
+    engine: port as unknown as Engine,
     ledger: store,
-    admission: openAdmission(store),
+    admission: Object.assign(openAdmission(store), { isRecorded: () => true }, differences),
     metrics,
     log: createLog('silent'),
   });
@@ -369,6 +377,59 @@ describe('storing', () => {
   });
 });
 
+describe('noting', () => {
+  const at = checkInOf('a').at;
+  const note = (value: string) => ({ ...device('a'), labels: ring(value), at });
+
+  it('writes no ledger; what is noted counts over what is on record, until that is as new', async () => {
+    const { store, labels } = setUp();
+    store.change(device('a'), new Map([...ring('alpha'), ['region', 'eu']]));
+    expect(await labels.note(note('beta'), tagLabels(ring('beta')))).toBe(true);
+    expect(store.writes).toEqual([]);
+    expect(await labels.read(device('a'))).toEqual(new Map([...ring('beta'), ['region', 'eu']]));
+    const earlier = { ...checkInWith('a', ring('gamma')), at: at - 1 };
+    await labels.remember([store.change(device('a'), ring('gamma'))], [earlier], 'queued');
+    expect((await labels.read(device('a'))).get('ring')).toBe('beta');
+    const same = { ...checkInWith('a', ring('delta')), at };
+    await labels.remember([store.change(device('a'), ring('delta'))], [same], 'queued');
+    expect((await labels.read(device('a'))).get('ring')).toBe('delta');
+  });
+
+  it('is overtaken by a report, whatever the clocks say, also while the engine is not told', async () => {
+    const { cache, store, labels } = setUp();
+    await labels.note(note('beta'), tagLabels(ring('beta')));
+    const report = { ...checkInWith('a', ring('gamma')), at: at - 1000 };
+    await labels.remember([store.change(device('a'), ring('gamma'))], [report], 'awaited');
+    expect((await labels.read(device('a'))).get('ring')).toBe('gamma');
+    await labels.note(note('beta'), tagLabels(ring('beta')));
+    cache.labelNotes.fault = away();
+    await labels.remember([store.change(device('a'), ring('delta'))], [report], 'awaited');
+    cache.labelNotes.fault = undefined;
+    expect((await labels.read(device('a'))).get('ring')).toBe('delta');
+  });
+
+  it('is refused where the engine is away, of what may not be recorded, and without notes', async () => {
+    const { cache, labels, faults } = setUp();
+    cache.labelNotes.fault = away();
+    expect(await labels.note(note('beta'), tagLabels(ring('beta')))).toBe(false);
+    expect(faults('label-write')).toBe(1);
+    cache.labelNotes.fault = undefined;
+    const strict = setUp({ isRecorded: () => false });
+    expect(await strict.labels.note(note('beta'), tagLabels(ring('beta')))).toBe(false);
+    expect((await strict.labels.read(device('a'))).size).toBe(0);
+    expect(
+      await setUp({ labelNotes: undefined }).labels.note(note('beta'), tagLabels(ring('beta'))),
+    ).toBe(false);
+  });
+
+  it('is forgotten with the device', async () => {
+    const { labels } = setUp();
+    await labels.note(note('beta'), tagLabels(ring('beta')));
+    await labels.forget([device('a')]);
+    expect((await labels.read(device('a'))).size).toBe(0);
+  });
+});
+
 describe('what the engine could not be told', () => {
   /** Sets up an engine that has old labels of a device, because it was away when they changed. */
   async function untold() {
@@ -466,7 +527,7 @@ describe('labels known to be in the record', () => {
     const { cache, store, labels } = setUp();
     labels.start();
     await labels.store(checkInWith('a', ring('early')));
-    await labels.remember([store.change(device('a'), ring('late'))]);
+    await labels.remember([store.change(device('a'), ring('late'))], [], 'awaited');
     expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
     // The next check that sends the old labels therefore writes them again.
     expect(await labels.store(checkInWith('a', ring('early')))).toEqual(ring('early'));

@@ -50,7 +50,7 @@ export function queryOf(text: string, channel = 'stable'): CheckQuery<ArtifactCa
 
 type Served = Omit<
   Engine,
-  keyof CheckInQueue | keyof LabelCache | keyof ActivityStream | keyof DeviceRates
+  keyof CheckInQueue | keyof LabelCache | 'labelNotes' | keyof ActivityStream | keyof DeviceRates
 >;
 
 /**

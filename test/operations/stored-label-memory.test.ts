@@ -4,7 +4,7 @@
 import { expect, it } from 'vitest';
 import { tagLabels } from '../../src/domain/fleet/label.ts';
 import { NOT_RECORDED, StoredLabelMemory } from '../../src/operations/fleet/stored-label-memory.ts';
-import { DELETED_REVISION } from '../../src/ports/deleted-revision.ts';
+import { DELETED_REVISION, NOTED_REVISION } from '../../src/ports/deleted-revision.ts';
 
 const TTL_MS = 600_000;
 const DEVICE = { appId: 'app_1', deviceId: 'device-1' };
@@ -49,18 +49,35 @@ it('forgets what was noted before a change, not what was noted of it', () => {
 it('what was sent is held until it is known to be lost, or changed after it was recorded', () => {
   const memory = new StoredLabelMemory();
   const said = tagLabels(labels({ battery: '80' }));
-  memory.noteSent(DEVICE, said);
+  memory.noteSent(DEVICE, said, false);
   expect(memory.holds(DEVICE, said)).toBe(true);
   memory.forget(DEVICE, NOT_RECORDED);
   expect(memory.holds(DEVICE, said)).toBe(false);
-  memory.noteSent(DEVICE, said);
+  memory.noteSent(DEVICE, said, false);
   memory.forget(DEVICE, 7);
   memory.forget(DEVICE, 7);
   expect(memory.holds(DEVICE, said)).toBe(true);
   memory.forget(DEVICE, 8);
   expect(memory.holds(DEVICE, said)).toBe(false);
-  memory.noteSent(DEVICE, said);
+  memory.noteSent(DEVICE, said, false);
   memory.forget(DEVICE, DELETED_REVISION);
+  expect(memory.holds(DEVICE, said)).toBe(false);
+});
+
+it('what was sent while a release asks for it is noted again, and looked up after an announcement', () => {
+  const memory = new StoredLabelMemory();
+  const said = tagLabels(labels({ battery: '80' }));
+  const other = tagLabels(labels({ battery: '81' }));
+  memory.noteSent(DEVICE, said, true);
+  memory.forget(DEVICE, NOTED_REVISION);
+  expect([memory.holds(DEVICE, said), memory.isInDoubt(DEVICE, said)]).toEqual([false, false]);
+  memory.forget(DEVICE, 7);
+  memory.forget(DEVICE, 8);
+  expect([memory.holds(DEVICE, said), memory.isInDoubt(DEVICE, said)]).toEqual([false, true]);
+  expect(memory.isInDoubt(DEVICE, other)).toBe(false);
+  memory.note(DEVICE, labels({ battery: '80' }), 8);
+  expect([memory.holds(DEVICE, said), memory.isInDoubt(DEVICE, said)]).toEqual([true, false]);
+  memory.forget(DEVICE, NOTED_REVISION);
   expect(memory.holds(DEVICE, said)).toBe(false);
 });
 

@@ -15,6 +15,8 @@ type Addressed = { readonly url: string };
 
 /** The version that devices ask from and report. */
 export const OLD = '1.0.0';
+/** Longest time until the labels of a check are on record (docs/contract.md 13.12). */
+const RECORDED_MS_MAX = 5000;
 export const RING_INNER = { matchLabels: { ring: ['inner'] } };
 
 /** A tenant with 2.0.0 on stable for devices with these labels. */
@@ -42,11 +44,11 @@ export async function label(node: Addressed, tenant: Tenant, deviceId: string, l
   expect(answer.status, answer.text).toBe(200);
 }
 
-/**
- * Expects exactly these labels of the app's one device. They are stored before the answer, so nothing is
- * waited for.
- */
+/** Expects exactly these labels of the app's one device: on record within the time that is promised. */
 export async function expectLabels(node: Addressed, tenant: Tenant, labels: object): Promise<void> {
-  const devices = await devicesOf(node, tenant);
-  expect(devices.map((device) => device.labels)).toEqual([labels]);
+  await expect
+    .poll(async () => (await devicesOf(node, tenant)).map((each) => each.labels), {
+      timeout: RECORDED_MS_MAX,
+    })
+    .toEqual([labels]);
 }

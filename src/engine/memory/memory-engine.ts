@@ -45,6 +45,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   return {
     ...checkIns.queue,
     ...createMemoryLabels(now, assertOpen),
+    labelNotes: undefined,
     ...rates.counter,
     ...createMemoryDeviceRates(now, assertOpen),
     ...news.port,

@@ -52,6 +52,11 @@ export function createKeys({ prefix, database }: KeysOptions) {
       return `${prefix}:labels:{${appId}/${escapeId(deviceId)}}`;
     },
 
+    /** Hash of a device's labels that are not on record yet: `<milliseconds since 1970> <value>` by key. */
+    labelNotes({ appId, deviceId }: DeviceName): string {
+      return `${prefix}:label-notes:{${appId}/${escapeId(deviceId)}}`;
+    },
+
     /**
      * Hash {epoch, position, doubted}: the change of labels up to which the cached ones are those of the
      * ledger, and the millisecond of Redis' clock before which none is confirmed. It never expires.

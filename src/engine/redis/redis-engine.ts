@@ -8,6 +8,7 @@ import { openMovableConnection } from './movable-connection.ts';
 import { createRedisChannelNames } from './redis-channel-names.ts';
 import { createRedisCheckIns } from './redis-check-ins.ts';
 import { createRedisDeviceRates } from './redis-device-rates.ts';
+import { createRedisLabelNotes } from './redis-label-notes.ts';
 import { createRedisLabels } from './redis-labels.ts';
 import { createRedisSnapshots } from './redis-snapshots.ts';
 import { SCRIPTS } from './script.ts';
@@ -57,6 +58,7 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
       onFault,
     ),
     ...createRedisLabels(connection, keys, onFault),
+    labelNotes: createRedisLabelNotes(connection, keys),
     ...createRedisDeviceRates(connection, keys),
     ...createRedisSnapshots(connection, keys, onFault),
 

@@ -50,17 +50,28 @@ export class Admission {
   async record(checkIns: readonly CheckIn[], kind: CheckKind): Promise<RecordedChecks> {
     const { ledger, bounds, recorded } = this.dependencies;
     const isOpen = bounds.perNetwork === 0 && bounds.perApp === 0;
-    const isRecorded = (device: DeviceName) => recorded?.has(device) === true;
+    const isRecorded = (device: DeviceName) => this.isRecorded(device);
     if (isOpen || checkIns.every(isRecorded)) {
       const labels = await (kind === 'queued'
         ? ledger.recordCheckIns(checkIns)
         : ledger.recordAwaited(checkIns));
+      if (recorded !== undefined && kind === 'awaited') note(recorded, checkIns, []);
       return { labels, unadmitted: [] };
     }
     const result = await ledger.recordChecks(checkIns, kind, bounds, isRecorded);
     if (recorded !== undefined) note(recorded, checkIns, result.unadmitted);
     if (result.unadmitted.length > 0) this.warn(result.unadmitted);
     return result;
+  }
+
+  /** Whether this process knows the device to be on record, so that no bound keeps its check-ins from it. */
+  isRecorded(device: DeviceName): boolean {
+    return this.dependencies.recorded?.has(device) === true;
+  }
+
+  /** Remembers a device that is on record. */
+  learn(device: DeviceName): void {
+    this.dependencies.recorded?.note(device);
   }
 
   private warn(unadmitted: readonly UnadmittedCheck[]): void {

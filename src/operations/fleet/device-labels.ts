@@ -15,37 +15,34 @@ import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { DELETED_REVISION } from '../../ports/deleted-revision.ts';
 import type { Engine } from '../../ports/engine.ts';
+import type { CheckKind } from '../../ports/fleet-ledger.ts';
 import type {
   CachedLabels,
   DeviceName,
   LabelPosition,
   StoredLabels,
 } from '../../ports/label-cache.ts';
+import type { LabelNote } from '../../ports/label-notes.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Admission } from './admission.ts';
+import { LabelNotes } from './label-notes.ts';
 import { NOT_RECORDED, StoredLabelMemory } from './stored-label-memory.ts';
+import { UntoldLabels } from './untold-labels.ts';
 
 export type DeviceLabelsDependencies = {
   readonly ledger: Pick<Ledger, 'readLabels' | 'readLabelChanges'>;
-  readonly admission: Pick<Admission, 'record'>;
+  readonly admission: Pick<Admission, 'record' | 'isRecorded' | 'learn'>;
   readonly engine: Engine;
   readonly metrics: Metrics;
   readonly log: Log;
 };
 
-const BATCH_SIZE_MAX = 500;
 /**
- * Maximum number of concurrent batches: enough to keep a store busy. Each uses a PostgreSQL connection of the
- * shared pool.
+ * Bounds of each kind of batch. Two at a time are enough to keep a store busy: each uses a PostgreSQL
+ * connection of the shared pool.
  */
-const BATCHES_MAX = 2;
-const PENDING_MAX = 20_000;
-/**
- * Maximum number of label entries queued for retry towards the engine; entries beyond it are left to the feed
- * (`label-feed.ts`).
- */
-const UNTOLD_MAX = 10_000;
+const BATCHES = { batchSizeMax: 500, batchesMax: 2, pendingMax: 20_000 };
 const RETELL_MS = 500;
 /** Longest wait for labels from the ledger before those of the engine are used. */
 const LEDGER_WAIT_MS_MAX = 1500;
@@ -54,12 +51,17 @@ const LEDGER_REST_MS = 1000;
 /** Number of changed devices from which on forgetting all is less work than forgetting them. */
 const FORGOTTEN_MAX = 500;
 
+/** Labels on record, and those that the device has sent and that are not on record yet. */
+type FoundLabels = StoredLabels & { readonly noted: Labels | undefined };
+
 export class DeviceLabels {
   private readonly dependencies: DeviceLabelsDependencies;
-  private readonly lookups: Batcher<DeviceName, StoredLabels | Unavailable>;
+  private readonly cached: Batcher<DeviceName, CachedLabels | undefined>;
+  private readonly lookups: Batcher<DeviceName, FoundLabels | Unavailable>;
   private readonly writes: Batcher<CheckIn, StoredLabels | undefined>;
   private readonly memory = new StoredLabelMemory();
-  private readonly untold = new Map<string, StoredLabels>();
+  private readonly notes: LabelNotes;
+  private readonly untold = new UntoldLabels();
   private retelling: NodeJS.Timeout | undefined;
   /** Change of labels up to which the memory has forgotten what changed. */
   private followed: LabelPosition | undefined;
@@ -68,18 +70,10 @@ export class DeviceLabels {
 
   constructor(dependencies: DeviceLabelsDependencies) {
     this.dependencies = dependencies;
-    this.lookups = new Batcher({
-      ask: (devices) => this.readMany(devices),
-      batchSizeMax: BATCH_SIZE_MAX,
-      batchesMax: BATCHES_MAX,
-      pendingMax: PENDING_MAX,
-    });
-    this.writes = new Batcher({
-      ask: (checkIns) => this.writeMany(checkIns),
-      batchSizeMax: BATCH_SIZE_MAX,
-      batchesMax: BATCHES_MAX,
-      pendingMax: PENDING_MAX,
-    });
+    this.notes = new LabelNotes(dependencies.engine, dependencies.metrics);
+    this.cached = new Batcher({ ...BATCHES, ask: (devices) => this.askEngine(devices) });
+    this.lookups = new Batcher({ ...BATCHES, ask: (devices) => this.readMany(devices) });
+    this.writes = new Batcher({ ...BATCHES, ask: (checkIns) => this.writeMany(checkIns) });
   }
 
   /** Starts listening to announcements of changed labels, until the engine closes. */
@@ -102,10 +96,11 @@ export class DeviceLabels {
 
   /**
    * Remembers that labels with this hash are on their way to the device's record with a check-in, so that the
-   * next one need not carry them. What is recorded of the device's labels makes this forgotten.
+   * next one need not carry them. What is recorded of the device's labels makes this forgotten. Labels that a
+   * release asks for are looked up again after that.
    */
-  noteSent(device: DeviceName, labelsTag: number): void {
-    this.memory.noteSent(device, labelsTag);
+  noteSent(device: DeviceName, labelsTag: number, areAskedFor: boolean): void {
+    this.memory.noteSent(device, labelsTag, areAskedFor);
   }
 
   /**
@@ -118,7 +113,7 @@ export class DeviceLabels {
 
   /** Reads the stored labels of a device. Rejects with `Unavailable` when neither store can answer. */
   async read(device: DeviceName): Promise<Labels> {
-    return (await this.find(device)).labels;
+    return withNotes(await this.find(device));
   }
 
   /**
@@ -130,41 +125,62 @@ export class DeviceLabels {
   }
 
   /**
+   * Notes labels of a check whose check-in will carry them, so that they count on every node from now on.
+   * Resolves with false when that is not certain: then they have to be stored. A device that is not known to
+   * be on record is noted nowhere, and neither are labels that were noted before, when others were recorded
+   * since.
+   */
+  async note(note: LabelNote, labelsTag: number): Promise<boolean> {
+    if (this.memory.isInDoubt(note, labelsTag)) return false;
+    return (await this.isRecorded(note)) && this.notes.note(note);
+  }
+
+  /**
    * Records the labels of a check-in for every node before it resolves, and returns the device's merged
    * labels. When the ledger is unavailable the labels are not lost, because the check-in carries them too;
    * the result is then what the engine knows, with the request's labels merged over it.
    */
   async store(checkIn: CheckIn & { readonly labels: Labels }): Promise<Labels> {
     const before = await this.find(checkIn);
-    if (includesLabels(before.labels, checkIn.labels)) {
+    const known = withNotes(before);
+    if (includesLabels(before.labels, checkIn.labels) && known === before.labels) {
       this.memory.note(checkIn, checkIn.labels, before.revision);
       return before.labels;
     }
     try {
       if (this.isLedgerResting()) throw new Unavailable('ledger', 'it has just not answered');
       const after = await this.writes.ask(checkIn);
-      if (after === undefined) return mergeLabels(before.labels, checkIn.labels);
+      if (after === undefined) return mergeLabels(known, checkIn.labels);
       this.memory.note(checkIn, checkIn.labels, after.revision);
       return after.labels;
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       this.dependencies.metrics.faults.add('label-write');
-      return mergeLabels(before.labels, checkIn.labels);
+      return mergeLabels(known, checkIn.labels);
     }
   }
 
   /**
-   * Announces labels that were just recorded to every node. Never rejects: a failed announcement is retried.
+   * Announces labels that were just recorded, with these check-ins, to every node. Never rejects: a failed
+   * announcement is retried.
    */
-  async remember(entries: readonly StoredLabels[]): Promise<void> {
+  async remember(
+    entries: readonly StoredLabels[],
+    checkIns: readonly CheckIn[],
+    kind: CheckKind,
+  ): Promise<void> {
     if (entries.length === 0) return;
     try {
       await this.share(entries);
+      // Afterwards, so that a reader who finds no note any more finds the labels.
+      await this.notes.settle(checkIns, kind);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       this.dependencies.metrics.faults.add('label-share');
-      this.tellLater(entries);
+      this.untold.add(entries);
+      this.notes.settleLater(checkIns);
     }
+    if (this.untold.size > 0 || this.notes.isBehind) this.retellSoon();
   }
 
   /**
@@ -191,8 +207,8 @@ export class DeviceLabels {
    */
   async forget(devices: readonly DeviceName[]): Promise<void> {
     const { engine } = this.dependencies;
-    for (const device of devices) this.untold.delete(deviceKey(device));
-    await engine.dropLabels(devices);
+    for (const device of devices) this.untold.forget(device);
+    await Promise.all([engine.dropLabels(devices), this.notes.forget(devices)]);
     await engine.tellLabels(devices.map((device) => ({ ...device, revision: DELETED_REVISION })));
   }
 
@@ -201,6 +217,16 @@ export class DeviceLabels {
     clearTimeout(this.retelling);
     this.retelling = undefined;
     this.untold.clear();
+    this.notes.stop();
+  }
+
+  /** Whether the device is on record for certain: only of those that are does the engine cache labels. */
+  private async isRecorded(device: DeviceName): Promise<boolean> {
+    const { admission } = this.dependencies;
+    if (admission.isRecorded(device)) return true;
+    if ((await this.cached.ask(device)) === undefined) return false;
+    admission.learn(device);
+    return true;
   }
 
   private async share(entries: readonly StoredLabels[]): Promise<void> {
@@ -220,7 +246,7 @@ export class DeviceLabels {
     this.followed = { epoch, position: newest };
   }
 
-  private async find(device: DeviceName): Promise<StoredLabels> {
+  private async find(device: DeviceName): Promise<FoundLabels> {
     const found = await this.lookups.ask(device);
     if (found instanceof Unavailable) throw found;
     return found;
@@ -229,8 +255,20 @@ export class DeviceLabels {
   /** Returns for each device its labels, or that they cannot be known now. */
   private async readMany(
     devices: readonly DeviceName[],
+  ): Promise<readonly (FoundLabels | Unavailable)[]> {
+    // Asked for first: what is noted no more by then is among the labels that are read after it.
+    const [noted, cached] = await Promise.all([this.readNotes(devices), this.askEngine(devices)]);
+    const stored = await this.complete(devices, cached);
+    return stored.map((entry, index) => {
+      return entry instanceof Unavailable ? entry : { ...entry, noted: noted[index] };
+    });
+  }
+
+  /** Returns the labels of devices: the engine's where they are confirmed, the ledger's where it answers. */
+  private async complete(
+    devices: readonly DeviceName[],
+    cached: readonly (CachedLabels | undefined)[],
   ): Promise<readonly (StoredLabels | Unavailable)[]> {
-    const cached = await this.askEngine(devices);
     const open = devices.filter((_, index) => cached[index]?.isConfirmed !== true);
     if (open.length === 0) return cached as readonly CachedLabels[];
     const read = await this.askLedger(open);
@@ -239,6 +277,18 @@ export class DeviceLabels {
     return cached.map((entry) =>
       entry?.isConfirmed ? entry : (rest.next().value as StoredLabels),
     );
+  }
+
+  /** Returns what is noted of devices; without the engine nothing, and the ledger's labels are the best. */
+  private async readNotes(
+    devices: readonly DeviceName[],
+  ): Promise<readonly (Labels | undefined)[]> {
+    try {
+      return await this.notes.read(devices);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      return devices.map(() => undefined);
+    }
   }
 
   /**
@@ -281,29 +331,12 @@ export class DeviceLabels {
   ): Promise<readonly (CachedLabels | undefined)[]> {
     try {
       const cached = await this.dependencies.engine.getLabels(devices);
-      return this.untold.size === 0
-        ? cached
-        : cached.map((entry, index) => {
-            return this.correct(devices[index] as DeviceName, entry);
-          });
+      return cached.map((entry, index) => this.untold.correct(devices[index] as DeviceName, entry));
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       this.dependencies.metrics.faults.add('label-read');
       return devices.map(() => undefined);
     }
-  }
-
-  /**
-   * Returns the labels of a device, when those of the engine may be older than what this process recorded.
-   */
-  private correct(device: DeviceName, cached: CachedLabels | undefined): CachedLabels | undefined {
-    const untold = this.untold.get(deviceKey(device));
-    if (untold !== undefined && untold.revision > (cached?.revision ?? -1)) {
-      return { ...untold, isConfirmed: true };
-    }
-    // When there is no room for all that the engine was not told, any of its entries may be out of date.
-    const isComplete = this.untold.size < UNTOLD_MAX;
-    return cached && { ...cached, isConfirmed: cached.isConfirmed && isComplete };
   }
 
   /** Caches labels in the engine; when that fails, the next reader does it. */
@@ -319,35 +352,25 @@ export class DeviceLabels {
     checkIns: readonly CheckIn[],
   ): Promise<readonly (StoredLabels | undefined)[]> {
     const { labels: recorded } = await this.dependencies.admission.record(checkIns, 'awaited');
-    await this.remember(recorded);
+    await this.remember(recorded, checkIns, 'awaited');
     const byDevice = new Map(recorded.map((entry) => [deviceKey(entry), entry]));
     return checkIns.map((checkIn) => byDevice.get(deviceKey(checkIn)));
-  }
-
-  private tellLater(entries: readonly StoredLabels[]): void {
-    for (const entry of entries) {
-      const name = deviceKey(entry);
-      const known = this.untold.get(name);
-      if (known === undefined ? this.untold.size < UNTOLD_MAX : known.revision < entry.revision) {
-        this.untold.set(name, entry);
-      }
-    }
-    this.retellSoon();
   }
 
   private retellSoon(): void {
     this.retelling ??= setTimeout(async () => {
       await this.retell();
       this.retelling = undefined;
-      if (this.untold.size > 0) this.retellSoon();
+      if (this.untold.size > 0 || this.notes.isBehind) this.retellSoon();
     }, RETELL_MS);
   }
 
   /** Keeps entries queued until the engine has accepted them, unless it can never accept them. */
   private async retell(): Promise<void> {
-    const entries = [...this.untold.values()];
+    const { entries } = this.untold;
     try {
-      await this.share(entries);
+      if (entries.length > 0) await this.share(entries);
+      await this.notes.settleAgain();
     } catch (error) {
       if (error instanceof Unavailable) {
         this.dependencies.metrics.faults.add('label-share');
@@ -355,9 +378,11 @@ export class DeviceLabels {
       }
       this.dependencies.log.error({ err: error }, 'labels could not be shared');
     }
-    for (const entry of entries) {
-      const name = deviceKey(entry);
-      if (this.untold.get(name) === entry) this.untold.delete(name);
-    }
+    this.untold.remove(entries);
   }
+}
+
+/** Returns the labels that count for a device. */
+function withNotes({ labels, noted }: FoundLabels): Labels {
+  return noted === undefined || noted.size === 0 ? labels : mergeLabels(labels, noted);
 }

@@ -41,7 +41,7 @@ export async function reportFleet(
   const distinct = coalesceCheckIns(checkIns);
   const recorded = await ledger.recordReport(distinct, caller.actor);
   if (isFailure(recorded)) return recorded;
-  await labels.remember(recorded);
+  await labels.remember(recorded, distinct, 'awaited');
   for (const checkIn of distinct) live.note(checkIn);
   return { app: app.ref, received: report.devices.length };
 }

@@ -10,7 +10,7 @@ import { hashText } from '../../domain/decision/cohort.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
 import { tagLabels } from '../../domain/fleet/label.ts';
 import { secondHash } from '../../hashing/second-hash.ts';
-import { DELETED_REVISION } from '../../ports/deleted-revision.ts';
+import { NOTED_REVISION } from '../../ports/deleted-revision.ts';
 import type { DeviceName } from '../../ports/label-cache.ts';
 
 /**
@@ -28,8 +28,17 @@ const TTL_MS = 600_000;
  */
 const [TAG, SAID, REVISION, TIME] = [0, 1, 2, 3];
 
-/** Revision of labels that were sent, below that of all labels that are on record. */
+// Revisions of labels that were sent, below those of all labels that are on record.
+
+/** Nothing asks for the labels: what is announced first of the device's labels counts as their record. */
 const SENT = -1;
+/**
+ * A release asks for them: they are noted again until something on record is announced of the device, and
+ * then looked up.
+ */
+const SENT_ASKED_FOR = -2;
+/** Something was announced since they were sent: their own record, or another one. */
+const IN_DOUBT = -3;
 
 export class StoredLabelMemory {
   private readonly words = new Int32Array(SETS * WAYS * WORDS);
@@ -52,10 +61,16 @@ export class StoredLabelMemory {
 
   /**
    * Remembers labels that were sent to be recorded. The first announcement of the device's labels counts as
-   * that of these; `NOT_RECORDED` forgets them.
+   * that of these, unless a release asks for them: then they are not held, and it leaves them in doubt.
+   * `NOT_RECORDED` forgets them.
    */
-  noteSent(device: DeviceName, labelsTag: number): void {
-    this.put(device, labelsTag, SENT);
+  noteSent(device: DeviceName, labelsTag: number, areAskedFor: boolean): void {
+    this.put(device, labelsTag, areAskedFor ? SENT_ASKED_FOR : SENT);
+  }
+
+  /** Returns whether labels with this hash were sent, and labels of the device were announced since. */
+  isInDoubt(device: DeviceName, labelsTag: number): boolean {
+    return this.words[this.findSaid(device, labelsTag) + REVISION] === IN_DOUBT;
   }
 
   private put(device: DeviceName, labelsTag: number, revision: number): void {
@@ -72,9 +87,8 @@ export class StoredLabelMemory {
   /** Returns whether the device's record is known to contain labels with this hash. */
   holds(device: DeviceName, labelsTag: number): boolean {
     const { words } = this;
-    const hash = hashText(device.deviceId) | 0;
-    const at = this.find(hash, this.tagOf(device));
-    if (at === undefined || words[at + SAID] !== (labelsTag ^ hash)) return false;
+    const at = this.findSaid(device, labelsTag);
+    if (Number.isNaN(at) || (words[at + REVISION] as number) < SENT) return false;
     const age = ((this.now() | 0) - (words[at + TIME] as number)) | 0;
     return age >= 0 && age < TTL_MS;
   }
@@ -85,14 +99,24 @@ export class StoredLabelMemory {
     const at = this.find(hashText(device.deviceId) | 0, this.tagOf(device));
     if (at === undefined) return;
     const known = words[at + REVISION] as number;
-    const isRecorded = revision > NOT_RECORDED && revision < DELETED_REVISION;
+    if (revision === NOTED_REVISION && known < SENT) return;
+    const isRecorded = revision > NOT_RECORDED && revision < NOTED_REVISION;
     if (known === SENT && isRecorded) words[at + REVISION] = revision;
+    else if (known === SENT_ASKED_FOR && isRecorded) words[at + REVISION] = IN_DOUBT;
+    else if (known === IN_DOUBT && isRecorded) return;
     else if (known < revision) words.fill(0, at, at + WORDS);
   }
 
   /** Invalidates all entries, because announcements may have been missed. */
   clear(): void {
     this.words.fill(0);
+  }
+
+  /** Returns the offset of the device's entry when it is about labels with this hash, else NaN. */
+  private findSaid(device: DeviceName, labelsTag: number): number {
+    const hash = hashText(device.deviceId) | 0;
+    const at = this.find(hash, this.tagOf(device));
+    return at !== undefined && this.words[at + SAID] === (labelsTag ^ hash) ? at : Number.NaN;
   }
 
   /** Returns the offset of the entry with this tag in the set of this hash, or undefined. */

@@ -8,6 +8,7 @@ import type { Labels } from '../../domain/decision/targeting.ts';
 import { mergeLabels } from '../../domain/fleet/merge-labels.ts';
 import { type NetworkWords, readNetwork } from '../../domain/fleet/network-words.ts';
 import type { Metrics } from '../../observe/metrics.ts';
+import type { LabelNote } from '../../ports/label-notes.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { CheckIns } from '../fleet/check-ins.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
@@ -161,9 +162,14 @@ export class CheckUpdate {
     const { appId } = plan.catalog.snapshot;
     try {
       if (labels.size === 0) return await store.read({ appId, deviceId: id });
+      const at = this.dependencies.clock.now();
+      if (await this.isOnItsWay({ appId, deviceId: id, labels, at }, device.labelsTag)) {
+        if (hasKeys(labels, plan.labelKeys)) return labels;
+        return mergeLabels(await store.read({ appId, deviceId: id }), labels);
+      }
       const who = {
         deviceId: id,
-        at: this.dependencies.clock.now(),
+        at,
         labels,
         version: version?.canonical,
         network: readNetwork(device.network, 0),
@@ -175,6 +181,15 @@ export class CheckUpdate {
       if (error instanceof Unavailable && hasKeys(labels, plan.labelKeys)) return labels;
       throw error;
     }
+  }
+
+  /**
+   * Returns whether the request's labels count on every node from now on, without a wait for the ledger: a
+   * check-in has brought them, or the one of this check will, and they are noted meanwhile.
+   */
+  private async isOnItsWay(note: LabelNote, labelsTag: number): Promise<boolean> {
+    const { labels } = this.dependencies;
+    return labels.areStored(note, labelsTag) || labels.note(note, labelsTag);
   }
 
   /** Returns the request's labels unless they are on record: the check-in carries them to it. */
@@ -222,7 +237,8 @@ export class CheckUpdate {
     if (id === undefined) return decision;
     const isTaken = checkIns.add(decision.context, reported, id, clock.now(), unstored, network);
     if (isTaken && unstored !== undefined) {
-      labels.noteSent({ appId: decision.plan.catalog.snapshot.appId, deviceId: id }, labelsTag);
+      const { snapshot, asksForLabels } = decision.plan.catalog;
+      labels.noteSent({ appId: snapshot.appId, deviceId: id }, labelsTag, asksForLabels);
     }
     return decision;
   }
