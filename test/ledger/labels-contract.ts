@@ -68,7 +68,7 @@ export function describeLabels(fleet: FleetUnderTest): void {
       checkIn(tenant, 'none'),
       checkIn(tenant, 'a', { labels: labelsOf({ site: 'x' }), at: START + 1 }),
       checkIn(tenant, 'empty', { labels: new Map() }),
-      checkIn(tenant, 'new', { labels: labelsOf({ site: 'y' }) }),
+      checkIn(tenant, 'new', { labels: labelsOf({ site: 'y' }), at: START + 2 }),
     ]);
     const merged = labelsOf({ ring: '1', site: 'x' });
     const expected = [
