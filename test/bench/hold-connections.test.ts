@@ -1,26 +1,19 @@
 // Tests the holding of connections against a real server: they stay open, ask again and again, and what goes
 // wrong is counted.
 
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type HoldOptions, holdConnections } from '../../bench/load/hold-connections.ts';
+import { loopbackServer } from './loopback-server.ts';
 
 let close: (() => void) | undefined;
 afterEach(() => close?.());
 
 async function serve(listener: RequestListener) {
-  let connections = 0;
-  const server = createServer(listener).on('connection', () => {
-    connections += 1;
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  close = () => {
-    server.closeAllConnections();
-    server.close();
-  };
+  const server = await loopbackServer(listener);
+  close = server.close;
   const options: HoldOptions = {
-    port: (server.address() as AddressInfo).port,
+    port: server.port,
     servicePid: process.pid,
     question: { paths: ['/u/a/stable/linux/x86_64/1.0.0'], devices: 64 },
     connections: 20,
@@ -28,7 +21,7 @@ async function serve(listener: RequestListener) {
     gapMs: [50, 100],
     seconds: 0.5,
   };
-  return { options, opened: () => connections };
+  return { options, opened: server.opened };
 }
 
 describe('held connections', () => {

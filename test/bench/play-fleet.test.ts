@@ -1,34 +1,27 @@
 // Tests the playing of a fleet against a real server: every device asks, learns what it is offered, and tries
 // again when it is refused.
 
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type FleetProgress, playFleet } from '../../bench/suite/fleet/play-fleet.ts';
+import { loopbackServer } from './loopback-server.ts';
 
 let close: (() => void) | undefined;
 afterEach(() => close?.());
 
 /** Plays 100 devices for a second, which is five minutes to them, and a half before. */
 async function played(listener: RequestListener) {
-  let connections = 0;
-  const server = createServer(listener).on('connection', () => {
-    connections += 1;
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  close = () => {
-    server.closeAllConnections();
-    server.close();
-  };
+  const server = await loopbackServer(listener);
+  close = server.close;
   const told: FleetProgress[] = [];
   const options = {
-    port: (server.address() as AddressInfo).port,
+    port: server.port,
     paths: ['/u/a/stable/linux/x86_64', '/u/a/stable/windows/x86_64'],
     ...{ devices: 100, speed: 300, warmupSeconds: 0.5, seconds: 1, steps: 2 },
     ...{ versions: ['1.0.0'], watched: '1.1.0' },
   };
   await playFleet(options, (progress) => told.push(progress));
-  return { told, last: told.at(-1) as FleetProgress, connections };
+  return { told, last: told.at(-1) as FleetProgress, connections: server.opened() };
 }
 
 describe('a played fleet', () => {

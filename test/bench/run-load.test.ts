@@ -1,25 +1,21 @@
 // Tests the load generator against a real server: what it counts is what happened.
 
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LatencyHistogram } from '../../bench/load/latency-histogram.ts';
 import type { LoadOptions, LoadRun } from '../../bench/load/load-run.ts';
 import { runLoad } from '../../bench/load/run-load.ts';
+import { loopbackServer } from './loopback-server.ts';
 
 let close: (() => void) | undefined;
 afterEach(() => close?.());
 
 async function serve(listener: RequestListener): Promise<LoadOptions> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  close = () => {
-    server.closeAllConnections();
-    server.close();
-  };
+  const server = await loopbackServer(listener);
+  close = server.close;
   return {
     host: '127.0.0.1',
-    port: (server.address() as AddressInfo).port,
+    port: server.port,
     question: { paths: ['/u/a/stable/linux/x86_64/1.0.0'], devices: 64 },
     connections: 4,
     pipelining: 1,

@@ -143,9 +143,11 @@ export class DeviceLabels {
   async store(checkIn: CheckIn & { readonly labels: Labels }): Promise<Labels> {
     const before = await this.find(checkIn);
     const known = withNotes(before);
-    if (includesLabels(before.labels, checkIn.labels) && known === before.labels) {
+    // With notes, what counts is not what is on record.
+    const isOnRecord = known === before.labels;
+    if (isOnRecord && includesLabels(known, checkIn.labels)) {
       this.memory.note(checkIn, checkIn.labels, before.revision);
-      return before.labels;
+      return known;
     }
     try {
       if (this.isLedgerResting()) throw new Unavailable('ledger', 'it has just not answered');

@@ -99,11 +99,11 @@ export class StoredLabelMemory {
     const at = this.find(hashText(device.deviceId) | 0, this.tagOf(device));
     if (at === undefined) return;
     const known = words[at + REVISION] as number;
-    if (revision === NOTED_REVISION && known < SENT) return;
+    const isAskedFor = known < SENT;
+    if (isAskedFor && revision === NOTED_REVISION) return;
     const isRecorded = revision > NOT_RECORDED && revision < NOTED_REVISION;
-    if (known === SENT && isRecorded) words[at + REVISION] = revision;
-    else if (known === SENT_ASKED_FOR && isRecorded) words[at + REVISION] = IN_DOUBT;
-    else if (known === IN_DOUBT && isRecorded) return;
+    if (isAskedFor && isRecorded) words[at + REVISION] = IN_DOUBT;
+    else if (known === SENT && isRecorded) words[at + REVISION] = revision;
     else if (known < revision) words.fill(0, at, at + WORDS);
   }
 
