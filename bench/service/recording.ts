@@ -3,7 +3,7 @@
 // the processes that are measured.
 
 import { Redis } from 'ioredis';
-import { keys } from '../../test/support/redis-keys.ts';
+import { queueLength } from '../../test/support/redis-keys.ts';
 import {
   favourSession,
   freeProcess,
@@ -23,7 +23,7 @@ export function watchRecording(redisUrls: readonly string[]): Recording {
   const servers = redisUrls.map((url) => new Redis(url));
   return {
     async isDone() {
-      const lengths = await Promise.all(servers.map((server) => server.xlen(keys.checkIns)));
+      const lengths = await Promise.all(servers.map(queueLength));
       return lengths.every((length) => length === 0);
     },
     spread: spreadStores,

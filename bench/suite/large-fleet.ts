@@ -68,15 +68,16 @@ async function seedDevices(client: pg.Client, appId: string, size: FleetSize): P
         ELSE n % ${size.releases} + 1 END AS release
       FROM generate_series(1, ${size.devices}) AS n
     ) AS numbered;
-    INSERT INTO fleet_counts (app_id, channel, version, platform, devices)
-    SELECT app_id, channel, version, platform, count(*) FROM devices GROUP BY 1, 2, 3, 4;
-    INSERT INTO fleet_hours (app_id, hour, channel, version, platform, devices)
-    SELECT app_id, date_trunc('hour', now(), 'UTC') - ago * interval '1 hour', channel, version, platform,
+    INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
+    SELECT app_id, channel, version, platform, device_part(app_id, device_id), count(*)
+    FROM devices GROUP BY 1, 2, 3, 4, 5;
+    INSERT INTO fleet_hour_parts (app_id, hour, channel, version, platform, part, devices)
+    SELECT app_id, date_trunc('hour', now(), 'UTC') - ago * interval '1 hour', channel, version, platform, -1,
       greatest(1, devices / 10)
     FROM fleet_counts, generate_series(0, 167) AS ago;
-    INSERT INTO fleet_steps (app_id, step, at, channel, version, platform, devices)
+    INSERT INTO fleet_step_parts (app_id, step, at, channel, version, platform, part, devices)
     SELECT app_id, step, date_trunc(step, now(), 'UTC') - ago * ('1 ' || step)::interval, channel, version,
-      platform, devices
+      platform, -1, devices
     FROM fleet_counts,
       (SELECT 'day', generate_series(0, 30) UNION ALL SELECT 'month', generate_series(0, 12))
         AS past (step, ago)`);

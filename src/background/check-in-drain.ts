@@ -1,8 +1,12 @@
 // Moves check-ins from the engine into the ledger. Any number of nodes may run the drain: they share the
 // work, and batches that a node took and did not finish before it died are taken over by another.
 //
-//   take ──▶ record in one statement ──▶ acknowledge ──▶ rest ──▶ take …
-//              │ ledger away: wait, record the same again (idempotent); nothing is acknowledged
+//   take ──▶ leave out what is on record ──▶ record in one statement ──▶ acknowledge ──▶ rest ──▶ take …
+//                                              │ ledger away: wait, record the same again (idempotent);
+//                                              │ nothing is acknowledged
+//
+// A device's check-ins come through one stream of the queue, and a stream is one drain's at a time: so drains
+// write side by side, in parts of the ledger that no other one locks.
 //
 // No request waits for the drain, so it yields to serving: it rests three times as long as it worked, until
 // it falls behind. Otherwise a database on the same machine would take a core from the service.
@@ -16,6 +20,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { Admission } from '../operations/fleet/admission.ts';
 import type { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import type { LedgerClock } from '../operations/fleet/ledger-clock.ts';
+import type { RecordMemory } from '../operations/fleet/record-memory.ts';
 import type { CheckInBatch, CheckInQueue } from '../ports/check-in-queue.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 
@@ -36,6 +41,10 @@ const BACK_OFF: BackOff = { minMs: 100, maxMs: 2000 };
 export type DrainDependencies = {
   readonly queue: CheckInQueue;
   readonly admission: Pick<Admission, 'record'>;
+  /** What the process knows of the record; several drains of a process share it. */
+  readonly memory: Pick<RecordMemory, 'writer' | 'confirm' | 'sift' | 'note'>;
+  /** Streams of the queue that are this drain's at the moment. */
+  readonly streams: () => readonly number[];
   readonly labels: Pick<DeviceLabels, 'remember' | 'tellLost'>;
   readonly clock: Pick<LedgerClock, 'now'>;
   readonly metrics: Metrics;
@@ -109,6 +118,7 @@ export class CheckInDrain {
         BATCHES_MAX,
         waitMs,
         ABANDONED_MS,
+        this.dependencies.streams(),
       );
     } catch (error) {
       this.report(error, 'check-in-take');
@@ -126,11 +136,16 @@ export class CheckInDrain {
   }
 
   private async settleOnce(): Promise<boolean> {
-    const { queue } = this.dependencies;
+    const { queue, memory, metrics } = this.dependencies;
     const distinct = coalesceCheckIns(this.inHand.flatMap(({ checkIns }) => checkIns));
     try {
-      for (let from = 0; from < distinct.length; from += ROWS_PER_STATEMENT_MAX) {
-        await this.record(distinct.slice(from, from + ROWS_PER_STATEMENT_MAX));
+      await memory.confirm(distinct);
+      const needed = memory.sift(distinct);
+      for (let from = 0; from < needed.length; from += ROWS_PER_STATEMENT_MAX) {
+        await this.record(needed.slice(from, from + ROWS_PER_STATEMENT_MAX));
+      }
+      if (needed.length < distinct.length) {
+        metrics.checkIns.add('stored', distinct.length - needed.length);
       }
       await queue.acknowledgeCheckIns(this.inHand.map(({ id }) => id));
       this.inHand = [];
@@ -148,9 +163,11 @@ export class CheckInDrain {
    * ever and block all others.
    */
   private async record(checkIns: readonly CheckIn[]): Promise<void> {
-    const { admission, labels, metrics, log } = this.dependencies;
+    const { admission, labels, memory, metrics, log } = this.dependencies;
     try {
-      const { labels: stored, unadmitted } = await admission.record(checkIns, 'queued');
+      const result = await admission.record(checkIns, 'queued', memory.writer);
+      memory.note(checkIns, result);
+      const { labels: stored, unadmitted } = result;
       await labels.remember(stored, checkIns, 'queued');
       if (unadmitted.length > 0) {
         const labelled = new Set(

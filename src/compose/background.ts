@@ -6,12 +6,14 @@ import { ClockWatch } from '../background/clock-watch.ts';
 import { FleetSweeper } from '../background/fleet-sweeper.ts';
 import { LabelRefresher } from '../background/label-refresher.ts';
 import { QueueLength } from '../background/queue-length.ts';
+import { StreamShare } from '../background/stream-share.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import { LabelFeed } from '../operations/fleet/label-feed.ts';
 import { LedgerClock } from '../operations/fleet/ledger-clock.ts';
+import { RecordMemory } from '../operations/fleet/record-memory.ts';
 import { assembleAdmission, rememberRecorded } from './assemble-admission.ts';
 import type { Fleet } from './fleet.ts';
 import { reloadable } from './reloadable.ts';
@@ -29,6 +31,8 @@ export type Background = {
  * close.
  */
 const DRAIN_WAIT_MS_MAX = 1500;
+/** Drains of a process, each with a connection to PostgreSQL: as many as a small machine has cores. */
+const DRAINS = 2;
 
 /** Starts the background work of a process that does nothing else, with stores of its own. */
 export async function composeBackground(
@@ -65,7 +69,16 @@ export function assembleBackground(
   { labels, clock }: Pick<Fleet, 'labels' | 'clock'>,
 ): Background {
   const admission = assembleAdmission(config, ledger, log, rememberRecorded(engine));
-  const drain = new CheckInDrain({ queue: engine, admission, labels, clock, metrics, log });
+  const share = new StreamShare(engine, metrics, log);
+  const memory = new RecordMemory(share.taker, ledger, config.deviceFreshnessSeconds * 1000);
+  const count = Math.min(DRAINS, engine.streams);
+  const drains = Array.from({ length: count }, (_, index) => {
+    const streams = () => share.streamsOf(index, count);
+    return new CheckInDrain({
+      ...{ queue: engine, admission, memory, streams, labels, clock, metrics, log },
+    });
+  });
+
   const length = new QueueLength(engine);
   metrics.gauge(
     'sluice_check_in_queue_entries',
@@ -80,7 +93,7 @@ export function assembleBackground(
   metrics.gauge(
     'sluice_check_in_queue_seconds',
     'Age of the oldest check-in that was taken and is not recorded',
-    () => Math.round(drain.behindMs / 100) / 10,
+    () => Math.round(Math.max(...drains.map(({ behindMs }) => behindMs)) / 100) / 10,
   );
   const retention = {
     devicesDays: config.deviceRetentionDays,
@@ -91,7 +104,8 @@ export function assembleBackground(
   const labelRefresher = new LabelRefresher(() => feed.feed(), metrics, log);
   return {
     start() {
-      drain.start();
+      share.start();
+      for (const drain of drains) drain.start();
       length.start();
       labelRefresher.start();
       sweeper.start();
@@ -100,8 +114,10 @@ export function assembleBackground(
       labelRefresher.stop();
       await sweeper.stop();
       length.stop();
-      if (config.redisUrl === undefined) await drain.finish(DRAIN_WAIT_MS_MAX);
-      else await drain.stop();
+      const end = (drain: CheckInDrain) =>
+        config.redisUrl === undefined ? drain.finish(DRAIN_WAIT_MS_MAX) : drain.stop();
+      await Promise.all(drains.map(end));
+      await share.stop();
     },
   };
 }

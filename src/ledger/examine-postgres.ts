@@ -50,7 +50,9 @@ const FACTS = `
       WHERE schemaname = current_schema()
         AND tablename IN ('sluice_migrations', 'channels', 'releases', 'devices')
         AND NOT pg_has_role(tableowner, 'USAGE')) AS "foreignTable",
-    (SELECT reltuples::float8 FROM pg_class WHERE oid = to_regclass('devices')) AS devices,
+    (SELECT sum(greatest(reltuples, 0))::float8 FROM pg_class
+      JOIN pg_inherits ON inhrelid = pg_class.oid
+      WHERE inhparent = to_regclass('devices')) AS devices,
     (SELECT coalesce(sum(numbackends), 0)::int FROM pg_stat_database
       WHERE datname IS NOT NULL) AS connected,
     (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user) AS "accountConnections",

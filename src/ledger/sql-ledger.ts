@@ -25,6 +25,7 @@ import { publishRelease } from './query/publish-release.ts';
 import { countPurgeable, purgeDevices } from './query/purge-devices.ts';
 import { raiseEpoch } from './query/raise-epoch.ts';
 import { readAdoption } from './query/read-adoption.ts';
+import { readAwaited } from './query/read-awaited.ts';
 import { readDevice } from './query/read-device.ts';
 import { readFleet } from './query/read-fleet.ts';
 import { readLabelChanges } from './query/read-label-changes.ts';
@@ -33,6 +34,7 @@ import { readOwnedRelease } from './query/read-owned-release.ts';
 import { readRevisions } from './query/read-revisions.ts';
 import { readSnapshot } from './query/read-snapshot.ts';
 import { readTime } from './query/read-time.ts';
+import { readWriters } from './query/read-writers.ts';
 import { recordCheckIns } from './query/record-check-ins.ts';
 import { recordChecks } from './query/record-checks.ts';
 import { recordFirstOffer } from './query/record-first-offer.ts';
@@ -102,8 +104,10 @@ export function createSqlLedger(
     recordReport: (checkIns, actor) =>
       atomically(database, actor, (sql) => recordCheckIns(sql, checkIns, 'awaited', keeping)),
     findLostRight: (actor) => findLostRight(database, actor, 'read'),
-    recordChecks: (checkIns, kind, bounds, isRecorded) =>
-      recordChecks(database, checkIns, kind, { bounds, isRecorded, keeping }),
+    recordChecks: (checkIns, kind, bounds, isRecorded, writer) =>
+      recordChecks(database, checkIns, kind, { bounds, isRecorded, keeping, writer }),
+    readWriters: (parts) => readWriters(database, parts),
+    readAwaited: (parts, since, limit) => readAwaited(database, parts, since, limit),
     forgetAdmissions: (rowsMax) => forgetAdmissions(database, rowsMax),
     purgeDevices: (purge, place, actor) => purgeDevices(database, purge, place, actor),
     countPurgeable: (purge, after) => countPurgeable(database, purge, after),

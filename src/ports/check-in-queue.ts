@@ -8,24 +8,39 @@ import type { CheckInPack } from '../packing/check-in-pack.ts';
 export type CheckInBatch = { readonly id: string; readonly checkIns: readonly CheckIn[] };
 
 export interface CheckInQueue {
-  /**
-   * Appends a batch. Once accepted, it is delivered to a consumer at least once, whichever process dies.
-   * Returns `full` when the queue is at its bound, a number of bytes, and nothing of the batch was accepted.
-   * After a rejection it is unknown whether the batch was accepted; appending it again is harmless. The batch
-   * must not change before the answer; the queue keeps a copy.
-   */
-  appendCheckIns(checkIns: CheckInPack): Promise<'accepted' | 'full'>;
+  /** Number of streams, a power of two. The check-ins of a device go into one stream. */
+  readonly streams: number;
 
   /**
-   * Takes up to `batchesMax` batches, oldest first: ones that were never taken, and ones that a consumer left
-   * unacknowledged for longer than `abandonedMs`. Waits up to `waitMs` for the first. `taker` names the
-   * consumer, uniquely among all nodes; consumers share the work.
+   * Appends a batch to a stream, the first unless another is named. Once accepted, it is delivered to a
+   * consumer at least once, whichever process dies. Returns `full` when the queue is at its bound, a number
+   * of bytes, and nothing of the batch was accepted. After a rejection it is unknown whether the batch was
+   * accepted; appending it again is harmless. The batch must not change before the answer; the queue keeps a
+   * copy.
+   */
+  appendCheckIns(checkIns: CheckInPack, stream?: number): Promise<'accepted' | 'full'>;
+
+  /**
+   * Tells that a taker lives; it is forgotten when it has not told so for three seconds. Returns the names of
+   * all that live, itself included, in an order that all of them find.
+   */
+  shareCheckIns(taker: string): Promise<readonly string[]>;
+
+  /** Tells that a taker takes no more. */
+  leaveCheckIns(taker: string): Promise<void>;
+
+  /**
+   * Takes up to `batchesMax` batches of the streams (all unless some are named), the oldest of each first:
+   * ones that were never taken, and ones that a consumer left unacknowledged for longer than `abandonedMs`.
+   * Waits up to `waitMs` for the first. `taker` names the consumer, uniquely among all nodes; consumers of
+   * one stream share the work.
    */
   takeCheckIns(
     taker: string,
     batchesMax: number,
     waitMs: number,
     abandonedMs: number,
+    streams?: readonly number[],
   ): Promise<readonly CheckInBatch[]>;
 
   /** Deletes batches whose check-ins are recorded in the ledger. */

@@ -90,6 +90,28 @@ export type RecordedChecks = {
   /** Merged labels of the devices whose check-in carried labels and was recorded. */
   readonly labels: readonly StoredLabels[];
   readonly unadmitted: readonly UnadmittedCheck[];
+  /** For a caller with a name: devices whose check-in said nothing new, and changed nothing. */
+  readonly left: readonly LeftDevice[];
+};
+
+/**
+ * Device that was left as it is on record, or was seen later than the check-in says; `seenAt` in milliseconds
+ * since 1970 is its last sighting there.
+ */
+export type LeftDevice = DeviceName & { readonly seenAt: number };
+
+/**
+ * State of a part of the devices: who recorded it last, and how often that has changed. Whoever records a
+ * part alone, under a name, finds the same number of turns again.
+ */
+export type DeviceWriter = {
+  /** Number of the part (`devicePart`). */
+  readonly part: number;
+  /** Name that was given with the check-ins; empty for a caller without one. */
+  readonly writer: string;
+  readonly turns: number;
+  /** Number of devices of the part that were recorded for callers that waited, so far. */
+  readonly awaited: number;
 };
 
 /** Devices of an app to delete: those first seen after a time that run a version, or any. */
@@ -148,14 +170,33 @@ export interface FleetLedger {
    * (`awaited`), except those of devices that are not on record when their minute has had as many new ones as
    * the bounds allow. The minute is that of the check-in's time, at most an hour ago. New devices are
    * recorded and counted in one transaction: check-ins that are repeated count once. `isRecorded` tells
-   * devices that the caller knows to be on record, to save looking for them.
+   * devices that the caller knows to be on record, to save looking for them. A caller that remembers what it
+   * recorded gives its name as `writer`.
    */
   recordChecks(
     checkIns: readonly CheckIn[],
     kind: CheckKind,
     bounds: AdmissionBounds,
     isRecorded?: (device: DeviceName) => boolean,
+    writer?: string,
   ): Promise<RecordedChecks>;
+
+  /**
+   * Reads who recorded these parts of the devices last. Waits for whoever records them just now: what is
+   * recorded after the answer, for callers that wait, is of a later time than it.
+   */
+  readWriters(parts: readonly number[]): Promise<readonly DeviceWriter[]>;
+
+  /**
+   * Reads which devices of these parts were recorded for callers that waited, after the number of them in
+   * `since`, one for each part. Returns undefined when there are more than `limit`. Those of the last two
+   * hours are known.
+   */
+  readAwaited(
+    parts: readonly number[],
+    since: readonly number[],
+    limit: number,
+  ): Promise<readonly DeviceName[] | undefined>;
 
   /**
    * Forgets at most `rowsMax` counts of new devices in minutes that no check-in counts in any more. Returns

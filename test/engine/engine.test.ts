@@ -2,6 +2,7 @@
 
 import { it } from 'vitest';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import { CHECK_IN_STREAMS } from '../../src/engine/redis/check-in-streams.ts';
 import { createRedisEngine } from '../../src/engine/redis/redis-engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { findRedisCli, startRedisCluster } from '../support/redis-cluster.ts';
@@ -53,7 +54,8 @@ function connect(url: string) {
   return createRedisEngine({
     url,
     prefix: 'sluice',
-    checkInBytesMax: CHECK_IN_BYTES_MAX,
+    // Each of its streams has a share of the bound.
+    checkInBytesMax: CHECK_IN_BYTES_MAX * CHECK_IN_STREAMS,
     onFault: () => {},
   });
 }

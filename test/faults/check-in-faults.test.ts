@@ -25,12 +25,13 @@ import { freshDatabase } from '../support/fresh-database.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
-import { keys } from '../support/redis-keys.ts';
+import { queueLength, streamKeys } from '../support/redis-keys.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
 import { check, createTenant, publish, type Tenant } from '../support/tenant.ts';
 
+const STREAMS = new Set(streamKeys);
 const IS_LONG = process.env.SLUICE_LONG_TESTS === '1';
 const DEVICE_COUNT = IS_LONG ? 100_000 : 15_000;
 const OUTAGE_MS = IS_LONG ? 60_000 : 5000;
@@ -123,7 +124,7 @@ describeOnRealStores('check-ins and what breaks under them', () => {
       async () => {
         const held = await Promise.all(living.map(async (node) => (await countsOf(node)).held));
         if (held.some((count) => count > 0)) return false;
-        return redisClient.status === 'ready' && (await redisClient.xlen(keys.checkIns)) === 0;
+        return redisClient.status === 'ready' && (await queueLength(redisClient)) === 0;
       },
       DRAINED_MS_MAX,
     );
@@ -225,7 +226,7 @@ describeOnRealStores('check-ins and what breaks under them', () => {
         await load.run(devicesFrom(deviceCount, 1000, OLDER));
         await sleep(ROUND_PAUSE_MS);
       }
-      const backlog = await redisClient.xlen(keys.checkIns);
+      const backlog = await queueLength(redisClient);
       await postgres.restart();
       const drainedMs = await drained([node, other]);
       const counts = await Promise.all([countsOf(node), countsOf(other)]);
@@ -477,7 +478,7 @@ function acceptedIn(folder: string): CheckIn[] {
   return files.sort().flatMap((file) => {
     // XADD key id batch <payload> total <bytes>
     return commandsIn(readFileSync(file)).flatMap(([name, key, , , payload]) => {
-      if (String(name).toUpperCase() !== 'XADD' || String(key) !== keys.checkIns) return [];
+      if (String(name).toUpperCase() !== 'XADD' || !STREAMS.has(String(key))) return [];
       const checkIns = parseCheckInPayload(payload ?? Buffer.alloc(0));
       if (checkIns === undefined) throw new Error('a malformed batch was appended');
       return checkIns;

@@ -44,9 +44,9 @@ describeOnRealStores('the effect of a change on a million devices', () => {
         jsonb_build_object('group', (n * ${GROUPS} / ${DEVICES})::text)
       FROM generate_series(0, ${DEVICES - 1}) AS n`);
     await cluster.query(`
-      INSERT INTO fleet_counts (app_id, channel, version, platform, devices)
-      SELECT app_id, channel, version, platform, count(*) FROM devices
-      GROUP BY app_id, channel, version, platform`);
+      INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
+      SELECT app_id, channel, version, platform, device_part(app_id, device_id), count(*)
+      FROM devices GROUP BY 1, 2, 3, 4, 5`);
   }, 120_000);
   afterAll(() => cluster?.dispose());
 

@@ -13,6 +13,8 @@ import { keys } from '../support/redis-keys.ts';
 import { findRedis, type RedisServer } from '../support/redis-server.ts';
 import { startProxy } from '../support/tcp-proxy.ts';
 
+/** The first stream, which batches go to when none is named. */
+const STREAM = keys.checkIns(0);
 const AT_ONCE_MS = 100;
 const TIME_LIMIT_MS = 1100;
 const NEVER_MS = 600_000;
@@ -146,7 +148,7 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
     const appendAsBefore = (device: string) => {
       const pack = packCheckIns(batchOf(device));
       const payload = packCheckInPayload(pack, (length) => Buffer.alloc(length));
-      return admin.xadd(keys.checkIns, '*', 'batch', payload);
+      return admin.xadd(STREAM, '*', 'batch', payload);
     };
     await appendAsBefore('a');
     expect(await engine.appendCheckIns(packCheckIns(batchOf('b')))).toBe('accepted');
@@ -165,19 +167,18 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
     const server = await redisOf();
     const { engine, faults } = await connected(server.url);
     const admin = adminOf(server);
-    for (const payload of malformedPayloads())
-      await admin.xadd(keys.checkIns, '*', 'batch', payload);
+    for (const payload of malformedPayloads()) await admin.xadd(STREAM, '*', 'batch', payload);
     await engine.appendCheckIns(packCheckIns(batchOf('a')));
     const taken = await engine.takeCheckIns('taker', 5, 5000, NEVER_MS);
     expect(devicesIn(taken)).toEqual(['a']);
     expect(faults.map(({ message }) => message)).toEqual(
       malformedPayloads().map(() =>
-        expect.stringMatching(/^dropped a malformed batch \(\d+-\d+\)$/),
+        expect.stringMatching(/^dropped a malformed batch \(0\/\d+-\d+\)$/),
       ),
     );
     expect(await engine.countCheckIns()).toBe(1);
     await engine.acknowledgeCheckIns(idsOf(taken));
-    expect(await admin.xpending(keys.checkIns, 'drain')).toEqual([0, null, null, null]);
+    expect(await admin.xpending(STREAM, 'drain')).toEqual([0, null, null, null]);
   });
 
   it('a batch of a version that knew neither networks nor clients is taken, with unknown ones', async () => {
@@ -195,7 +196,7 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
     ]);
     const row = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
     const older = payloadOf({ kinds, labels: '[]', count: 1, rows: row });
-    await adminOf(server).xadd(keys.checkIns, '*', 'batch', older);
+    await adminOf(server).xadd(STREAM, '*', 'batch', older);
     await engine.appendCheckIns(pack);
     const taken = await engine.takeCheckIns('taker', 5, 5000, NEVER_MS);
     expect(taken.flatMap(({ checkIns }) => checkIns)).toEqual([
@@ -225,7 +226,7 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
     for (const device of ['a', 'b', 'c'])
       await engine.appendCheckIns(packCheckIns(batchOf(device)));
     const [first] = await engine.takeCheckIns('dead', 2, 0, NEVER_MS);
-    await adminOf(server).xdel(keys.checkIns, first?.id ?? '');
+    await adminOf(server).xdel(STREAM, first?.id.split('/')[1] ?? '');
     expect(devicesIn(await engine.takeCheckIns('heir', 5, 0, 0))).toEqual(['b', 'c']);
   });
 
@@ -234,7 +235,7 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
     const { engine } = await connected(server.url);
     const admin = adminOf(server);
     const names = async () => {
-      const consumers = (await admin.xinfo('CONSUMERS', keys.checkIns, 'drain')) as string[][];
+      const consumers = (await admin.xinfo('CONSUMERS', STREAM, 'drain')) as string[][];
       return consumers.map(([, name]) => name).sort();
     };
     for (const device of ['a', 'b', 'c', 'd'])

@@ -127,8 +127,8 @@ export function describeAdoption(fleet: FleetUnderTest): void {
     const { ledger, database } = fleet;
     const tenant = await createTenant(ledger);
     await database.query(
-      `INSERT INTO fleet_hours (app_id, hour, channel, version, platform, devices)
-       SELECT $1, $2::timestamptz + h * interval '1 hour', 'stable', '1.0.' || n, 'linux', 1
+      `INSERT INTO fleet_hour_parts (app_id, hour, channel, version, platform, part, devices)
+       SELECT $1, $2::timestamptz + h * interval '1 hour', 'stable', '1.0.' || n, 'linux', -1, 1
        FROM generate_series(0, 99) AS h, generate_series(1, 1000) AS n`,
       [tenant.appId, iso(START)],
       30_000,
@@ -147,8 +147,8 @@ export function describeAdoption(fleet: FleetUnderTest): void {
     const { ledger, database } = fleet;
     const tenant = await createTenant(ledger);
     await database.query(
-      `INSERT INTO fleet_steps (app_id, step, at, channel, version, platform, devices)
-       SELECT $1, 'day', $2::timestamptz + d * interval '1 day', 'stable', '1.0.' || n, 'linux', 1
+      `INSERT INTO fleet_step_parts (app_id, step, at, channel, version, platform, part, devices)
+       SELECT $1, 'day', $2::timestamptz + d * interval '1 day', 'stable', '1.0.' || n, 'linux', -1, 1
        FROM generate_series(0, 9) AS d, generate_series(1, 40000) AS n`,
       [tenant.appId, iso(START)],
       30_000,

@@ -38,8 +38,8 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
       30_000,
     );
     await fleet.database.query(
-      `INSERT INTO fleet_counts (app_id, channel, version, platform, devices)
-       VALUES ($1, 'stable', '1.0.0', 'linux', $2)`,
+      `INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
+       VALUES ($1, 'stable', '1.0.0', 'linux', 0, $2)`,
       [appId, devices],
     );
   }

@@ -40,6 +40,7 @@ class Ledger {
       unadmitted: refused.map(({ appId, deviceId, network }) => {
         return { appId, deviceId, network, bound: 'network' as const };
       }),
+      left: [],
     };
   };
 }

@@ -3,7 +3,7 @@
 // that ends with its process.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { CheckInDrain } from '../../src/background/check-in-drain.ts';
+import { CheckInDrain, type DrainDependencies } from '../../src/background/check-in-drain.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { createLog } from '../../src/observe/log.ts';
@@ -13,6 +13,7 @@ import { CheckIns } from '../../src/operations/fleet/check-ins.ts';
 import { internContext, internVersion } from '../../src/packing/interned-value.ts';
 import type { CheckInBatch, CheckInQueue } from '../../src/ports/check-in-queue.ts';
 import type { Engine } from '../../src/ports/engine.ts';
+import type { RecordedChecks } from '../../src/ports/fleet-ledger.ts';
 import type { StoredLabels } from '../../src/ports/label-cache.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { checkInOf, storedLabelsOf } from '../engine/fleet-sample.ts';
@@ -43,7 +44,7 @@ class RecordingLedger {
     this.story = story;
   }
 
-  async recordCheckIns(checkIns: readonly CheckIn[]): Promise<readonly StoredLabels[]> {
+  async recordChecks(checkIns: readonly CheckIn[]): Promise<RecordedChecks> {
     this.statements.push(checkIns);
     await (this.gate ?? new Promise((resolve) => setImmediate(resolve)));
     if (this.isAway) throw ledgerAway();
@@ -52,13 +53,21 @@ class RecordingLedger {
     }
     this.recorded.push(...checkIns);
     this.story.push('recorded');
-    return this.labels;
+    return { labels: this.labels, unadmitted: [], left: [] };
   }
 
   get devices(): string[] {
     return this.recorded.map(({ deviceId }) => deviceId);
   }
 }
+
+/** Memory of a process that remembers nothing. */
+const FORGETFUL: DrainDependencies['memory'] = {
+  writer: 'drain',
+  confirm: async () => undefined,
+  sift: (checkIns) => [...checkIns],
+  note: () => undefined,
+};
 
 const running: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -77,6 +86,8 @@ function setUp() {
     const drain = new CheckInDrain({
       queue,
       admission,
+      memory: FORGETFUL,
+      streams: () => [0],
       labels: {
         async remember(entries) {
           if (entries.length > 0) story.push('remembered');
@@ -107,6 +118,9 @@ function setUp() {
 function telling(engine: Engine, story: Story): CheckInQueue & { fault: Error | undefined } {
   return {
     fault: undefined,
+    streams: engine.streams,
+    shareCheckIns: (taker) => engine.shareCheckIns(taker),
+    leaveCheckIns: (taker) => engine.leaveCheckIns(taker),
     appendCheckIns: (checkIns) => engine.appendCheckIns(checkIns),
     async takeCheckIns(...args): Promise<readonly CheckInBatch[]> {
       if (this.fault !== undefined) throw this.fault;
@@ -153,7 +167,7 @@ describe('what is taken', () => {
     }));
     const labels = new Map([['battery', '80']]);
     await engine.appendCheckIns(packCheckIns([{ ...checkInOf('a'), labels }, checkInOf('b')]));
-    drainOf({ record: async () => ({ labels: [], unadmitted }) }).start();
+    drainOf({ record: async () => ({ labels: [], unadmitted, left: [] }) }).start();
     await untilEmpty(made);
     expect(story).toEqual(['lost a', 'acknowledged 1']);
     expect(count('unadmitted')).toBe(2);

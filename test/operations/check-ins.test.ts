@@ -24,6 +24,7 @@ type AppendAnswer = 'accepted' | 'full' | Error;
 class FakeQueue {
   readonly asked: (readonly CheckIn[])[] = [];
   readonly accepted: CheckIn[] = [];
+  readonly streams = 1;
   runningMax = 0;
   answer: (batch: readonly CheckIn[]) => AppendAnswer = () => 'accepted';
   /** Promise that appends wait for. */

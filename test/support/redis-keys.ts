@@ -1,5 +1,18 @@
 // Names of keys and pub/sub channels in Redis, as a service with default settings uses them.
 
+import type { Redis } from 'ioredis';
+import { CHECK_IN_STREAMS } from '../../src/engine/redis/check-in-streams.ts';
 import { createKeys } from '../../src/engine/redis/keys.ts';
 
 export const keys = createKeys({ prefix: 'sluice', database: 0 });
+
+/** Keys of all streams of check-ins. */
+export const streamKeys = Array.from({ length: CHECK_IN_STREAMS }, (_, stream) =>
+  keys.checkIns(stream),
+);
+
+/** Returns the number of batches that wait in all streams. */
+export async function queueLength(redis: Redis): Promise<number> {
+  const lengths = await Promise.all(streamKeys.map((key) => redis.xlen(key)));
+  return lengths.reduce((sum, length) => sum + length, 0);
+}

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import { metricsOf } from '../../../test/support/metrics.ts';
 import type { ServingNode } from '../../../test/support/node.ts';
-import { keys } from '../../../test/support/redis-keys.ts';
+import { queueLength } from '../../../test/support/redis-keys.ts';
 import { type CpuSample, sampleCpu, usedMs } from '../../machine/cpu-account.ts';
 import { argumentsOf, commandOf, processTree } from '../../machine/process-table.ts';
 
@@ -38,7 +38,13 @@ export type DeploymentReading = {
 /** CPU time in milliseconds between two readings, by what used it. */
 export type CpuShares = Record<'service' | 'background' | 'redis' | 'postgres', number>;
 
-const DEVICE_TABLES = ['devices', 'device_versions', 'fleet_counts', 'fleet_hours', 'fleet_steps'];
+const DEVICE_TABLES = [
+  'devices',
+  'device_versions',
+  'fleet_count_parts',
+  'fleet_hour_parts',
+  'fleet_step_parts',
+];
 
 /** Reads everything at about one time. */
 export async function readDeployment(deployment: Deployment): Promise<DeploymentReading> {
@@ -47,10 +53,11 @@ export async function readDeployment(deployment: Deployment): Promise<Deployment
   const [{ rows }, memory, batches, metrics] = await Promise.all([
     sql.query<{ wal: string; written: string }>(
       `SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') AS wal,
-         (SELECT n_tup_ins + n_tup_upd FROM pg_stat_user_tables WHERE relname = 'devices') AS written`,
+         (SELECT sum(n_tup_ins + n_tup_upd) FROM pg_stat_user_tables JOIN pg_inherits ON inhrelid = relid
+          WHERE inhparent = 'devices'::regclass) AS written`,
     ),
     redis.info('memory'),
-    redis.xlen(keys.checkIns),
+    queueLength(redis),
     metricsOf(node),
   ]);
   const series = seriesOf(metrics);
@@ -69,7 +76,7 @@ export async function readDeployment(deployment: Deployment): Promise<Deployment
     stored: outcome('stored'),
     connections: series('sluice_connections_total{outcome="accepted"}'),
     recordingSeconds:
-      storeSeconds('ledger', 'recordCheckIns') + storeSeconds('engine', 'acknowledgeCheckIns'),
+      storeSeconds('ledger', 'recordChecks') + storeSeconds('engine', 'acknowledgeCheckIns'),
   };
 }
 
@@ -112,7 +119,9 @@ export async function readDeviceTables(
 ): Promise<{ readonly rows: number; readonly bytes: number }> {
   const { rows } = await sql.query<{ rows: string; bytes: string }>(
     `SELECT (SELECT count(*) FROM devices) AS rows,
-       (SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest($1::text[]) AS name) AS bytes`,
+       (SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest($1::text[]) AS name)
+         + (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits
+           WHERE inhparent = 'devices'::regclass) AS bytes`,
     [DEVICE_TABLES],
   );
   return { rows: Number(rows[0]?.rows), bytes: Number(rows[0]?.bytes) };

@@ -30,6 +30,17 @@ export function createMemoryCheckIns(
   const sleepers = new Sleepers();
 
   const queue: CheckInQueue = {
+    streams: 1,
+
+    async shareCheckIns(taker) {
+      assertOpen();
+      return [taker];
+    },
+
+    async leaveCheckIns() {
+      assertOpen();
+    },
+
     async appendCheckIns(checkIns) {
       assertOpen();
       if (batches.bytes >= bytesMax) return 'full';

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Check, faulty, sound } from '../../contract/diagnosis.ts';
 import { openConnection, type RedisConnection } from './connection.ts';
 import { faultOf } from './fault.ts';
-import { createKeys } from './keys.ts';
+import { createKeys, type Keys } from './keys.ts';
 import { measureQueue } from './redis-check-ins.ts';
 import { parseTarget, type RedisTarget } from './target.ts';
 
@@ -66,7 +66,7 @@ async function examine(
     versionCheck(versions),
     ...worstOf(servers.map(memoryCheck)),
     ...worstOf(servers.map(persistenceCheck)),
-    await checkInsCheck(connection, keys.checkIns),
+    await checkInsCheck(connection, keys),
   ];
 }
 
@@ -117,11 +117,11 @@ function persistenceCheck(info: Info): Check {
   );
 }
 
-async function checkInsCheck(connection: RedisConnection, key: string): Promise<Check> {
+async function checkInsCheck(connection: RedisConnection, keys: Keys): Promise<Check> {
   const name = 'check-ins';
   let queue: Awaited<ReturnType<typeof measureQueue>>;
   try {
-    queue = await measureQueue(connection, key);
+    queue = await measureQueue(connection, keys);
   } catch (error) {
     return faulty(name, `the queue of check-ins cannot be used: ${messageOf(error)}`);
   }

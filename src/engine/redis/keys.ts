@@ -64,12 +64,16 @@ export function createKeys({ prefix, database }: KeysOptions) {
     labelPosition: `${prefix}:label-position`,
 
     /**
-     * Stream of packed check-ins, with the field `batch`. One stream is enough: an entry carries hundreds of
-     * devices, so one node of a cluster is far from busy with it, and several streams would have no common
-     * order. The number is the version of the payload format: a node never takes a batch that only a newer
-     * version can read.
+     * Streams of packed check-ins, with the field `batch`, in which the drains write side by side. The first
+     * number is the version of the payload format: a node never takes a batch that only a newer version can
+     * read. The first stream is the one of nodes that knew no other.
      */
-    checkIns: `${prefix}:check-ins:4`,
+    checkIns(stream: number): string {
+      return stream === 0 ? `${prefix}:check-ins:4` : `${prefix}:check-ins:4:${stream}`;
+    },
+
+    /** Sorted set of the takers of check-ins, by the millisecond in which each told last that it lives. */
+    takers: `${prefix}:check-in-takers`,
 
     /** Pub/sub channel: announcements of changed channels of all apps, as JSON. */
     announcements: `${pubSubPrefix}:announcements`,

@@ -1,4 +1,5 @@
-// The queue of check-ins in Redis: a stream with one consumer group. `CheckInQueue` states the obligations.
+// The queue of check-ins in Redis: streams with one consumer group each, which a Redis Cluster spreads over
+// its nodes. The id of a batch begins with the number of its stream. `CheckInQueue` states the obligations.
 //
 //   appended ──take──▶ taken ──acknowledge──▶ gone
 //                        └──abandoned──▶ taken by another, or by the same again
@@ -12,16 +13,20 @@
 // single batch, while a short pause collects the batches of many nodes.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CheckInBatch, CheckInQueue } from '../../ports/check-in-queue.ts';
-import { packCheckInPayload, parseCheckInPayload } from './check-in-payload.ts';
+import type { CheckInQueue } from '../../ports/check-in-queue.ts';
+import { packCheckInPayload } from './check-in-payload.ts';
+import { CHECK_IN_STREAMS } from './check-in-streams.ts';
 import { CommandBuffer } from './command-buffer.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { SCRIPTS } from './script.ts';
+import { StreamTaking } from './stream-taking.ts';
 
 /** Bytes that Redis needs for a batch beside its payload, about. */
 const BATCH_BYTES = 256;
-const GROUP = 'drain';
+/** Milliseconds after which a taker that tells nothing is forgotten. */
+const TAKER_LIVES_MS = 3000;
+const ALL_STREAMS = Array.from({ length: CHECK_IN_STREAMS }, (_, stream) => stream);
 /** Maximum number of idle command buffers kept: as many appends as a node has in flight at a time. */
 const SPARE_BUFFERS_MAX = 8;
 /**
@@ -37,80 +42,73 @@ export function createRedisCheckIns(
   bytesMax: number,
   onFault: (error: unknown) => void,
 ): CheckInQueue {
-  let lastTaker: string | undefined;
+  const taking = new StreamTaking(connection, keys, onFault);
   const spareBuffers: CommandBuffer[] = [];
 
-  async function takeNow(
-    taker: string,
-    batchesMax: number,
-    abandonedMs: number,
-  ): Promise<CheckInBatch[]> {
-    const numbers = [batchesMax, Math.ceil(abandonedMs), taker === lastTaker ? 0 : 1].map(String);
-    const args = [GROUP, taker, ...numbers];
-    const reply = await connection.runForBytes(SCRIPTS.takeCheckIns, keys.checkIns, ...args);
-    lastTaker = taker;
-    const { batches, malformedIds } = parseTaken(reply as readonly Buffer[]);
-    for (const id of malformedIds) onFault(new Error(`dropped a malformed batch (${id})`));
-    // Removed from the stream, because every other consumer would fail on it as well.
-    await acknowledge(malformedIds);
-    return batches;
-  }
-
-  async function acknowledge(ids: readonly string[]): Promise<void> {
-    if (ids.length === 0) return;
-    await connection.run(SCRIPTS.acknowledgeCheckIns, keys.checkIns, GROUP, ...ids);
-  }
-
   return {
-    async appendCheckIns(checkIns) {
+    streams: CHECK_IN_STREAMS,
+
+    async appendCheckIns(checkIns, stream = 0) {
       const buffer = spareBuffers.pop() ?? new CommandBuffer();
       packCheckInPayload(checkIns, (byteLength) => buffer.roomFor(byteLength));
-      const bounds = [String(bytesMax), String(BATCH_BYTES)];
+      const bounds = [String(bytesMax / CHECK_IN_STREAMS), String(BATCH_BYTES)];
       const { appendCheckIns } = SCRIPTS;
-      const reply = await connection.runWithBytes(appendCheckIns, keys.checkIns, bounds, buffer);
+      const key = keys.checkIns(stream);
+      const reply = await connection.runWithBytes(appendCheckIns, key, bounds, buffer);
       // The answer proves that the driver has sent the buffer. After a rejection the driver may still hold
       // it, so it is not reused.
       if (spareBuffers.length < SPARE_BUFFERS_MAX) spareBuffers.push(buffer);
       return reply === 1 ? 'accepted' : 'full';
     },
 
-    async takeCheckIns(taker, batchesMax, waitMs, abandonedMs) {
+    async shareCheckIns(taker) {
+      const args = [taker, String(TAKER_LIVES_MS)];
+      return (await connection.run(SCRIPTS.shareCheckIns, keys.takers, ...args)) as string[];
+    },
+
+    async leaveCheckIns(taker) {
+      await connection.run(SCRIPTS.leaveCheckIns, keys.takers, taker);
+    },
+
+    async takeCheckIns(taker, batchesMax, waitMs, abandonedMs, streams = ALL_STREAMS) {
       const deadline = performance.now() + waitMs;
       for (;;) {
-        const batches = await takeNow(taker, batchesMax, abandonedMs);
+        const batches = await taking.take(streams, taker, batchesMax, abandonedMs);
         const leftMs = deadline - performance.now();
         if (batches.length > 0 || leftMs <= 0) return batches;
         await sleep(Math.min(leftMs, POLL_INTERVAL_MS));
       }
     },
 
-    acknowledgeCheckIns: acknowledge,
+    acknowledgeCheckIns: (ids) => taking.acknowledge(ids),
 
-    countCheckIns: () => connection.readLength(keys.checkIns),
+    async countCheckIns() {
+      const lengths = await Promise.all(
+        ALL_STREAMS.map((each) => connection.readLength(keys.checkIns(each))),
+      );
+      return lengths.reduce((sum, length) => sum + length, 0);
+    },
 
     async weighCheckIns() {
-      return (await measureQueue(connection, keys.checkIns)).bytes;
+      return (await measureQueue(connection, keys)).bytes;
     },
   };
 }
 
 /** Measures the queue by a script that only an account with the rights of the service may run. */
-export async function measureQueue(connection: Pick<RedisConnection, 'run'>, stream: string) {
-  const reply = await connection.run(SCRIPTS.measureCheckIns, stream, String(BATCH_BYTES));
-  const [batches, oldest, nowMs, bytes] = reply as [number, string, number, number];
-  const ageMs = oldest === '' ? 0 : Math.max(0, nowMs - Number.parseInt(oldest, 10));
-  return { batches, bytes, ageMs };
-}
-
-/** Splits the reply of take-check-ins.lua into parsed batches and ids of malformed ones. */
-function parseTaken(reply: readonly Buffer[]) {
-  const batches: CheckInBatch[] = [];
-  const malformedIds: string[] = [];
-  for (let at = 0; at < reply.length; at += 2) {
-    const id = String(reply[at]);
-    const checkIns = parseCheckInPayload(reply[at + 1] as Buffer);
-    if (checkIns === undefined) malformedIds.push(id);
-    else batches.push({ id, checkIns });
-  }
-  return { batches, malformedIds };
+export async function measureQueue(connection: Pick<RedisConnection, 'run'>, keys: Keys) {
+  const streams = await Promise.all(
+    ALL_STREAMS.map(async (stream) => {
+      const key = keys.checkIns(stream);
+      const reply = await connection.run(SCRIPTS.measureCheckIns, key, String(BATCH_BYTES));
+      const [batches, oldest, nowMs, bytes] = reply as [number, string, number, number];
+      const ageMs = oldest === '' ? 0 : Math.max(0, nowMs - Number.parseInt(oldest, 10));
+      return { batches, bytes, ageMs };
+    }),
+  );
+  return {
+    batches: streams.reduce((sum, { batches }) => sum + batches, 0),
+    bytes: streams.reduce((sum, { bytes }) => sum + bytes, 0),
+    ageMs: Math.max(...streams.map(({ ageMs }) => ageMs)),
+  };
 }

@@ -23,6 +23,8 @@ export const SCRIPTS = {
   moveLabelPosition: load('move-label-position'),
   appendCheckIns: load('append-check-ins'),
   takeCheckIns: load('take-check-ins'),
+  shareCheckIns: load('share-check-ins'),
+  leaveCheckIns: load('leave-check-ins'),
   acknowledgeCheckIns: load('acknowledge-check-ins'),
   measureCheckIns: load('measure-check-ins'),
 } as const;

@@ -43,7 +43,7 @@ export const SAMPLE_DEVICES = 20_000;
 export const SAMPLE_PAGES_MAX = 2500;
 
 /** SQL expression of the number of pages of the table of devices. */
-export const TABLE_PAGES = `pg_relation_size('devices') / current_setting('block_size')::bigint`;
+export const TABLE_PAGES = 'device_pages()';
 
 /** Returns the table expression of a share (0 to 1) of the devices, always the same part. */
 export function sampledTable(share: number): string {

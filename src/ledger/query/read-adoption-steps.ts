@@ -1,4 +1,5 @@
-// Statements that read the number of an app's devices per version over time, in steps for a chart.
+// Statements that read the number of an app's devices per version over time, in steps for a chart. They add
+// up the shares of the parts themselves, once, where they add up channels and platforms.
 
 import type { AdoptionStepPoint } from '../../contract/console-fleet.ts';
 import { isoTime } from '../../contract/iso-time.ts';
@@ -29,8 +30,8 @@ const POINT_COLUMNS = columns<AdoptionStepPoint>({
 });
 
 const HOURS = pointsOf(`
-  SELECT hour AS at, version, devices, FALSE AS is_minimum FROM fleet_hours
-  WHERE app_id = $1 AND hour >= $2::timestamptz AND devices > 0
+  SELECT hour AS at, version, devices, FALSE AS is_minimum FROM fleet_hour_parts
+  WHERE app_id = $1 AND hour >= $2::timestamptz
     AND ($3::text IS NULL OR channel = $3)
     AND ($4::timestamptz[] IS NULL OR hour = ANY ($4))`);
 
@@ -40,11 +41,11 @@ const HOURS = pointsOf(`
  * others is complete.
  */
 const STEPS = pointsOf(`
-  SELECT at, version, devices, is_minimum FROM fleet_steps
-  WHERE app_id = $1 AND step = $4 AND at >= date_trunc($4, $2::timestamptz, 'UTC') AND devices > 0
+  SELECT at, version, devices, is_minimum FROM fleet_step_parts
+  WHERE app_id = $1 AND step = $4 AND at >= date_trunc($4, $2::timestamptz, 'UTC')
     AND ($3::text IS NULL OR channel = $3)
     AND at > coalesce((
-      SELECT at FROM fleet_steps
+      SELECT at FROM fleet_step_parts
       WHERE app_id = $1 AND step = $4 AND at >= date_trunc($4, $2::timestamptz, 'UTC')
       ORDER BY at DESC OFFSET ${STEP_CELLS_MAX} LIMIT 1
     ), '-infinity')`);
@@ -58,10 +59,10 @@ const REACH = `
     (extract(epoch FROM min(hour)) * 1000)::float8 AS first,
     (extract(epoch FROM max(hour)) * 1000)::float8 AS reached,
     (
-      SELECT (extract(epoch FROM max(hour)) * 1000)::float8 FROM fleet_hours WHERE app_id = $1
+      SELECT (extract(epoch FROM max(hour)) * 1000)::float8 FROM fleet_hour_parts WHERE app_id = $1
     ) AS last
   FROM (
-    SELECT hour FROM fleet_hours WHERE app_id = $1 AND hour >= $2::timestamptz
+    SELECT hour FROM fleet_hour_parts WHERE app_id = $1 AND hour >= $2::timestamptz
     ORDER BY hour LIMIT ${CELLS_MAX}
   ) AS part`;
 
@@ -85,7 +86,7 @@ function pointsOf(rows: string): string {
   return `
     WITH read AS MATERIALIZED (
       SELECT at, version, sum(devices) AS devices, bool_or(is_minimum) AS is_minimum
-      FROM (${rows}) AS cell GROUP BY at, version
+      FROM (${rows}) AS cell GROUP BY at, version HAVING sum(devices) > 0
     ), shown AS MATERIALIZED (
       SELECT version FROM read GROUP BY version
       ORDER BY sum(devices) DESC, version LIMIT ${VERSIONS_SHOWN_MAX}

@@ -44,21 +44,27 @@ export class Admission {
   }
 
   /**
-   * Records check-ins of distinct devices, except those of new devices beyond the bounds. Rejects with
-   * `Unavailable` when the ledger does not answer.
+   * Records check-ins of distinct devices, except those of new devices beyond the bounds. `writer` is the
+   * name of a caller that remembers what it recorded. Rejects with `Unavailable` when the ledger does not
+   * answer.
    */
-  async record(checkIns: readonly CheckIn[], kind: CheckKind): Promise<RecordedChecks> {
+  async record(
+    checkIns: readonly CheckIn[],
+    kind: CheckKind,
+    writer?: string,
+  ): Promise<RecordedChecks> {
     const { ledger, bounds, recorded } = this.dependencies;
     const isOpen = bounds.perNetwork === 0 && bounds.perApp === 0;
     const isRecorded = (device: DeviceName) => this.isRecorded(device);
-    if (isOpen || checkIns.every(isRecorded)) {
+    if (writer === undefined && (isOpen || checkIns.every(isRecorded))) {
       const labels = await (kind === 'queued'
         ? ledger.recordCheckIns(checkIns)
         : ledger.recordAwaited(checkIns));
       if (recorded !== undefined && kind === 'awaited') note(recorded, checkIns, []);
-      return { labels, unadmitted: [] };
+      return { labels, unadmitted: [], left: [] };
     }
-    const result = await ledger.recordChecks(checkIns, kind, bounds, isRecorded);
+    const isKnown = isOpen ? () => true : isRecorded;
+    const result = await ledger.recordChecks(checkIns, kind, bounds, isKnown, writer);
     if (recorded !== undefined) note(recorded, checkIns, result.unadmitted);
     if (result.unadmitted.length > 0) this.warn(result.unadmitted);
     return result;

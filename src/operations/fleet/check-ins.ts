@@ -2,11 +2,13 @@
 // to the engine in the background: a request never waits for it. Every bound has a counter, so dropped
 // check-ins are visible.
 //
-// A full batch is closed and not changed any more. Devices are not merged here: a device asks too rarely to
-// occur twice in one batch, and the drain merges the check-ins anyway.
+// Each stream of the queue has batches of its own. A full batch is closed and not changed any more. Devices
+// are not merged here: a device asks too rarely to occur twice in one batch, and the drain merges the
+// check-ins anyway.
 
 import type { Labels } from '../../domain/decision/targeting.ts';
 import type { NetworkWords } from '../../domain/fleet/network-words.ts';
+import { devicePart } from '../../hashing/device-part.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { type CheckInPack, CheckInPacker } from '../../packing/check-in-pack.ts';
@@ -34,14 +36,19 @@ const RETRY_MS = 250;
 /** Milliseconds for which the engine takes nothing before the log says so. */
 const WAITING_TOLD_AFTER_MS = 5000;
 
+type Batch = { readonly pack: CheckInPack; readonly stream: number };
+
 export class CheckIns {
   private readonly queue: CheckInQueue;
   private readonly live: Pick<ActivityBroadcast, 'notePacked'>;
   private readonly metrics: Metrics;
   private readonly log: Log;
-  private readonly packer = new CheckInPacker();
+  /** One for each stream of the queue. */
+  private readonly packers: readonly CheckInPacker[];
+  /** Number of check-ins in the packers. */
+  private openSize = 0;
   /** Closed batches that the engine has not accepted yet, oldest first. */
-  private backlog: CheckInPack[] = [];
+  private backlog: Batch[] = [];
   /** Number of check-ins in closed batches, including those in flight. */
   private backlogSize = 0;
   private intervalMs = 0;
@@ -66,6 +73,7 @@ export class CheckIns {
     log: Log,
   ) {
     this.queue = queue;
+    this.packers = Array.from({ length: queue.streams }, () => new CheckInPacker());
     this.live = live;
     this.metrics = metrics;
     this.log = log;
@@ -83,18 +91,21 @@ export class CheckIns {
     labels: Labels | undefined,
     network: NetworkWords,
   ): boolean {
-    if (this.backlogSize + this.packer.size >= HELD_MAX) {
+    if (this.size >= HELD_MAX) {
       this.drop();
       return false;
     }
-    this.packer.add(context, version, deviceId, at, labels, network);
-    if (this.packer.size === BATCH_SIZE_MAX) this.closeFull();
+    const stream = devicePart(context.value.appId, deviceId) & (this.packers.length - 1);
+    const packer = this.packers[stream] as CheckInPacker;
+    packer.add(context, version, deviceId, at, labels, network);
+    this.openSize += 1;
+    if (packer.size === BATCH_SIZE_MAX) this.closeFull(stream);
     return true;
   }
 
   /** Number of check-ins held in this process. */
   get size(): number {
-    return this.packer.size + this.backlogSize;
+    return this.openSize + this.backlogSize;
   }
 
   /** Starts sending: full batches at once, everything else at least every `intervalMs`, until `stop`. */
@@ -113,13 +124,13 @@ export class CheckIns {
 
   /** Runs one turn; returns true when everything held at its begin was accepted. Never rejects. */
   send(): Promise<boolean> {
-    if (this.sending === undefined && !this.isRefused) this.closeBatch();
+    if (this.sending === undefined && !this.isRefused) this.closeAll();
     return this.sendClosed();
   }
 
   /** Sends a full batch at once, but not before the answer to the check that filled it has left. */
-  private closeFull(): void {
-    this.closeBatch();
+  private closeFull(stream: number): void {
+    this.closeBatch(stream);
     if (this.timer !== undefined && !this.isRefused) setImmediate(() => void this.sendClosed());
   }
 
@@ -163,13 +174,13 @@ export class CheckIns {
   }
 
   /**
-   * Sends what is closed. After a refusal the open batch goes on filling until the engine takes batches
-   * again: a batch for each retry would be many small ones, each with versions and a place of its own.
+   * Sends what is closed. After a refusal the open batches go on filling until the engine takes batches
+   * again: batches for each retry would be many small ones, each with versions and a place of its own.
    */
   private async sendHeld(): Promise<boolean> {
     if (!(await this.sendBacklog())) return false;
     if (!this.isRefused) return true;
-    this.closeBatch();
+    this.closeAll();
     return this.sendBacklog();
   }
 
@@ -191,20 +202,26 @@ export class CheckIns {
     return true;
   }
 
-  private closeBatch(): void {
-    if (this.packer.size === 0) return;
-    const batch = this.packer.take();
-    this.backlog.push(batch);
-    this.backlogSize += batch.count;
-    this.live.notePacked(batch);
+  private closeAll(): void {
+    for (let stream = 0; stream < this.packers.length; stream++) this.closeBatch(stream);
+  }
+
+  private closeBatch(stream: number): void {
+    const packer = this.packers[stream] as CheckInPacker;
+    if (packer.size === 0) return;
+    const pack = packer.take();
+    this.backlog.push({ pack, stream });
+    this.openSize -= pack.count;
+    this.backlogSize += pack.count;
+    this.live.notePacked(pack);
   }
 
   /** Returns whether a batch is done: accepted, or dropped because it can never be sent. */
-  private async append(batch: CheckInPack): Promise<boolean> {
+  private async append({ pack, stream }: Batch): Promise<boolean> {
     try {
-      if ((await this.queue.appendCheckIns(batch)) === 'full') return false;
-      this.metrics.checkIns.add('accepted', batch.count);
-      this.packer.reuse(batch);
+      if ((await this.queue.appendCheckIns(pack, stream)) === 'full') return false;
+      this.metrics.checkIns.add('accepted', pack.count);
+      this.packers[stream]?.reuse(pack);
       return true;
     } catch (error) {
       if (error instanceof Unavailable) {
@@ -213,12 +230,12 @@ export class CheckIns {
       }
       // Serialising the batch failed, which it would do again: dropped.
       this.log.error({ err: error }, 'check-ins could not be sent');
-      this.metrics.checkIns.add('dropped', batch.count);
+      this.metrics.checkIns.add('dropped', pack.count);
       return true;
     }
   }
 }
 
-function sizeOf(batches: readonly CheckInPack[]): number {
-  return batches.reduce((size, { count }) => size + count, 0);
+function sizeOf(batches: readonly Batch[]): number {
+  return batches.reduce((size, { pack }) => size + pack.count, 0);
 }

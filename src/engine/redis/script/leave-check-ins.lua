@@ -1,0 +1,7 @@
+-- Forgets a taker of check-ins.
+--
+-- KEYS[1]  sorted set of takers
+-- ARGV[1]  name of the taker
+-- Returns  1 when it was there
+
+return redis.call('ZREM', KEYS[1], ARGV[1])

@@ -1,0 +1,103 @@
+// Tests how processes share the streams of check-ins: evenly, each stream with one of them at a time.
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { StreamShare } from '../../src/background/stream-share.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { Metrics } from '../../src/observe/metrics.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+
+const STREAMS = 8;
+const LONG_MS = 2500;
+
+/** Queue whose takers live until they leave, or are dropped. */
+class Takers {
+  readonly streams = STREAMS;
+  readonly living = new Set<string>();
+  isAway = false;
+
+  async shareCheckIns(taker: string): Promise<readonly string[]> {
+    if (this.isAway) throw new Unavailable('engine', 'it is away');
+    this.living.add(taker);
+    return [...this.living].sort();
+  }
+
+  async leaveCheckIns(taker: string): Promise<void> {
+    this.living.delete(taker);
+  }
+}
+
+const shares: StreamShare[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const share of shares.splice(0)) await share.stop();
+});
+
+function joined(takers: Takers): StreamShare {
+  const share = new StreamShare(takers, new Metrics(), createLog('silent'));
+  shares.push(share);
+  share.start();
+  return share;
+}
+
+function useFakeTime(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+}
+
+function all(share: StreamShare): readonly number[] {
+  return share.streamsOf(0, 1);
+}
+
+describe('the streams', () => {
+  it('are all those of a process that is alone, at once, and shared by its drains', async () => {
+    const share = joined(new Takers());
+    await vi.waitFor(() => expect(all(share)).toHaveLength(STREAMS));
+    const [first, second] = [share.streamsOf(0, 2), share.streamsOf(1, 2)];
+    expect([...first, ...second].sort()).toEqual(all(share));
+    expect(first).toHaveLength(STREAMS / 2);
+  });
+
+  it('are never those of two processes at a time, whoever joins and goes', async () => {
+    useFakeTime();
+    const takers = new Takers();
+    const members: StreamShare[] = [];
+    const expectDisjoint = () => {
+      const taken = members.flatMap(all);
+      expect(new Set(taken).size).toBe(taken.length);
+    };
+    for (let round = 0; round < 4; round++) {
+      members.push(joined(takers));
+      for (let ms = 0; ms < LONG_MS; ms += 50) {
+        await vi.advanceTimersByTimeAsync(50);
+        expectDisjoint();
+      }
+      expect(members.flatMap(all)).toHaveLength(STREAMS);
+    }
+    await members.shift()?.stop();
+    for (let ms = 0; ms < LONG_MS; ms += 50) {
+      await vi.advanceTimersByTimeAsync(50);
+      expectDisjoint();
+    }
+    expect(members.flatMap(all)).toHaveLength(STREAMS);
+    expect(Math.max(...members.map((each) => all(each).length))).toBe(3);
+  });
+
+  it('stay with whom they are while the engine does not answer', async () => {
+    useFakeTime();
+    const takers = new Takers();
+    const share = joined(takers);
+    await vi.advanceTimersByTimeAsync(0);
+    takers.isAway = true;
+    await vi.advanceTimersByTimeAsync(LONG_MS);
+    expect(all(share)).toHaveLength(STREAMS);
+    takers.isAway = false;
+  });
+
+  it('are nobody’s when a process has stopped', async () => {
+    const takers = new Takers();
+    const share = joined(takers);
+    await vi.waitFor(() => expect(all(share)).toHaveLength(STREAMS));
+    await share.stop();
+    expect(all(share)).toEqual([]);
+    expect(takers.living.size).toBe(0);
+  });
+});
