@@ -112,8 +112,9 @@ describe.skipIf(postgresUrl === '')(title('the fleet on PostgreSQL'), () => {
 
   async function readUpdates(): Promise<{ all: number; hot: number }> {
     const [row] = await database.query<{ all: number; hot: number }>(
-      `SELECT n_tup_upd::integer AS all, n_tup_hot_upd::integer AS hot
-       FROM pg_stat_user_tables WHERE relname = 'devices'`,
+      `SELECT sum(n_tup_upd)::integer AS all, sum(n_tup_hot_upd)::integer AS hot
+       FROM pg_stat_user_tables JOIN pg_inherits ON inhrelid = relid
+       WHERE inhparent = 'devices'::regclass`,
     );
     return row ?? { all: 0, hot: 0 };
   }
