@@ -10,6 +10,7 @@ import type { DeviceRouteDependencies } from '../http/device/device-route.ts';
 import { directHandlers } from '../http/device/direct-handlers.ts';
 import { downloadRoutes } from '../http/device/download-routes.ts';
 import { packageRoute } from '../http/device/package-route.ts';
+import { sliceRoute } from '../http/device/slice-route.ts';
 import { type UpdaterRoute, updaterRoute } from '../http/device/updater-route.ts';
 import { healthRoutes, type ReadMetrics } from '../http/health-routes.ts';
 import { fleetRoutes } from '../http/manage/fleet-routes.ts';
@@ -267,7 +268,7 @@ function assembleHandlers(
   };
 }
 
-/** Lists the updaters that are served. */
+/** Lists the updaters that are served, and the decisions for caches, whose clients ask for slices. */
 function assembleUpdaters(
   dependencies: DeviceRouteDependencies,
   appcasts: RenderedAppcasts,
@@ -281,6 +282,7 @@ function assembleUpdaters(
     updaterRoute(SQUIRREL_WINDOWS, dependencies),
     updaterRoute(VELOPACK, dependencies),
     updaterRoute(sparkle(appcasts), dependencies),
+    sliceRoute(dependencies),
   ];
 }
 
