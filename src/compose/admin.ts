@@ -20,6 +20,7 @@ import { createSpreadChange } from '../operations/publishing/spread-change.ts';
 import { spreadInNode, type TellNode } from '../operations/publishing/spread-in-node.ts';
 import { Webhooks } from '../operations/publishing/webhooks.ts';
 import { ExplainDecision } from '../operations/serving/explain-decision.ts';
+import { guardChanges } from '../operations/serving/guard-changes.ts';
 import { MeasureEffect } from '../operations/serving/measure-effect.ts';
 import { assembleAdmission } from './assemble-admission.ts';
 import { assembleConnectionLimit } from './assemble-connection-limit.ts';
@@ -104,8 +105,8 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
   const { metrics, readMetrics, readiness, tellNode, servicePort } = options;
   const { engine, secrets, clock } = stores;
   const rareLog = new RareLog(log);
-  const parts = assembleCatalogs(log, metrics, stores, clock);
-  const { catalogs, guarded: ledger, refresher, knownPoll } = parts;
+  const { catalogs, refresher, knownPoll } = assembleCatalogs(log, metrics, stores, clock);
+  const ledger = guardChanges(stores.ledger, catalogs);
   const live = new ActivityBroadcast(engine, metrics, log);
   const admission = assembleAdmission(config, ledger, log);
   const labels = new DeviceLabels({ ledger, admission, engine, metrics, log });

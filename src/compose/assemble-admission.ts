@@ -6,12 +6,12 @@ import { Admission } from '../operations/fleet/admission.ts';
 import { RecordedDevices } from '../operations/fleet/recorded-devices.ts';
 import { DELETED_REVISION } from '../ports/deleted-revision.ts';
 import type { Engine } from '../ports/engine.ts';
-import type { Ledger } from '../ports/ledger.ts';
+import type { ServingLedger } from '../ports/serving-ledger.ts';
 
 /** Builds the admission of new devices; `recorded` is for processes that record or note those of checks. */
 export function assembleAdmission(
   config: Config,
-  ledger: Ledger,
+  ledger: ServingLedger,
   log: Log,
   recorded?: RecordedDevices,
 ): Admission {

@@ -7,19 +7,15 @@ import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import type { LedgerClock } from '../operations/fleet/ledger-clock.ts';
 import { Catalogs } from '../operations/serving/catalogs.ts';
-import { guardChanges } from '../operations/serving/guard-changes.ts';
 import { KnownChannels } from '../operations/serving/known-channels.ts';
 import { LedgerRewind } from '../operations/serving/ledger-rewind.ts';
 import { SharedSnapshots } from '../operations/serving/shared-snapshots.ts';
-import type { Ledger } from '../ports/ledger.ts';
-import type { Stores } from './stores.ts';
+import type { ServingStores } from './stores.ts';
 
 export type CatalogParts = {
   readonly known: KnownChannels;
   readonly knownPoll: KnownChannelsPoll;
   readonly catalogs: Catalogs;
-  /** Ledger for the calls of clients: it is recovered before a change when it went back. */
-  readonly guarded: Ledger;
   readonly refresher: CatalogRefresher;
 };
 
@@ -27,7 +23,7 @@ export type CatalogParts = {
 export function assembleCatalogs(
   log: Log,
   metrics: Metrics,
-  stores: Stores,
+  stores: ServingStores,
   clock: Pick<LedgerClock, 'now'>,
 ): CatalogParts {
   const { ledger, engine, lastGood, memory, report } = stores;
@@ -40,7 +36,6 @@ export function assembleCatalogs(
     known,
     knownPoll: new KnownChannelsPoll(known),
     catalogs,
-    guarded: guardChanges(ledger, catalogs),
     refresher: new CatalogRefresher({
       ...{ ...parts, catalogs, rewind, log },
       now: () => clock.now(),

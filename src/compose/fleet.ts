@@ -10,7 +10,7 @@ import { CheckIns } from '../operations/fleet/check-ins.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import { LedgerClock } from '../operations/fleet/ledger-clock.ts';
 import { assembleAdmission, rememberRecorded } from './assemble-admission.ts';
-import type { Stores } from './stores.ts';
+import type { ServingStores } from './stores.ts';
 
 export type Fleet = {
   readonly labels: DeviceLabels;
@@ -28,7 +28,7 @@ const CHECK_IN_INTERVAL_MS = 50;
 /** Builds the serving side of the fleet. */
 export function assembleFleet(
   config: Config,
-  { ledger, engine }: Stores,
+  { ledger, engine }: Pick<ServingStores, 'ledger' | 'engine'>,
   metrics: Metrics,
   log: Log,
 ): Fleet {

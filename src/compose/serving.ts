@@ -5,25 +5,17 @@ import type { CatalogRefresher } from '../background/catalog-refresher.ts';
 import type { KnownChannelsPoll } from '../background/known-channels-poll.ts';
 import type { Config } from '../config.ts';
 import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
-import { DeviceGate } from '../http/device/device-gate.ts';
-import type { DeviceRouteDependencies } from '../http/device/device-route.ts';
 import { directHandlers } from '../http/device/direct-handlers.ts';
-import { downloadRoutes } from '../http/device/download-routes.ts';
-import { packageRoute } from '../http/device/package-route.ts';
-import { type UpdaterRoute, updaterRoute } from '../http/device/updater-route.ts';
 import { healthRoutes, type ReadMetrics } from '../http/health-routes.ts';
 import { fleetRoutes } from '../http/manage/fleet-routes.ts';
 import { manageRoutes } from '../http/manage/manage-routes.ts';
 import { readingRoutes } from '../http/manage/reading-routes.ts';
-import { NotesRenderer } from '../http/notes/notes-renderer.ts';
-import { releaseNotesRoutes } from '../http/notes/release-notes-routes.ts';
-import { RenderedAppcasts } from '../http/notes/rendered-appcasts.ts';
-import { RenderedReleaseNotes } from '../http/notes/rendered-release-notes.ts';
+import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { referenceRoutes } from '../http/reference/reference-routes.ts';
 import { rootRoute } from '../http/root-route.ts';
 import { createRouter } from '../http/router.ts';
 import type { RequestHandler, ServerOptions } from '../http/server.ts';
-import { Traffic } from '../http/traffic.ts';
+import type { Traffic } from '../http/traffic.ts';
 import { webhookRoutes } from '../http/webhook/webhook-routes.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -31,7 +23,6 @@ import { RareLog } from '../observe/rare-log.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { AuthenticateKey } from '../operations/access/authenticate-key.ts';
 import { KeyUses } from '../operations/access/key-uses.ts';
-import { LimitDevices } from '../operations/fleet/limit-devices.ts';
 import { RehearseChange } from '../operations/publishing/rehearse-change.ts';
 import { createSpreadChange } from '../operations/publishing/spread-change.ts';
 import {
@@ -40,31 +31,20 @@ import {
   type TellNode,
 } from '../operations/publishing/spread-in-node.ts';
 import { Webhooks } from '../operations/publishing/webhooks.ts';
-import type { Catalogs } from '../operations/serving/catalogs.ts';
-import { CheckUpdate } from '../operations/serving/check-update.ts';
 import { ExplainDecision } from '../operations/serving/explain-decision.ts';
-import { FirstOffers } from '../operations/serving/first-offer.ts';
+import { guardChanges } from '../operations/serving/guard-changes.ts';
 import { MeasureEffect } from '../operations/serving/measure-effect.ts';
-import { NodeHealth, type NodeState } from '../operations/serving/node-health.ts';
+import type { NodeState } from '../operations/serving/node-health.ts';
 import { PlanWave } from '../operations/serving/plan-wave.ts';
-import { Readiness } from '../operations/serving/readiness.ts';
-import { SharedOffers } from '../operations/serving/shared-offers.ts';
-import { WarmUp } from '../operations/serving/warm-up.ts';
+import type { Readiness } from '../operations/serving/readiness.ts';
+import type { WarmUp } from '../operations/serving/warm-up.ts';
 import type { ChannelRevision } from '../ports/changed.ts';
-import type { Engine } from '../ports/engine.ts';
 import type { LastGood } from '../ports/last-good.ts';
 import type { Ledger } from '../ports/ledger.ts';
-import { ELECTRON, ELECTRON_FOR_ARCH } from '../updater/electron.ts';
-import { MANIFEST } from '../updater/manifest.ts';
-import { sparkle } from '../updater/sparkle.ts';
-import { SQUIRREL_MAC, SQUIRREL_MSIX } from '../updater/squirrel-mac.ts';
-import { SQUIRREL_WINDOWS } from '../updater/squirrel-windows.ts';
-import { VELOPACK } from '../updater/velopack.ts';
 import { version } from '../version.ts';
-import { assembleCatalogs } from './catalogs.ts';
 import { assembleConsole } from './console.ts';
+import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
 import type { Fleet } from './fleet.ts';
-import { requestWatcher } from './request-watcher.ts';
 import type { Secrets } from './secrets.ts';
 import type { WatchedStores } from './watch-stores.ts';
 
@@ -114,63 +94,29 @@ export type ServingOptions = {
 
 /** Builds everything that answers requests; nothing runs yet. */
 export function assembleServing(options: ServingOptions): Serving {
-  const { config, log, metrics, stores } = options;
-  const { ledger, engine, lastGood } = stores;
-  const rareLog = new RareLog(log);
-  const { known, knownPoll, catalogs, guarded, refresher } = assembleCatalogs(
-    log,
-    metrics,
-    stores,
-    options.fleet.clock,
-  );
-  metrics.gauge('sluice_known_channels', 'Channels whose names this node knows', () => known.size);
-  metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
-  const warmUp = new WarmUp(catalogs, known, log);
-  const readiness = new Readiness(
-    ledger,
-    engine,
-    config.redisUrl !== undefined,
-    catalogs,
-    lastGood,
-    warmUp,
-  );
-  const health = new NodeHealth(readiness, stores.healths, config.readyUnconfirmedMsMax);
-  metrics.gauge(
-    'sluice_catalog_unconfirmed_seconds',
-    'Seconds since a store last answered',
-    () => Math.round(health.unconfirmedMs / 100) / 10,
-  );
-  const traffic = new Traffic(log, metrics, requestWatcher(config, log, options.tracing));
+  const rareLog = new RareLog(options.log);
+  const devices = assembleDeviceSide({ ...options, rareLog });
+  const { catalogs, refresher, knownPoll, warmUp, readiness, health, traffic, notes } = devices;
+  const { ledger, lastGood } = options.stores;
   const keyUses = new KeyUses(ledger, rareLog);
-  const notes = new NotesRenderer();
+  const guarded = guardChanges(ledger, catalogs);
   return {
-    ...assembleHandlers(options, { rareLog, catalogs, guarded, health, traffic, keyUses, notes }),
+    ...assembleHandlers(options, { ...devices, rareLog, guarded, keyUses }),
     follow: (changes) => followChanges(catalogs, changes),
     state: () => health.state(),
     drain() {
       readiness.drain();
       traffic.endConnections();
     },
-    keyUses,
-    notes,
-    refresher,
-    knownPoll,
-    warmUp,
-    lastGood,
-    readiness,
-    traffic,
+    ...{ keyUses, notes, refresher, knownPoll, warmUp, lastGood, readiness, traffic },
   };
 }
 
-type Parts = {
+type Parts = DeviceSide & {
   readonly rareLog: RareLog;
-  readonly catalogs: Catalogs;
-  /** Ledger for the calls of clients. */
+  /** Ledger for the calls of clients: it is recovered before a change when it went back. */
   readonly guarded: Ledger;
-  readonly health: NodeHealth;
-  readonly traffic: Traffic;
   readonly keyUses: KeyUses;
-  readonly notes: NotesRenderer;
 };
 
 function assembleHandlers(
@@ -184,29 +130,19 @@ function assembleHandlers(
     address,
     worker,
     tellNode,
-    tracing,
   }: ServingOptions,
-  { rareLog, catalogs, guarded: ledger, health, traffic, keyUses, notes }: Parts,
+  parts: Parts,
 ): Pick<Serving, 'handlers' | 'adminRouter'> {
+  const { rareLog, catalogs, guarded: ledger, traffic, keyUses, notes } = parts;
+  const { check, firstOffers } = parts;
   const { engine } = stores;
-  const { labels, checkIns, live, clock } = fleet;
+  const { labels, live, clock } = fleet;
   const spread = spreadInNode(
     createSpreadChange(catalogs, engine, metrics, rareLog, () => clock.now()),
     tellNode,
   );
-  const firstOffers = new FirstOffers({
-    ledger,
-    shared: new SharedOffers({ engine, catalogs, metrics, log: rareLog }),
-    // Half of the connections, so that slow calls leave some to publishers.
-    callsMax: Math.floor(config.databasePool / 2),
-    tracing,
-    metrics,
-    log: rareLog,
-  });
-  const check = new CheckUpdate({ catalogs, firstOffers, labels, checkIns, clock, metrics });
   const explainer = new ExplainDecision({ ledger, catalogs, labels, firstOffers });
   const planWave = new PlanWave({ ledger, catalogs, check, labels, live });
-  const gate = assembleGate(config, metrics, engine);
   const keys = new AuthenticateKey(ledger, (keyId, from) => keyUses.note(keyId, from));
   const guards = {
     keys,
@@ -218,16 +154,9 @@ function assembleHandlers(
   const effects = new MeasureEffect(ledger);
   const rehearse = new RehearseChange({ ledger, catalogs, effects });
   const webhooks = new Webhooks({ ledger, box: secrets.box, address, log: rareLog });
-  const updaters = assembleUpdaters(
-    { check, gate, traffic },
-    new RenderedAppcasts(notes, address, metrics),
-  );
-  const healthOfNode = healthRoutes(() => health.state());
+  const healthOfNode = healthRoutes(() => parts.health.state());
   const routes = [
-    ...updaters.map(({ placeholder }) => placeholder),
-    packageRoute({ catalogs, gate }),
-    ...downloadRoutes({ catalogs, gate }),
-    ...releaseNotesRoutes({ catalogs, gate }, new RenderedReleaseNotes(notes, address)),
+    ...parts.routes,
     ...healthOfNode,
     ...manageRoutes({ ...guards, ledger, spread, rehearse }),
     ...readingRoutes({ ...guards, ledger, explainer }),
@@ -260,43 +189,9 @@ function assembleHandlers(
   const isAdminHere = isConsoleApart && !isConsoleElsewhere;
   return {
     handlers: {
-      direct: directHandlers(updaters),
+      direct: directHandlers(parts.updaters),
       router: createRouter([...routes, ...(isConsoleApart ? wayToConsole : forPeople)], traffic),
     },
     adminRouter: isAdminHere ? createRouter([...healthOfNode, ...forPeople], traffic) : undefined,
   };
-}
-
-/** Lists the updaters that are served. */
-function assembleUpdaters(
-  dependencies: DeviceRouteDependencies,
-  appcasts: RenderedAppcasts,
-): readonly UpdaterRoute[] {
-  return [
-    updaterRoute(MANIFEST, dependencies),
-    updaterRoute(ELECTRON, dependencies),
-    updaterRoute(ELECTRON_FOR_ARCH, dependencies),
-    updaterRoute(SQUIRREL_MAC, dependencies),
-    updaterRoute(SQUIRREL_MSIX, dependencies),
-    updaterRoute(SQUIRREL_WINDOWS, dependencies),
-    updaterRoute(VELOPACK, dependencies),
-    updaterRoute(sparkle(appcasts), dependencies),
-  ];
-}
-
-/**
- * Builds the gate that every device request passes. Without Redis there is no other process to share the
- * limit with.
- */
-function assembleGate(config: Config, metrics: Metrics, engine: Engine): DeviceGate {
-  const isShared = config.redisUrl !== undefined;
-  const limit = new LimitDevices({ engine, isShared, metrics });
-  metrics.gauge(
-    'sluice_devices_busy',
-    'Devices that call too often to be counted in passing',
-    () => limit.windows.busyCount,
-  );
-  // Without a bound by network, nobody asks which network a device is in.
-  const readsNetworks = config.newDevicesPerAddressPerMinute > 0;
-  return new DeviceGate(limit, config.trustProxy, readsNetworks);
 }

@@ -18,6 +18,7 @@ import type { Ledger } from '../ports/ledger.ts';
 import type { LedgerCopies } from '../ports/ledger-copies.ts';
 import type { RememberedChannel } from '../ports/ledger-memory.ts';
 import type { LedgerReport } from '../ports/ledger-report.ts';
+import type { ServingLedger } from '../ports/serving-ledger.ts';
 import { EmbeddedCopies } from './embedded-copies.ts';
 import { LoggedLedgerReport } from './ledger-report.ts';
 import { makeDataDirectory } from './make-data-directory.ts';
@@ -37,6 +38,11 @@ export type Stores = {
    * others ends there.
    */
   use(config: Config): Promise<void>;
+};
+
+/** Stores as far as answering devices needs them. */
+export type ServingStores = Pick<Stores, 'engine' | 'lastGood' | 'memory' | 'report'> & {
+  readonly ledger: ServingLedger;
 };
 
 export type StoresOptions = {

@@ -32,6 +32,7 @@ const TAIL = '*';
 /** Surfaces by the first segment of a path. */
 const SURFACES: Readonly<Record<string, Surface>> = {
   u: 'device',
+  c: 'device',
   e: 'device',
   squirrel: 'device',
   velopack: 'device',

@@ -1,4 +1,5 @@
-// Runs deploy/nginx.conf in nginx itself, with loopback addresses and a certificate of its own.
+// Runs deploy/nginx.conf and deploy/nginx-cache.conf in nginx itself, with loopback addresses and a
+// certificate of their own.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -12,6 +13,7 @@ import { startProcess, waitUntilUp } from './server-process.ts';
 
 const START_TIMEOUT_MS = 10_000;
 const CONFIG_FILE = new URL('../../deploy/nginx.conf', import.meta.url);
+const CACHE_CONFIG_FILE = new URL('../../deploy/nginx-cache.conf', import.meta.url);
 
 export function findNginx(): string | undefined {
   return findBinary('nginx', ['/usr/sbin']);
@@ -44,18 +46,60 @@ export async function startNginxFront(
     '/etc/ssl/sluice/admin.pem': join(folder, 'cert.pem'),
     '/etc/ssl/sluice/admin.key': join(folder, 'cert.key'),
   };
-  const config = await readFile(CONFIG_FILE, 'utf8');
+  await includeConfig(folder, CONFIG_FILE, addresses);
+  return {
+    url: `https://127.0.0.1:${port}`,
+    adminUrl: `https://127.0.0.1:${adminPort}`,
+    ...(await startIn(binary, folder, port)),
+  };
+}
+
+export type CacheFront = { readonly url: string; output(): string; stop(): Promise<void> };
+
+/** Starts nginx with deploy/nginx-cache.conf in front of one origin, `host:port`. */
+export async function startNginxCache(origin: string): Promise<CacheFront> {
+  const [binary, openssl] = [findNginx(), findOpenssl()];
+  if (binary === undefined || openssl === undefined)
+    throw new Error('No nginx or no openssl found');
+  const port = await freePort();
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-nginx-cache-'));
+  makeCertificate(openssl, folder);
+  await includeConfig(folder, CACHE_CONFIG_FILE, {
+    // Load is not to be TLS handshakes.
+    'listen 443 ssl': `listen 127.0.0.1:${port}`,
+    'server 127.0.0.1:8080 ': `server ${origin} `,
+    'server 127.0.0.1:8081 ': `server ${origin} backup `,
+    '/var/cache/nginx/sluice': join(folder, 'cache'),
+    '/etc/ssl/sluice/updates.pem': join(folder, 'cert.pem'),
+    '/etc/ssl/sluice/updates.key': join(folder, 'cert.key'),
+  });
+  return { url: `http://127.0.0.1:${port}`, ...(await startIn(binary, folder, port)) };
+}
+
+/** Writes a configuration of deploy/ with other addresses, and one of nginx that includes it. */
+async function includeConfig(
+  folder: string,
+  file: URL,
+  addresses: Readonly<Record<string, string>>,
+): Promise<void> {
+  const config = await readFile(file, 'utf8');
   for (const address of Object.keys(addresses)) {
-    if (!config.includes(address)) throw new Error(`deploy/nginx.conf has no \`${address}\``);
+    if (!config.includes(address)) throw new Error(`${file.pathname} has no \`${address}\``);
   }
   await writeFile(join(folder, 'sluice.conf'), replaceAddresses(config, addresses));
   await writeFile(join(folder, 'nginx.conf'), mainConfig(folder));
+}
+
+/** Starts nginx with the configuration of a folder, which `stop` removes. */
+async function startIn(
+  binary: string,
+  folder: string,
+  port: number,
+): Promise<Pick<CacheFront, 'output' | 'stop'>> {
   const args = ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
   const server = await startProcess(binary, args);
   await waitUntilUp(server, () => isOpen(port), START_TIMEOUT_MS);
   return {
-    url: `https://127.0.0.1:${port}`,
-    adminUrl: `https://127.0.0.1:${adminPort}`,
     output: () => server.output(),
     async stop() {
       await server.end('SIGTERM');

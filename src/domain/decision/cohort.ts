@@ -16,6 +16,17 @@ export function cohortBucket(deviceHash: number, releaseSeed: number): number {
   return Math.floor((finalMix(deviceHash ^ releaseSeed) * COHORT_BUCKETS) / 0x1_0000_0000);
 }
 
+/** Number of slices of a fleet, for clients whose decisions a cache keeps. */
+export const SLICES = 100;
+
+/**
+ * Returns the slice, 0 to 99, of a device; the argument comes from `hashText` of its id. Clients compute it
+ * themselves (docs/contract.md 28.3), so it may never change.
+ */
+export function deviceSlice(deviceHash: number): number {
+  return Math.floor((deviceHash * SLICES) / 0x1_0000_0000);
+}
+
 /** Returns the number below which buckets are in the cohort: 0 at 0 %, all buckets at 100 %. */
 export function cohortThreshold(rolloutPct: number): number {
   return rolloutPct * (COHORT_BUCKETS / 100);

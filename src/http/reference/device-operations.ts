@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
+import { SLICES } from '../../domain/decision/cohort.ts';
 import { ANSWER_SHAPES } from './answer-shape.ts';
 import { type Answer, jsonAnswer, type Operation, type Parameters } from './operation.ts';
 
@@ -44,6 +45,32 @@ export const DEVICE_OPERATIONS: readonly Operation[] = [
     },
     inHeaders: DEVICE,
     answers: { 200: jsonAnswer('The update.', ANSWER_SHAPES.UpdateManifest), 204: NO_UPDATE },
+    refusals: [404],
+  },
+  {
+    ...{ ...SHARED, path: '/c/{app}/{channel}/{platform}/{arch}/{version}/{slice}' },
+    id: 'checkForUpdateOfSlice',
+    summary: 'Update check that a cache can keep the answer of',
+    description:
+      'Asked for a slice of the fleet, which a client works out from its id (contract 28.3).',
+    inPath: {
+      ...{ ...CHANNEL, ...MACHINE, ...VERSION },
+      slice: {
+        shape: z
+          .int()
+          .min(0)
+          .max(SLICES - 1),
+        description: 'Slice of the device.',
+      },
+    },
+    inQuery: {
+      bundle: { shape: text.optional(), description: 'Kind that the app was installed from.' },
+    },
+    answers: {
+      200: jsonAnswer('The update.', ANSWER_SHAPES.UpdateManifest),
+      204: { description: 'There is no update for this slice.' },
+      304: UNCHANGED,
+    },
     refusals: [404],
   },
   {

@@ -18,7 +18,7 @@ import type { RareLog } from '../../observe/rare-log.ts';
 import type { Announcement } from '../../ports/engine.ts';
 import type { KnownState } from '../../ports/known-state.ts';
 import type { LastGood } from '../../ports/last-good.ts';
-import type { Ledger } from '../../ports/ledger.ts';
+import type { ServingLedger } from '../../ports/serving-ledger.ts';
 import { AnnouncedStates } from './announced-states.ts';
 import { CatalogSlot, PlanBudget } from './catalog-slot.ts';
 import { ColdLoads } from './cold-loads.ts';
@@ -30,7 +30,7 @@ import type { RememberedChannels } from './remembered-channels.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 
 export type CatalogDependencies = {
-  readonly ledger: Ledger;
+  readonly ledger: ServingLedger;
   readonly shared: SharedSnapshots;
   readonly lastGood: LastGood;
   readonly known: KnownChannels;

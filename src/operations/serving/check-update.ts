@@ -4,6 +4,7 @@
 
 import { type Failure, failUntil, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Candidate, Catalog } from '../../domain/decision/catalog.ts';
+import type { Device } from '../../domain/decision/rule/decision-rule.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
 import { mergeLabels } from '../../domain/fleet/merge-labels.ts';
 import { type NetworkWords, readNetwork } from '../../domain/fleet/network-words.ts';
@@ -30,6 +31,8 @@ export type CheckDevice = {
   readonly labelsTag: number;
   /** Network that the device asks from. */
   readonly network: NetworkWords;
+  /** Slice that is asked for in place of one device, which then has no id. */
+  readonly slice?: number | undefined;
 };
 
 export type CheckUpdateDependencies = {
@@ -93,7 +96,7 @@ export class CheckUpdate {
     if (prepared === undefined) return this.later(query, device);
     const labels = await this.labelsFor(query, prepared, device);
     const unstored = this.unstoredOf(prepared, device);
-    const known = { hash: device.hash, labels };
+    const known = { hash: device.hash, labels, slice: device.slice };
     const decision = await this.decide(query, slot, prepared.plan.labelKeys, known);
     if (decision === undefined) return this.later(query, device);
     if (isFailure(decision)) {
@@ -113,7 +116,7 @@ export class CheckUpdate {
     query: CheckQuery<Item>,
     slot: CatalogSlot,
     labelKeys: readonly string[],
-    device: { readonly hash: number | undefined; readonly labels: Labels },
+    device: Device,
   ): Promise<Outcome<PlanDecision<Item>, 'unavailable'> | undefined> {
     const barred = new Set<string>();
     for (let stale = 0; ; ) {

@@ -3,12 +3,12 @@
 
 import type { Engine } from '../../ports/engine.ts';
 import type { LastGood } from '../../ports/last-good.ts';
-import type { Ledger } from '../../ports/ledger.ts';
+import type { ServingLedger } from '../../ports/serving-ledger.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { WarmUp } from './warm-up.ts';
 
 export class Readiness {
-  private readonly ledger: Ledger;
+  private readonly ledger: ServingLedger;
   private readonly engine: Engine;
   private readonly isEngineShared: boolean;
   private readonly catalogs: Catalogs;
@@ -18,7 +18,7 @@ export class Readiness {
 
   /** `isEngineShared` says that other nodes may have stored snapshots in the engine that this node needs. */
   constructor(
-    ledger: Ledger,
+    ledger: ServingLedger,
     engine: Engine,
     isEngineShared: boolean,
     catalogs: Catalogs,

@@ -9,7 +9,7 @@ export const COHORT_RULE: DecisionRule<'outside-cohort'> = {
   conditions({ id, rolloutPct }) {
     const threshold = cohortThreshold(rolloutPct);
     if (threshold === COHORT_BUCKETS) return [];
-    return threshold === 0 ? [NO_DEVICE] : [new BelowThreshold(threshold, hashText(id))];
+    return threshold === 0 ? [NO_DEVICE] : [new BelowThreshold(rolloutPct, hashText(id))];
   },
 
   sentence({ id, rolloutPct }, _fields, { hash }) {
@@ -32,16 +32,24 @@ class BelowThreshold implements DeviceCondition {
   readonly on = 'device';
   readonly labelKeys: readonly string[] = [];
   private readonly threshold: number;
+  /** Number of slices in the cohort: each is a hundredth of the devices. */
+  private readonly slices: number;
   /** `hashText` of the release id. */
   private readonly seed: number;
 
-  constructor(threshold: number, seed: number) {
-    this.threshold = threshold;
+  constructor(rolloutPct: number, seed: number) {
+    this.threshold = cohortThreshold(rolloutPct);
+    this.slices = rolloutPct;
     this.seed = seed;
   }
 
   /** A device without an identity has no bucket. */
   fits({ hash }: Device): boolean {
     return hash !== undefined && cohortBucket(hash, this.seed) < this.threshold;
+  }
+
+  /** Tells whether the slice is among the first: the same come first in every release, whatever its id. */
+  fitsSlice(slice: number): boolean {
+    return slice < this.slices;
   }
 }

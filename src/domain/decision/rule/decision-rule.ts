@@ -37,10 +37,14 @@ export type DeviceCondition = {
   /** Labels that the condition reads: only those named here are fetched when a device sent them earlier. */
   readonly labelKeys: readonly string[];
   fits(device: Device): boolean;
+  /** Whether a whole slice of the devices fulfils it; absent for a condition that no slice fulfils. */
+  fitsSlice?(slice: number): boolean;
 };
 
 export type Device = {
   /** `hashText` of the device id; undefined when the device did not identify itself. */
   readonly hash: number | undefined;
   readonly labels: Labels;
+  /** Slice that is asked for in place of one device: all devices of the slice get the same decision. */
+  readonly slice?: number | undefined;
 };

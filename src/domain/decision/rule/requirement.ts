@@ -50,10 +50,16 @@ export function firstUnmet(
     const fits =
       requirement.on === 'fields'
         ? requirement.condition.fits(fields)
-        : requirement.condition.fits(device);
+        : fitsDevice(requirement.condition, device);
     if (!fits) return requirement.rule;
   }
   return undefined;
+}
+
+function fitsDevice(condition: DeviceCondition, device: Device): boolean {
+  const { slice } = device;
+  if (slice === undefined) return condition.fits(device);
+  return condition.fitsSlice?.(slice) === true;
 }
 
 /** Returns the audience of the release among the devices with these fields. */

@@ -1,0 +1,234 @@
+// Route of decisions that a cache can keep (`/c/…`). A client asks for a slice of the fleet, which it works
+// out from its own id, and not for itself: so one answer serves a hundredth of the devices on the same
+// version and machine, and a cache in front asks once for all of them (docs/contract.md 28).
+//
+// No device is known here, hence no check-in, no labels, and no limit by device or address. What is limited
+// is the number of requests that wait for a store; all others are answered before the next one is read.
+
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { fail, failUntil, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
+import type { ArtifactCandidate } from '../../domain/decision/catalog.ts';
+import { SLICES } from '../../domain/decision/cohort.ts';
+import { NETWORK_WORDS } from '../../domain/fleet/network-words.ts';
+import type { PlanDecision } from '../../operations/serving/catalog-slot.ts';
+import type { CheckQuery } from '../../operations/serving/check-query.ts';
+import type { CheckDevice, CheckUpdate } from '../../operations/serving/check-update.ts';
+import { MANIFEST, manifestOf } from '../../updater/manifest.ts';
+import type { UpdaterFailureKind } from '../../updater/updater.ts';
+import { conditionalReply, type TaggedBody, tagBody } from '../conditional.ts';
+import { answerLater, faultReply, remoteAddressOf } from '../exchange.ts';
+import { failureReply, type Reply, replyHead, writeReply } from '../reply.ts';
+import { RequestNotes } from '../request-notes.ts';
+import type { RequestWatch } from '../request-watch.ts';
+import type { RequestHandler } from '../server.ts';
+import type { RouteTraffic, Traffic } from '../traffic.ts';
+import { refusalReply } from './device-route.ts';
+import { GenerationalCache } from './generational-cache.ts';
+import { EMPTY_QUERY } from './request-query.ts';
+import { UpdaterAddresses } from './updater-addresses.ts';
+import type { UpdaterRoute } from './updater-route.ts';
+
+const PATH = '/c/:appRef/:channel/:platform/:arch/:version/:slice';
+/** Part of the path that update checks (`/u`) have as well, and that is read as theirs is. */
+const CHECK_PATH = '/c/:appRef/:channel/:platform/:arch/:version';
+const SLICE = /^\d{1,2}$/;
+const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
+
+/** Maximum number of cached questions by address. Clients choose addresses, hence a bound. */
+const QUESTIONS_MAX = 50_000;
+/** Maximum number of requests of a process that wait for a store. */
+const WAITING_MAX = 1000;
+/** Time after which a client may ask again that was one too many. */
+const RETRY_MS = 1000;
+
+/**
+ * Headers that let shared caches keep an answer for half a minute, serve it for as long again while they
+ * renew it, and for ten minutes while this service cannot be asked; clients themselves keep nothing.
+ */
+const CACHEABLE = [
+  [
+    'Cache-Control',
+    'public, max-age=0, s-maxage=30, stale-while-revalidate=30, stale-if-error=600',
+  ],
+] as const;
+/** A 204 has an entity tag as well: a cache that revalidates it gets 204 again. */
+const NOTHING: Reply = {
+  status: 204,
+  head: replyHead(204, [...CACHEABLE, ['ETag', tagBody(Buffer.alloc(0)).etag]]),
+};
+
+/** Stand-ins for the devices of all slices, by slice: a slice is asked for in place of a device. */
+const DEVICES: readonly CheckDevice[] = Array.from({ length: SLICES }, (_, slice) => ({
+  id: undefined,
+  hash: undefined,
+  labels: EMPTY_QUERY.labels,
+  labelsTag: EMPTY_QUERY.labelsTag,
+  network: new Int32Array(NETWORK_WORDS),
+  slice,
+}));
+
+type SliceQuestion = {
+  readonly query: CheckQuery<ArtifactCandidate>;
+  readonly device: CheckDevice;
+};
+
+type Watched = { readonly watch?: RequestWatch; readonly notes?: RequestNotes };
+const NOT_WATCHED: Watched = {};
+
+type SliceRequest = Watched & {
+  readonly res: HttpResponse;
+  readonly method: 'GET' | 'HEAD';
+  readonly path: string;
+  readonly ifNoneMatch: string;
+};
+
+export type SliceRouteDependencies = {
+  readonly check: Pick<CheckUpdate, 'now' | 'refused' | 'later'>;
+  readonly traffic: Traffic;
+};
+
+/** Builds the route. It is served as those of updaters are: without the router. */
+export function sliceRoute(dependencies: SliceRouteDependencies): UpdaterRoute {
+  const route = new SliceRoute(dependencies);
+  return {
+    pattern: route.pattern,
+    handlers: {
+      get: (res, req) => route.handle(res, req, 'GET'),
+      head: (res, req) => route.handle(res, req, 'HEAD'),
+    } satisfies Record<string, RequestHandler>,
+    placeholder: { method: 'GET', path: PATH, handler: () => failureReply(fail('notFound')) },
+  };
+}
+
+class SliceRoute {
+  private readonly check: SliceRouteDependencies['check'];
+  private readonly traffic: Traffic;
+  private readonly replies: RouteTraffic;
+  private readonly addresses = new UpdaterAddresses({ ...MANIFEST, path: CHECK_PATH });
+  /** Cached questions by address and query. They save reading them, and keep the index of their plan. */
+  private readonly questions = new GenerationalCache<SliceQuestion>(QUESTIONS_MAX);
+  /** Tags of documents, as long as the documents exist. They save hashing one for every request. */
+  private readonly tagged = new WeakMap<Buffer, TaggedBody>();
+  private waiting = 0;
+
+  constructor({ check, traffic }: SliceRouteDependencies) {
+    this.check = check;
+    this.traffic = traffic;
+    this.replies = traffic.on({ surface: 'device', method: 'GET', route: PATH });
+  }
+
+  get pattern() {
+    return this.addresses.pattern;
+  }
+
+  handle(res: HttpResponse, req: HttpRequest, method: SliceRequest['method']): void {
+    const path = req.getUrl();
+    const ifNoneMatch = req.getHeader('if-none-match');
+    const request = { res, method, path, ifNoneMatch, ...this.watch(res, req, method) };
+    try {
+      this.serve(request, req.getQuery() ?? '');
+    } catch (error) {
+      // An exception that leaves a handler would end the process; only this request may fail.
+      this.write(request, faultReply(error, request, this.traffic));
+    }
+  }
+
+  /** Begins to watch a request, where requests are watched. */
+  private watch(res: HttpResponse, req: HttpRequest, method: SliceRequest['method']): Watched {
+    const { watch: begin } = this.replies;
+    if (begin === undefined) return NOT_WATCHED;
+    const path = req.getUrl();
+    const notes = new RequestNotes(req.getHeader('x-request-id'));
+    notes.app = path.split('/', 3)[2] || undefined;
+    const header = (name: string) => req.getHeader(name);
+    return {
+      watch: begin({ method, path, remoteAddress: remoteAddressOf(res), header, notes }),
+      notes,
+    };
+  }
+
+  private serve(request: SliceRequest, queryText: string): void {
+    const question = this.questionOf(request.path, queryText);
+    if (isFailure(question)) return this.write(request, refusalReply(question));
+    const { query, device } = question;
+    const decision = this.check.now(query, device);
+    if (decision !== undefined) return this.write(request, this.reply(decision, request));
+    const refusal = this.check.refused(query) ?? this.refuseWaiting();
+    if (refusal !== undefined) return this.write(request, refusalReply(refusal));
+    this.decideLater(request, question);
+  }
+
+  /** Decides and answers a request that has to wait: for a cold channel, or a release's first offer. */
+  private decideLater(request: SliceRequest, { query, device }: SliceQuestion): void {
+    this.waiting += 1;
+    answerLater(request.res, { ...request, replies: this.replies }, this.traffic, async () => {
+      try {
+        const outcome = await this.check.later(query, device);
+        return isFailure(outcome) ? refusalReply(outcome) : this.reply(outcome, request);
+      } finally {
+        this.waiting -= 1;
+      }
+    });
+  }
+
+  private refuseWaiting() {
+    return this.waiting < WAITING_MAX ? undefined : failUntil('unavailable', RETRY_MS);
+  }
+
+  private reply(
+    { plan, candidate }: PlanDecision<ArtifactCandidate>,
+    { ifNoneMatch }: SliceRequest,
+  ): Reply {
+    if (candidate === undefined) return NOTHING;
+    const document = manifestOf(plan, candidate);
+    const tagged = this.tagged.get(document) ?? tagBody(document);
+    this.tagged.set(document, tagged);
+    return conditionalReply(ifNoneMatch, tagged, MANIFEST.mediaType, CACHEABLE);
+  }
+
+  private write({ res, method, watch }: SliceRequest, reply: Reply): void {
+    writeReply(res, reply, method === 'HEAD', this.traffic.endsConnection());
+    this.replies.count(reply.status);
+    watch?.end(reply.status);
+  }
+
+  /** Returns what an address and a query ask; 404 when the address has another form, else 400. */
+  private questionOf(
+    path: string,
+    queryText: string,
+  ): Outcome<SliceQuestion, 'notFound' | UpdaterFailureKind> {
+    const key = queryText === '' ? path : `${path} ${queryText}`;
+    const known = this.questions.get(key);
+    if (known !== undefined) return known;
+    const end = path.lastIndexOf('/');
+    const parameters = readParameters(queryText);
+    const query = this.addresses.read(path.slice(0, end), {
+      parameters: isFailure(parameters) ? NO_PARAMETERS : parameters,
+      hasAgent: false,
+    });
+    if (isFailure(query)) return query;
+    if (isFailure(parameters)) return parameters;
+    const device = DEVICES[readSlice(path.slice(end + 1))];
+    if (device === undefined) return invalidField('slice', `Must be 0 to ${SLICES - 1}`);
+    const question = { query, device };
+    this.questions.keep(key, question);
+    return question;
+  }
+}
+
+/** Returns the slice that a segment names in its one spelling; -1 when it names none. */
+function readSlice(segment: string): number {
+  const slice = SLICE.test(segment) ? Number(segment) : -1;
+  return String(slice) === segment ? slice : -1;
+}
+
+/** Reads the query, which may hold `bundle` and nothing else: all that it holds makes another cache entry. */
+function readParameters(queryText: string): Outcome<ReadonlyMap<string, string>, 'invalid'> {
+  if (queryText === '') return NO_PARAMETERS;
+  const entries = [...new URLSearchParams(`&${queryText}`)];
+  const [first] = entries;
+  if (entries.length !== 1 || first?.[0] !== 'bundle') {
+    return invalidField('query', 'May hold one `bundle` and nothing else');
+  }
+  return new Map([first]);
+}

@@ -1,0 +1,59 @@
+// Proxy between a cache and a node that divides the times in which a cache may keep an answer, so that a
+// test need not wait for eleven minutes. It counts the requests that the cache makes, and can go away.
+
+import { Agent, createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type HastyOrigin = {
+  /** `host:port` of the proxy, which stays when it goes away and returns. */
+  readonly address: string;
+  /** Number of requests so far. */
+  requests(): number;
+  /** Refuses connections from now on, and ends those that are open. */
+  goAway(): Promise<void>;
+  comeBack(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** Starts a proxy in front of a node; all times in `Cache-Control` are divided by `divisor`. */
+export async function startHastyOrigin(nodeUrl: string, divisor: number): Promise<HastyOrigin> {
+  const { hostname, port } = new URL(nodeUrl);
+  const agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: 5000 });
+  let count = 0;
+  const server = createServer((asked, answer) => {
+    count += 1;
+    const { method, url, headers } = asked;
+    const onward = request({ agent, hostname, port, method, path: url, headers }, (reply) => {
+      const control = reply.headers['cache-control'];
+      const divided = control?.replace(/=(\d+)/g, (_, seconds) => `=${Number(seconds) / divisor}`);
+      answer.writeHead(reply.statusCode ?? 502, { ...reply.headers, 'cache-control': divided });
+      reply.pipe(answer);
+    });
+    onward.on('error', () => answer.writeHead(502).end());
+    onward.end();
+  });
+  await listen(server, 0);
+  const own = (server.address() as AddressInfo).port;
+  const goAway = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  return {
+    address: `127.0.0.1:${own}`,
+    requests: () => count,
+    goAway,
+    comeBack: () => listen(server, own),
+    async stop() {
+      agent.destroy();
+      if (server.listening) await goAway();
+    },
+  };
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => resolve());
+  });
+}
