@@ -88,6 +88,10 @@ export function createRedisCheckIns(
 
     countCheckIns: () => connection.readLength(keys.checkIns),
 
+    async ageOfCheckIns() {
+      return (await measureQueue(connection, keys.checkIns)).ageMs;
+    },
+
     async weighCheckIns() {
       return (await measureQueue(connection, keys.checkIns)).bytes;
     },

@@ -57,7 +57,7 @@ describe('the 95 % Wilson interval (§27.7)', () => {
         const wider = wilsonInterval(hits * 10, trials * 10);
         expect(wider.high - wider.low).toBeLessThanOrEqual(high - low + 1e-9);
       }),
-      PROPERTY_RUNS,
+      { numRuns: PROPERTY_RUNS },
     );
   });
 });

@@ -221,7 +221,7 @@ describe('for any interleaving of people, time, faults and two drivers', () => {
           expect(ranMs - before.ranMs).toBeGreaterThanOrEqual(holdMs);
         }
       }),
-      PROPERTY_RUNS,
+      { numRuns: PROPERTY_RUNS },
     );
   });
 
@@ -240,7 +240,7 @@ describe('for any interleaving of people, time, faults and two drivers', () => {
         }
         expect(isOpen(world.state)).toBe(false);
       }),
-      PROPERTY_RUNS,
+      { numRuns: PROPERTY_RUNS },
     );
   });
 });
