@@ -14,6 +14,7 @@ import { type UpdaterRoute, updaterRoute } from '../http/device/updater-route.ts
 import { healthRoutes, type ReadMetrics } from '../http/health-routes.ts';
 import { fleetRoutes } from '../http/manage/fleet-routes.ts';
 import { manageRoutes } from '../http/manage/manage-routes.ts';
+import { planRoutes } from '../http/manage/plan-routes.ts';
 import { readingRoutes } from '../http/manage/reading-routes.ts';
 import { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { releaseNotesRoutes } from '../http/notes/release-notes-routes.ts';
@@ -33,7 +34,7 @@ import { AuthenticateKey } from '../operations/access/authenticate-key.ts';
 import { KeyUses } from '../operations/access/key-uses.ts';
 import { LimitDevices } from '../operations/fleet/limit-devices.ts';
 import { RehearseChange } from '../operations/publishing/rehearse-change.ts';
-import { createSpreadChange } from '../operations/publishing/spread-change.ts';
+import { createSpreadChange, type SpreadChange } from '../operations/publishing/spread-change.ts';
 import {
   followChanges,
   spreadInNode,
@@ -81,6 +82,8 @@ export type Serving = {
   state(): Promise<NodeState>;
   /** Makes this process not ready for good, and each reply its connection's last. */
   drain(): void;
+  /** What the plans of releases are driven with. */
+  readonly changes: { readonly ledger: Ledger; readonly spread: SpreadChange };
   readonly refresher: CatalogRefresher;
   readonly knownPoll: KnownChannelsPoll;
   readonly warmUp: WarmUp;
@@ -143,8 +146,15 @@ export function assembleServing(options: ServingOptions): Serving {
   const traffic = new Traffic(log, metrics, requestWatcher(config, log, options.tracing));
   const keyUses = new KeyUses(ledger, rareLog);
   const notes = new NotesRenderer();
+  const spread = spreadInNode(
+    createSpreadChange(catalogs, engine, metrics, rareLog, () => options.fleet.clock.now()),
+    options.tellNode,
+  );
   return {
-    ...assembleHandlers(options, { rareLog, catalogs, guarded, health, traffic, keyUses, notes }),
+    ...assembleHandlers(options, {
+      ...{ rareLog, catalogs, guarded, spread, health, traffic, keyUses, notes },
+    }),
+    changes: { ledger: guarded, spread },
     follow: (changes) => followChanges(catalogs, changes),
     state: () => health.state(),
     drain() {
@@ -167,6 +177,7 @@ type Parts = {
   readonly catalogs: Catalogs;
   /** Ledger for the calls of clients. */
   readonly guarded: Ledger;
+  readonly spread: SpreadChange;
   readonly health: NodeHealth;
   readonly traffic: Traffic;
   readonly keyUses: KeyUses;
@@ -183,17 +194,12 @@ function assembleHandlers(
     readMetrics,
     address,
     worker,
-    tellNode,
     tracing,
   }: ServingOptions,
-  { rareLog, catalogs, guarded: ledger, health, traffic, keyUses, notes }: Parts,
+  { rareLog, catalogs, guarded: ledger, spread, health, traffic, keyUses, notes }: Parts,
 ): Pick<Serving, 'handlers' | 'adminRouter'> {
   const { engine } = stores;
   const { labels, checkIns, live, clock } = fleet;
-  const spread = spreadInNode(
-    createSpreadChange(catalogs, engine, metrics, rareLog, () => clock.now()),
-    tellNode,
-  );
   const firstOffers = new FirstOffers({
     ledger,
     shared: new SharedOffers({ engine, catalogs, metrics, log: rareLog }),
@@ -222,6 +228,7 @@ function assembleHandlers(
     { check, gate, traffic },
     new RenderedAppcasts(notes, address, metrics),
   );
+  const freshnessSeconds = config.deviceFreshnessSeconds;
   const healthOfNode = healthRoutes(() => health.state());
   const routes = [
     ...updaters.map(({ placeholder }) => placeholder),
@@ -229,7 +236,8 @@ function assembleHandlers(
     ...downloadRoutes({ catalogs, gate }),
     ...releaseNotesRoutes({ catalogs, gate }, new RenderedReleaseNotes(notes, address)),
     ...healthOfNode,
-    ...manageRoutes({ ...guards, ledger, spread, rehearse }),
+    ...manageRoutes({ ...guards, ledger, spread, rehearse, freshnessSeconds }),
+    ...planRoutes({ ...guards, ledger, spread, freshnessSeconds }),
     ...readingRoutes({ ...guards, ledger, explainer }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
     ...webhookRoutes({ webhooks, ledger, spread, metrics, log: rareLog }),

@@ -15,8 +15,8 @@ import { steerPlan } from './query/steer-plan.ts';
 /** Creates the methods that keep roll-out plans on a database. */
 export function createSqlPlanLedger(database: Database): PlanLedger {
   return {
-    createPlan: (reach, name, definition, actor, known) =>
-      createPlan(database, reach, name, definition, actor, known),
+    createPlan: (reach, name, definition, actor, reason, known) =>
+      createPlan(database, reach, name, definition, actor, reason, known),
     steerPlan: (reach, name, action, actor, reason) =>
       steerPlan(database, reach, name, action, actor, reason),
     readPlan: (reach, name) => readPlan(database, reach, name),

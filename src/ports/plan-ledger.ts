@@ -38,6 +38,7 @@ export interface PlanLedger {
     name: ReleaseName,
     definition: PlanDefinition,
     actor: Actor,
+    reason?: string,
     known?: KnownStates,
   ): Promise<Outcome<Changed<RolloutPlan>, UnknownRelease | 'planRefused' | LostRight>>;
 

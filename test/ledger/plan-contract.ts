@@ -73,7 +73,7 @@ export function describePlans(name: string, open: () => Promise<TestDatabase>): 
 
     async function auditOf({ tenant }: Place) {
       const page = await ledger.listAudit(tenant.organizationId, { limit: 100 });
-      return expectValue(page).entries.reverse();
+      return [...expectValue(page).entries].reverse();
     }
 
     /** Lets the waits of all plans be over. */

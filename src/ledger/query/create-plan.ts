@@ -34,6 +34,7 @@ export function createPlan(
   name: ReleaseName,
   definition: PlanDefinition,
   actor: Actor,
+  reason?: string,
   known?: KnownStates,
 ): Promise<Outcome<Changed<RolloutPlan>, UnknownRelease | 'planRefused' | LostRight>> {
   return atomically<Changed<RolloutPlan>, UnknownRelease | 'planRefused'>(
@@ -56,7 +57,7 @@ export function createPlan(
             undefined,
           );
       if (isFailure(lowered)) return lowered;
-      const row = await plan(sql, channel, release, release, definition);
+      const row = await plan(sql, channel, release, release, definition, reason);
       if (isFailure(row)) return row;
       const time = await readPlanTime(sql);
       const value = shownPlan(row, placeOf(channel, release.version), time);
@@ -72,11 +73,12 @@ export async function plan(
   release: FollowedRelease,
   planned: PlannedRelease,
   definition: PlanDefinition,
+  reason?: string,
 ): Promise<Outcome<PlanRow, 'planRefused'>> {
   const state = newPlan(definition, planned, await readPlanTime(sql));
   if (isFailure(state)) return state;
   const place = placeOf(channel, release.version);
-  return insertPlan(sql, { releaseId: release.id, channelId: channel.id }, place, state);
+  return insertPlan(sql, { releaseId: release.id, channelId: channel.id }, place, state, reason);
 }
 
 function refuseSecond({ state }: PlanRow): Failure<'planRefused'> {

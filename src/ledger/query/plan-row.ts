@@ -72,6 +72,7 @@ export async function insertPlan(
   { releaseId, channelId }: { readonly releaseId: string; readonly channelId: string },
   place: PlanPlace,
   state: PlanState,
+  reason?: string,
 ): Promise<PlanRow> {
   const rows = await sql.query<PlanRow>(
     `INSERT INTO rollout_plans
@@ -84,7 +85,7 @@ export async function insertPlan(
   const { steps, guards, onTrip } = state;
   const planned = steps.map(({ rollout, holdMinutes }) => ({ rollout, holdMinutes }));
   const after = { plan: row.id, status: state.status, steps: planned, guards, onTrip };
-  await insertAudit(sql, { ...entryOf(place, 'plan.create'), before: null, after });
+  await insertAudit(sql, { ...entryOf(place, 'plan.create'), before: null, after, reason });
   return row;
 }
 

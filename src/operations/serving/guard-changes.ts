@@ -71,9 +71,9 @@ export function guardChanges(
       guard(name.app, name.channel, (known) =>
         ledger.withdrawRelease(reach, name, actor, reason, known),
       ),
-    createPlan: (reach, name, definition, actor) =>
+    createPlan: (reach, name, definition, actor, reason) =>
       guard(name.app, name.channel, (known) =>
-        ledger.createPlan(reach, name, definition, actor, known),
+        ledger.createPlan(reach, name, definition, actor, reason, known),
       ),
     drivePlan: (plan, seenUpToMs) =>
       guard(plan.app, plan.channel, (known) => ledger.drivePlan(plan, seenUpToMs, known)),
