@@ -1,6 +1,6 @@
-// Drives roll-out plans: begins steps when they are due and checks guards. Every node runs it; a plan is driven
-// under the lock of its channel, so that whoever comes second finds nothing to do. A node that dies in the
-// middle leaves the plan as it was.
+// Drives roll-out plans: begins steps when they are due and checks guards. Every node runs it; a plan is
+// driven under the lock of its channel, so that whoever comes second finds nothing to do. A node that dies in
+// the middle leaves the plan as it was.
 
 import { isFailure } from '../contract/failure.ts';
 import { pause } from '../flow/pause.ts';

@@ -9,6 +9,7 @@ import { DeviceGate } from '../http/device/device-gate.ts';
 import type { DeviceRouteDependencies } from '../http/device/device-route.ts';
 import { directHandlers } from '../http/device/direct-handlers.ts';
 import { downloadRoutes } from '../http/device/download-routes.ts';
+import { failureRoute } from '../http/device/failure-route.ts';
 import { packageRoute } from '../http/device/package-route.ts';
 import { type UpdaterRoute, updaterRoute } from '../http/device/updater-route.ts';
 import { healthRoutes, type ReadMetrics } from '../http/health-routes.ts';
@@ -32,6 +33,7 @@ import { RareLog } from '../observe/rare-log.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { AuthenticateKey } from '../operations/access/authenticate-key.ts';
 import { KeyUses } from '../operations/access/key-uses.ts';
+import { FailureReports } from '../operations/fleet/failure-reports.ts';
 import { LimitDevices } from '../operations/fleet/limit-devices.ts';
 import { RehearseChange } from '../operations/publishing/rehearse-change.ts';
 import { createSpreadChange, type SpreadChange } from '../operations/publishing/spread-change.ts';
@@ -224,6 +226,7 @@ function assembleHandlers(
   const effects = new MeasureEffect(ledger);
   const rehearse = new RehearseChange({ ledger, catalogs, effects });
   const webhooks = new Webhooks({ ledger, box: secrets.box, address, log: rareLog });
+  const failures = new FailureReports({ ledger, checkIns, clock });
   const updaters = assembleUpdaters(
     { check, gate, traffic },
     new RenderedAppcasts(notes, address, metrics),
@@ -233,6 +236,7 @@ function assembleHandlers(
   const routes = [
     ...updaters.map(({ placeholder }) => placeholder),
     packageRoute({ catalogs, gate }),
+    failureRoute({ catalogs, gate, failures, trustProxy: config.trustProxy }),
     ...downloadRoutes({ catalogs, gate }),
     ...releaseNotesRoutes({ catalogs, gate }, new RenderedReleaseNotes(notes, address)),
     ...healthOfNode,

@@ -12,7 +12,7 @@ export const SIGNALS = ['failed', 'reverted', 'stuck', 'silent'] as const;
 export type Signal = (typeof SIGNALS)[number];
 
 export const VERDICTS = ['too early', 'healthy', 'unhealthy'] as const;
-export type Verdict = (typeof VERDICTS)[number];
+type Verdict = (typeof VERDICTS)[number];
 
 export const TRIP_EFFECTS = ['hold', 'pause'] as const;
 /** What a tripped guard does: it holds the plan, or pauses the release as well. */

@@ -2,7 +2,10 @@
 
 import type { Actor } from '../ports/actor.ts';
 
-/** Returns `admin-token`, `unknown`, or the actor's kind and name: `key:…`, `account:…`, `plan:…`, `integration:…`. */
+/**
+ * Returns `admin-token`, `unknown`, or the actor's kind and name: `key:…`, `account:…`, `plan:…`,
+ * `integration:…`.
+ */
 export function actorText(actor: Actor): string {
   switch (actor.kind) {
     case 'admin-token':

@@ -35,8 +35,8 @@ export interface CheckInQueue {
   countCheckIns(): Promise<number>;
 
   /**
-   * Returns the age in milliseconds of the oldest batch in the queue, taken ones included; 0 when it is empty.
-   * What was appended before that is acknowledged.
+   * Returns the age in milliseconds of the oldest batch in the queue, taken ones included; 0 when it is
+   * empty. What was appended before that is acknowledged.
    */
   ageOfCheckIns(): Promise<number>;
 

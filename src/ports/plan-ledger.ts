@@ -73,8 +73,8 @@ export interface PlanLedger {
   countPlanTime(): Promise<PlanTime>;
 
   /**
-   * Lists at most `countMax` plans that have something to do now, those first that have waited longest: a step
-   * that is due, or guards that were not checked for `checkMs`.
+   * Lists at most `countMax` plans that have something to do now, those first that have waited longest: a
+   * step that is due, or guards that were not checked for `checkMs`.
    */
   listPlansToDrive(checkMs: number, countMax: number): Promise<readonly PlanToDrive[]>;
 
@@ -90,8 +90,8 @@ export interface PlanLedger {
   ): Promise<Outcome<Changed<RolloutPlan>, UnknownRelease | 'unknownPlan'>>;
 
   /**
-   * Records failures of devices that were on record before the release was published, each once for a release;
-   * others are passed over, as are versions that the channel and the one that it follows do not have.
+   * Records failures of devices that were on record before the release was published, each once for a
+   * release; others are passed over, as are versions that the channel and the one that it follows do not have.
    */
   recordFailures(failures: readonly ReportedFailure[]): Promise<void>;
 

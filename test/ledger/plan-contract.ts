@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RolloutPlan } from '../../src/contract/rollout-plan.ts';
-import { USUAL_GUARDS } from '../../src/domain/rollout/health.ts';
+import { USUAL_GUARDS } from '../../src/domain/rollout/judge-health.ts';
 import type { PlanDefinition } from '../../src/domain/rollout/plan-state.ts';
 import type { Database } from '../../src/ledger/database.ts';
 import { migrate } from '../../src/ledger/migrate.ts';

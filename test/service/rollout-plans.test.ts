@@ -4,7 +4,15 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { createTenant, manage, publish, type Tenant } from '../support/tenant.ts';
+import {
+  check,
+  createTenant,
+  manage,
+  publish,
+  report,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
 
 const PLAN = 'releases/plan';
 
@@ -161,6 +169,62 @@ serviceSuite('roll-out plans', (node) => {
     await put(tenant, { guards: { failedPercent: 2.5 } });
     expect(await health()).toMatchObject({
       body: { health: { rates: { failed: { limit: 2.5, tripped: false } } } },
+    });
+  });
+
+  describe('a failure of a device (§27.9)', () => {
+    function fail(tenant: Tenant, body: unknown, device?: string, version = '0.9.0') {
+      const headers = device === undefined ? {} : { 'x-service-device': device };
+      const path = `/u/${tenant.app}/stable/linux/x86_64/${version}/failure`;
+      return send(node, 'POST', path, { body, headers });
+    }
+
+    it('is 204, and counts if the device was known and offered the release', async () => {
+      const tenant = await createTenant(node);
+      await report(node, tenant, [{ deviceId: 'a', version: '0.9.0', platform: 'linux' }]);
+      await publish(node, tenant, '1.0.0');
+      expect((await check(node, tenant, '0.9.0', { device: 'a' })).status).toBe(200);
+      const query = new URLSearchParams({ ...nameOf(tenant), knownForMinutes: '0' });
+      const failed = async () => {
+        await fail(tenant, { version: '1.0.0', reason: 'disk full' }, 'stranger');
+        expect((await fail(tenant, { version: 'v1.0', reason: '' }, 'a')).status).toBe(204);
+        const { body } = await call(tenant, 'GET', `releases/health?${query}`);
+        return (body as { health: { failed: number } }).health.failed;
+      };
+      expect((await fail(tenant, { version: '7.0.0' }, 'a')).status).toBe(204);
+      // The offer is recorded a moment after the check.
+      await eventually('the failure counts', async () => (await failed()) === 1);
+      expect(await failed()).toBe(1);
+    });
+
+    it('is refused without a device, with a bad body, or at an unknown place', async () => {
+      const tenant = await createTenant(node);
+      expect(await fail(tenant, { version: '1.0.0' })).toMatchObject({
+        ...{ status: 400, body: { error: 'device: Required' } },
+      });
+      expect(await fail(tenant, { version: 'one' }, 'a')).toMatchObject({
+        ...{ status: 400, body: { error: 'version: Invalid version' } },
+      });
+      expect(await fail(tenant, { version: '1.0.0', why: 1 }, 'a')).toMatchObject({
+        ...{ status: 400, body: { error: 'why: Unrecognized key' } },
+      });
+      expect((await fail(tenant, { version: '1.0.0', reason: 'x'.repeat(5000) }, 'a')).status).toBe(
+        413,
+      );
+      expect((await fail({ ...tenant, app: 'nobody' }, { version: '1.0.0' }, 'a')).status).toBe(
+        404,
+      );
+    });
+
+    it('comes in fleet reports as well', async () => {
+      const tenant = await createTenant(node);
+      const device = { deviceId: 'a', version: '0.9.0', platform: 'linux' };
+      const failed = { version: '1.0.0', reason: 'disk full' };
+      expect((await report(node, tenant, [{ ...device, failed }])).status).toBe(200);
+      const bad = { ...device, failed: { version: 'one' } };
+      expect(await report(node, tenant, [bad])).toMatchObject({
+        ...{ status: 400, body: { error: 'devices.0.failed.version: Invalid version' } },
+      });
     });
   });
 });

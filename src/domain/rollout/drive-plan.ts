@@ -4,15 +4,8 @@
 import { isoTime } from '../../contract/iso-time.ts';
 import { followRelease } from './follow-release.ts';
 import { watchGuards } from './guard-watch.ts';
-import { judgeHealth, type SignalCounts, tripText } from './health.ts';
-import {
-  ended,
-  held,
-  isOpen,
-  type PlannedRelease,
-  type PlanState,
-  type PlanTime,
-} from './plan-state.ts';
+import { judgeHealth, type SignalCounts, tripText } from './judge-health.ts';
+import { ended, held, type PlannedRelease, type PlanState, type PlanTime } from './plan-state.ts';
 import { running } from './steer-plan.ts';
 
 /** Figures for a check of the guards. */
@@ -30,12 +23,6 @@ export type PlanAct =
 export type DrivenPlan = { readonly state: PlanState; readonly act: PlanAct | undefined };
 
 const MINUTE_MS = 60_000;
-
-/**
- * Milliseconds from a change to the moment at which every node serves it, also one that does not hear of it:
- * the hold of a step begins then.
- */
-export const SERVED_AFTER_MS = 2000;
 
 /** Milliseconds after the last raise for which guards are watched at least when no step is left. */
 const WATCHED_MS_MIN = 60 * MINUTE_MS;
@@ -57,6 +44,12 @@ export function drivePlan(
   if (checked.state.status !== 'running') return checked;
   return proceed(checked.state, release, time, evidence);
 }
+
+/**
+ * Milliseconds from a change to the moment at which every node serves it, also one that does not hear of it:
+ * the hold of a step begins then.
+ */
+export const SERVED_AFTER_MS = 2000;
 
 /** Starts a scheduled plan when its time has come and its release is published. */
 function started(state: PlanState, release: PlannedRelease, time: PlanTime): PlanState {
@@ -174,9 +167,4 @@ function finish(
 
 function nothingLeft(state: PlanState, { rolloutPct }: PlannedRelease): PlanState {
   return ended(state, 'completed', `Nothing was left to do: the roll-out is at ${rolloutPct} %`);
-}
-
-/** Returns whether a plan has something to do by itself at some time. */
-export function isDriven(state: PlanState): boolean {
-  return isOpen(state) && state.status !== 'held';
 }

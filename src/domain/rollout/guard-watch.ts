@@ -11,8 +11,8 @@ export type GuardWatch = Readonly<Partial<Record<Signal, number>>>;
 const MINUTE_MS = 60_000;
 
 /**
- * Enters a check at which these signals were above their limits. A signal trips at the second such check, when
- * it is at least `confirmMinutes` after the first and no check between them was below.
+ * Enters a check at which these signals were above their limits. A signal trips at the second such check,
+ * when it is at least `confirmMinutes` after the first and no check between them was below.
  */
 export function watchGuards(
   watch: GuardWatch,

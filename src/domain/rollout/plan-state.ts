@@ -3,8 +3,8 @@
 //   scheduled ──▶ running ⇄ held          a step begins by raising the roll-out, then its hold runs
 //        └──────────┴───────┴──▶ completed, cancelled
 //
-// Waits are counted in a time of their own, which stands still while the ledger is away and does not jump with
-// a machine's clock (see `PlanTime`). So a hold that was half over before an outage is half over after it.
+// Waits are counted in a time of their own, which stands still while the ledger is away and does not jump
+// with a machine's clock (see `PlanTime`). So a hold that was half over before an outage is half over after it.
 
 import type { ReleaseStatus } from '../../contract/resource.ts';
 import type {

@@ -12,9 +12,29 @@ import {
   type PlanTime,
 } from './plan-state.ts';
 
+/** Does what a person or a key asks for, or refuses it with the reason. */
+export function steerPlan(
+  state: PlanState,
+  action: PlanAction,
+  release: PlannedRelease,
+  time: PlanTime,
+): Outcome<PlanState, 'planRefused'> {
+  if (!isOpen(state)) return refused(`The plan is ${state.status}`);
+  switch (action) {
+    case 'hold':
+      return state.status === 'held' ? refused('The plan is held') : held(state, 'Held', time);
+    case 'resume':
+      return resumed(state, release, time);
+    case 'advance':
+      return advanced(state, release, time);
+    case 'cancel':
+      return ended(state, 'cancelled', 'Cancelled');
+  }
+}
+
 /**
- * Returns a new plan of a release. On one that was never published it waits for that; on one that is paused it
- * is held, because a plan never un-pauses a release.
+ * Returns a new plan of a release. On one that was never published it waits for that; on one that is paused
+ * it is held, because a plan never un-pauses a release.
  */
 export function newPlan(
   { steps, startAtMs, guards, onTrip }: PlanDefinition,
@@ -36,26 +56,6 @@ export function newPlan(
     return { ...scheduled, reason: 'Waits for the release to be published' };
   if (release.status !== 'published') return held(scheduled, 'The release is paused', time);
   return isLater ? scheduled : running(scheduled, time.countedMs);
-}
-
-/** Does what a person or a key asks for, or refuses it with the reason. */
-export function steerPlan(
-  state: PlanState,
-  action: PlanAction,
-  release: PlannedRelease,
-  time: PlanTime,
-): Outcome<PlanState, 'planRefused'> {
-  if (!isOpen(state)) return refused(`The plan is ${state.status}`);
-  switch (action) {
-    case 'hold':
-      return state.status === 'held' ? refused('The plan is held') : held(state, 'Held', time);
-    case 'resume':
-      return resumed(state, release, time);
-    case 'advance':
-      return advanced(state, release, time);
-    case 'cancel':
-      return ended(state, 'cancelled', 'Cancelled');
-  }
 }
 
 function resumed(

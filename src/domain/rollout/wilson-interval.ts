@@ -11,8 +11,8 @@ export type Interval = { readonly low: number; readonly high: number };
  *
  *   (p + z²/2n ± z √(p(1 − p)/n + z²/4n²)) / (1 + z²/n),  p = hits / trials, n = trials, z = 1.96
  *
- * It holds what it promises for small numbers and for rates near 0, where the interval p ± z √(p(1 − p)/n) has
- * no width. Without a trial it is 0 to 0, because nothing was measured. Source: E. B. Wilson, "Probable
+ * It holds what it promises for small numbers and for rates near 0, where the interval p ± z √(p(1 − p)/n)
+ * has no width. Without a trial it is 0 to 0, because nothing was measured. Source: E. B. Wilson, "Probable
  * Inference, the Law of Succession, and Statistical Inference", Journal of the American Statistical
  * Association 22 (1927), 209–212; recommended by L. D. Brown, T. T. Cai and A. DasGupta, "Interval Estimation
  * for a Binomial Proportion", Statistical Science 16 (2001), 101–133.

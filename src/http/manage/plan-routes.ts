@@ -3,7 +3,7 @@
 import type { z } from 'zod';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Caller } from '../../operations/access/authenticate-key.ts';
-import { createPlan, steerPlan } from '../../operations/publishing/rollout-plans.ts';
+import { createPlan } from '../../operations/publishing/create-plan.ts';
 import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { Exchange } from '../exchange.ts';
@@ -89,7 +89,13 @@ async function steer(
   const body = await parseBody(exchange, steerPlanBody);
   if (isFailure(body)) return failureReply(body);
   const { action, reason } = body;
-  const plan = await steerPlan(ledger, caller, releaseNameOf(body), action, reason);
+  const plan = await ledger.steerPlan(
+    caller.reach,
+    releaseNameOf(body),
+    action,
+    caller.actor,
+    reason,
+  );
   return isFailure(plan) ? failureReply(plan) : jsonReply(200, { plan });
 }
 

@@ -4,12 +4,12 @@ import { z } from 'zod';
 import { invalidField, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { PLAN_ACTIONS, type PlanGuards, TRIP_EFFECTS } from '../../contract/rollout-plan.ts';
-import { USUAL_GUARDS } from '../../domain/rollout/health.ts';
+import { USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
 import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
 import { nameField, reasonField, timeField, versionField } from './field.ts';
 
 const MINUTE_SECONDS = 60;
-/** Number of times that a device writes its record within the time after which it counts as stuck or silent. */
+/** Times that a device is written down within the time after which it counts as stuck or silent. */
 const FRESHNESS_FACTOR = 3;
 
 const minutesField = z.int().min(0).max(LIMIT.planMinutesMax);
@@ -60,9 +60,6 @@ const planFields = {
   onTrip: z.enum(TRIP_EFFECTS).default('pause'),
 };
 
-/** Plan under which a release is born. */
-export const planField = z.strictObject(planFields);
-
 const releaseFields = { app: nameField, channel: nameField, version: versionField };
 
 export const putPlanBody = z.strictObject({
@@ -70,6 +67,9 @@ export const putPlanBody = z.strictObject({
   ...planFields,
   reason: reasonField.optional(),
 });
+
+/** Plan under which a release is born. */
+export const planField = z.strictObject(planFields);
 
 export const steerPlanBody = z.strictObject({
   ...releaseFields,

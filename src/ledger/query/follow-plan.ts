@@ -1,4 +1,5 @@
-// Statements that let a plan follow what somebody else does to its release, in the transaction of that change.
+// Statements that let a plan follow what somebody else does to its release, in the transaction of that
+// change.
 
 import {
   firstRollout,

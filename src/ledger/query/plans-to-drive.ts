@@ -11,7 +11,8 @@ export function plansToDrive(
   countMax: number,
 ): Promise<readonly PlanToDrive[]> {
   return sql.query<PlanToDrive>(
-    `SELECT plan.id, apps.ref AS app, channels.name AS channel, releases.canonical_version AS "canonicalVersion"
+    `SELECT plan.id, apps.ref AS app, channels.name AS channel,
+       releases.canonical_version AS "canonicalVersion"
      FROM rollout_plans AS plan
      JOIN releases ON releases.id = plan.release_id
      JOIN channels ON channels.id = plan.channel_id

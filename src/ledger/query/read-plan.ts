@@ -8,7 +8,7 @@ import {
   type UnknownRelease,
 } from '../../contract/failure.ts';
 import type { Health, RolloutPlan } from '../../contract/rollout-plan.ts';
-import { judgeHealth } from '../../domain/rollout/health.ts';
+import { judgeHealth } from '../../domain/rollout/judge-health.ts';
 import { isOpen } from '../../domain/rollout/plan-state.ts';
 import type { Reach } from '../../ports/reach.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';

@@ -1,7 +1,7 @@
 // Statement that adds up what check-ins tell of a release. Migration 000024 defines the rows that it reads.
 
 import type { PlanGuards } from '../../contract/rollout-plan.ts';
-import { type SignalCounts, USUAL_GUARDS } from '../../domain/rollout/health.ts';
+import { type SignalCounts, USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
 import type { Sql } from '../database.ts';
 
 type Row = Omit<SignalCounts, 'others'> & {
@@ -9,8 +9,8 @@ type Row = Omit<SignalCounts, 'others'> & {
   readonly othersSilent: number;
 };
 
-// Devices of a minute that has begun long enough ago are in a base, and those of one that has ended long enough
-// ago are silent: so no count is above its base, and a base is early by a minute at most.
+// Devices of a minute that has begun long enough ago are in a base, and those of one that has ended long
+// enough ago are silent: so no count is above its base, and a base is early by a minute at most.
 const SIGNALS = `
   WITH counted AS MATERIALIZED (
     SELECT kind, age, at, sum(devices) AS devices FROM release_signals
@@ -29,7 +29,8 @@ const SIGNALS = `
       sum(devices) FILTER (WHERE kind = 'offered' AND at <= stuck_before) AS stuck_base,
       sum(devices) FILTER (WHERE kind = 'reached' AND at <= silent_before) AS silent_base,
       sum(devices) FILTER (WHERE kind = 'other') AS others,
-      sum(devices) FILTER (WHERE kind = 'other' AND at + interval '1 minute' <= silent_before) AS others_silent
+      sum(devices) FILTER (WHERE kind = 'other' AND at + interval '1 minute' <= silent_before)
+        AS others_silent
     FROM counted, present
   ), failures AS (
     SELECT sum(CASE WHEN network IS NULL THEN devices

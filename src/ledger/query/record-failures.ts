@@ -11,7 +11,8 @@ const RECORD = `
     (release_id, app_id, device_id, network, known, pushed, is_offered, version, reason)
   SELECT DISTINCT ON (releases.id, item.device_id) releases.id, item.app_id, item.device_id, item.network,
     signal_edge(releases.published_at - devices.first_seen),
-    CASE WHEN devices.source = 'push' THEN signal_edge(releases.published_at - devices.first_seen) ELSE -1 END,
+    CASE WHEN devices.source = 'push' THEN signal_edge(releases.published_at - devices.first_seen)
+      ELSE -1 END,
     devices.last_offered_release_id IS NOT DISTINCT FROM releases.id,
     item.version, item.reason
   FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
@@ -28,7 +29,8 @@ const RECORD = `
     WHERE fleet_counts.app_id = item.app_id
   )))
   ORDER BY releases.id, item.device_id
-  ON CONFLICT (release_id, device_id) DO NOTHING`;
+  ON CONFLICT (release_id, device_id) DO UPDATE SET is_offered = TRUE
+    WHERE excluded.is_offered AND NOT release_failures.is_offered`;
 
 /**
  * Records failures, each device once for a release, only of devices that were on record when the release was

@@ -9,7 +9,7 @@ import {
   NO_SIGNALS,
   type SignalCounts,
   tripText,
-} from '../../../src/domain/rollout/health.ts';
+} from '../../../src/domain/rollout/judge-health.ts';
 import { wilsonInterval } from '../../../src/domain/rollout/wilson-interval.ts';
 import { PROPERTY_RUNS } from '../../support/property-runs.ts';
 import { guards } from './plan-fixture.ts';

@@ -3,7 +3,11 @@
 import { isFailure } from '../../../src/contract/failure.ts';
 import type { PlanGuards } from '../../../src/contract/rollout-plan.ts';
 import type { PlanEvidence } from '../../../src/domain/rollout/drive-plan.ts';
-import { NO_SIGNALS, type SignalCounts, USUAL_GUARDS } from '../../../src/domain/rollout/health.ts';
+import {
+  NO_SIGNALS,
+  type SignalCounts,
+  USUAL_GUARDS,
+} from '../../../src/domain/rollout/judge-health.ts';
 import type {
   PlanDefinition,
   PlannedRelease,
@@ -26,7 +30,7 @@ export function at(minutes: number, ms = 0): PlanTime {
 }
 
 /** Steps written as `1:60 10:240 100:0`. */
-export function stepsOf(text: string): PlanDefinition['steps'] {
+function stepsOf(text: string): PlanDefinition['steps'] {
   return text.split(' ').map((step) => {
     const [rollout, holdMinutes] = step.split(':').map(Number);
     if (rollout === undefined || holdMinutes === undefined) throw new Error(`No step: ${step}`);

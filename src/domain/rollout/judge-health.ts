@@ -28,28 +28,6 @@ export type SignalCounts = {
   readonly others: { readonly devices: number; readonly silent: number };
 };
 
-/** Counts of a release of which nothing is recorded yet. */
-export const NO_SIGNALS: SignalCounts = {
-  offered: 0,
-  installed: 0,
-  failed: 0,
-  reverted: 0,
-  stuck: 0,
-  silent: 0,
-  stuckBase: 0,
-  silentBase: 0,
-  others: { devices: 0, silent: 0 },
-};
-
-/** How the signals of a release without a plan are taken, and what a plan takes that says nothing else. */
-export const USUAL_GUARDS = {
-  minimumDevices: 30,
-  stuckAfterMinutes: 1440,
-  silentAfterMinutes: 1440,
-  knownForMinutes: 1440,
-  confirmMinutes: 10,
-} as const satisfies PlanGuards;
-
 /** What is known of a release beside its counts. */
 export type HealthContext = {
   /** Guards of its plan; null without a plan, or for one without guards. */
@@ -106,13 +84,35 @@ export function judgeHealth(counts: SignalCounts, context: HealthContext): Judge
   };
 }
 
+/** Counts of a release of which nothing is recorded yet. */
+export const NO_SIGNALS: SignalCounts = {
+  offered: 0,
+  installed: 0,
+  failed: 0,
+  reverted: 0,
+  stuck: 0,
+  silent: 0,
+  stuckBase: 0,
+  silentBase: 0,
+  others: { devices: 0, silent: 0 },
+};
+
+/** How the signals of a release without a plan are taken, and what a plan takes that says nothing else. */
+export const USUAL_GUARDS = {
+  minimumDevices: 30,
+  stuckAfterMinutes: 1440,
+  silentAfterMinutes: 1440,
+  knownForMinutes: 1440,
+  confirmMinutes: 10,
+} as const satisfies PlanGuards;
+
 /** Returns the limit of a signal in percent; null when it has none. */
-export function limitOf(guards: PlanGuards | null, signal: Signal): number | null {
+function limitOf(guards: PlanGuards | null, signal: Signal): number | null {
   return guards?.[`${signal}Percent`] ?? null;
 }
 
 /** Returns the number of devices that a signal is taken over. */
-export function baseOf(counts: SignalCounts, signal: Signal): number {
+function baseOf(counts: SignalCounts, signal: Signal): number {
   switch (signal) {
     case 'failed':
       return counts.offered;

@@ -1,4 +1,4 @@
-// Roll-out plans as callers make, steer and read them.
+// Making of a roll-out plan.
 
 import {
   isFailure,
@@ -6,7 +6,7 @@ import {
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
-import type { PlanAction, RolloutPlan } from '../../contract/rollout-plan.ts';
+import type { RolloutPlan } from '../../contract/rollout-plan.ts';
 import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
@@ -26,15 +26,4 @@ export async function createPlan(
   if (isFailure(made)) return made;
   await spread(made.changed, actor.requestId);
   return made.value;
-}
-
-/** Holds, resumes, advances or cancels the newest plan of a release. */
-export function steerPlan(
-  ledger: Pick<Ledger, 'steerPlan'>,
-  { reach, actor }: Principal,
-  name: ReleaseName,
-  action: PlanAction,
-  reason?: string,
-): Promise<Outcome<RolloutPlan, UnknownRelease | 'unknownPlan' | 'planRefused' | LostRight>> {
-  return ledger.steerPlan(reach, name, action, actor, reason);
 }
