@@ -7,7 +7,6 @@ import { readToken } from '../token-file.ts';
 import { version } from '../version.ts';
 import { addCommands } from './commands.ts';
 import { NotWell } from './not-well.ts';
-import { addPlanCommands } from './plan-commands.ts';
 import { addReleaseCommands } from './release-commands.ts';
 import { ServiceClient, ServiceError } from './service-client.ts';
 import { UsageError } from './usage-error.ts';
@@ -33,7 +32,6 @@ export async function runCommandLine(
   addMore(program);
   addCommands(program, connectConsole);
   addReleaseCommands(program, connectManagement);
-  addPlanCommands(program, connectManagement);
   try {
     await program.parseAsync([...args], { from: 'user' });
     return 0;

@@ -9,7 +9,7 @@ import type { Health } from '../contract/rollout-plan.ts';
 import { answering, asking, type Connect, type Options, query, wholeNumber } from './asking.ts';
 import { effectText, findingsText } from './findings-text.ts';
 import { addImportCommand } from './import-command.ts';
-import { healthText } from './plan-commands.ts';
+import { addPlanCommands, healthText } from './plan-commands.ts';
 import { printAnswer } from './print-answer.ts';
 import { type Colour, printTable, takesColours } from './print-table.ts';
 import { addPublishCommand } from './publish-command.ts';
@@ -22,6 +22,7 @@ export function addReleaseCommands(program: Command, connect: Connect): void {
   addReadingCommands(release, connect);
   addServingCommands(release, connect);
   addMovingCommands(release, connect);
+  addPlanCommands(program, connect);
   addExplainCommand(program, connect);
   addImportCommand(program, connect);
 }

@@ -4,7 +4,7 @@
 //        └──────────┴───────┴──▶ completed, cancelled
 //
 // Waits are counted in a time of their own, which stands still while the ledger is away and does not jump
-// with a machine's clock (see `PlanTime`). So a hold that was half over before an outage is half over after it.
+// with a machine's clock (see `PlanTime`). So a hold that was half over before an outage is so after it.
 
 import type { ReleaseStatus } from '../../contract/resource.ts';
 import type {
