@@ -69,11 +69,11 @@ function addSetCommand(plan: Command, connect: Connect): void {
   const command = ofRelease(plan.command('set').description('plan the roll-out of a release'))
     .requiredOption('--steps <steps>', 'percent:minutes of each, such as 1:60,10:240,100:0', steps)
     .option('--start-at <time>', 'when it begins, e.g. 2027-01-31T00:00:00Z')
-    .addOption(new Option('--on-trip <effect>', 'what a limit does').choices(TRIP_EFFECTS))
-    .option('--reason <text>', 'why, for the audit');
+    .addOption(new Option('--on-trip <effect>', 'what a limit does').choices(TRIP_EFFECTS));
   for (const [flag, , description, isWhole] of GUARDS) {
     command.option(flag, description, isWhole ? wholeNumber : number);
   }
+  command.option('--reason <text>', 'why, for the audit');
   asking(
     command,
     connect,

@@ -91,7 +91,7 @@ export interface PlanLedger {
 
   /**
    * Records failures of devices that were on record before the release was published, each once for a
-   * release; others are passed over, as are versions that neither the channel has nor the one that it follows.
+   * release; others are passed over, as are versions that neither the channel has nor the one it follows.
    */
   recordFailures(failures: readonly ReportedFailure[]): Promise<void>;
 

@@ -1,5 +1,5 @@
-// Tests that roll-out plans go on as they were made when the node that drives them is killed, and when a store
-// is away: each step once, each hold in full (docs/contract.md 27.2).
+// Tests that roll-out plans go on as they were made when the node that drives them is killed, and when a
+// store is away: each step once, each hold in full (docs/contract.md 27.2).
 
 import { afterEach, expect, it } from 'vitest';
 import { describeOnBackends, describeOnRealStores } from '../support/backend.ts';
