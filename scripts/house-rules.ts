@@ -9,6 +9,8 @@ const LINE_COLUMNS_MAX = 110;
 const COLLECTIONS: Readonly<Record<string, string>> = {
   'src/contract/resource.ts': "the contract's resources, in its order",
   'src/contract/console-fleet.ts': 'what the console knows of devices',
+  'src/contract/rollout-plan.ts': 'plans, signals and health, as the contract has them',
+  'src/domain/rollout/plan-state.ts': 'the state of a plan, and its plainest changes',
   'src/http/shape/device-field.ts': 'the fields by which a device is told',
 };
 

@@ -5,9 +5,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Explanation } from '../contract/explanation.ts';
 import type { Rehearsed } from '../contract/rehearsed.ts';
 import { RELEASE_STATUSES, type Release, type ReleaseStatus } from '../contract/resource.ts';
+import type { Health } from '../contract/rollout-plan.ts';
 import { answering, asking, type Connect, type Options, query, wholeNumber } from './asking.ts';
 import { effectText, findingsText } from './findings-text.ts';
 import { addImportCommand } from './import-command.ts';
+import { addPlanCommands, healthText } from './plan-commands.ts';
 import { printAnswer } from './print-answer.ts';
 import { type Colour, printTable, takesColours } from './print-table.ts';
 import { addPublishCommand } from './publish-command.ts';
@@ -20,6 +22,7 @@ export function addReleaseCommands(program: Command, connect: Connect): void {
   addReadingCommands(release, connect);
   addServingCommands(release, connect);
   addMovingCommands(release, connect);
+  addPlanCommands(program, connect);
   addExplainCommand(program, connect);
   addImportCommand(program, connect);
 }
@@ -44,14 +47,21 @@ function addReadingCommands(release: Command, connect: Connect): void {
     named(release.command('show').description('show a release, how it is served, and who runs it')),
     connect,
     show,
+    shownText,
   );
 }
 
-async function show(client: ServiceClient, options: Options): Promise<unknown> {
+async function show(client: ServiceClient, options: Options): Promise<{ health: Health }> {
   const answer = await client.call('GET', `releases?${query(options)}`);
   const [found] = (answer as { releases: readonly Release[] }).releases;
   if (found === undefined) throw new ServiceError('Unknown release');
-  return client.call('GET', `releases/${encodeURIComponent(found.id)}`);
+  const owned = await client.call('GET', `releases/${encodeURIComponent(found.id)}`);
+  const health = await client.call('GET', `releases/health?${query(options)}`);
+  return { ...(owned as object), ...(health as { health: Health }) };
+}
+
+function shownText({ health, ...owned }: { readonly health: Health }): string {
+  return [printAnswer(owned), '', healthText(health)].join('\n');
 }
 
 /** Commands that change how a release is served, and the status that each sets. */

@@ -5,16 +5,22 @@ import { CheckInDrain } from '../background/check-in-drain.ts';
 import { ClockWatch } from '../background/clock-watch.ts';
 import { FleetSweeper } from '../background/fleet-sweeper.ts';
 import { LabelRefresher } from '../background/label-refresher.ts';
+import { PlanDriver } from '../background/plan-driver.ts';
 import { QueueLength } from '../background/queue-length.ts';
 import { StreamShare } from '../background/stream-share.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { RareLog } from '../observe/rare-log.ts';
 import { DeviceLabels } from '../operations/fleet/device-labels.ts';
 import { LabelFeed } from '../operations/fleet/label-feed.ts';
 import { LedgerClock } from '../operations/fleet/ledger-clock.ts';
 import { RecordMemory } from '../operations/fleet/record-memory.ts';
+import { createSpreadChange, type SpreadChange } from '../operations/publishing/spread-change.ts';
+import { guardChanges } from '../operations/serving/guard-changes.ts';
+import type { Ledger } from '../ports/ledger.ts';
 import { assembleAdmission, rememberRecorded } from './assemble-admission.ts';
+import { assembleCatalogs } from './catalogs.ts';
 import type { Fleet } from './fleet.ts';
 import { reloadable } from './reloadable.ts';
 import type { Stores } from './stores.ts';
@@ -46,13 +52,23 @@ export async function composeBackground(
   const clock = new LedgerClock(stores.ledger);
   const clockWatch = new ClockWatch({ clock, metrics, log, isTelling: true });
   await clockWatch.start();
-  const background = assembleBackground(config, log, metrics, stores, { labels, clock });
+  const { catalogs, refresher, knownPoll } = assembleCatalogs(log, metrics, stores, clock);
+  const rareLog = new RareLog(log);
+  const now = () => clock.now();
+  const spread = createSpreadChange(catalogs, stores.engine, metrics, rareLog, now);
+  const background = assembleBackground(config, log, metrics, stores, {
+    ...{ labels, clock },
+    changes: { ledger: guardChanges(stores.ledger, catalogs), spread },
+  });
+  refresher.start(stores.engine);
+  knownPoll.start(stores.engine);
   background.start();
   return {
     reload: reloadable(log, undefined, stores),
     async stop() {
       await background.stop();
       clockWatch.stop();
+      await Promise.all([refresher.stop(), knownPoll.stop()]);
       labels.stop();
       await stores.engine.close();
       await stores.ledger.close();
@@ -60,13 +76,18 @@ export async function composeBackground(
   };
 }
 
+type BackgroundParts = Pick<Fleet, 'labels' | 'clock'> & {
+  /** What plans change releases with, as callers do. */
+  readonly changes: { readonly ledger: Ledger; readonly spread: SpreadChange };
+};
+
 /** Builds the background work for the process that runs it. */
 export function assembleBackground(
   config: Config,
   log: Log,
   metrics: Metrics,
   { ledger, engine }: Stores,
-  { labels, clock }: Pick<Fleet, 'labels' | 'clock'>,
+  { labels, clock, changes }: BackgroundParts,
 ): Background {
   const admission = assembleAdmission(config, ledger, log, rememberRecorded(engine));
   const share = new StreamShare(engine, metrics, log);
@@ -102,8 +123,10 @@ export function assembleBackground(
   const sweeper = new FleetSweeper(ledger, retention, metrics, log);
   const feed = new LabelFeed({ ledger, engine, log });
   const labelRefresher = new LabelRefresher(() => feed.feed(), metrics, log);
+  const plans = new PlanDriver({ ...changes, queue: engine, metrics, log });
   return {
     start() {
+      plans.start();
       share.start();
       for (const drain of drains) drain.start();
       length.start();
@@ -111,6 +134,7 @@ export function assembleBackground(
       sweeper.start();
     },
     async stop() {
+      await plans.stop();
       labelRefresher.stop();
       await sweeper.stop();
       length.stop();

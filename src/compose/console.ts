@@ -88,6 +88,7 @@ export function assembleConsole({
       rehearse,
       matching: new CountMatching(ledger),
       notes,
+      freshnessSeconds: config.deviceFreshnessSeconds,
     }),
   ];
 }

@@ -52,6 +52,7 @@ export type DeviceSide = {
   readonly notes: NotesRenderer;
   readonly firstOffers: FirstOffers;
   readonly check: CheckUpdate;
+  readonly gate: DeviceGate;
   /** Routes that are served without the router. */
   readonly updaters: readonly UpdaterRoute[];
   /** Routes of the router, those that stand in for `updaters` among them. */
@@ -115,7 +116,7 @@ export function assembleDeviceSide(options: DeviceSideOptions): DeviceSide {
   ];
   return {
     ...{ catalogs, refresher, knownPoll, warmUp, readiness, health, traffic, notes },
-    ...{ firstOffers, check, updaters, routes },
+    ...{ firstOffers, check, gate, updaters, routes },
   };
 }
 

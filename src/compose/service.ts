@@ -76,7 +76,7 @@ export async function composeService(
     tracing,
   });
   const background = hasBackground
-    ? assembleBackground(config, log, metrics, stores, fleet)
+    ? assembleBackground(config, log, metrics, stores, { ...fleet, changes: serving.changes })
     : undefined;
   const { clock } = fleet;
   const clockWatch = new ClockWatch({ clock, metrics, log, isTelling: hasBackground });

@@ -6,9 +6,11 @@ import type { KnownChannelsPoll } from '../background/known-channels-poll.ts';
 import type { Config } from '../config.ts';
 import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
 import { directHandlers } from '../http/device/direct-handlers.ts';
+import { failureRoute } from '../http/device/failure-route.ts';
 import { healthRoutes, type ReadMetrics } from '../http/health-routes.ts';
 import { fleetRoutes } from '../http/manage/fleet-routes.ts';
 import { manageRoutes } from '../http/manage/manage-routes.ts';
+import { planRoutes } from '../http/manage/plan-routes.ts';
 import { readingRoutes } from '../http/manage/reading-routes.ts';
 import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { referenceRoutes } from '../http/reference/reference-routes.ts';
@@ -23,8 +25,9 @@ import { RareLog } from '../observe/rare-log.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { AuthenticateKey } from '../operations/access/authenticate-key.ts';
 import { KeyUses } from '../operations/access/key-uses.ts';
+import { FailureReports } from '../operations/fleet/failure-reports.ts';
 import { RehearseChange } from '../operations/publishing/rehearse-change.ts';
-import { createSpreadChange } from '../operations/publishing/spread-change.ts';
+import { createSpreadChange, type SpreadChange } from '../operations/publishing/spread-change.ts';
 import {
   followChanges,
   spreadInNode,
@@ -61,6 +64,8 @@ export type Serving = {
   state(): Promise<NodeState>;
   /** Makes this process not ready for good, and each reply its connection's last. */
   drain(): void;
+  /** What the plans of releases are driven with. */
+  readonly changes: { readonly ledger: Ledger; readonly spread: SpreadChange };
   readonly refresher: CatalogRefresher;
   readonly knownPoll: KnownChannelsPoll;
   readonly warmUp: WarmUp;
@@ -100,8 +105,14 @@ export function assembleServing(options: ServingOptions): Serving {
   const { ledger, lastGood } = options.stores;
   const keyUses = new KeyUses(ledger, rareLog);
   const guarded = guardChanges(ledger, catalogs);
+  const { stores, metrics, fleet } = options;
+  const spread = spreadInNode(
+    createSpreadChange(catalogs, stores.engine, metrics, rareLog, () => fleet.clock.now()),
+    options.tellNode,
+  );
   return {
-    ...assembleHandlers(options, { ...devices, rareLog, guarded, keyUses }),
+    ...assembleHandlers(options, { ...devices, rareLog, guarded, spread, keyUses }),
+    changes: { ledger: guarded, spread },
     follow: (changes) => followChanges(catalogs, changes),
     state: () => health.state(),
     drain() {
@@ -116,31 +127,18 @@ type Parts = DeviceSide & {
   readonly rareLog: RareLog;
   /** Ledger for the calls of clients: it is recovered before a change when it went back. */
   readonly guarded: Ledger;
+  readonly spread: SpreadChange;
   readonly keyUses: KeyUses;
 };
 
 function assembleHandlers(
-  {
-    config,
-    secrets,
-    metrics,
-    stores,
-    fleet,
-    readMetrics,
-    address,
-    worker,
-    tellNode,
-  }: ServingOptions,
+  { config, secrets, metrics, stores, fleet, readMetrics, address, worker }: ServingOptions,
   parts: Parts,
 ): Pick<Serving, 'handlers' | 'adminRouter'> {
-  const { rareLog, catalogs, guarded: ledger, traffic, keyUses, notes } = parts;
-  const { check, firstOffers } = parts;
+  const { rareLog, catalogs, guarded: ledger, spread, traffic, keyUses, notes } = parts;
+  const { check, firstOffers, gate } = parts;
   const { engine } = stores;
-  const { labels, live, clock } = fleet;
-  const spread = spreadInNode(
-    createSpreadChange(catalogs, engine, metrics, rareLog, () => clock.now()),
-    tellNode,
-  );
+  const { labels, checkIns, live, clock } = fleet;
   const explainer = new ExplainDecision({ ledger, catalogs, labels, firstOffers });
   const planWave = new PlanWave({ ledger, catalogs, check, labels, live });
   const keys = new AuthenticateKey(ledger, (keyId, from) => keyUses.note(keyId, from));
@@ -154,11 +152,15 @@ function assembleHandlers(
   const effects = new MeasureEffect(ledger);
   const rehearse = new RehearseChange({ ledger, catalogs, effects });
   const webhooks = new Webhooks({ ledger, box: secrets.box, address, log: rareLog });
+  const failures = new FailureReports({ ledger, checkIns, clock });
+  const freshnessSeconds = config.deviceFreshnessSeconds;
   const healthOfNode = healthRoutes(() => parts.health.state());
   const routes = [
     ...parts.routes,
+    failureRoute({ catalogs, gate, failures, trustProxy: config.trustProxy }),
     ...healthOfNode,
-    ...manageRoutes({ ...guards, ledger, spread, rehearse }),
+    ...manageRoutes({ ...guards, ledger, spread, rehearse, freshnessSeconds }),
+    ...planRoutes({ ...guards, ledger, spread, freshnessSeconds }),
     ...readingRoutes({ ...guards, ledger, explainer }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
     ...webhookRoutes({ webhooks, ledger, spread, metrics, log: rareLog }),

@@ -14,6 +14,7 @@ export const FAILURES = {
   unknownApp: 'Unknown app',
   unknownChannel: 'Unknown channel',
   unknownRelease: 'Unknown release',
+  unknownPlan: 'No plan',
   unknownOrganization: 'Unknown organization',
   unknownDevice: 'Unknown device',
   unknownKey: 'Unknown API key',
@@ -34,6 +35,7 @@ export const FAILURES = {
   notPromotable: 'This release cannot be promoted',
   idempotencyKeyUsed: 'Idempotency-Key was used for another request',
   changedMeanwhile: 'Somebody changed this release meanwhile',
+  planRefused: 'The plan does not allow this now',
   rolledBack: 'A rolled-back release cannot be re-served',
   alreadyOffered:
     'This release was already offered: pause it to stop offering it, or roll it back to pull it',

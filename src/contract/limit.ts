@@ -54,6 +54,16 @@ export const LIMIT = {
   /** Maximum number of targets for which a held release waits. */
   webhookTargetsMax: 50,
 
+  planStepsMax: 20,
+  /** Maximum of every time in a plan that is given in minutes, 30 days. */
+  planMinutesMax: 43_200,
+  planConfirmMinutesMax: 1440,
+  planStartAheadMsMax: 90 * 86_400_000,
+  /** Maximum of the devices that a guard asks for. */
+  planDevicesMax: 100_000,
+  failureReasonLengthMax: 256,
+  failureBodyBytesMax: 4096,
+
   devicesPerCallMax: 500,
   devicePageMax: 1000,
   devicePageDefault: 100,

@@ -11,7 +11,7 @@ import { failureReply } from './reply.ts';
 import type { RouteTraffic, Traffic } from './traffic.ts';
 
 export type Route = {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'OPTIONS';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
   /**
    * Path pattern. Segments that begin with `:` are parameters: `/console/api/keys/:id/revoke`. A last segment
    * `*` fits every path below it for which there is no more specific route; of several such patterns the

@@ -2,7 +2,10 @@
 
 import type { Actor } from '../ports/actor.ts';
 
-/** Returns `admin-token`, `unknown`, or the actor's kind and name: `key:…`, `account:…`, `integration:…`. */
+/**
+ * Returns `admin-token`, `unknown`, or the actor's kind and name: `key:…`, `account:…`, `plan:…`,
+ * `integration:…`.
+ */
 export function actorText(actor: Actor): string {
   switch (actor.kind) {
     case 'admin-token':
@@ -14,6 +17,8 @@ export function actorText(actor: Actor): string {
     case 'account':
     case 'token':
       return `account:${actor.email}`;
+    case 'plan':
+      return `plan:${actor.id}`;
     case 'integration':
       return `integration:${actor.provider}`;
   }

@@ -28,7 +28,9 @@ export interface ActorSql extends Sql {
 }
 
 /** Kinds of refusal of an actor that lost its right: none where only the work itself can find that. */
-type LostRightOf<Author extends Actor> = Author extends { readonly kind: 'token' | 'stranger' }
+type LostRightOf<Author extends Actor> = Author extends {
+  readonly kind: 'token' | 'stranger' | 'plan';
+}
   ? never
   : LostRight;
 

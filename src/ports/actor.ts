@@ -8,7 +8,8 @@ import type { WebhookProvider } from '../contract/webhook-provider.ts';
  * Author of a change, with the credential that admitted the call. A transaction that writes for an actor
  * reads that credential again and holds it until the commit: what was revoked meanwhile writes nothing. The
  * audit keeps `admin-token`, `key:` with the key's id and name, `account:` and the email,
- * `integration:github`, or `unknown`.
+ * `plan:` and the plan's id, `integration:github`, or
+ * `unknown`.
  */
 export type Actor = (
   | OperatorActor
@@ -17,6 +18,7 @@ export type Actor = (
   | TokenActor
   | IntegrationActor
   | StrangerActor
+  | PlanActor
 ) &
   ByRequest;
 
@@ -71,6 +73,9 @@ type IntegrationActor = {
   /** Time at which the webhook got its present secret, as `findEnabledWebhook` returned it. */
   readonly enabledAt: string;
 };
+
+/** A roll-out plan, which acts while it runs; its transaction reads whether it does. */
+type PlanActor = { readonly kind: 'plan'; readonly id: string };
 
 /** Somebody unknown, of whom only failures are recorded. */
 type StrangerActor = { readonly kind: 'stranger' };

@@ -50,6 +50,12 @@ export interface CheckInQueue {
   countCheckIns(): Promise<number>;
 
   /**
+   * Returns the age in milliseconds of the oldest batch in the queue, taken ones included; 0 when it is
+   * empty. What was appended before that is acknowledged.
+   */
+  ageOfCheckIns(): Promise<number>;
+
+  /**
    * Returns the bytes that count against the queue's bound: at least those of the batches in it. Batches
    * acknowledged before an older one may count until that is.
    */

@@ -34,6 +34,7 @@ import type { ServingOrder } from '../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { Served, Serving } from '../domain/release/serving-change.ts';
 import type { WithdrawalObstacle } from '../domain/release/withdrawal.ts';
+import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
 import type { AccountLedger } from './account-ledger.ts';
 import type { Actor } from './actor.ts';
 import type { AppChange } from './app-change.ts';
@@ -43,6 +44,7 @@ import type { AuditFilter, ConsoleLedger } from './console-ledger.ts';
 import type { FleetLedger } from './fleet-ledger.ts';
 import type { KnownStates } from './known-state.ts';
 import type { NewArtifact } from './new-artifact.ts';
+import type { PlanLedger } from './plan-ledger.ts';
 import type { Reach } from './reach.ts';
 import type { ReleaseName } from './release-name.ts';
 import type { RepeatableCall } from './repeatable-call.ts';
@@ -59,6 +61,8 @@ export type NewRelease = {
   readonly rolloutPct: number | undefined;
   readonly targets: Targeting | null;
   readonly artifacts: readonly NewArtifact[];
+  /** Plan that it begins under, at 0 %; undefined for none. */
+  readonly plan?: PlanDefinition | undefined;
   /**
    * How a code host's release is held until it is published: see `ReleaseHold`; undefined for one that is
    * not.
@@ -85,7 +89,7 @@ export type PublishObstacle =
 /** Release of one channel that another is to have, with how it is served there. */
 export type NewPromotion = Pick<
   NewRelease,
-  'app' | 'canonicalVersion' | 'status' | 'rolloutPct' | 'targets'
+  'app' | 'canonicalVersion' | 'status' | 'rolloutPct' | 'targets' | 'plan'
 > & {
   readonly from: string;
   readonly to: string;
@@ -186,7 +190,12 @@ export type RaisedEpoch = { readonly epoch: number; readonly isRaised: boolean }
 
 export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel';
 
-export interface Ledger extends FleetLedger, AccountLedger, ConsoleLedger, WebhookLedger {
+export interface Ledger
+  extends FleetLedger,
+    AccountLedger,
+    ConsoleLedger,
+    WebhookLedger,
+    PlanLedger {
   /** Creates an organization; an account that creates it becomes its owner. */
   createOrganization(name: string, actor: Actor): Promise<Outcome<Organization, LostRight>>;
 

@@ -105,6 +105,7 @@ function boundRules(nodes: () => EnginesUnderTest): void {
   it('tells its bytes: none when it is empty, again when all was acknowledged in any order', async () => {
     const { engine, second } = nodes();
     expect(await engine.weighCheckIns()).toBe(0);
+    expect(await engine.ageOfCheckIns()).toBe(0);
     for (const device of ['a', 'b', 'c', 'd'])
       await engine.appendCheckIns(packCheckIns(batchOf(device)));
     const whole = await second.weighCheckIns();

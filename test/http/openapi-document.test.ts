@@ -6,6 +6,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import { fleetRoutes } from '../../src/http/manage/fleet-routes.ts';
 import { manageRoutes } from '../../src/http/manage/manage-routes.ts';
+import { planRoutes } from '../../src/http/manage/plan-routes.ts';
 import { readingRoutes } from '../../src/http/manage/reading-routes.ts';
 import { openapiDocument } from '../../src/http/reference/openapi-document.ts';
 import { checkAnswer, type HeldAnswer } from '../support/answer-check.ts';
@@ -35,7 +36,12 @@ describe('the OpenAPI document', () => {
   it('has each call of the management API, and no other', () => {
     // The routes are only listed here; nothing calls them.
     const nothing = {} as never;
-    const routes = [...manageRoutes(nothing), ...readingRoutes(nothing), ...fleetRoutes(nothing)];
+    const routes = [
+      ...manageRoutes(nothing),
+      ...planRoutes(nothing),
+      ...readingRoutes(nothing),
+      ...fleetRoutes(nothing),
+    ];
     const served = routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
     const described = Object.entries(document.paths)
       .filter(([path]) => path.startsWith('/api/v1/'))

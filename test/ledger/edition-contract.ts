@@ -156,6 +156,7 @@ export function describeEditions(name: string, open: () => Promise<TestDatabase>
       immutable.push('created_at', 'source');
       const renewing = ['status', 'rollout_pct', 'targets'];
       const besides = ['offered_at', 'edition', 'content_bytes', 'hold', 'announced_at'];
+      besides.push('published_at');
       expect(columns.map(({ name }) => name)).toEqual(
         [...immutable, ...renewing, ...besides].sort(),
       );

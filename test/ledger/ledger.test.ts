@@ -9,6 +9,7 @@ import { describeFollowing } from './following-contract.ts';
 import { describeIdempotency } from './idempotency-contract.ts';
 import { describeLedger } from './ledger-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
+import { describePlans } from './plan-contract.ts';
 import { describeRewinds } from './rewind-contract.ts';
 import { openTestPglite, openTestPostgres } from './test-database.ts';
 import { describeWebhooks } from './webhook-contract.ts';
@@ -25,6 +26,7 @@ describeEditions('PGlite', openTestPglite);
 describeChannelBound('PGlite', openTestPglite);
 describeRewinds('PGlite', openTestPglite);
 describeFollowing('PGlite', openTestPglite);
+describePlans('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
   // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
@@ -40,4 +42,5 @@ if (postgresUrl === '') {
   describeChannelBound('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeRewinds('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeFollowing('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describePlans('PostgreSQL', () => openTestPostgres(postgresUrl));
 }

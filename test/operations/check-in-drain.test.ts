@@ -132,6 +132,7 @@ function telling(engine: Engine, story: Story): CheckInQueue & { fault: Error | 
     },
     countCheckIns: () => engine.countCheckIns(),
     weighCheckIns: () => engine.weighCheckIns(),
+    ageOfCheckIns: async () => 0,
   };
 }
 

@@ -70,6 +70,11 @@ export function createMemoryCheckIns(
       return batches.size;
     },
 
+    async ageOfCheckIns() {
+      assertOpen();
+      return batches.ageMs;
+    },
+
     async weighCheckIns() {
       assertOpen();
       return batches.bytes;
@@ -84,12 +89,13 @@ export function createMemoryCheckIns(
   };
 }
 
-type Waiting = { readonly pack: CheckInPack; readonly bytes: number };
+type Waiting = { readonly pack: CheckInPack; readonly bytes: number; readonly appendedAt: number };
 type Taken = {
   readonly batch: CheckInBatch;
   readonly number: number;
   /** Bytes of the batch as it was appended. */
   readonly bytes: number;
+  readonly appendedAt: number;
   takenAt: number;
 };
 
@@ -115,12 +121,25 @@ class Batches {
     return this.bytesInAll;
   }
 
+  /** Milliseconds since the oldest batch that is still here was appended; 0 when there is none. */
+  get ageMs(): number {
+    let oldest = this.now();
+    for (const { appendedAt } of this.taken.values()) oldest = Math.min(oldest, appendedAt);
+    // Batches wait in the order of their arrival.
+    for (const { appendedAt } of this.waiting.values()) {
+      oldest = Math.min(oldest, appendedAt);
+      break;
+    }
+    return this.now() - oldest;
+  }
+
   append(checkIns: CheckInPack): void {
     this.lastNumber += 1;
     const [rows, networks] = [checkIns.rows.slice(), checkIns.networks.slice()];
     const bytes = packBytes(checkIns);
     this.bytesInAll += bytes;
-    this.waiting.set(this.lastNumber, { pack: { ...checkIns, rows, networks }, bytes });
+    const pack = { ...checkIns, rows, networks };
+    this.waiting.set(this.lastNumber, { pack, bytes, appendedAt: this.now() });
   }
 
   /** Takes the oldest batches: abandoned ones first, because they are older than all waiting ones. */
@@ -132,11 +151,11 @@ class Batches {
       .slice(0, batchesMax);
     for (const each of abandoned) each.takenAt = takenAt;
     const batches = abandoned.map(({ batch }) => batch);
-    for (const [number, { pack, bytes }] of this.waiting) {
+    for (const [number, { pack, ...rest }] of this.waiting) {
       if (batches.length >= batchesMax) break;
       const batch = { id: String(number), checkIns: unpackCheckIns(pack) };
       this.waiting.delete(number);
-      this.taken.set(batch.id, { batch, number, bytes, takenAt });
+      this.taken.set(batch.id, { batch, number, ...rest, takenAt });
       batches.push(batch);
     }
     return batches;

@@ -89,6 +89,10 @@ export function createRedisCheckIns(
       return lengths.reduce((sum, length) => sum + length, 0);
     },
 
+    async ageOfCheckIns() {
+      return (await measureQueue(connection, keys)).ageMs;
+    },
+
     async weighCheckIns() {
       return (await measureQueue(connection, keys)).bytes;
     },

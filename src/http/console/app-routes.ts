@@ -108,6 +108,8 @@ export type AppDependencies = {
   readonly rehearse: RehearseChange;
   readonly matching: CountMatching;
   readonly notes: Pick<NotesRenderer, 'html'>;
+  /** Seconds after which a device that asks again is written down again. */
+  readonly freshnessSeconds: number;
 };
 
 /** Builds the routes for apps, their channels and their releases. */
@@ -193,14 +195,16 @@ function releaseRoutes(
 /** Routes by which releases come and, as long as nobody was offered one, go. */
 function publishingRoutes(
   routes: ConsoleRoutes,
-  { ledger, spread, rehearse, matching }: AppDependencies,
+  { ledger, spread, rehearse, matching, freshnessSeconds }: AppDependencies,
 ): readonly Route[] {
   const path = 'releases';
   return [
     routes.onApp(
       { method: 'POST', path, role: 'publisher', shape: publishReleaseBody, status: 201 },
       async (context, body) => {
-        const published = await publishRelease(ledger, spread, context, newReleaseOf(body));
+        const release = newReleaseOf(body, freshnessSeconds);
+        if (isFailure(release)) return release;
+        const published = await publishRelease(ledger, spread, context, release);
         return isFailure(published) ? published : { release: published.release };
       },
     ),
@@ -218,7 +222,10 @@ function publishingRoutes(
         role: 'publisher',
         shape: publishReleaseBody,
       },
-      (context, body) => rehearse.publish(context, newReleaseOf(body)),
+      async (context, body) => {
+        const release = newReleaseOf(body, freshnessSeconds);
+        return isFailure(release) ? release : rehearse.publish(context, release);
+      },
     ),
     routes.onApp(
       {
@@ -238,7 +245,9 @@ function publishingRoutes(
         ...{ shape: promoteReleaseBody, status: 201 },
       },
       async (context, body) => {
-        const promoted = await promoteRelease(ledger, spread, context, promotionOf(body));
+        const promotion = promotionOf(body, freshnessSeconds);
+        if (isFailure(promotion)) return promotion;
+        const promoted = await promoteRelease(ledger, spread, context, promotion);
         return isFailure(promoted) ? promoted : { release: promoted.release };
       },
     ),

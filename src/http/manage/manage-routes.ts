@@ -38,6 +38,8 @@ export type ManageDependencies = GuardDependencies & {
   readonly ledger: Ledger;
   readonly spread: SpreadChange;
   readonly rehearse: RehearseChange;
+  /** Seconds after which a device that asks again is written down again. */
+  readonly freshnessSeconds: number;
 };
 
 /** Builds the routes `/api/v1/releases` and `/api/v1/apps`. */
@@ -54,7 +56,7 @@ export function manageRoutes(dependencies: ManageDependencies): readonly Route[]
     {
       method: 'POST',
       path: `${releases}/promote`,
-      handler: guard('publish', (caller, exchange) => promote(ledger, spread, caller, exchange)),
+      handler: guard('publish', (caller, exchange) => promote(dependencies, caller, exchange)),
     },
     {
       method: 'PATCH',
@@ -95,31 +97,34 @@ function neededToList({ queryText }: Exchange): readonly KeyRight[] {
 }
 
 async function publish(
-  { ledger, spread, rehearse }: ManageDependencies,
+  { ledger, spread, rehearse, freshnessSeconds }: ManageDependencies,
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
   const body = await parseBody(exchange, publishReleaseBody);
   if (isFailure(body)) return failureReply(body);
+  const release = newReleaseOf(body, freshnessSeconds);
+  if (isFailure(release)) return failureReply(release);
   const isDryRun = readDryRun(exchange.queryText);
   if (isFailure(isDryRun)) return failureReply(isDryRun);
-  if (isDryRun) return rehearsedReply(await rehearse.publish(caller, newReleaseOf(body)), caller);
+  if (isDryRun) return rehearsedReply(await rehearse.publish(caller, release), caller);
   const call = await readRepeatableCall(caller, exchange);
   if (isFailure(call)) return failureReply(call);
-  return publishedReply(await publishRelease(ledger, spread, caller, newReleaseOf(body), call));
+  return publishedReply(await publishRelease(ledger, spread, caller, release, call));
 }
 
 async function promote(
-  ledger: Ledger,
-  spread: SpreadChange,
+  { ledger, spread, freshnessSeconds }: ManageDependencies,
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
   const body = await parseBody(exchange, promoteReleaseBody);
   if (isFailure(body)) return failureReply(body);
+  const promotion = promotionOf(body, freshnessSeconds);
+  if (isFailure(promotion)) return failureReply(promotion);
   const call = await readRepeatableCall(caller, exchange);
   if (isFailure(call)) return failureReply(call);
-  return publishedReply(await promoteRelease(ledger, spread, caller, promotionOf(body), call));
+  return publishedReply(await promoteRelease(ledger, spread, caller, promotion, call));
 }
 
 function publishedReply(published: Outcome<PublishedRelease, FailureKind>): Reply {

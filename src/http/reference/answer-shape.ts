@@ -20,6 +20,15 @@ import {
   type UpdateManifest,
   type WithdrawnRelease,
 } from '../../contract/resource.ts';
+import {
+  type Health,
+  PLAN_STATUSES,
+  type PlanGuards,
+  type RolloutPlan,
+  type SignalRate,
+  TRIP_EFFECTS,
+  VERDICTS,
+} from '../../contract/rollout-plan.ts';
 import type { OwnedRelease } from '../../ports/ledger.ts';
 
 const time = z.iso.datetime();
@@ -204,6 +213,57 @@ const explanation = z.object({
   ),
 }) satisfies z.ZodType<Explanation>;
 
+const guards = z.object({
+  minimumDevices: count,
+  failedPercent: z.number().exactOptional(),
+  revertedPercent: z.number().exactOptional(),
+  stuckPercent: z.number().exactOptional(),
+  silentPercent: z.number().exactOptional(),
+  stuckAfterMinutes: count,
+  silentAfterMinutes: count,
+  knownForMinutes: count,
+  confirmMinutes: count,
+  source: z.literal('push').exactOptional(),
+}) satisfies z.ZodType<PlanGuards>;
+
+const plan = z.object({
+  id: z.string(),
+  app: z.string().describe('Ref of the app.'),
+  channel: z.string(),
+  version: z.string(),
+  status: z.enum(PLAN_STATUSES),
+  reason: z.string().nullable().describe('Why it is in this status, in words.'),
+  steps: z.array(
+    z.object({
+      rollout: percent,
+      holdMinutes: count,
+      startedAt: time.nullable(),
+      endedAt: time.nullable(),
+    }),
+  ),
+  step: count.nullable().describe('Index of the step that began last.'),
+  nextAt: time.nullable().describe('End of the present wait.'),
+  guards: guards.nullable(),
+  onTrip: z.enum(TRIP_EFFECTS),
+  createdAt: time,
+  createdBy: z.string(),
+}) satisfies z.ZodType<RolloutPlan>;
+
+const rate = z.object({
+  percent: z.number(),
+  low: z.number().describe('Lower end of the 95 % interval.'),
+  high: z.number().describe('Upper end of the 95 % interval.'),
+  limit: z.number().nullable(),
+  tripped: z.boolean(),
+}) satisfies z.ZodType<SignalRate>;
+
+const health = z.object({
+  ...{ offered: count, installed: count, failed: count, reverted: count, stuck: count },
+  silent: count,
+  rates: z.object({ failed: rate, reverted: rate, stuck: rate, silent: rate }),
+  verdict: z.enum(VERDICTS),
+}) satisfies z.ZodType<Health>;
+
 /** Shapes by the names that they have in the document. */
 export const ANSWER_SHAPES = {
   ErrorBody: error,
@@ -224,6 +284,11 @@ export const ANSWER_SHAPES = {
   ServingAnswer: z.object({ release: servingState }),
   RehearsedServing: z.object({ release: servingState, findings: z.array(finding), effect }),
   WithdrawnAnswer: z.object({ release: withdrawn }),
+  RolloutPlan: plan,
+  Health: health,
+  PlanAnswer: z.object({ plan }),
+  PlanWithHealth: z.object({ plan, health }),
+  HealthAnswer: z.object({ health }),
   ReleasePage: z.object({
     releases: z.array(release),
     page: z.int().min(1),

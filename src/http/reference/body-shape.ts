@@ -1,6 +1,7 @@
 // Bodies of the management API: the shapes that check them.
 
 import { planWaveBody, reportFleetBody } from '../shape/fleet-body.ts';
+import { putPlanBody, steerPlanBody } from '../shape/plan-body.ts';
 import {
   promoteReleaseBody,
   publishReleaseBody,
@@ -14,6 +15,8 @@ export const BODY_SHAPES = {
   ServingControl: servingControlBody,
   Promotion: promoteReleaseBody,
   Withdrawal: withdrawReleaseBody,
+  NewPlan: putPlanBody,
+  PlanControl: steerPlanBody,
   FleetReport: reportFleetBody,
   WaveRequest: planWaveBody,
 } as const;

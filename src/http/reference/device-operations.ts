@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import { SLICES } from '../../domain/decision/cohort.ts';
+import { failureBody } from '../shape/failure-body.ts';
 import { ANSWER_SHAPES } from './answer-shape.ts';
 import { type Answer, jsonAnswer, type Operation, type Parameters } from './operation.ts';
 
@@ -72,6 +73,17 @@ export const DEVICE_OPERATIONS: readonly Operation[] = [
       304: UNCHANGED,
     },
     refusals: [404],
+  },
+  {
+    ...{ method: 'post', tag: 'Devices', isGuarded: false, id: 'reportFailure' },
+    path: '/u/{app}/{channel}/{platform}/{arch}/{version}/failure',
+    summary: 'Tell that a version could not be installed',
+    inPath: { ...CHANNEL, ...MACHINE, ...VERSION },
+    inQuery: NAMED,
+    inHeaders: DEVICE,
+    body: failureBody,
+    answers: { 204: { description: 'It is recorded, or counts nowhere.' } },
+    refusals: [404, 408, 413],
   },
   {
     ...{ ...SHARED, path: '/e/{app}/{channel}/{file}', id: 'readElectronFile' },

@@ -8,6 +8,7 @@ import { nameField, textField } from '../shape/field.ts';
 import { ANSWER_SHAPES } from './answer-shape.ts';
 import { BODY_SHAPES } from './body-shape.ts';
 import { jsonAnswer, type Operation, type Parameters } from './operation.ts';
+import { PLAN_OPERATIONS } from './plan-operations.ts';
 
 const APP = { shape: nameField, description: 'Ref or id of the app.' };
 const DRY_RUN: Parameters = {
@@ -111,6 +112,7 @@ export const MANAGEMENT_OPERATIONS: readonly Operation[] = [
     },
     refusals: [404, 408, 409, 413],
   },
+  ...PLAN_OPERATIONS,
   {
     ...{ method: 'get', path: `${RELEASES}/{id}`, id: 'readRelease', tag: 'Reading', ...GUARDED },
     summary: 'Read a release, its targeting and how many devices run it',

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 
 /** Endpoint of the management API or of devices. */
 export type Operation = {
-  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** Path with its parameters in braces: `/api/v1/releases/{id}`. */
   readonly path: string;
   /** Name that generated clients give the call. */

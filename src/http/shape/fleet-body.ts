@@ -10,6 +10,7 @@ import {
   labelsField,
   platformField,
 } from './device-field.ts';
+import { failureBody } from './failure-body.ts';
 import { nameField, textField } from './field.ts';
 
 const DEFAULT_CHANNEL = 'stable';
@@ -27,7 +28,12 @@ const deviceFields = {
 export const reportFleetBody = z.strictObject({
   app: nameField,
   devices: devicesOf(
-    z.strictObject({ ...deviceFields, channel: channelField, labels: labelsField.optional() }),
+    z.strictObject({
+      ...deviceFields,
+      channel: channelField,
+      labels: labelsField.optional(),
+      failed: failureBody.optional(),
+    }),
   ),
 });
 

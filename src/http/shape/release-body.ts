@@ -2,6 +2,7 @@
 // must not ship to a fleet.
 
 import { z } from 'zod';
+import { isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
@@ -20,6 +21,7 @@ import {
   urlField,
   versionField,
 } from './field.ts';
+import { definitionOf, planField } from './plan-body.ts';
 import { targetingField } from './targeting.ts';
 
 const SHA256_DIGITS = 64;
@@ -54,6 +56,7 @@ export const publishReleaseBody = z.strictObject({
   rollout: rolloutField.optional(),
   targets: targetingField.nullable().default(null),
   status: z.enum(['published', 'paused']).default('published'),
+  plan: planField.optional(),
 });
 
 export const servingControlBody = z
@@ -85,6 +88,7 @@ export const promoteReleaseBody = z
     rollout: rolloutField.optional(),
     targets: targetingField.nullable().default(null),
     status: z.enum(['published', 'paused']).default('published'),
+    plan: planField.optional(),
     reason: reasonField.optional(),
   })
   .refine(({ from, to }) => from !== to, {
@@ -100,15 +104,31 @@ export const withdrawReleaseBody = z.strictObject({
 });
 
 /** Converts a checked body to the release to be published. */
-export function newReleaseOf(body: z.output<typeof publishReleaseBody>): NewRelease {
-  const { rollout, ...release } = body;
-  return { ...release, rolloutPct: rollout, canonicalVersion: canonicalOf(body.version) };
+export function newReleaseOf(
+  body: z.output<typeof publishReleaseBody>,
+  freshnessSeconds: number,
+): Outcome<NewRelease, 'invalid'> {
+  const { rollout, plan: given, ...release } = body;
+  const plan = given && definitionOf(given, freshnessSeconds, Date.now(), 'plan.');
+  if (isFailure(plan)) return plan;
+  return { ...release, plan, rolloutPct: rollout, canonicalVersion: canonicalOf(body.version) };
 }
 
 /** Converts a checked body to the promotion. */
-export function promotionOf(body: z.output<typeof promoteReleaseBody>): NewPromotion {
-  const { rollout, version, reason, ...promotion } = body;
-  return { ...promotion, reason, rolloutPct: rollout, canonicalVersion: canonicalOf(version) };
+export function promotionOf(
+  body: z.output<typeof promoteReleaseBody>,
+  freshnessSeconds: number,
+): Outcome<NewPromotion, 'invalid'> {
+  const { rollout, version, reason, plan: given, ...promotion } = body;
+  const plan = given && definitionOf(given, freshnessSeconds, Date.now(), 'plan.');
+  if (isFailure(plan)) return plan;
+  return {
+    ...promotion,
+    plan,
+    reason,
+    rolloutPct: rollout,
+    canonicalVersion: canonicalOf(version),
+  };
 }
 
 /** Returns the name of the release that a checked body names. */

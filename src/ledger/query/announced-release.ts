@@ -15,6 +15,7 @@ export type AnnouncedRelease = {
   readonly isAnnounced: boolean;
   readonly offered: boolean;
   readonly status: ReleaseStatus;
+  readonly rolloutPct: number;
   readonly hold: ReleaseHold | null;
   /** Whether it took an event that is newer than the present one. */
   readonly isNewer: boolean;
@@ -27,6 +28,7 @@ const RELEASE = `SELECT ${columns<AnnouncedRelease>({
   isAnnounced: "source = 'webhook'",
   offered: 'offered_at IS NOT NULL',
   status: 'status',
+  rolloutPct: 'rollout_pct',
   hold: 'hold',
   isNewer: 'coalesce(announced_at > $3::timestamptz, false)',
   artifacts: ALL_ARTIFACTS_JSON,

@@ -14,6 +14,7 @@ import type { CallBack, CalledBack } from '../../ports/webhook-ledger.ts';
 import { atomically } from '../atomically.ts';
 import type { Database } from '../database.ts';
 import { announcedRelease } from './announced-release.ts';
+import { followPlan } from './follow-plan.ts';
 import { lockChannel } from './lock-channel.ts';
 import { recordChannelChange } from './record-channel-change.ts';
 
@@ -34,7 +35,7 @@ export function callBackRelease(
     if (isFailure(channel)) return channel;
     const release = await announcedRelease(sql, channel.id, name.canonicalVersion, at);
     if (isFailure(release)) return release;
-    const { id, version, status, isAnnounced, isNewer } = release;
+    const { id, version, status, rolloutPct, isAnnounced, isNewer } = release;
     if (!isAnnounced) return { value: 'not-announced', changed: [] };
     if (isNewer) return { value: 'older', changed: [] };
     const isServed = status === 'published';
@@ -46,6 +47,8 @@ export function callBackRelease(
       [id, at ?? null, isServed],
     );
     if (!isServed) return { value: 'unserved', changed: [] };
+    const published = { status, rolloutPct, wasPublished: true };
+    await followPlan(sql, channel, release, published, { ...published, status: 'paused' });
     const changed = await recordChannelChange(sql, channel, {
       action: 'release.serve',
       version,

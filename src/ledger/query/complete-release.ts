@@ -16,11 +16,12 @@ import type { KnownStates } from '../../ports/known-state.ts';
 import type { NewArtifact } from '../../ports/new-artifact.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import type { AnnouncedAssets } from '../../ports/webhook-ledger.ts';
-import { atomically } from '../atomically.ts';
+import { type ActorSql, atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
 import { type AnnouncedRelease, announcedRelease } from './announced-release.ts';
+import { followPlan } from './follow-plan.ts';
 import { insertArtifacts } from './insert-artifacts.ts';
-import { lockChannel } from './lock-channel.ts';
+import { type LockedChannel, lockChannel } from './lock-channel.ts';
 import { readRelease } from './read-release.ts';
 import { recordChannelChange } from './record-channel-change.ts';
 import { refuseFullChannel } from './refuse-full-channel.ts';
@@ -48,12 +49,14 @@ export function completeRelease(
     const refusal = await replaceArtifacts(sql, channel.id, found.id, all);
     if (refusal !== undefined) return refusal;
     const isPublished = found.hold === 'expecting' && isComplete(all);
+    const rolloutPct = isPublished ? await publishPlanned(sql, channel, found) : found.rolloutPct;
     await sql.query(
       `UPDATE releases SET announced_at = coalesce($2, announced_at),
          status = CASE WHEN $3 THEN 'published' ELSE status END,
-         hold = CASE WHEN $3 THEN NULL ELSE hold END
+         hold = CASE WHEN $3 THEN NULL ELSE hold END,
+         rollout_pct = $4
        WHERE id = $1`,
-      [found.id, at ?? null, isPublished],
+      [found.id, at ?? null, isPublished, rolloutPct],
     );
     const changed = await recordChannelChange(sql, channel, {
       action: 'release.complete',
@@ -63,6 +66,18 @@ export function completeRelease(
     });
     return { value: await readRelease(sql, found.id), changed };
   });
+}
+
+/** Returns the roll-out of a held release that publishes itself: 0 % under a plan that waits for it. */
+function publishPlanned(
+  sql: ActorSql,
+  channel: LockedChannel,
+  release: AnnouncedRelease,
+): Promise<number> {
+  const { status, rolloutPct } = release;
+  const before = { status, rolloutPct, wasPublished: false };
+  const after = { status: 'published', rolloutPct, wasPublished: true } as const;
+  return followPlan(sql, channel, release, before, after);
 }
 
 function mergedArtifacts(

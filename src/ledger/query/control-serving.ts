@@ -19,10 +19,15 @@ import type { Reach } from '../../ports/reach.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import { type ActorSql, atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
+import { followPlan } from './follow-plan.ts';
 import { type LockedChannel, lockChannel } from './lock-channel.ts';
 import { recordChannelChange } from './record-channel-change.ts';
 
-type LockedRelease = Serving & { readonly id: string; readonly version: string };
+type LockedRelease = Serving & {
+  readonly id: string;
+  readonly version: string;
+  readonly wasPublished: boolean;
+};
 type ServedParts = Omit<Serving, 'offered'>;
 
 /**
@@ -60,7 +65,14 @@ export async function controlOn<Kind extends FailureKind>(
   const { offered, ...before } = servingOf(release);
   const outcome = transition({ ...before, offered });
   if (isFailure(outcome)) return outcome;
-  const { offered: _, ...after } = servingOf(outcome);
+  const { offered: _, ...asked } = servingOf(outcome);
+  const { wasPublished } = release;
+  const isPublished = wasPublished || asked.status === 'published';
+  const rolloutPct = await followPlan(
+    ...([sql, channel, release, { ...before, wasPublished }] as const),
+    { ...asked, wasPublished: isPublished },
+  );
+  const after = { ...asked, rolloutPct };
   if (outcome.isStatusSet) await endWaiting(sql, release.id, after.status);
   const value = stateOf(channel, release.version, after);
   if (isSame(before, after)) return { value, changed: [] };
@@ -83,7 +95,7 @@ async function lockRelease(
   if (!isStorable(canonicalVersion)) return fail('unknownRelease');
   const rows = await sql.query<LockedRelease>(
     `SELECT id, version, rollout_pct AS "rolloutPct", status, targets,
-       offered_at IS NOT NULL AS offered
+       offered_at IS NOT NULL AS offered, published_at IS NOT NULL AS "wasPublished"
      FROM releases WHERE channel_id = $1 AND canonical_version = $2 FOR UPDATE`,
     [channelId, canonicalVersion],
   );

@@ -26,6 +26,8 @@ export async function findLostRight(
     case 'admin-token':
     case 'token':
     case 'stranger':
+    // Whether it may still act is read with the plan itself.
+    case 'plan':
       return undefined;
     case 'key':
       return findLostKey(sql, actor, hold);

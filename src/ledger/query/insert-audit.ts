@@ -3,7 +3,7 @@
 import { actorText } from '../actor-text.ts';
 import type { ActorSql } from '../atomically.ts';
 
-type AuditAction =
+export type AuditAction =
   | 'organization.create'
   | 'organization.update'
   | 'member.join'
@@ -18,6 +18,13 @@ type AuditAction =
   | 'device.purge'
   | 'key.create'
   | 'key.revoke'
+  | 'plan.advance'
+  | 'plan.cancel'
+  | 'plan.complete'
+  | 'plan.create'
+  | 'plan.hold'
+  | 'plan.resume'
+  | 'plan.start'
   | 'release.publish'
   | 'release.promote'
   | 'release.complete'

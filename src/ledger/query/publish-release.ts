@@ -16,6 +16,7 @@ import type { RepeatableCall } from '../../ports/repeatable-call.ts';
 import { type ActorSql, atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
 import { newId } from '../new-id.ts';
+import { plan } from './create-plan.ts';
 import { findRepeated } from './find-repeated.ts';
 import { insertArtifacts } from './insert-artifacts.ts';
 import { type LockedChannel, lockChannel } from './lock-channel.ts';
@@ -82,7 +83,8 @@ export async function publishOn<Refusal extends 'notPromotable' = never>(
   const refused = refusal ?? (await settleWithdrawal(sql, channel.id, release.canonicalVersion));
   if (refused !== undefined) return refused;
   const { version, status, targets, artifacts } = release;
-  const rolloutPct = release.rolloutPct ?? channel.defaultRollout;
+  const rolloutPct =
+    release.plan === undefined ? (release.rolloutPct ?? channel.defaultRollout) : 0;
   const id = await insertRelease(sql, channel.id, { ...release, rolloutPct }, sql.actor);
   if (id === undefined) return fail('versionExists');
   await insertArtifacts(sql, id, artifacts);
@@ -97,6 +99,11 @@ export async function publishOn<Refusal extends 'notPromotable' = never>(
     after: from === undefined ? after : { ...after, from },
     reason,
   });
+  if (release.plan !== undefined) {
+    const planned = { status, rolloutPct, wasPublished: status === 'published' };
+    const refused = await plan(sql, channel, { id, version }, planned, release.plan);
+    if (isFailure(refused)) throw new Error(`A new release can have no plan: ${refused.message}`);
+  }
   const value = await readRelease(sql, id);
   const used = call && (await useIdempotencyKey(sql, call, value));
   return used ?? { value, changed, isRepeated: false };

@@ -19,6 +19,7 @@ import type { ReleaseName } from '../../ports/release-name.ts';
 import { atomically } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
 import { columns, isoText } from './column.ts';
+import { endPlan } from './follow-plan.ts';
 import { lockChannel } from './lock-channel.ts';
 import { recordChannelChange } from './record-channel-change.ts';
 import { runningDevices } from './running-devices.ts';
@@ -73,6 +74,7 @@ export function withdrawRelease(
       const devices = await countRunning(sql, channel.id, name.canonicalVersion);
       const obstacle = obstacleToWithdrawal({ status: release.status, offered, devices });
       if (obstacle !== undefined) return obstacle;
+      await endPlan(sql, channel, release);
       await remove(sql, release.id);
       if (release.source === 'webhook') await keepAway(sql, channel.id, name.canonicalVersion);
       const changed = await recordChannelChange(sql, channel, {
@@ -118,6 +120,8 @@ async function countRunning(
 
 async function remove(sql: Sql, releaseId: string): Promise<void> {
   await sql.query('DELETE FROM artifacts WHERE release_id = $1', [releaseId]);
+  await sql.query('DELETE FROM release_signals WHERE release_id = $1', [releaseId]);
+  await sql.query('DELETE FROM release_failures WHERE release_id = $1', [releaseId]);
   await sql.query('DELETE FROM releases WHERE id = $1', [releaseId]);
 }
 

@@ -6,6 +6,7 @@ import { foldArch, foldPlatform } from '../../domain/decision/artifact.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
 import { type CheckIn, coalesceCheckIns } from '../../domain/fleet/check-in.ts';
 import type { Ledger } from '../../ports/ledger.ts';
+import type { ReportedFailure } from '../../ports/plan-ledger.ts';
 import type { Caller } from '../access/authenticate-key.ts';
 import type { ActivityBroadcast } from './activity-broadcast.ts';
 import type { DeviceLabels } from './device-labels.ts';
@@ -18,12 +19,14 @@ type ReportedDevice = {
   readonly arch?: string | undefined;
   readonly channel: string;
   readonly labels?: Labels | undefined;
+  /** What it could not install. */
+  readonly failed?: { readonly version: string; readonly reason?: string | undefined } | undefined;
 };
 
 export type FleetReport = { readonly app: string; readonly devices: readonly ReportedDevice[] };
 
 export type ReportFleetDependencies = {
-  readonly ledger: Pick<Ledger, 'findApp' | 'recordReport'>;
+  readonly ledger: Pick<Ledger, 'findApp' | 'recordReport' | 'recordReportedFailures'>;
   readonly labels: DeviceLabels;
   readonly live: ActivityBroadcast;
 };
@@ -41,9 +44,23 @@ export async function reportFleet(
   const distinct = coalesceCheckIns(checkIns);
   const recorded = await ledger.recordReport(distinct, caller.actor);
   if (isFailure(recorded)) return recorded;
+  const failures = report.devices.flatMap((device) => failureOf(app.id, device));
+  const refused =
+    failures.length === 0 ? undefined : await ledger.recordReportedFailures(failures, caller.actor);
+  if (refused !== undefined) return refused;
   await labels.remember(recorded, distinct, 'awaited');
   for (const checkIn of distinct) live.note(checkIn);
   return { app: app.ref, received: report.devices.length };
+}
+
+function failureOf(
+  appId: string,
+  { failed, deviceId, channel, version }: ReportedDevice,
+): readonly ReportedFailure[] {
+  if (failed === undefined) return [];
+  const { version: canonicalVersion, reason } = failed;
+  const network = undefined;
+  return [{ appId, channel, deviceId, runs: version, canonicalVersion, reason, network }];
 }
 
 function describe(appId: string, device: ReportedDevice, at: number): CheckIn {

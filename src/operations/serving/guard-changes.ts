@@ -71,6 +71,12 @@ export function guardChanges(
       guard(name.app, name.channel, (known) =>
         ledger.withdrawRelease(reach, name, actor, reason, known),
       ),
+    createPlan: (reach, name, definition, actor, reason) =>
+      guard(name.app, name.channel, (known) =>
+        ledger.createPlan(reach, name, definition, actor, reason, known),
+      ),
+    drivePlan: (plan, seenUpToMs) =>
+      guard(plan.app, plan.channel, (known) => ledger.drivePlan(plan, seenUpToMs, known)),
     updateChannel: (app, name, change, actor) =>
       guard(app, name, (known) => ledger.updateChannel(app, name, change, actor, known)),
   };

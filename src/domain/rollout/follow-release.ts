@@ -1,0 +1,51 @@
+// What becomes of a plan when somebody else than the plan changes how its release is served. It is stored in
+// the transaction of that change.
+
+import {
+  ended,
+  held,
+  isOpen,
+  type PlannedRelease,
+  type PlanState,
+  type PlanTime,
+} from './plan-state.ts';
+
+/**
+ * Returns the plan after a change of its release: a release that is paused holds it, one that is rolled back
+ * or deprecated cancels it. Publishing again does not let it go on; a raise is remembered, because the guards
+ * are watched for a while after the last one.
+ */
+export function followRelease(
+  state: PlanState,
+  before: PlannedRelease,
+  after: PlannedRelease,
+  time: PlanTime,
+): PlanState {
+  if (!isOpen(state)) return state;
+  if (after.status === 'rolled_back')
+    return ended(state, 'cancelled', 'The release was rolled back');
+  if (after.status === 'deprecated') return ended(state, 'cancelled', 'The release was deprecated');
+  const isRaised = after.rolloutPct > before.rolloutPct;
+  const raised = isRaised ? { ...state, raisedMs: time.countedMs } : state;
+  const isPaused = after.status === 'paused' && after.wasPublished && state.status !== 'held';
+  return isPaused ? held(raised, 'The release was paused', time) : raised;
+}
+
+/** Returns the plan of a release that was withdrawn. */
+export function followWithdrawal(state: PlanState): PlanState {
+  return isOpen(state) ? ended(state, 'cancelled', 'The release was withdrawn') : state;
+}
+
+/**
+ * Returns the roll-out at which a release is first published: 0 % under a scheduled plan, so that its first
+ * step is the first that devices get, unless the same call sets another roll-out.
+ */
+export function firstRollout(
+  state: PlanState | undefined,
+  before: PlannedRelease,
+  after: PlannedRelease,
+): number {
+  const isFirst = !before.wasPublished && after.status === 'published';
+  const isPlanned = state !== undefined && isOpen(state) && state.step === null;
+  return isFirst && isPlanned && after.rolloutPct === before.rolloutPct ? 0 : after.rolloutPct;
+}

@@ -1,0 +1,109 @@
+// Routes of the management API for roll-out plans and the health of releases (docs/contract.md 27).
+
+import type { z } from 'zod';
+import { isFailure, type Outcome } from '../../contract/failure.ts';
+import type { Caller } from '../../operations/access/authenticate-key.ts';
+import { createPlan } from '../../operations/publishing/create-plan.ts';
+import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import type { Exchange } from '../exchange.ts';
+import { failureReply, jsonReply, type Reply } from '../reply.ts';
+import type { Route } from '../router.ts';
+import { noteApp, parseBody, parseShape } from '../shape/parse-shape.ts';
+import {
+  definitionOf,
+  healthQuery,
+  planQuery,
+  putPlanBody,
+  steerPlanBody,
+} from '../shape/plan-body.ts';
+import { releaseNameOf } from '../shape/release-body.ts';
+import { createGuard, type GuardDependencies } from './guard.ts';
+
+export type PlanDependencies = GuardDependencies & {
+  readonly ledger: Pick<Ledger, 'createPlan' | 'steerPlan' | 'readPlan' | 'readHealth'>;
+  readonly spread: SpreadChange;
+  /** Seconds after which a device that asks again is written down again. */
+  readonly freshnessSeconds: number;
+};
+
+/** Builds the routes `/api/v1/releases/plan` and `/api/v1/releases/health`. */
+export function planRoutes(dependencies: PlanDependencies): readonly Route[] {
+  const { ledger } = dependencies;
+  const guard = createGuard(dependencies);
+  const path = '/api/v1/releases/plan';
+  return [
+    {
+      method: 'PUT',
+      path,
+      handler: guard('control', (caller, exchange) => put(dependencies, caller, exchange)),
+    },
+    {
+      method: 'PATCH',
+      path,
+      handler: guard('control', (caller, exchange) => steer(ledger, caller, exchange)),
+    },
+    {
+      method: 'GET',
+      path,
+      handler: guard('read', async ({ reach }, exchange) => {
+        const query = readQuery(exchange, planQuery);
+        if (isFailure(query)) return failureReply(query);
+        const found = await ledger.readPlan(reach, releaseNameOf(query));
+        return isFailure(found) ? failureReply(found) : jsonReply(200, found);
+      }),
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/releases/health',
+      handler: guard('read', async ({ reach }, exchange) => {
+        const query = readQuery(exchange, healthQuery);
+        if (isFailure(query)) return failureReply(query);
+        const name = releaseNameOf(query);
+        const health = await ledger.readHealth(reach, name, query.knownForMinutes);
+        return isFailure(health) ? failureReply(health) : jsonReply(200, { health });
+      }),
+    },
+  ];
+}
+
+async function put(
+  { ledger, spread, freshnessSeconds }: PlanDependencies,
+  caller: Caller,
+  exchange: Exchange,
+): Promise<Reply> {
+  const body = await parseBody(exchange, putPlanBody);
+  if (isFailure(body)) return failureReply(body);
+  const definition = definitionOf(body, freshnessSeconds, Date.now());
+  if (isFailure(definition)) return failureReply(definition);
+  const name = releaseNameOf(body);
+  const plan = await createPlan(ledger, spread, caller, name, definition, body.reason);
+  return isFailure(plan) ? failureReply(plan) : jsonReply(200, { plan });
+}
+
+async function steer(
+  ledger: PlanDependencies['ledger'],
+  caller: Caller,
+  exchange: Exchange,
+): Promise<Reply> {
+  const body = await parseBody(exchange, steerPlanBody);
+  if (isFailure(body)) return failureReply(body);
+  const { action, reason } = body;
+  const plan = await ledger.steerPlan(
+    caller.reach,
+    releaseNameOf(body),
+    action,
+    caller.actor,
+    reason,
+  );
+  return isFailure(plan) ? failureReply(plan) : jsonReply(200, { plan });
+}
+
+function readQuery<Shape extends z.ZodType>(
+  exchange: Exchange,
+  shape: Shape,
+): Outcome<z.output<Shape>, 'invalid'> {
+  const query = Object.fromEntries(new URLSearchParams(exchange.queryText));
+  noteApp(exchange, query);
+  return parseShape(shape, query);
+}

@@ -1,0 +1,84 @@
+// Statements that read a release's plan and its health.
+
+import {
+  type Failure,
+  fail,
+  isFailure,
+  type Outcome,
+  type UnknownRelease,
+} from '../../contract/failure.ts';
+import type { Health, RolloutPlan } from '../../contract/rollout-plan.ts';
+import { judgeHealth } from '../../domain/rollout/judge-health.ts';
+import { isOpen } from '../../domain/rollout/plan-state.ts';
+import type { Reach } from '../../ports/reach.ts';
+import type { ReleaseName } from '../../ports/release-name.ts';
+import type { Sql } from '../database.ts';
+import { type FoundApp, findApp } from './find-app.ts';
+import { findChannel } from './find-channel.ts';
+import { findPlan, type PlanRow, readPlanTime, shownPlan } from './plan-row.ts';
+import { type FoundPlannedRelease, findPlannedRelease } from './planned-release.ts';
+import { readSignals } from './read-signals.ts';
+
+type Found = {
+  readonly app: FoundApp;
+  readonly channel: string;
+  readonly release: FoundPlannedRelease;
+};
+
+/** Reads the newest plan of a release with the health that its guards see. */
+export async function readPlan(
+  sql: Sql,
+  reach: Reach,
+  name: ReleaseName,
+): Promise<
+  Outcome<{ readonly plan: RolloutPlan; readonly health: Health }, UnknownRelease | 'unknownPlan'>
+> {
+  const found = await find(sql, reach, name);
+  if (isFailure(found)) return found;
+  const { release, ...place } = found;
+  const row = await findPlan(sql, release.id);
+  if (row === undefined) return fail('unknownPlan');
+  const plan = shownPlan(row, { ...place, version: release.version }, await readPlanTime(sql));
+  return { plan, health: await healthOf(sql, release.id, row) };
+}
+
+/** Reads the health of a release, with a plan or without. */
+export async function readHealth(
+  sql: Sql,
+  reach: Reach,
+  name: ReleaseName,
+  knownForMinutes?: number,
+): Promise<Outcome<Health, UnknownRelease>> {
+  const found = await find(sql, reach, name);
+  if (isFailure(found)) return found;
+  const { id } = found.release;
+  return healthOf(sql, id, await findPlan(sql, id), knownForMinutes);
+}
+
+async function find(
+  sql: Sql,
+  reach: Reach,
+  name: ReleaseName,
+): Promise<Found | Failure<UnknownRelease>> {
+  const app = await findApp(sql, reach, name.app);
+  if (isFailure(app)) return app;
+  const channel = await findChannel(sql, app.id, name.channel);
+  if (isFailure(channel)) return channel;
+  const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, false);
+  return isFailure(release) ? release : { app, channel: channel.name, release };
+}
+
+/** A plan that was cancelled or is over says no more what is too much of a signal than it did. */
+async function healthOf(
+  sql: Sql,
+  releaseId: string,
+  row: PlanRow | undefined,
+  knownForMinutes?: number,
+): Promise<Health> {
+  const state = row?.state;
+  const guards = state?.guards ?? null;
+  const counts = await readSignals(sql, releaseId, guards, knownForMinutes);
+  const tripped = state !== undefined && isOpen(state) ? state.tripped : [];
+  const silentShare = state?.silentShare ?? null;
+  return judgeHealth(counts, { guards, tripped, silentShare }).health;
+}

@@ -1,0 +1,52 @@
+// Transaction that holds, resumes, advances or cancels a roll-out plan.
+
+import {
+  fail,
+  isFailure,
+  type LostRight,
+  type Outcome,
+  type UnknownRelease,
+} from '../../contract/failure.ts';
+import type { PlanAction, RolloutPlan } from '../../contract/rollout-plan.ts';
+import { steerPlan as steered } from '../../domain/rollout/steer-plan.ts';
+import type { Actor } from '../../ports/actor.ts';
+import type { Reach } from '../../ports/reach.ts';
+import type { ReleaseName } from '../../ports/release-name.ts';
+import { atomically } from '../atomically.ts';
+import type { Database } from '../database.ts';
+import { placeOf } from './follow-plan.ts';
+import { lockChannel } from './lock-channel.ts';
+import { findPlan, readPlanTime, shownPlan, storePlan } from './plan-row.ts';
+import { findPlannedRelease } from './planned-release.ts';
+
+/**
+ * Stores what becomes of the newest plan of a release, and the audit entry. It locks the channel as every
+ * change of a plan does, so that it is ordered against the plan's own steps.
+ */
+export function steerPlan(
+  database: Database,
+  reach: Reach,
+  name: ReleaseName,
+  action: PlanAction,
+  actor: Actor,
+  reason?: string,
+): Promise<Outcome<RolloutPlan, UnknownRelease | 'unknownPlan' | 'planRefused' | LostRight>> {
+  return atomically<RolloutPlan, UnknownRelease | 'unknownPlan' | 'planRefused'>(
+    database,
+    actor,
+    async (sql) => {
+      const channel = await lockChannel(sql, reach, name.app, name.channel);
+      if (isFailure(channel)) return channel;
+      const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
+      if (isFailure(release)) return release;
+      const row = await findPlan(sql, release.id);
+      if (row === undefined) return fail('unknownPlan');
+      const time = await readPlanTime(sql);
+      const state = steered(row.state, action, release, time);
+      if (isFailure(state)) return state;
+      const place = placeOf(channel, release.version);
+      const asked = { action: `plan.${action}`, reason } as const;
+      return shownPlan(await storePlan(sql, row, place, state, asked), place, time);
+    },
+  );
+}

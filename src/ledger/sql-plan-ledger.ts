@@ -1,0 +1,34 @@
+// SQL implementation of the part of the ledger that keeps roll-out plans. Each method is one function of
+// query/.
+
+import { isFailure } from '../contract/failure.ts';
+import type { PlanLedger } from '../ports/plan-ledger.ts';
+import { atomically } from './atomically.ts';
+import type { Database } from './database.ts';
+import { createPlan } from './query/create-plan.ts';
+import { drivePlan } from './query/drive-plan.ts';
+import { countPlanTime, plansToDrive } from './query/plans-to-drive.ts';
+import { readHealth, readPlan } from './query/read-plan.ts';
+import { recordFailures } from './query/record-failures.ts';
+import { steerPlan } from './query/steer-plan.ts';
+
+/** Creates the methods that keep roll-out plans on a database. */
+export function createSqlPlanLedger(database: Database): PlanLedger {
+  return {
+    createPlan: (reach, name, definition, actor, reason, known) =>
+      createPlan(database, reach, name, definition, actor, reason, known),
+    steerPlan: (reach, name, action, actor, reason) =>
+      steerPlan(database, reach, name, action, actor, reason),
+    readPlan: (reach, name) => readPlan(database, reach, name),
+    readHealth: (reach, name, knownForMinutes) =>
+      readHealth(database, reach, name, knownForMinutes),
+    countPlanTime: () => countPlanTime(database),
+    listPlansToDrive: (checkMs, countMax) => plansToDrive(database, checkMs, countMax),
+    drivePlan: (plan, seenUpToMs, known) => drivePlan(database, plan, seenUpToMs, known),
+    recordFailures: (failures) => recordFailures(database, failures),
+    async recordReportedFailures(failures, actor) {
+      const recorded = await atomically(database, actor, (sql) => recordFailures(sql, failures));
+      return isFailure(recorded) ? recorded : undefined;
+    },
+  };
+}

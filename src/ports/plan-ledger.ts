@@ -1,0 +1,103 @@
+// The part of the ledger that keeps roll-out plans and what check-ins tell of a release. `Ledger` states the
+// obligations of all methods.
+
+import type { Failure, LostRight, Outcome, UnknownRelease } from '../contract/failure.ts';
+import type { Health, PlanAction, RolloutPlan } from '../contract/rollout-plan.ts';
+import type { PlanDefinition, PlanTime } from '../domain/rollout/plan-state.ts';
+import type { Actor } from './actor.ts';
+import type { Changed } from './changed.ts';
+import type { KnownStates } from './known-state.ts';
+import type { Reach } from './reach.ts';
+import type { ReleaseName } from './release-name.ts';
+
+/** Open plan that may have something to do. */
+export type PlanToDrive = ReleaseName & { readonly id: string };
+
+/** Device that could not install a release. */
+export type ReportedFailure = {
+  readonly appId: string;
+  /** Channel that the device asks. */
+  readonly channel: string;
+  readonly deviceId: string;
+  /** Version that it runs; undefined where that is not known. */
+  readonly runs: string | undefined;
+  /** Canonical version that it could not install. */
+  readonly canonicalVersion: string;
+  readonly reason: string | undefined;
+  /** Address of the client, of an IPv6 one its /64; undefined for a report with a key. */
+  readonly network: string | undefined;
+};
+
+export interface PlanLedger {
+  /**
+   * Makes a plan of a release that has no open one. A release that was never published is set to 0 % in the
+   * same transaction.
+   */
+  createPlan(
+    reach: Reach,
+    name: ReleaseName,
+    definition: PlanDefinition,
+    actor: Actor,
+    reason?: string,
+    known?: KnownStates,
+  ): Promise<Outcome<Changed<RolloutPlan>, UnknownRelease | 'planRefused' | LostRight>>;
+
+  /** Does what somebody asks of the newest plan of a release. */
+  steerPlan(
+    reach: Reach,
+    name: ReleaseName,
+    action: PlanAction,
+    actor: Actor,
+    reason?: string,
+  ): Promise<Outcome<RolloutPlan, UnknownRelease | 'unknownPlan' | 'planRefused' | LostRight>>;
+
+  /** Reads the newest plan of a release, with the release's health. */
+  readPlan(
+    reach: Reach,
+    name: ReleaseName,
+  ): Promise<
+    Outcome<{ readonly plan: RolloutPlan; readonly health: Health }, UnknownRelease | 'unknownPlan'>
+  >;
+
+  /**
+   * Reads the health of a release by the guards of its newest plan, or as usual. `knownForMinutes` replaces
+   * the time for which devices must have been known.
+   */
+  readHealth(
+    reach: Reach,
+    name: ReleaseName,
+    knownForMinutes?: number,
+  ): Promise<Outcome<Health, UnknownRelease>>;
+
+  /** Moves the time on in which the waits of plans are counted, and returns it. */
+  countPlanTime(): Promise<PlanTime>;
+
+  /**
+   * Lists at most `countMax` plans that have something to do now, those first that have waited longest: a
+   * step that is due, or guards that were not checked for `checkMs`.
+   */
+  listPlansToDrive(checkMs: number, countMax: number): Promise<readonly PlanToDrive[]>;
+
+  /**
+   * Drives a plan, in one transaction with what it does to its release. Whoever drives it at the same time
+   * waits, and finds it done. `seenUpToMs` is the counted time of which all check-ins are recorded; undefined
+   * when that is not known.
+   */
+  drivePlan(
+    plan: PlanToDrive,
+    seenUpToMs: number | undefined,
+    known?: KnownStates,
+  ): Promise<Outcome<Changed<RolloutPlan>, UnknownRelease | 'unknownPlan'>>;
+
+  /**
+   * Records failures of devices that were on record before the release was published, each once for a
+   * release; others are passed over, as are versions that neither the channel has nor the one it follows.
+   */
+  recordFailures(failures: readonly ReportedFailure[]): Promise<void>;
+
+  /** Records the failures of a report with a key, for an actor that may still report. */
+  recordReportedFailures(
+    failures: readonly ReportedFailure[],
+    actor: Actor,
+  ): Promise<Failure<LostRight> | undefined>;
+}

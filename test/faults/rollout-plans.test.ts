@@ -1,0 +1,140 @@
+// Tests that roll-out plans go on as they were made when the node that drives them is killed, and when a
+// store is away: each step once, each hold in full (docs/contract.md 27.2).
+
+import { afterEach, expect, it } from 'vitest';
+import { describeOnBackends, describeOnRealStores } from '../support/backend.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+import type { ServingNode } from '../support/node.ts';
+import { admin, createTenant, manage, publish, type Tenant } from '../support/tenant.ts';
+
+const TEST_TIMEOUT_MS = 180_000;
+const STEPS = [1, 5, 20, 50, 100].map((rollout) => ({ rollout, holdMinutes: 0 }));
+/** Time for the five steps, each of which waits until the change before is served, and for a restart. */
+const PLAN_MS_MAX = 60_000;
+const POLL_INTERVAL_MS = 400;
+
+type Plan = {
+  readonly id: string;
+  readonly status: string;
+  readonly step: number | null;
+};
+
+const NAME = { channel: 'stable', version: '1.0.0' };
+
+async function planOf(node: ServingNode, tenant: Tenant): Promise<Plan> {
+  const query = new URLSearchParams({ app: tenant.app, ...NAME });
+  const answer = await manage(node, tenant, 'GET', `releases/plan?${query}`);
+  expect(answer.status).toBe(200);
+  return answer.body?.plan as Plan;
+}
+
+async function put(node: ServingNode, tenant: Tenant, parts: object = {}): Promise<void> {
+  expect((await publish(node, tenant, '1.0.0', { rollout: 0 })).status).toBe(201);
+  const body = { app: tenant.app, ...NAME, steps: STEPS, ...parts };
+  expect((await manage(node, tenant, 'PUT', 'releases/plan', body)).status).toBe(200);
+}
+
+async function steer(node: ServingNode, tenant: Tenant, action: string): Promise<void> {
+  const body = { app: tenant.app, ...NAME, action };
+  expect((await manage(node, tenant, 'PATCH', 'releases/plan', body)).status).toBe(200);
+}
+
+/** Waits until a plan is as it should be; asks seldom, because a key may ask 300 times a minute. */
+async function untilPlan(
+  node: ServingNode,
+  tenant: Tenant,
+  what: string,
+  check: (plan: Plan) => boolean,
+): Promise<void> {
+  const isSo = async () => {
+    await sleep(POLL_INTERVAL_MS);
+    return check(await planOf(node, tenant));
+  };
+  await eventually(what, isSo, PLAN_MS_MAX);
+}
+
+/** Waits until the plan is completed, and expects each step once in the audit, in order. */
+async function expectAllSteps(node: ServingNode, tenant: Tenant): Promise<void> {
+  await untilPlan(node, tenant, 'the plan is completed', ({ status }) => status === 'completed');
+  const { id } = await planOf(node, tenant);
+  const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&limit=1000`);
+  const entries = body?.entries as { actor: string; action: string; reason: string | null }[];
+  const served = entries.filter(({ action }) => action === 'release.serve').reverse();
+  expect(served.map(({ actor, reason }) => [actor, reason])).toEqual(
+    STEPS.map((_, index) => [`plan:${id}`, `Step ${index + 1} of ${STEPS.length}`]),
+  );
+}
+
+describeOnBackends('a plan whose node is killed', (backend) => {
+  let node: ServingNode;
+  afterEach(() => node?.dispose());
+
+  async function restart(): Promise<void> {
+    await node.kill();
+    node = await node.restart();
+  }
+
+  it(
+    'begins each step once, whenever its node is killed (§27.2)',
+    async () => {
+      node = await backend.start();
+      const tenant = await createTenant(node);
+      await put(node, tenant);
+      for (const step of [0, 1, 3]) {
+        await untilPlan(node, tenant, `step ${step} began`, (plan) => (plan.step ?? -1) >= step);
+        await restart();
+      }
+      await expectAllSteps(node, tenant);
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'is scheduled or held after the kill as it was before (§27.3)',
+    async () => {
+      node = await backend.start();
+      const tenant = await createTenant(node);
+      const startAt = new Date(Date.now() + 3_600_000).toISOString();
+      await put(node, tenant, { startAt });
+      await restart();
+      expect(await planOf(node, tenant)).toMatchObject({ status: 'scheduled', nextAt: startAt });
+      await steer(node, tenant, 'hold');
+      await restart();
+      await sleep(3000);
+      expect(await planOf(node, tenant)).toMatchObject({ status: 'held', step: null });
+      await steer(node, tenant, 'resume');
+      await steer(node, tenant, 'advance');
+      await expectAllSteps(node, tenant);
+    },
+    TEST_TIMEOUT_MS,
+  );
+});
+
+describeOnRealStores('a plan while a store is away', () => {
+  let cluster: Cluster;
+  afterEach(() => cluster?.dispose());
+
+  it.each(['postgres', 'redis'] as const)(
+    'begins each step once after %s was away, on two nodes (§27.2)',
+    async (store) => {
+      cluster = await startCluster();
+      const nodes = [await cluster.addNode(), await cluster.addNode()] as const;
+      const [first, second] = nodes;
+      const tenant = await createTenant(first);
+      const guards = { failedPercent: 50 };
+      await put(first, tenant, { guards });
+      await untilPlan(first, tenant, 'a step began', ({ step }) => step !== null);
+      cluster[store].pause();
+      await sleep(8000);
+      cluster[store].resume();
+      await first.kill();
+      await eventually('the other node answers', async () => {
+        await sleep(POLL_INTERVAL_MS);
+        return (await manage(second, tenant, 'GET', 'apps')).status === 200;
+      });
+      await expectAllSteps(second, tenant);
+    },
+    TEST_TIMEOUT_MS,
+  );
+});
