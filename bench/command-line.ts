@@ -19,6 +19,8 @@ export type Command = {
   readonly fleet?: FleetSettings;
   /** Branch, tag or commit to compare the present tree with instead. */
   readonly ref?: string;
+  /** Branch, tag or commit that `drain` measures beside the present tree. */
+  readonly against?: string;
   readonly isSmoke: boolean;
   /** Beginning of the names of the scenarios to run; empty for all. */
   readonly scenario: string;
@@ -30,6 +32,8 @@ export type Command = {
 const CHECK = 'check';
 /** Benchmark whose size may be chosen. */
 const FLEET = 'fleet';
+/** Benchmark that may measure another commit beside the present tree. */
+const DRAIN = 'drain';
 /** Word that begins a comparison in place of a benchmark's name. */
 const COMPARE = 'compare';
 
@@ -53,6 +57,7 @@ export function readCommand(args: readonly string[], choices: Choices): Command 
     if (typeof settings === 'string') return settings;
     return { benchmarks: [], target: settings, ...common };
   }
+  if (name === DRAIN && ref !== undefined) return { benchmarks: [name], against: ref, ...common };
   if (ref !== undefined) return { benchmarks: [], ref, ...common };
   const { devices, speed, duration } = values;
   if (speed !== undefined && name !== FLEET) return `--speed belongs to ${FLEET}`;
@@ -96,6 +101,7 @@ function refuseNames(
   if (name === COMPARE) {
     return rest.length === 1 ? undefined : `${COMPARE} takes one branch, tag or commit`;
   }
+  if (name === DRAIN && rest.length === 1) return undefined;
   if (rest.length > 0) return `one benchmark at a time, not also ${rest.join(' ')}`;
   if (name === undefined || benchmarks.includes(name)) return undefined;
   return `no benchmark ${name}: there are ${benchmarks.join(', ')}, and ${COMPARE} REF`;

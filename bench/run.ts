@@ -5,6 +5,7 @@
 // `--scenario NAME` picks scenarios of `check`.
 // `check --target URL [--rate N] [--duration S] [--devices N] [--label K=V]…` loads a running service.
 // `fleet [--devices N] [--speed N] [--duration S]` plays a fleet of another size.
+// `drain REF` records beside the drain of another commit.
 // `compare REF [--scenario NAME]` measures update checks of this tree beside those of another commit.
 
 import { writeFileSync } from 'node:fs';
@@ -40,7 +41,7 @@ const command = readCommand(process.argv.slice(2), {
   scenarios: scenarios(false).map(({ name }) => name),
 });
 if (typeof command === 'string') refuse(command);
-const { target, ref, benchmarks, json, isSmoke, scenario, fleet } = command;
+const { target, ref, against, benchmarks, json, isSmoke, scenario, fleet } = command;
 if (target !== undefined) {
   show('target', TARGET_EXPLANATION, await attempt(() => loadTarget(target)));
 }
@@ -68,6 +69,7 @@ async function reportOf(benchmark: Benchmark): Promise<Report> {
     isSmoke,
     scenario,
     ...(fleet === undefined ? {} : { fleet }),
+    ...(against === undefined ? {} : { against }),
   });
   return 'tables' in result ? result : { tables: [{ rows: result }] };
 }

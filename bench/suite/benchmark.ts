@@ -10,6 +10,8 @@ type RunOptions = {
   readonly scenario: string;
   /** Fleet to play; the usual one when absent. */
   readonly fleet?: FleetSettings;
+  /** Branch, tag or commit to measure beside the present tree; none when absent. */
+  readonly against?: string;
 };
 
 export type Benchmark = {

@@ -1,113 +1,155 @@
-// Counts the device rows that the ledger records in a second through the statement of the drain, which is the
-// background work that moves check-ins from Redis into PostgreSQL. Beside it, in the same run on the same
-// PostgreSQL, one plain INSERT … ON CONFLICT per device.
+// Counts the device rows that the ledger records in a second as the drain does, which is the background work
+// that moves check-ins from Redis into PostgreSQL: by two writers side by side, each with its own parts of
+// the devices, who leave out what is on record already. Beside it, in the same run on the same PostgreSQL
+// server, another commit's drain, when one is named, and one plain INSERT … ON CONFLICT per device.
 
 import { createHash } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import { openLedger } from '../../src/ledger/open-ledger.ts';
-import { ledgerOptions } from '../../test/support/ledger-options.ts';
 import { startPostgres } from '../../test/support/postgres-server.ts';
-import { removeFolder, temporaryFolder } from '../../test/support/server-process.ts';
+import { checkOut, findCommit } from '../compare/checkout.ts';
 import type { Row } from '../measure/report.ts';
 import { median } from '../measure/statistics.ts';
 import { deviceIdOf, seededRandom } from '../random.ts';
 import type { Benchmark } from './benchmark.ts';
+import { openRecorder, type Recorder } from './drain/recorder.ts';
 
 const SEED = 20_261_120;
-const BATCH_SIZE = 2000;
-const ADMIN = { kind: 'admin-token' } as const;
 const MINUTE_MS = 60_000;
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Milliseconds between two looks at who waits for a lock. */
+const LOOK_MS = 5;
 
 type Setting = {
-  readonly appId: string;
-  readonly record: (checkIns: readonly CheckIn[]) => Promise<unknown>;
+  readonly present: Recorder;
+  /** Recorder of the other commit, when one was named. */
+  readonly other: Recorder | undefined;
   readonly client: pg.Client;
 };
 
 export const drain: Benchmark = {
   name: 'drain',
-  title: 'device rows per second into PostgreSQL (fsync on, one connection)',
+  title: 'device rows per second into PostgreSQL (fsync on)',
   explanation: [
-    'recorded: rows/s through the drain; plain: one INSERT … ON CONFLICT per device in the same run;',
-    'ratio: recorded / plain, the median over alternated rounds. "unchanged" is the usual case: a device',
-    'that was seen a minute ago and has nothing new to say.',
+    'recorded: rows/s through the drain; plain: one INSERT … ON CONFLICT per device in the same run; before: rows/s',
+    'through the drain of the commit that was named; ratio and gain: recorded / plain and recorded / before, medians',
+    'over alternated rounds. waiting: share of the time of the writers in which they waited for a lock. "unchanged" is',
+    'the usual case: a device that was seen a minute ago and has nothing new to say.',
   ],
-  async run({ isSmoke }) {
+  async run({ isSmoke, against }) {
     const postgres = await startPostgres({ fsync: true });
     const client = new pg.Client({ connectionString: postgres.url });
+    const commit = against === undefined ? undefined : findCommit(ROOT, against);
+    if (against !== undefined && commit === undefined) throw new Error(`no commit ${against}`);
+    const checkout = commit === undefined ? undefined : checkOut(ROOT, commit);
+    const recorders: Recorder[] = [];
+    const open = async (folder: string) => {
+      const recorder = await openRecorder(folder, postgres.url);
+      recorders.push(recorder);
+      return recorder;
+    };
     try {
       await client.connect();
-      return await measure(postgres.url, client, isSmoke);
+      await client.query(`CREATE TABLE plain_devices (
+        app_id text, device_id text, version text, platform text, arch text, channel text,
+        last_seen timestamptz, PRIMARY KEY (app_id, device_id)) WITH (fillfactor = 70)`);
+      const present = await open(ROOT);
+      const other = checkout === undefined ? undefined : await open(checkout.folder);
+      return await measureAll({ present, other, client }, isSmoke);
     } finally {
+      for (const recorder of recorders) await recorder.close();
+      checkout?.remove();
       await client.end();
       await postgres.stop();
     }
   },
 };
 
-async function measure(url: string, client: pg.Client, isSmoke: boolean): Promise<Row[]> {
-  // The ledger marks its directory as used, with PostgreSQL too.
-  const dataDir = temporaryFolder('sluice-drain-');
-  const ledger = await openLedger({ databaseUrl: url, dataDir, ...ledgerOptions() });
-  try {
-    while (!(await ledger.isReachable())) await new Promise((resolve) => setTimeout(resolve, 50));
-    const organization = await ledger.createOrganization('bench', ADMIN);
-    if (!('id' in organization)) throw new Error(organization.message);
-    const app = await ledger.createApp(
-      { organizationId: organization.id, ref: 'bench', name: 'Bench', channels: ['stable'] },
-      ADMIN,
-    );
-    if (!('value' in app)) throw new Error(app.message);
-    await client.query(`CREATE TABLE plain_devices (
-      app_id text, device_id text, version text, platform text, arch text, channel text,
-      last_seen timestamptz, PRIMARY KEY (app_id, device_id)) WITH (fillfactor = 70)`);
-    const setting = {
-      appId: app.value.id,
-      record: (checkIns: readonly CheckIn[]) => ledger.recordCheckIns(checkIns),
-      client,
-    };
-    return await measureAll(setting, isSmoke);
-  } finally {
-    await ledger.close();
-    removeFolder(dataDir);
-  }
-}
+type Rates = Record<'recorded' | 'plain' | 'before' | 'waiting', number[]>;
 
-/** Alternates rounds of the two ways, which go through fresh, changed and unchanged devices each. */
+/** Alternates rounds of the ways, which go through fresh, changed and unchanged devices each. */
 async function measureAll(setting: Setting, isSmoke: boolean): Promise<Row[]> {
-  const rounds = isSmoke ? 1 : 3;
+  const { present, other } = setting;
+  const rounds = isSmoke ? 1 : 4;
   const recordedRows = isSmoke ? 2000 : 40_000;
   const plainRows = isSmoke ? 200 : 3000;
-  const rates = new Map<string, { recorded: number[]; plain: number[] }>();
+  const rates = new Map<string, Rates>();
   const hash = createHash('sha256');
   for (let round = 0; round < rounds; round++) {
-    for (const [kind, make] of kinds(setting.appId, round)) {
-      const known = rates.get(kind) ?? { recorded: [], plain: [] };
+    for (const [kind, make] of kinds(round)) {
+      const known = rates.get(kind) ?? { recorded: [], plain: [], before: [], waiting: [] };
       rates.set(kind, known);
-      const recorded = make(recordedRows);
-      for (const { deviceId, version } of recorded) hash.update(`${deviceId}${version}`);
-      known.recorded.push(await rate(recorded, (rows) => recordInBatches(setting, rows)));
-      known.plain.push(await rate(make(plainRows), (rows) => recordOneByOne(setting, rows)));
+      const rows = make(recordedRows, present.appId);
+      for (const { deviceId, version } of rows) hash.update(`${deviceId}${version}`);
+      const measured = async () => {
+        const watch = watchLocks(setting.client, present.database);
+        known.recorded.push(await rate(rows, (each) => present.record(each)));
+        known.waiting.push((await watch.end()) / present.writers);
+      };
+      const before = async () => {
+        if (other === undefined) return;
+        known.before.push(
+          await rate(make(recordedRows, other.appId), (each) => other.record(each)),
+        );
+      };
+      for (const turn of round % 2 === 0 ? [before, measured] : [measured, before]) await turn();
+      known.plain.push(
+        await rate(make(plainRows, 'plain'), (each) => recordOneByOne(setting, each)),
+      );
     }
   }
   const checksum = hash.digest('hex').slice(0, 12);
-  return [...rates].map(([kind, { recorded, plain }]) => ({
+  return [...rates].map(([kind, { recorded, plain, before, waiting }]) => ({
     devices: kind,
     recorded: Math.round(median(recorded)),
     plain: Math.round(median(plain)),
     ratio: median(recorded.map((value, index) => value / (plain[index] ?? Number.NaN))),
+    ...(other === undefined
+      ? {}
+      : {
+          before: Math.round(median(before)),
+          gain: median(recorded.map((value, index) => value / (before[index] ?? Number.NaN))),
+        }),
+    waiting: median(waiting),
     checksum,
   }));
 }
 
-type Make = (count: number) => CheckIn[];
+/** Watches a database; the result is the mean number of its sessions that wait for a lock. */
+function watchLocks(client: pg.Client, database: string): { end(): Promise<number> } {
+  let [looks, waiting] = [0, 0];
+  let isOver = false;
+  const watching = (async () => {
+    while (!isOver) {
+      const { rows } = await client.query<{ count: number }>({
+        name: 'waiting',
+        text: `SELECT count(*)::integer AS count FROM pg_stat_activity
+          WHERE datname = $1 AND wait_event_type = 'Lock'`,
+        values: [database],
+      });
+      looks += 1;
+      waiting += rows[0]?.count ?? 0;
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  })();
+  return {
+    async end() {
+      isOver = true;
+      await watching;
+      return waiting / Math.max(1, looks);
+    },
+  };
+}
 
-function kinds(appId: string, round: number): [string, Make][] {
-  const start = Date.UTC(2026, 0, 1) + round * 60 * MINUTE_MS;
+type Make = (count: number, appId: string) => CheckIn[];
+
+function kinds(round: number): [string, Make][] {
+  // Not at the begin of an hour, in which each device is recorded anew.
+  const start = Date.UTC(2026, 0, 1, 0, 10) + round * 60 * MINUTE_MS;
   const make =
     (version: string, at: number): Make =>
-    (count) => {
+    (count, appId) => {
       const random = seededRandom(SEED + round);
       return Array.from({ length: count }, () => ({
         appId,
@@ -136,12 +178,6 @@ async function rate(
   const start = performance.now();
   await work(rows);
   return rows.length / ((performance.now() - start) / 1000);
-}
-
-async function recordInBatches(setting: Setting, rows: readonly CheckIn[]): Promise<void> {
-  for (let from = 0; from < rows.length; from += BATCH_SIZE) {
-    await setting.record(rows.slice(from, from + BATCH_SIZE));
-  }
 }
 
 async function recordOneByOne({ client }: Setting, rows: readonly CheckIn[]): Promise<void> {

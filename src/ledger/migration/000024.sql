@@ -331,14 +331,18 @@ BEGIN
         (old_channel, old_version, old_platform) AS is_elsewhere,
       new_hour IS DISTINCT FROM old_hour AS is_in_new_hour
     FROM merged
-  ), written AS MATERIALIZED (
-    SELECT moved.*, CASE WHEN is_relabelled THEN nextval('label_positions') END AS new_position
-    FROM moved
-    WHERE is_new OR is_elsewhere OR is_in_new_hour OR is_relabelled OR is_ahead
+  ), judged AS NOT MATERIALIZED (
+    SELECT moved.*, (
+      is_new OR is_elsewhere OR is_in_new_hour OR is_relabelled OR is_ahead
       OR new_arch <> old_arch OR new_source <> old_source
       OR new_client <> old_client OR new_bundle <> old_bundle
       OR at >= old_last_seen + freshness OR at < old_first_seen
       OR is_offered AND offer IS DISTINCT FROM old_offer
+    ) IS TRUE AS is_written
+    FROM moved
+  ), written AS MATERIALIZED (
+    SELECT judged.*, CASE WHEN is_relabelled THEN nextval('label_positions') END AS new_position
+    FROM judged WHERE is_written
   ), inserted AS (
     INSERT INTO devices (
       app_id, device_id, first_seen, last_seen, last_offered_at, labels_revision, labels_position,
@@ -432,14 +436,12 @@ BEGIN
     ON CONFLICT (app_id, step, at, channel, version, platform, part)
       DO UPDATE SET devices = fleet_step_parts.devices + excluded.devices
   )
-  SELECT moved.place::integer,
-    CASE WHEN moved.label_write IS NOT NULL THEN coalesce((moved.label_merge).labels, moved.old_labels)::text END,
-    coalesce(moved.old_labels_revision, 0) + CASE WHEN moved.is_relabelled THEN 1 ELSE 0 END,
-    CASE WHEN written.place IS NULL OR NOT moved.is_newer
-      THEN (extract(epoch FROM moved.old_last_seen) * 1000)::bigint END
-  FROM moved LEFT JOIN written ON written.place = moved.place
-  WHERE moved.label_write IS NOT NULL
-    OR writer <> '' AND (written.place IS NULL OR NOT moved.is_newer);
+  SELECT place::integer,
+    CASE WHEN label_write IS NOT NULL THEN coalesce((label_merge).labels, old_labels)::text END,
+    coalesce(old_labels_revision, 0) + CASE WHEN is_relabelled THEN 1 ELSE 0 END,
+    CASE WHEN NOT is_written OR NOT is_newer THEN (extract(epoch FROM old_last_seen) * 1000)::bigint END
+  FROM judged
+  WHERE label_write IS NOT NULL OR writer <> '' AND (NOT is_written OR NOT is_newer);
   IF are_awaited THEN PERFORM note_awaited(app_ids, device_ids); END IF;
 END
 $$;
@@ -462,6 +464,17 @@ DECLARE
   is_any_refused boolean := FALSE;
   places integer[];
 BEGIN
+  -- Mostly all devices are known to the caller, and nobody has to be admitted.
+  IF cardinality(array_remove(networks, NULL)) = 0 THEN
+    RETURN QUERY
+    SELECT recorded.check_in_place, recorded.current_labels, recorded.current_revision, NULL::text,
+      recorded.seen_ms
+    FROM record_check_ins(
+      app_ids, device_ids, channels, versions, platforms, archs, sources, times, offers, label_writes,
+      are_awaited, clients, bundles, freshness_ms, history, writer
+    ) AS recorded;
+    RETURN;
+  END IF;
   PERFORM lock_device_parts(app_ids, device_ids);
   PERFORM lock_admissions(app_ids, device_ids, networks);
   FOR refusal IN SELECT * FROM admit_check_ins(
