@@ -12,6 +12,7 @@ import { liveFeed } from './live-feed.ts';
 import { peers } from './peers.ts';
 import { propagation } from './propagation.ts';
 import { scale } from './scale.ts';
+import { wal } from './wal.ts';
 import { wave } from './wave.ts';
 
 export const BENCHMARKS: readonly Benchmark[] = [
@@ -24,6 +25,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   propagation,
   scale,
   drain,
+  wal,
   wave,
   consoleData,
   liveFeed,

@@ -32,10 +32,11 @@ export const drain: Benchmark = {
   name: 'drain',
   title: 'device rows per second into PostgreSQL (fsync on)',
   explanation: [
-    'recorded: rows/s through the drain; plain: one INSERT … ON CONFLICT per device in the same run; before: rows/s',
-    'through the drain of the commit that was named; ratio and gain: recorded / plain and recorded / before, medians',
-    'over alternated rounds. waiting: share of the time of the writers in which they waited for a lock. "unchanged" is',
-    'the usual case: a device that was seen a minute ago and has nothing new to say.',
+    'recorded: rows/s through the drain; plain: one INSERT … ON CONFLICT per device in the same run;',
+    'before: rows/s through the drain of the commit that was named; ratio and gain: recorded / plain and',
+    'recorded / before, medians over alternated rounds. waiting: share of the time of the writers in',
+    'which they waited for a lock. "unchanged" is the usual case: a device that was seen a minute ago and',
+    'has nothing new to say.',
   ],
   async run({ isSmoke, against }) {
     const postgres = await startPostgres({ fsync: true });

@@ -140,8 +140,8 @@ describe.skipIf(postgresUrl === '')(title, () => {
 });
 
 /**
- * Check-ins of an hour: news of each device every six minutes, and often the same again a minute later. So the
- * outcome does not depend on their order.
+ * Check-ins of an hour: news of each device every six minutes, and often the same again a minute later. So
+ * the outcome does not depend on their order.
  */
 function hourOfCheckIns(tenant: TestTenant, hour: number, random: () => number): CheckIn[] {
   return Array.from({ length: DEVICES * ROUNDS_PER_HOUR }, (_, index) => {

@@ -13,6 +13,7 @@ import { removeFolder, temporaryFolder } from '../../../test/support/server-proc
 
 export type Recorder = {
   readonly appId: string;
+  readonly url: string;
   /** Name of the database. */
   readonly database: string;
   /** Number of writers that work side by side. */
@@ -38,6 +39,7 @@ export async function openRecorder(folder: string, serverUrl: string): Promise<R
   const hasParts = existsSync(join(folder, 'src', 'operations/fleet/record-memory.ts'));
   return {
     appId: await createApp(ledger),
+    url,
     database: new URL(url).pathname.slice(1),
     writers: hasParts ? WRITERS : 1,
     record: hasParts
