@@ -25,7 +25,7 @@ export function createSqlPlanLedger(database: Database): PlanLedger {
     countPlanTime: () => countPlanTime(database),
     listPlansToDrive: (checkMs, countMax) => plansToDrive(database, checkMs, countMax),
     drivePlan: (plan, seenUpToMs, known) => drivePlan(database, plan, seenUpToMs, known),
-    recordFailures: (failures) => recordFailures(database, failures),
+    recordFailures: (failures) => database.transaction((sql) => recordFailures(sql, failures)),
     async recordReportedFailures(failures, actor) {
       const recorded = await atomically(database, actor, (sql) => recordFailures(sql, failures));
       return isFailure(recorded) ? recorded : undefined;

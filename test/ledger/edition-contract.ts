@@ -156,7 +156,7 @@ export function describeEditions(name: string, open: () => Promise<TestDatabase>
       immutable.push('created_at', 'source');
       const renewing = ['status', 'rollout_pct', 'targets'];
       const besides = ['offered_at', 'edition', 'content_bytes', 'hold', 'announced_at'];
-      besides.push('published_at');
+      besides.push('published_at', 'is_watched');
       expect(columns.map(({ name }) => name)).toEqual(
         [...immutable, ...renewing, ...besides].sort(),
       );

@@ -11,6 +11,7 @@ import { describeLedger } from './ledger-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
 import { describePlans } from './plan-contract.ts';
 import { describeRewinds } from './rewind-contract.ts';
+import { describeSignals } from './signal-contract.ts';
 import { openTestPglite, openTestPostgres } from './test-database.ts';
 import { describeWebhooks } from './webhook-contract.ts';
 
@@ -27,6 +28,7 @@ describeChannelBound('PGlite', openTestPglite);
 describeRewinds('PGlite', openTestPglite);
 describeFollowing('PGlite', openTestPglite);
 describePlans('PGlite', openTestPglite);
+describeSignals('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
   // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
@@ -43,4 +45,5 @@ if (postgresUrl === '') {
   describeRewinds('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeFollowing('PostgreSQL', () => openTestPostgres(postgresUrl));
   describePlans('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeSignals('PostgreSQL', () => openTestPostgres(postgresUrl));
 }

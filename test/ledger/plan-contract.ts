@@ -368,6 +368,12 @@ export function describePlans(name: string, open: () => Promise<TestDatabase>): 
            VALUES ($1, $2, $3, $3, 0, 'stable', '0.9.0', 'linux', '', 'pull', 'u', '', $4, '{}', '{}')`,
           [place.tenant.appId, deviceId, seenAt, offered ?? null],
         );
+        if (offered === undefined || seenAt !== LONG_AGO) return;
+        await database.query(
+          `INSERT INTO release_devices (app_id, device_id, release_id, known, pushed, offered_at)
+           VALUES ($1, $2, $3, 43200, -1, now())`,
+          [place.tenant.appId, deviceId, offered],
+        );
       }
 
       const LONG_AGO = '2020-01-01T00:00:00Z';

@@ -153,6 +153,44 @@ serviceSuite('roll-out plans', (node) => {
     });
   });
 
+  it('a plan whose release devices leave again is held, and the release paused (§27.5, §27.6)', async () => {
+    const tenant = await createTenant(node);
+    const ids = Array.from({ length: 20 }, (_, index) => `device ${index}`);
+    const run = async (version: string) => {
+      const devices = ids.map((deviceId) => ({ deviceId, version, platform: 'linux' }));
+      expect((await report(node, tenant, devices)).status).toBe(200);
+    };
+    await run('0.9.0');
+    await publish(node, tenant, '1.0.0', { rollout: 100 });
+    for (const device of ids) {
+      expect((await check(node, tenant, '0.9.0', { device })).status).toBe(200);
+    }
+    await run('1.0.0');
+    await run('0.9.0');
+    const guards = {
+      ...{ minimumDevices: 10, knownForMinutes: 0, confirmMinutes: 0 },
+      revertedPercent: 5,
+    };
+    expect((await put(tenant, { guards })).status).toBe(200);
+    const isHeld = async () => (await planOf(tenant)).plan.status === 'held';
+    await eventually('the guard tripped', isHeld, 80_000);
+    const { body } = await read(tenant);
+    expect(body).toMatchObject({
+      plan: { reason: expect.stringMatching(/^reverted: 20 of 20 devices, 100 %/) },
+      health: {
+        ...{ installed: 20, reverted: 20, verdict: 'unhealthy' },
+        rates: { reverted: { limit: 5, tripped: true } },
+      },
+    });
+    await eventually('the offers are counted', async () => {
+      const { health } = (await read(tenant)).body as unknown as { health: { offered: number } };
+      return health.offered === 20;
+    });
+    const query = new URLSearchParams(nameOf(tenant));
+    const releases = await call(tenant, 'GET', `releases?${query}`);
+    expect(releases.body).toMatchObject({ releases: [{ status: 'paused' }] });
+  }, 100_000);
+
   it('the health of a release is answered with a plan or without (§27.7)', async () => {
     const tenant = await createTenant(node);
     await publish(node, tenant, '1.0.0');

@@ -1,0 +1,487 @@
+-- Signals of releases, counted as check-ins are recorded. Migration 000025 says what each of them is.
+
+-- First time that a report with a key told of the device; null when none did. Of a device that is on record as
+-- reported, but not since when, it is the last time at which it was.
+ALTER TABLE devices ADD COLUMN first_reported timestamptz(3);
+
+-- Whether check-ins count for the release. Its signals go 90 days after it was published, but not while it has a
+-- plan that is under way; what is gone does not come back.
+ALTER TABLE releases ADD COLUMN is_watched boolean NOT NULL DEFAULT TRUE;
+
+-- Of releases from before this migration it is not known whom they were offered to.
+UPDATE releases SET is_watched = published_at IS NULL OR published_at > now() - interval '90 days';
+
+-- What each device did with the watched releases that it was offered, or seen on: of devices that were on
+-- record before the release was published. Written under the lock of the device's part. `known` and `pushed`
+-- (see `release_signals`) stay what they were when the row was made, even where a check-in that comes late
+-- shows that the device was known for longer.
+CREATE TABLE release_devices (
+  app_id text COLLATE "C" NOT NULL,
+  device_id text COLLATE "C" NOT NULL,
+  release_id text COLLATE "C" NOT NULL,
+  known integer NOT NULL,
+  pushed integer NOT NULL,
+  offered_at timestamptz(3),
+  installed_at timestamptz(3),
+  -- Channel of the device when it was first seen on the release.
+  installed_on text COLLATE "C",
+  reverted_at timestamptz(3),
+  PRIMARY KEY (app_id, device_id, release_id)
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05,
+  autovacuum_vacuum_cost_delay = 0);
+
+-- Cells that every device has left, for the sweeper.
+CREATE INDEX release_signals_empty ON release_signals (release_id) WHERE devices = 0;
+-- Releases whose signals are to go.
+CREATE INDEX releases_watched ON releases (published_at) WHERE is_watched;
+
+-- As in 000025, as one expression.
+CREATE OR REPLACE FUNCTION signal_edge(waited interval) RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN $1 IS NOT NULL THEN coalesce(
+    (signal_edges())[width_bucket(extract(epoch FROM $1) / 60, signal_edges()::numeric[])], -1
+  ) END
+$$;
+
+-- Largest edge that is below a time, which has no more than milliseconds; -1 when there is none.
+CREATE FUNCTION signal_age(waited interval) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN $1 IS NOT NULL THEN coalesce(
+    (signal_edges())[width_bucket((extract(epoch FROM $1) - 0.001) / 60, signal_edges()::numeric[])], -1
+  ) END
+$$;
+
+-- Text by which canonical versions are ordered, byte by byte, as src/domain/decision/version.ts orders them; null
+-- for what is no version. Numbers begin with their length. Of the identifiers after them, numbers begin with 0
+-- and are below texts, which begin with 1 and end with a character below all that they consist of. A shorter list
+-- ends with a space, below both; no prerelease is a tilde, above them.
+CREATE FUNCTION version_key(version text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+  piece CONSTANT text[] := regexp_match(
+    version, '^(\d+)\.(\d+)\.(\d+)(?:\.(\d+))?(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?$'
+  );
+  digits text;
+  identifier text;
+  key text := '';
+BEGIN
+  IF piece IS NULL THEN RETURN NULL; END IF;
+  FOREACH digits IN ARRAY ARRAY [piece[1], piece[2], piece[3], coalesce(piece[4], '0')] LOOP
+    key := key || lpad(length(digits)::text, 2, '0') || digits;
+  END LOOP;
+  IF piece[5] IS NULL THEN key := key || '~'; END IF;
+  FOREACH identifier IN ARRAY coalesce(string_to_array(piece[5], '.'), '{}') LOOP
+    key := key || CASE WHEN identifier ~ '^\d+$' THEN '0' || lpad(length(identifier)::text, 2, '0') || identifier
+      ELSE '1' || identifier || '!' END;
+  END LOOP;
+  key := key || ' ';
+  -- Numbers of the build keep their leading zeros: fewer digits come first where the values are equal.
+  FOREACH identifier IN ARRAY coalesce(string_to_array(piece[6], '.'), '{}') LOOP
+    digits := CASE WHEN identifier ~ '^0+$' THEN '0' ELSE ltrim(identifier, '0') END;
+    key := key || CASE WHEN identifier ~ '^\d+$'
+      THEN '0' || lpad(length(digits)::text, 2, '0') || digits || lpad(length(identifier)::text, 2, '0')
+      ELSE '1' || identifier || '!' END;
+  END LOOP;
+  RETURN key || ' ';
+END
+$$;
+
+-- Whether a version is below that of a release which is not rolled back.
+CREATE FUNCTION is_below_release(version text, release_id text) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT coalesce((
+    SELECT version_key($1) COLLATE "C" < version_key(canonical_version) COLLATE "C"
+    FROM releases WHERE id = $2 AND status <> 'rolled_back'
+  ), FALSE)
+$$;
+
+-- As in 000024, with the signals. They follow from what comes to be on record: a check-in that comes after a
+-- later one of its device tells of no version, and a version that the device had between two recorded check-ins
+-- is not seen.
+CREATE OR REPLACE FUNCTION record_check_ins(
+  app_ids text[], device_ids text[], channels text[], versions text[], platforms text[], archs text[],
+  sources text[], times bigint[], offers text[], label_writes text[], are_awaited boolean DEFAULT FALSE,
+  clients text[] DEFAULT NULL, bundles text[] DEFAULT NULL, freshness_ms integer DEFAULT 300000,
+  history integer DEFAULT 100, writer text DEFAULT ''
+) RETURNS TABLE (
+  check_in_place integer, current_labels text, current_revision integer, seen_ms bigint
+)
+LANGUAGE plpgsql VOLATILE
+SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  freshness CONSTANT interval := freshness_ms * interval '1 millisecond';
+  present timestamptz(3);
+  present_ms bigint;
+  parts smallint[];
+BEGIN
+  parts := lock_device_parts(app_ids, device_ids);
+  PERFORM note_writer(parts, CASE WHEN are_awaited THEN NULL ELSE writer END);
+  IF cardinality(array_remove(label_writes, NULL)) > 0 THEN PERFORM announce_label_positions(); END IF;
+  -- Under the locks, so that no writer of a part has an earlier present than the one before it.
+  present := fleet_time();
+  present_ms := (extract(epoch FROM present) * 1000)::bigint;
+  -- A statement of its own, so that it sees what the locks' last holders have committed.
+  RETURN QUERY
+  WITH compared AS MATERIALIZED (
+    SELECT checked.*,
+      checked.at > checked.old_last_seen IS NOT FALSE AS is_newer,
+      checked.offer <> '' AND checked.at > checked.old_offered_at IS NOT FALSE AS is_offered,
+      -- Null when there is nothing to merge, or nothing worth it: labels that it has, written again.
+      CASE WHEN checked.label_write IS NOT NULL AND (
+        checked.old_labels @> checked.label_write
+          AND checked.at < checked.old_last_seen + freshness
+      ) IS NOT TRUE THEN merge_label_write(
+        coalesce(checked.old_labels, '{}'), coalesce(checked.old_label_times, '{}'), checked.label_write,
+        checked.ms, present_ms
+      ) END AS label_merge
+    FROM (
+      SELECT dated.*, to_timestamp(dated.ms / 1000.0)::timestamptz(3) AS at
+      FROM (
+        SELECT item.place, device_part(item.app_id, item.device_id) AS part, item.app_id,
+          item.device_id, item.channel, item.version, item.platform,
+          item.arch, item.source, item.client, item.bundle, item.offer,
+          item.label_write::jsonb AS label_write,
+          CASE WHEN NOT are_awaited THEN least(item.ms, present_ms)
+            WHEN old.last_seen >= present THEN present_ms + 1 ELSE present_ms END AS ms,
+          old.ctid AS old_row,
+          old.first_seen AS old_first_seen,
+          old.last_seen AS old_stored_seen,
+          least(old.first_reported, CASE WHEN old.source = 'push' THEN old.last_seen END)
+            AS old_first_reported,
+          CASE WHEN old.last_seen > present THEN present ELSE old.last_seen END AS old_last_seen,
+          old.last_seen > present IS TRUE AS is_ahead,
+          date_trunc('hour', old.last_seen, 'UTC') AS old_hour,
+          old.channel AS old_channel,
+          old.version AS old_version,
+          old.platform AS old_platform,
+          old.arch AS old_arch,
+          old.source AS old_source,
+          old.client AS old_client,
+          old.bundle AS old_bundle,
+          old.version_changes AS old_version_changes,
+          CASE WHEN old.last_offered_at > present THEN present ELSE old.last_offered_at END
+            AS old_offered_at,
+          old.last_offered_release_id AS old_offer,
+          old.labels_revision AS old_labels_revision,
+          old.labels_position AS old_labels_position,
+          old.labels AS old_labels,
+          old.label_times AS old_label_times
+        FROM unnest(
+          app_ids, device_ids, channels, versions, platforms, archs, sources, times, offers, label_writes,
+          clients, bundles
+        ) WITH ORDINALITY AS item (
+          app_id, device_id, channel, version, platform, arch, source, ms, offer, label_write, client,
+          bundle, place
+        )
+        LEFT JOIN devices AS old ON old.app_id = item.app_id AND old.device_id = item.device_id
+        WHERE (SELECT TRUE FROM apps WHERE apps.id = item.app_id)
+      ) AS dated
+    ) AS checked
+  ), merged AS NOT MATERIALIZED (
+    SELECT compared.*,
+      old_row IS NULL AS is_new,
+      CASE WHEN is_newer THEN channel ELSE old_channel END AS new_channel,
+      CASE WHEN version <> '' AND (is_newer OR old_version = '') THEN version
+        ELSE coalesce(old_version, '') END AS new_version,
+      CASE WHEN is_newer THEN platform ELSE old_platform END AS new_platform,
+      CASE WHEN is_newer THEN arch ELSE old_arch END AS new_arch,
+      CASE WHEN is_newer THEN source ELSE old_source END AS new_source,
+      CASE WHEN is_newer AND client <> '' THEN client ELSE coalesce(old_client, '') END AS new_client,
+      CASE WHEN is_newer AND client <> '' THEN bundle ELSE coalesce(old_bundle, '') END AS new_bundle,
+      CASE WHEN is_newer THEN at ELSE old_last_seen END AS new_last_seen,
+      date_trunc('hour', CASE WHEN is_newer THEN at ELSE old_last_seen END, 'UTC') AS new_hour,
+      least(old_first_seen, at) AS new_first_seen,
+      least(old_first_reported, CASE WHEN source = 'push' THEN at END) AS new_first_reported,
+      -- Whether the check-in tells the version that the device is on record with after it.
+      version <> '' AND (is_newer OR old_version = '') AS is_told,
+      coalesce((label_merge).labels <> coalesce(old_labels, '{}'), FALSE) AS is_relabelled
+    FROM compared
+  ), moved AS NOT MATERIALIZED (
+    SELECT merged.*,
+      (new_channel, new_version, new_platform) IS DISTINCT FROM
+        (old_channel, old_version, old_platform) AS is_elsewhere,
+      new_hour IS DISTINCT FROM old_hour AS is_in_new_hour
+    FROM merged
+  ), written AS MATERIALIZED (
+    SELECT moved.*, CASE WHEN is_relabelled THEN nextval('label_positions') END AS new_position
+    FROM moved
+    WHERE is_new OR is_elsewhere OR is_in_new_hour OR is_relabelled OR is_ahead
+      OR new_arch <> old_arch OR new_source <> old_source
+      OR new_client <> old_client OR new_bundle <> old_bundle
+      OR at >= old_last_seen + freshness OR at < old_first_seen
+      OR is_offered AND offer IS DISTINCT FROM old_offer
+  ), inserted AS (
+    INSERT INTO devices (
+      app_id, device_id, first_seen, first_reported, last_seen, last_offered_at, labels_revision,
+      labels_position, channel, version, platform, arch, source, client, bundle,
+      last_offered_release_id, labels, label_times
+    )
+    SELECT app_id, device_id, at, new_first_reported, at, CASE WHEN is_offered THEN at END,
+      CASE WHEN is_relabelled THEN 1 ELSE 0 END, new_position, channel, version, platform, arch, source,
+      new_client, new_bundle, nullif(offer, ''), coalesce((label_merge).labels, '{}'),
+      coalesce((label_merge).times, '{}')
+    FROM written WHERE is_new
+  ), updated AS (
+    UPDATE devices SET
+      first_seen = written.new_first_seen,
+      first_reported = written.new_first_reported,
+      last_seen = written.new_last_seen,
+      last_offered_at = CASE WHEN is_offered THEN written.at ELSE written.old_offered_at END,
+      labels_revision = written.old_labels_revision + CASE WHEN is_relabelled THEN 1 ELSE 0 END,
+      labels_position = coalesce(written.new_position, written.old_labels_position),
+      channel = written.new_channel,
+      version = written.new_version,
+      version_changes = written.old_version_changes
+        + CASE WHEN written.new_version <> written.old_version THEN 1 ELSE 0 END,
+      platform = written.new_platform,
+      arch = written.new_arch,
+      source = written.new_source,
+      client = written.new_client,
+      bundle = written.new_bundle,
+      last_offered_release_id = CASE WHEN is_offered THEN written.offer ELSE written.old_offer END,
+      labels = coalesce((label_merge).labels, written.old_labels),
+      label_times = coalesce((label_merge).times, CASE WHEN is_ahead
+        THEN limit_label_times(written.old_label_times, present_ms) ELSE written.old_label_times END)
+    FROM written
+    WHERE devices.app_id = written.app_id AND devices.device_id = written.device_id
+      AND devices.ctid = written.old_row
+  ), remembered AS (
+    INSERT INTO device_versions (app_id, device_id, slot, at, from_version, to_version)
+    SELECT app_id, device_id, old_version_changes % 100, at, nullif(old_version, ''), new_version
+    FROM written WHERE new_version <> old_version
+    ON CONFLICT (app_id, device_id, slot) DO UPDATE SET
+      at = excluded.at, from_version = excluded.from_version, to_version = excluded.to_version
+  ), outlived AS (
+    -- With a history of 100, the new row takes the place of this one.
+    DELETE FROM device_versions USING written
+    WHERE history < 100 AND written.new_version <> written.old_version
+      AND written.old_version_changes >= history
+      AND device_versions.app_id = written.app_id AND device_versions.device_id = written.device_id
+      AND device_versions.slot = ((written.old_version_changes - history) % 100)::smallint
+  ), counted AS (
+    INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
+    SELECT app_id, channel, version, platform, part, sum(change)
+    FROM (
+      SELECT app_id, part, new_channel AS channel, new_version AS version, new_platform AS platform,
+        1 AS change
+      FROM written WHERE is_elsewhere
+      UNION ALL
+      SELECT app_id, part, old_channel, old_version, old_platform, -1
+      FROM written WHERE is_elsewhere AND NOT is_new
+    ) AS change GROUP BY app_id, channel, version, platform, part HAVING sum(change) <> 0
+    ON CONFLICT (app_id, channel, version, platform, part)
+      DO UPDATE SET devices = fleet_count_parts.devices + excluded.devices
+  ), counted_in_hours AS (
+    INSERT INTO fleet_hour_parts (app_id, hour, channel, version, platform, part, devices)
+    SELECT app_id, hour, channel, version, platform, part, sum(change)
+    FROM (
+      SELECT app_id, part, new_hour AS hour, new_channel AS channel, new_version AS version,
+        new_platform AS platform, 1 AS change
+      FROM written WHERE is_elsewhere OR is_in_new_hour
+      UNION ALL
+      SELECT app_id, part, old_hour, old_channel, old_version, old_platform, -1
+      FROM written WHERE is_elsewhere AND NOT is_in_new_hour OR is_ahead AND is_in_new_hour
+    ) AS change GROUP BY app_id, hour, channel, version, platform, part HAVING sum(change) <> 0
+    ON CONFLICT (app_id, hour, channel, version, platform, part)
+      DO UPDATE SET devices = fleet_hour_parts.devices + excluded.devices
+  ), stepped AS MATERIALIZED (
+    SELECT app_id, part, step, new_channel, new_version, new_platform, old_channel, old_version, old_platform,
+      is_elsewhere, is_ahead,
+      date_trunc(step, new_hour, 'UTC') AS new_at, date_trunc(step, old_hour, 'UTC') AS old_at
+    FROM written, unnest(ARRAY ['day', 'month']) AS step
+    WHERE is_elsewhere OR is_in_new_hour
+  ), counted_in_steps AS (
+    INSERT INTO fleet_step_parts (app_id, step, at, channel, version, platform, part, devices)
+    SELECT app_id, step, at, channel, version, platform, part, sum(change)
+    FROM (
+      SELECT app_id, part, step, new_at AS at, new_channel AS channel, new_version AS version,
+        new_platform AS platform, 1 AS change
+      FROM stepped WHERE is_elsewhere OR new_at IS DISTINCT FROM old_at
+      UNION ALL
+      SELECT app_id, part, step, old_at, old_channel, old_version, old_platform, -1
+      FROM stepped WHERE is_elsewhere AND new_at = old_at OR is_ahead AND new_at <> old_at
+    ) AS change GROUP BY app_id, step, at, channel, version, platform, part HAVING sum(change) <> 0
+    ON CONFLICT (app_id, step, at, channel, version, platform, part)
+      DO UPDATE SET devices = fleet_step_parts.devices + excluded.devices
+  ), told AS MATERIALIZED (
+    SELECT DISTINCT app_id, new_channel, new_version FROM written WHERE is_told
+  ), running AS MATERIALIZED (
+    -- The watched release of each version that was told, the channel's own before that of the one it follows.
+    SELECT jsonb_object_agg(told.app_id || ' ' || told.new_version || ' ' || told.new_channel, jsonb_build_object(
+      'id', release.id, 'ms', (extract(epoch FROM release.published_at) * 1000)::bigint
+    )) AS by_name
+    FROM told
+    JOIN channels ON channels.app_id = told.app_id AND channels.name = told.new_channel
+    CROSS JOIN LATERAL (
+      SELECT id, published_at, is_watched FROM releases
+      WHERE channel_id IN (channels.id, channels.follows) AND canonical_version = told.new_version
+      ORDER BY channel_id = channels.id DESC LIMIT 1
+    ) AS release
+    WHERE release.is_watched AND release.published_at IS NOT NULL
+  ), offering AS MATERIALIZED (
+    SELECT jsonb_object_agg(id, (extract(epoch FROM published_at) * 1000)::bigint) AS by_id
+    FROM (SELECT DISTINCT offer FROM written WHERE is_offered) AS given
+    JOIN releases ON releases.id = given.offer
+    WHERE is_watched AND published_at IS NOT NULL
+  ), noted AS NOT MATERIALIZED (
+    SELECT place, app_id, device_id, part, at, is_new, is_newer, is_told, is_elsewhere, new_channel,
+      new_version, new_first_seen, new_first_reported, new_last_seen, old_stored_seen,
+      CASE WHEN is_offered THEN offer END AS offered_id,
+      CASE WHEN is_offered THEN ((SELECT by_id FROM offering) ->> offer)::float8 END AS offered_ms,
+      CASE WHEN is_told THEN (SELECT by_name FROM running)
+        -> (app_id || ' ' || new_version || ' ' || new_channel) END AS run
+    FROM written
+  ), watched AS NOT MATERIALIZED (
+    SELECT noted.*, before.release_id, before.known, before.pushed, before.offered_at AS old_offered,
+      before.installed_at AS old_installed, before.installed_on AS old_installed_on,
+      before.reverted_at AS old_reverted, TRUE AS is_reached
+    FROM noted
+    JOIN release_devices AS before
+      ON before.app_id = noted.app_id AND before.device_id = noted.device_id
+    WHERE NOT noted.is_new
+    UNION ALL
+    SELECT noted.*, fresh.release_id,
+      signal_edge(to_timestamp(fresh.ms / 1000.0)::timestamptz(3) - new_first_seen),
+      coalesce(signal_edge(to_timestamp(fresh.ms / 1000.0)::timestamptz(3) - new_first_reported), -1),
+      NULL, NULL, NULL, NULL, FALSE
+    FROM noted
+    CROSS JOIN LATERAL (
+      SELECT offered_id AS release_id, offered_ms AS ms WHERE offered_ms IS NOT NULL
+      UNION ALL
+      SELECT run ->> 'id', (run ->> 'ms')::float8
+      WHERE run IS NOT NULL AND (offered_ms IS NULL OR offered_id <> run ->> 'id')
+        AND extract(epoch FROM at) * 1000 >= (run ->> 'ms')::float8
+    ) AS fresh
+    WHERE extract(epoch FROM new_first_seen) * 1000 <= fresh.ms AND (is_new OR NOT EXISTS (
+      SELECT FROM release_devices AS before
+      WHERE before.app_id = noted.app_id AND before.device_id = noted.device_id
+        AND before.release_id = fresh.release_id
+    ))
+  ), judged AS MATERIALIZED (
+    SELECT watched.*,
+      coalesce(old_offered, CASE WHEN offered_id = release_id THEN at END) AS new_offered,
+      coalesce(old_installed, CASE WHEN run ->> 'id' = release_id
+        AND extract(epoch FROM at) * 1000 >= (run ->> 'ms')::float8 THEN at END) AS new_installed,
+      coalesce(old_reverted, CASE WHEN old_installed IS NOT NULL AND is_told AND is_newer AND is_elsewhere
+        AND old_installed_on = new_channel AND is_below_release(new_version, release_id)
+        THEN at END) AS new_reverted
+    FROM watched
+  ), reached AS (
+    INSERT INTO release_devices (
+      app_id, device_id, release_id, known, pushed, offered_at, installed_at, installed_on
+    )
+    SELECT app_id, device_id, release_id, known, pushed, new_offered, new_installed,
+      CASE WHEN new_installed IS NOT NULL THEN new_channel END
+    FROM judged WHERE NOT is_reached
+  ), went_on AS (
+    UPDATE release_devices SET offered_at = new_offered, installed_at = new_installed,
+      installed_on = CASE WHEN old_installed IS NULL AND new_installed IS NOT NULL THEN new_channel
+        ELSE old_installed_on END,
+      reverted_at = new_reverted
+    FROM judged
+    WHERE is_reached AND (
+        new_offered IS DISTINCT FROM old_offered OR new_installed IS DISTINCT FROM old_installed
+        OR new_reverted IS DISTINCT FROM old_reverted
+      )
+      AND release_devices.app_id = judged.app_id AND release_devices.device_id = judged.device_id
+      AND release_devices.release_id = judged.release_id
+  ), failed AS (
+    -- A failure that was told before the offer counts from now on.
+    UPDATE release_failures SET is_offered = TRUE, known = judged.known, pushed = judged.pushed
+    FROM judged
+    WHERE old_offered IS NULL AND new_offered IS NOT NULL
+      AND release_failures.release_id = judged.release_id AND release_failures.device_id = judged.device_id
+      AND NOT release_failures.is_offered
+  ), signalled AS (
+    INSERT INTO release_signals (release_id, kind, part, known, pushed, age, at, devices)
+    SELECT release_id, kind, part, known, pushed, age, date_trunc('minute', since), sum(change)
+    FROM (
+      SELECT release_id, part, known, pushed, signal.* FROM judged
+      CROSS JOIN LATERAL (
+        SELECT 'seen' AS kind, -1 AS age, new_last_seen AS since, 1 AS change
+        UNION ALL SELECT 'seen', -1, old_stored_seen, -1 WHERE is_reached
+        UNION ALL SELECT 'reached', -1, at, 1 WHERE NOT is_reached
+        UNION ALL SELECT 'offered', -1, new_offered, 1
+          WHERE old_offered IS NULL AND new_offered IS NOT NULL
+        UNION ALL SELECT 'installed', -1, new_installed, 1
+          WHERE old_installed IS NULL AND new_installed IS NOT NULL
+        UNION ALL SELECT 'reverted', -1, new_reverted, 1
+          WHERE old_reverted IS NULL AND new_reverted IS NOT NULL
+        UNION ALL SELECT 'waiting', signal_age(new_last_seen - new_offered), 'epoch', 1
+          WHERE new_offered IS NOT NULL AND new_installed IS NULL
+        UNION ALL SELECT 'waiting', signal_age(old_stored_seen - old_offered), 'epoch', -1
+          WHERE old_offered IS NOT NULL AND old_installed IS NULL
+      ) AS signal
+    ) AS change GROUP BY release_id, kind, part, known, pushed, age, date_trunc('minute', since)
+    HAVING sum(change) <> 0
+    ON CONFLICT (release_id, kind, part, known, pushed, age, at)
+      DO UPDATE SET devices = release_signals.devices + excluded.devices
+  )
+  SELECT moved.place::integer,
+    CASE WHEN moved.label_write IS NOT NULL THEN coalesce((moved.label_merge).labels, moved.old_labels)::text END,
+    coalesce(moved.old_labels_revision, 0) + CASE WHEN moved.is_relabelled THEN 1 ELSE 0 END,
+    CASE WHEN written.place IS NULL OR NOT moved.is_newer
+      THEN (extract(epoch FROM moved.old_last_seen) * 1000)::bigint END
+  FROM moved LEFT JOIN written ON written.place = moved.place
+  WHERE moved.label_write IS NOT NULL
+    OR writer <> '' AND (written.place IS NULL OR NOT moved.is_newer);
+  IF are_awaited THEN PERFORM note_awaited(app_ids, device_ids); END IF;
+END
+$$;
+
+-- A device that is deleted is not seen any more; whatever else it did has been done.
+CREATE FUNCTION forget_release_devices() RETURNS trigger LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off
+AS $$
+BEGIN
+  WITH forgotten AS (
+    DELETE FROM release_devices USING gone
+    WHERE release_devices.app_id = gone.app_id AND release_devices.device_id = gone.device_id
+    RETURNING release_id, known, pushed, device_part(gone.app_id, gone.device_id) AS part, gone.last_seen
+  )
+  INSERT INTO release_signals (release_id, kind, part, known, pushed, age, at, devices)
+  SELECT release_id, 'seen', part, known, pushed, -1, date_trunc('minute', last_seen), -count(*)
+  FROM forgotten GROUP BY release_id, part, known, pushed, date_trunc('minute', last_seen)
+  ON CONFLICT (release_id, kind, part, known, pushed, age, at)
+    DO UPDATE SET devices = release_signals.devices + excluded.devices;
+  RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER forget_release_devices AFTER DELETE ON devices REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION forget_release_devices();
+
+-- Deletes empty cells, and what is kept of releases that are gone, or not watched any more: up to so many rows of
+-- each table, in a part of a large one. Waits for no writer. One that still has a row which goes adds to the
+-- signals of a release that nobody reads.
+CREATE FUNCTION sweep_signals(rows_max integer) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  search_size CONSTANT bigint := 512;
+  table_name text;
+  page_count bigint;
+  first_page bigint;
+BEGIN
+  UPDATE releases SET is_watched = FALSE
+  WHERE is_watched AND published_at < fleet_time() - interval '90 days' AND NOT EXISTS (
+    SELECT FROM rollout_plans
+    WHERE release_id = releases.id AND status IN ('scheduled', 'running', 'held')
+  );
+  DELETE FROM release_signals WHERE ctid = ANY (ARRAY (
+    SELECT ctid FROM release_signals WHERE devices = 0 LIMIT 10 * rows_max FOR UPDATE SKIP LOCKED
+  ));
+  FOREACH table_name IN ARRAY ARRAY ['release_signals', 'release_devices', 'release_failures'] LOOP
+    page_count := pg_relation_size(table_name) / current_setting('block_size')::bigint;
+    first_page := CASE WHEN page_count > search_size
+      THEN floor(random() * (page_count + search_size)) - search_size ELSE 0 END;
+    EXECUTE format(
+      'DELETE FROM %1$I WHERE ctid = ANY (ARRAY (
+         SELECT ctid FROM %1$I WHERE ctid >= $1 AND ctid < $2 AND NOT EXISTS (
+           SELECT FROM releases WHERE releases.id = release_id AND is_watched
+         ) LIMIT $3 FOR UPDATE SKIP LOCKED
+       ))', table_name
+    ) USING format('(%s,0)', greatest(first_page, 0))::tid, format('(%s,0)', first_page + search_size)::tid,
+      10 * rows_max;
+  END LOOP;
+END
+$$;

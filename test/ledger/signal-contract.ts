@@ -1,0 +1,413 @@
+// Rules of the signals that check-ins leave of a release, run unchanged on every database (docs/contract.md 27.6).
+
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Health } from '../../src/contract/rollout-plan.ts';
+import { compareVersions } from '../../src/domain/decision/version.ts';
+import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
+import type { Database } from '../../src/ledger/database.ts';
+import { USUAL_KEEPING } from '../../src/ledger/device-keeping.ts';
+import { migrate } from '../../src/ledger/migrate.ts';
+import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
+import type { Ledger } from '../../src/ports/ledger.ts';
+import { version } from '../domain/sample.ts';
+import {
+  checkIn as anyTimeCheckIn,
+  chunksOf,
+  HOUR_MS,
+  iso,
+  MINUTE_MS,
+  randomFrom,
+  shuffle,
+} from './fleet-fixture.ts';
+import {
+  createTenant,
+  expectValue,
+  newRelease,
+  OPERATOR,
+  PUBLISHER,
+  type TestTenant,
+} from './ledger-fixture.ts';
+import { type ModelRelease, SignalModel, VERSIONS } from './signal-model.ts';
+import type { TestDatabase } from './test-database.ts';
+
+const DAY_MS = 24 * HOUR_MS;
+/** Begin of an hour not long ago: what is kept of releases goes in time. */
+const BEGIN = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 20 * DAY_MS;
+
+/** Declares the suite; `open` gives an empty database. */
+export function describeSignals(name: string, open: () => Promise<TestDatabase>): void {
+  describe(`signals of check-ins on ${name} (§27.6)`, () => {
+    let opened: TestDatabase;
+    let database: Database;
+    let ledger: Ledger;
+
+    beforeAll(async () => {
+      opened = await open();
+      database = opened.database;
+      await migrate(database);
+      ledger = createSqlLedger(database, undefined, { ...USUAL_KEEPING, freshnessMs: MINUTE_MS });
+    });
+    afterAll(() => opened?.dispose());
+
+    /** Publishes a version, as if at that time. */
+    async function publishAt(
+      tenant: TestTenant,
+      channel: string,
+      text: string,
+      publishedAt: number,
+    ): Promise<ModelRelease> {
+      const release = { ...newRelease(tenant, text), channel };
+      const { value } = expectValue(
+        await ledger.publishRelease(tenant.organizationId, release, PUBLISHER),
+      );
+      await database.query('UPDATE releases SET published_at = $2::timestamptz WHERE id = $1', [
+        value.id,
+        iso(publishedAt),
+      ]);
+      return { id: value.id, channel, version: text, publishedAt, isRolledBack: false };
+    }
+
+    async function rollBack({ id }: ModelRelease): Promise<void> {
+      await database.query(`UPDATE releases SET status = 'rolled_back' WHERE id = $1`, [id]);
+    }
+
+    /** A tenant whose beta follows stable, with 1.0.0 on stable, published a day after the start. */
+    async function furnish() {
+      const tenant = await createTenant(ledger, ['stable', 'beta']);
+      const release = await publishAt(tenant, 'stable', '1.0.0', BEGIN + DAY_MS);
+      expectValue(await ledger.updateChannel(tenant.app, 'beta', { follows: 'stable' }, OPERATOR));
+      const offer = { version: '0.9.0', offeredReleaseId: release.id };
+      return { tenant, release, offer };
+    }
+
+    async function health({ app, organizationId }: TestTenant, known = 0): Promise<Health> {
+      const release = { app, channel: 'stable', canonicalVersion: '1.0.0' };
+      return expectValue(await ledger.readHealth(organizationId, release, known));
+    }
+
+    /** Returns the cells that are kept; those of `reached` without their minute, when there is to be none. */
+    async function kept(
+      { appId }: TestTenant,
+      isWithMinute = true,
+    ): Promise<Record<string, number>> {
+      const rows = await database.query<{ cell: string; devices: number }>(
+        `SELECT concat_ws(' ', release_id, kind, known, pushed, age,
+           to_char(CASE WHEN kind <> 'reached' OR $2 THEN at ELSE 'epoch' END AT TIME ZONE 'UTC',
+             'YYYY-MM-DD"T"HH24:MI:SS".000Z"')) AS cell,
+           sum(devices)::integer AS devices
+         FROM release_signals
+         WHERE release_id IN (SELECT releases.id FROM releases
+           JOIN channels ON channels.id = channel_id WHERE app_id = $1)
+         GROUP BY cell HAVING sum(devices) <> 0`,
+        [appId, isWithMinute],
+      );
+      return Object.fromEntries(rows.map(({ cell, devices }) => [cell, devices]));
+    }
+
+    /** Counts anew from what is kept of each device, which does not tell what it did first. */
+    async function recounted({ appId }: TestTenant): Promise<Record<string, number>> {
+      const rows = await database.query<{ cell: string; devices: number }>(
+        `SELECT concat_ws(' ', release_id, kind, known, pushed, age,
+           to_char(date_trunc('minute', since) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"')
+         ) AS cell, count(*)::integer AS devices
+         FROM release_devices JOIN devices USING (app_id, device_id) CROSS JOIN LATERAL (VALUES
+           ('offered', -1, offered_at), ('installed', -1, installed_at), ('reverted', -1, reverted_at),
+           ('reached', -1, 'epoch'::timestamptz), ('seen', -1, last_seen),
+           ('waiting', (SELECT coalesce(max(edge), -1) FROM unnest(signal_edges()) AS edge
+             WHERE edge * interval '1 minute' < last_seen - offered_at),
+             CASE WHEN offered_at IS NOT NULL AND installed_at IS NULL THEN 'epoch'::timestamptz END)
+         ) AS signal (kind, age, since)
+         WHERE app_id = $1 AND since IS NOT NULL GROUP BY cell`,
+        [appId],
+      );
+      return Object.fromEntries(rows.map(({ cell, devices }) => [cell, devices]));
+    }
+
+    test('an offer, the installation and the way back count once each', async () => {
+      const { tenant, offer } = await furnish();
+      const at = (minutes: number) => BEGIN + DAY_MS + minutes * MINUTE_MS;
+      const record = (parts: Partial<CheckIn>) =>
+        ledger.recordCheckIns([checkIn(tenant, 'a', parts)]);
+      await record({ version: '0.9.0' });
+      await record({ ...offer, at: at(1) });
+      await record({ ...offer, at: at(5) });
+      expect(await health(tenant)).toMatchObject({ offered: 1, installed: 0 });
+      await record({ version: '1.0.0', at: at(9) });
+      await record({ version: '1.0.0', at: at(19) });
+      expect(await health(tenant)).toMatchObject({ offered: 1, installed: 1, reverted: 0 });
+      await record({ version: '0.9.0', at: at(29) });
+      await record({ version: '1.0.0', at: at(39) });
+      await record({ version: '0.9.0', at: at(49) });
+      expect(await health(tenant)).toMatchObject({ offered: 1, installed: 1, reverted: 1 });
+    });
+
+    test('nothing is reverted by a roll-back, on another channel, or by a higher version', async () => {
+      const { tenant, release } = await furnish();
+      const at = (minutes: number) => BEGIN + DAY_MS + minutes * MINUTE_MS;
+      const all = (parts: Partial<CheckIn>) =>
+        ledger.recordCheckIns(['a', 'b', 'c'].map((id) => checkIn(tenant, id, parts)));
+      await all({});
+      await all({ version: '1.0.0', at: at(1) });
+      await ledger.recordCheckIns([
+        checkIn(tenant, 'a', { version: '1.10.0', at: at(2) }),
+        checkIn(tenant, 'b', { version: '0.9.0', channel: 'beta', at: at(2) }),
+      ]);
+      await rollBack(release);
+      await ledger.recordCheckIns([checkIn(tenant, 'c', { version: '0.9.0', at: at(2) })]);
+      expect(await health(tenant)).toMatchObject({ installed: 3, reverted: 0 });
+    });
+
+    test('a device is stuck when it is seen again after the limit, until it is seen on the release', async () => {
+      const { tenant, offer } = await furnish();
+      const offeredAt = BEGIN + DAY_MS + MINUTE_MS;
+      const record = (parts: Partial<CheckIn>) =>
+        ledger.recordCheckIns([checkIn(tenant, 'a', { ...offer, ...parts })]);
+      await record({ at: BEGIN, offeredReleaseId: undefined });
+      await record({ at: offeredAt });
+      await record({ at: offeredAt + DAY_MS });
+      expect((await health(tenant)).stuck).toBe(0);
+      await record({ at: offeredAt + DAY_MS + MINUTE_MS });
+      expect(await health(tenant)).toMatchObject({ stuck: 1, silent: 1 });
+      await record({ at: offeredAt + 2 * DAY_MS, version: '1.0.0', offeredReleaseId: undefined });
+      expect(await health(tenant)).toMatchObject({ stuck: 0, installed: 1, silent: 1 });
+      await record({ at: Date.now(), version: '1.0.0', offeredReleaseId: undefined });
+      expect(await health(tenant)).toMatchObject({ silent: 0 });
+    });
+
+    test('10,000 devices invented after the publishing, or an hour before it, move no rate', async () => {
+      const { tenant, release, offer } = await furnish();
+      const publishedAt = release.publishedAt;
+      const real = Array.from({ length: 50 }, (_, index) => `real ${index}`);
+      const record = (ids: readonly string[], parts: Partial<CheckIn>) =>
+        ledger.recordCheckIns(ids.map((id) => checkIn(tenant, id, parts)));
+      await record(real, {});
+      await record(real, { ...offer, at: publishedAt + MINUTE_MS });
+      await record(real, { version: '1.0.0', at: publishedAt + HOUR_MS });
+      const before = await health(tenant, 1440);
+      for (const bornAt of [publishedAt - HOUR_MS, publishedAt + MINUTE_MS]) {
+        const ids = Array.from({ length: 10_000 }, (_, index) => `from ${bornAt} ${index}`);
+        for (const some of chunksOf(ids, 5000)) {
+          await record(some, { at: bornAt });
+          await record(some, { ...offer, at: publishedAt + 2 * MINUTE_MS });
+        }
+        await record(ids.slice(0, 3000), { version: '1.0.0', at: publishedAt + 3 * MINUTE_MS });
+        await record(ids.slice(0, 1000), { version: '0.9.0', at: publishedAt + 5 * MINUTE_MS });
+        await ledger.recordFailures(
+          ids.slice(0, 1000).map((deviceId) => ({
+            ...{ appId: tenant.appId, channel: 'stable', deviceId, runs: '0.9.0' },
+            ...{ canonicalVersion: '1.0.0', reason: undefined, network: undefined },
+          })),
+        );
+      }
+      expect(before).toMatchObject({ offered: 50, installed: 50, failed: 0, reverted: 0 });
+      expect(await health(tenant, 1440)).toEqual(before);
+    });
+
+    test('a failure that comes before its offer counts from the offer on (§27.9)', async () => {
+      const { tenant, offer } = await furnish();
+      await ledger.recordCheckIns([checkIn(tenant, 'a', {})]);
+      await ledger.recordFailures([
+        {
+          ...{ appId: tenant.appId, channel: 'stable', deviceId: 'a', runs: '0.9.0' },
+          ...{ canonicalVersion: '1.0.0', reason: 'disk full', network: '192.0.2.1' },
+        },
+      ]);
+      expect((await health(tenant)).failed).toBe(0);
+      await ledger.recordCheckIns([checkIn(tenant, 'a', { ...offer, at: BEGIN + 2 * DAY_MS })]);
+      expect((await health(tenant)).failed).toBe(1);
+    });
+
+    test('the share of silent ones among the other devices is taken off', async () => {
+      const { tenant, offer } = await furnish();
+      const record = (prefix: string, count: number, parts: Partial<CheckIn>) =>
+        ledger.recordCheckIns(
+          Array.from({ length: count }, (_, index) =>
+            checkIn(tenant, `${prefix} ${index}`, { version: '0.9.0', ...parts }),
+          ),
+        );
+      for (const [prefix, count, channel] of [
+        ['offered', 100, 'stable'],
+        ['other', 60, 'stable'],
+        ['follower', 40, 'beta'],
+        ['gone', 100, 'stable'],
+      ] as const) {
+        await record(prefix, count, { channel });
+      }
+      const since = BEGIN + DAY_MS + MINUTE_MS;
+      await record('offered', 100, { ...offer, at: since });
+      await record('other', 60, { at: since });
+      await record('follower', 40, { channel: 'beta', at: since });
+      expect((await health(tenant)).rates.silent).toMatchObject({ percent: 0 });
+      await record('other', 60, { at: Date.now() });
+      expect(await health(tenant)).toMatchObject({
+        silent: 100,
+        rates: { silent: { percent: 60 } },
+      });
+    });
+
+    test('devices that are swept or purged are not seen any more, and what they did stays', async () => {
+      const { tenant, offer } = await furnish();
+      const ids = ['a', 'b', 'c'];
+      await ledger.recordCheckIns(ids.map((id) => checkIn(tenant, id, {})));
+      const at = BEGIN + DAY_MS + MINUTE_MS;
+      await ledger.recordCheckIns(ids.map((id) => checkIn(tenant, id, { ...offer, at })));
+      expect(await health(tenant)).toMatchObject({ offered: 3, silent: 3 });
+      const { appId: id, app: ref, organizationId } = tenant;
+      const purge = {
+        app: { id, ref, organizationId },
+        firstSeenAfter: iso(0),
+        version: undefined,
+      };
+      const begin = { after: undefined, auditEntryId: undefined, devices: 0 };
+      await ledger.recordCheckIns([checkIn(tenant, 'c', { at: at + HOUR_MS, channel: 'beta' })]);
+      await ledger.sweepFleet(iso(at + 1), iso(0), 1000);
+      expect(await health(tenant)).toMatchObject({ offered: 3, silent: 1 });
+      expectValue(await ledger.purgeDevices(purge, begin, OPERATOR));
+      expect(await health(tenant)).toMatchObject({ offered: 3, silent: 0 });
+      expect(await recounted(tenant)).toEqual({});
+    });
+
+    test('90 days after a release was published, its signals go', async () => {
+      const { tenant, release, offer } = await furnish();
+      await ledger.recordCheckIns([checkIn(tenant, 'a', {})]);
+      await ledger.recordCheckIns([checkIn(tenant, 'a', { ...offer, at: BEGIN + 2 * DAY_MS })]);
+      expect((await health(tenant)).offered).toBe(1);
+      await database.query(
+        `UPDATE releases SET published_at = fleet_time() - interval '91 days' WHERE id = $1`,
+        [release.id],
+      );
+      await ledger.sweepFleet(iso(0), iso(0), 1000);
+      expect((await health(tenant)).offered).toBe(0);
+      for (const table of ['release_signals', 'release_devices', 'release_failures']) {
+        const left = await database.query(`SELECT FROM ${table} WHERE release_id = $1`, [
+          release.id,
+        ]);
+        expect(left).toEqual([]);
+      }
+    });
+
+    test('random histories count as the model says, and as a recount, with check-ins that come late', async () => {
+      const { tenant, release } = await furnish();
+      const releases = [
+        release,
+        await publishAt(tenant, 'stable', '1.10.0', BEGIN + 2 * HOUR_MS),
+        await publishAt(tenant, 'stable', '1.0.0-rc.1', BEGIN + 5 * HOUR_MS),
+        await publishAt(tenant, 'beta', '1.10.0', BEGIN + 3 * HOUR_MS),
+      ];
+      const random = randomFrom(20_261_124);
+      const model = new SignalModel(releases, { beta: 'stable' }, MINUTE_MS);
+      for (let batch = 0; batch < 150; batch++) {
+        if (batch === 110) {
+          await rollBack(release);
+          release.isRolledBack = true;
+        }
+        const now = BEGIN + batch * 20 * MINUTE_MS;
+        const checkIns = Array.from({ length: 40 }, () =>
+          anyCheckIn(tenant, releases, now, random),
+        );
+        await ledger.recordCheckIns(checkIns);
+        for (const each of coalesceCheckIns(checkIns)) model.add(each);
+        if (batch % 30 === 29) {
+          expect(await kept(tenant)).toEqual(model.cells());
+          expect(await kept(tenant, false)).toEqual(await recounted(tenant));
+        }
+      }
+      const kinds = new Set(Object.keys(model.cells()).map((cell) => cell.split(' ')[1]));
+      expect([...kinds].sort()).toEqual([
+        ...['installed', 'offered', 'reached', 'reverted', 'seen', 'waiting'],
+      ]);
+    });
+
+    test('four writers with shuffled, overlapping and repeated batches count as a recount', async () => {
+      const { tenant, release } = await furnish();
+      const releases = [
+        release,
+        await publishAt(tenant, 'stable', '1.10.0', BEGIN + 2 * HOUR_MS),
+        await publishAt(tenant, 'beta', '1.10.0', BEGIN + 3 * HOUR_MS),
+      ];
+      const random = randomFrom(24_112_026);
+      const checkIns = Array.from({ length: 6000 }, () =>
+        anyCheckIn(tenant, releases, BEGIN + Math.floor(random() * 50) * HOUR_MS, random),
+      );
+      const batches = chunksOf(checkIns, 100);
+      const waiting = shuffle([...batches, ...batches], random);
+      const write = async () => {
+        for (let batch = waiting.pop(); batch !== undefined; batch = waiting.pop()) {
+          await ledger.recordCheckIns(batch);
+        }
+      };
+      const sweep = async () => {
+        while (waiting.length > 0) await ledger.sweepFleet(iso(0), iso(0), 100);
+      };
+      await Promise.all([write(), write(), write(), write(), sweep()]);
+      expect(await kept(tenant, false)).toEqual(await recounted(tenant));
+      expect(Object.keys(await kept(tenant)).length).toBeGreaterThan(100);
+    });
+
+    test('the database orders versions as the service does', async () => {
+      const texts = [...fc.sample(anyVersionText, { numRuns: 1500, seed: 1 }), ...VERSIONS];
+      const versions = texts.map(version);
+      const rows = await database.query<{ key: string }>(
+        `SELECT version_key(text) AS key FROM unnest($1::text[]) WITH ORDINALITY AS given (text, place)
+         ORDER BY place`,
+        [versions.map(({ canonical }) => canonical)],
+      );
+      const keys = rows.map(({ key }) => key);
+      for (let index = 0; index < 200_000; index++) {
+        const [left, right] = [index % texts.length, (index * 7919) % texts.length];
+        const [one, other] = [keys[left] ?? '', keys[right] ?? ''];
+        const order = one < other ? -1 : one > other ? 1 : 0;
+        expect([texts[left], texts[right], order]).toEqual([
+          ...[texts[left], texts[right]],
+          Math.sign(compareVersions(versions[left] as never, versions[right] as never)),
+        ]);
+      }
+    });
+  });
+}
+
+const anyDigits = fc.oneof(
+  fc.nat(3).map(String),
+  fc.constantFrom('00', '01', '10', '99', '100', '123456789012345678'),
+);
+const anyIdentifiers = fc.option(
+  fc.array(fc.oneof(anyDigits, fc.constantFrom('a', 'a-', 'A', 'ab', 'rc', '-', '0a')), {
+    ...{ minLength: 1, maxLength: 3 },
+  }),
+);
+const anyVersionText = fc
+  .record({
+    parts: fc.array(anyDigits, { minLength: 1, maxLength: 4 }),
+    prerelease: anyIdentifiers,
+    build: anyIdentifiers,
+  })
+  .map(
+    ({ parts, prerelease, build }) =>
+      parts.join('.') +
+      (prerelease === null ? '' : `-${prerelease.join('.')}`) +
+      (build === null ? '' : `+${build.join('.')}`),
+  )
+  .filter((text) => text.length <= 64);
+
+function checkIn(tenant: TestTenant, deviceId: string, parts: Partial<CheckIn>): CheckIn {
+  return anyTimeCheckIn(tenant, deviceId, { at: BEGIN, ...parts });
+}
+
+/** Random check-in of one of 300 devices, some of them late, some with an offer, some without a version. */
+function anyCheckIn(
+  tenant: TestTenant,
+  releases: readonly ModelRelease[],
+  now: number,
+  random: () => number,
+): CheckIn {
+  const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item;
+  const late = random() < 0.2 ? Math.floor(random() * 20 * HOUR_MS) : 0;
+  return checkIn(tenant, `device ${Math.floor(random() ** 2 * 300)}`, {
+    channel: pick(['stable', 'stable', 'stable', 'beta', 'none']),
+    version: pick([...VERSIONS, ...VERSIONS, undefined]),
+    source: pick(['pull', 'pull', 'pull', 'push']),
+    offeredReleaseId: random() < 0.3 ? pick(releases).id : undefined,
+    at: Math.max(now + Math.floor(random() * 20 * MINUTE_MS) - late, 0),
+  });
+}
