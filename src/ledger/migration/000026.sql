@@ -307,22 +307,27 @@ BEGIN
     SELECT DISTINCT app_id, new_channel, new_version FROM written WHERE is_told
   ), running AS MATERIALIZED (
     -- The watched release of each version that was told, the channel's own before that of the one it follows.
+    -- Here and below, OFFSET 0 keeps tables of which nothing is known yet from being looked through for each row.
     SELECT jsonb_object_agg(told.app_id || ' ' || told.new_version || ' ' || told.new_channel, jsonb_build_object(
       'id', release.id, 'ms', (extract(epoch FROM release.published_at) * 1000)::bigint
     )) AS by_name
     FROM told
-    JOIN channels ON channels.app_id = told.app_id AND channels.name = told.new_channel
+    CROSS JOIN LATERAL (
+      SELECT id, follows FROM channels WHERE app_id = told.app_id AND name = told.new_channel OFFSET 0
+    ) AS place
     CROSS JOIN LATERAL (
       SELECT id, published_at, is_watched FROM releases
-      WHERE channel_id IN (channels.id, channels.follows) AND canonical_version = told.new_version
-      ORDER BY channel_id = channels.id DESC LIMIT 1
+      WHERE channel_id IN (place.id, place.follows) AND canonical_version = told.new_version
+      ORDER BY channel_id = place.id DESC LIMIT 1
     ) AS release
     WHERE release.is_watched AND release.published_at IS NOT NULL
   ), offering AS MATERIALIZED (
     SELECT jsonb_object_agg(id, (extract(epoch FROM published_at) * 1000)::bigint) AS by_id
     FROM (SELECT DISTINCT offer FROM written WHERE is_offered) AS given
-    JOIN releases ON releases.id = given.offer
-    WHERE is_watched AND published_at IS NOT NULL
+    CROSS JOIN LATERAL (
+      SELECT id, published_at FROM releases
+      WHERE id = given.offer AND is_watched AND published_at IS NOT NULL OFFSET 0
+    ) AS release
   ), noted AS NOT MATERIALIZED (
     SELECT place, app_id, device_id, part, at, is_new, is_newer, is_told, is_elsewhere, new_channel,
       new_version, new_first_seen, new_first_reported, new_last_seen, old_stored_seen,
@@ -332,15 +337,16 @@ BEGIN
         -> (app_id || ' ' || new_version || ' ' || new_channel) END AS run
     FROM written
   ), watched AS NOT MATERIALIZED (
-    SELECT noted.*, before.release_id, before.known, before.pushed, before.offered_at AS old_offered,
+    SELECT noted.*, before.ctid AS reached_row, before.release_id, before.known, before.pushed, before.offered_at AS old_offered,
       before.installed_at AS old_installed, before.installed_on AS old_installed_on,
       before.reverted_at AS old_reverted, TRUE AS is_reached
     FROM noted
-    JOIN release_devices AS before
-      ON before.app_id = noted.app_id AND before.device_id = noted.device_id
-    WHERE NOT noted.is_new
+    CROSS JOIN LATERAL (
+      SELECT ctid, * FROM release_devices
+      WHERE app_id = noted.app_id AND device_id = noted.device_id AND NOT noted.is_new OFFSET 0
+    ) AS before
     UNION ALL
-    SELECT noted.*, fresh.release_id,
+    SELECT noted.*, NULL, fresh.release_id,
       signal_edge(to_timestamp(fresh.ms / 1000.0)::timestamptz(3) - new_first_seen),
       coalesce(signal_edge(to_timestamp(fresh.ms / 1000.0)::timestamptz(3) - new_first_reported), -1),
       NULL, NULL, NULL, NULL, FALSE
@@ -383,15 +389,17 @@ BEGIN
         new_offered IS DISTINCT FROM old_offered OR new_installed IS DISTINCT FROM old_installed
         OR new_reverted IS DISTINCT FROM old_reverted
       )
-      AND release_devices.app_id = judged.app_id AND release_devices.device_id = judged.device_id
-      AND release_devices.release_id = judged.release_id
+      AND release_devices.ctid = reached_row
   ), failed AS (
     -- A failure that was told before the offer counts from now on.
     UPDATE release_failures SET is_offered = TRUE, known = judged.known, pushed = judged.pushed
     FROM judged
-    WHERE old_offered IS NULL AND new_offered IS NOT NULL
-      AND release_failures.release_id = judged.release_id AND release_failures.device_id = judged.device_id
-      AND NOT release_failures.is_offered
+    CROSS JOIN LATERAL (
+      SELECT ctid AS failed_row FROM release_failures AS failure
+      WHERE failure.release_id = judged.release_id AND failure.device_id = judged.device_id
+        AND NOT failure.is_offered OFFSET 0
+    ) AS told_before
+    WHERE old_offered IS NULL AND new_offered IS NOT NULL AND release_failures.ctid = failed_row
   ), signalled AS (
     INSERT INTO release_signals (release_id, kind, part, known, pushed, age, at, devices)
     SELECT release_id, kind, part, known, pushed, age, date_trunc('minute', since), sum(change)
@@ -437,7 +445,11 @@ AS $$
 BEGIN
   WITH forgotten AS (
     DELETE FROM release_devices USING gone
-    WHERE release_devices.app_id = gone.app_id AND release_devices.device_id = gone.device_id
+    CROSS JOIN LATERAL (
+      SELECT ctid AS left_row FROM release_devices AS reached
+      WHERE reached.app_id = gone.app_id AND reached.device_id = gone.device_id OFFSET 0
+    ) AS found
+    WHERE release_devices.ctid = left_row
     RETURNING release_id, known, pushed, device_part(gone.app_id, gone.device_id) AS part, gone.last_seen
   )
   INSERT INTO release_signals (release_id, kind, part, known, pushed, age, at, devices)
