@@ -1,4 +1,5 @@
-// Rules of the signals that check-ins leave of a release, run unchanged on every database (docs/contract.md 27.6).
+// Rules of the signals that check-ins leave of a release, run unchanged on every database (docs/contract.md
+// 27.6).
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -202,14 +202,16 @@ BEGIN
         (old_channel, old_version, old_platform) AS is_elsewhere,
       new_hour IS DISTINCT FROM old_hour AS is_in_new_hour
     FROM merged
-  ), written AS MATERIALIZED (
-    SELECT moved.*, CASE WHEN is_relabelled THEN nextval('label_positions') END AS new_position
-    FROM moved
-    WHERE is_new OR is_elsewhere OR is_in_new_hour OR is_relabelled OR is_ahead
+  ), sorted AS NOT MATERIALIZED (
+    SELECT moved.*, (is_new OR is_elsewhere OR is_in_new_hour OR is_relabelled OR is_ahead
       OR new_arch <> old_arch OR new_source <> old_source
       OR new_client <> old_client OR new_bundle <> old_bundle
       OR at >= old_last_seen + freshness OR at < old_first_seen
-      OR is_offered AND offer IS DISTINCT FROM old_offer
+      OR is_offered AND offer IS DISTINCT FROM old_offer) IS TRUE AS is_written
+    FROM moved
+  ), written AS MATERIALIZED (
+    SELECT sorted.*, CASE WHEN is_relabelled THEN nextval('label_positions') END AS new_position
+    FROM sorted WHERE is_written
   ), inserted AS (
     INSERT INTO devices (
       app_id, device_id, first_seen, first_reported, last_seen, last_offered_at, labels_revision,
@@ -254,10 +256,13 @@ BEGIN
   ), outlived AS (
     -- With a history of 100, the new row takes the place of this one.
     DELETE FROM device_versions USING written
+    CROSS JOIN LATERAL (
+      SELECT ctid AS outlived_row FROM device_versions AS version
+      WHERE version.app_id = written.app_id AND version.device_id = written.device_id
+        AND version.slot = ((written.old_version_changes - history) % 100)::smallint OFFSET 0
+    ) AS found
     WHERE history < 100 AND written.new_version <> written.old_version
-      AND written.old_version_changes >= history
-      AND device_versions.app_id = written.app_id AND device_versions.device_id = written.device_id
-      AND device_versions.slot = ((written.old_version_changes - history) % 100)::smallint
+      AND written.old_version_changes >= history AND device_versions.ctid = outlived_row
   ), counted AS (
     INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
     SELECT app_id, channel, version, platform, part, sum(change)
@@ -425,14 +430,12 @@ BEGIN
     ON CONFLICT (release_id, kind, part, known, pushed, age, at)
       DO UPDATE SET devices = release_signals.devices + excluded.devices
   )
-  SELECT moved.place::integer,
-    CASE WHEN moved.label_write IS NOT NULL THEN coalesce((moved.label_merge).labels, moved.old_labels)::text END,
-    coalesce(moved.old_labels_revision, 0) + CASE WHEN moved.is_relabelled THEN 1 ELSE 0 END,
-    CASE WHEN written.place IS NULL OR NOT moved.is_newer
-      THEN (extract(epoch FROM moved.old_last_seen) * 1000)::bigint END
-  FROM moved LEFT JOIN written ON written.place = moved.place
-  WHERE moved.label_write IS NOT NULL
-    OR writer <> '' AND (written.place IS NULL OR NOT moved.is_newer);
+  SELECT place::integer,
+    CASE WHEN label_write IS NOT NULL THEN coalesce((label_merge).labels, old_labels)::text END,
+    coalesce(old_labels_revision, 0) + CASE WHEN is_relabelled THEN 1 ELSE 0 END,
+    CASE WHEN NOT is_written OR NOT is_newer THEN (extract(epoch FROM old_last_seen) * 1000)::bigint END
+  FROM sorted
+  WHERE label_write IS NOT NULL OR writer <> '' AND (NOT is_written OR NOT is_newer);
   IF are_awaited THEN PERFORM note_awaited(app_ids, device_ids); END IF;
 END
 $$;

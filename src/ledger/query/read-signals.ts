@@ -7,7 +7,7 @@ import type { Sql } from '../database.ts';
 type Row = Omit<SignalCounts, 'others'>;
 type Others = SignalCounts['others'] & { readonly looked: number; readonly total: number };
 
-/** Number of devices that are looked at of a channel and its followers, for those that never got the release. */
+/** Number of devices that are looked at of a channel and its followers: those that never got the release. */
 const OTHERS_LOOKED_AT = 4000;
 const HASHES = 2 ** 32;
 
@@ -47,8 +47,8 @@ const SIGNALS = `
     coalesce(stuck_base, 0)::float8 AS "stuckBase", coalesce(silent_base, 0)::float8 AS "silentBase"
   FROM summed, failures`;
 
-// Devices in the order of a hash of their ids (see sample-devices.ts), up to the hash below which about as many
-// lie as are to be looked at: the same ones each time.
+// Devices in the order of a hash of their ids (see sample-devices.ts), up to the hash below which about as
+// many lie as are to be looked at: the same ones each time.
 const OTHERS = `
   WITH release AS MATERIALIZED (
     SELECT releases.id, releases.published_at, channels.app_id,

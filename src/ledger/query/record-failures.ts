@@ -38,7 +38,7 @@ const RECORD = `
  * Records failures, each device once for a release, only of devices that were on record when the release was
  * published. Both the device's channel and the one that it follows may have the version: then both releases
  * get the row, and count it only if they were offered to the device. Must be called in a transaction: under
- * the locks of the devices, either this sees the first offer, or the recording of that offer sees the failure.
+ * the locks of the devices, either this sees the first offer, or whoever records that offer sees the failure.
  */
 export async function recordFailures(
   sql: Sql,
