@@ -263,16 +263,22 @@ BEGIN
     ) AS found
     WHERE history < 100 AND written.new_version <> written.old_version
       AND written.old_version_changes >= history AND device_versions.ctid = outlived_row
+  ), transition AS MATERIALIZED (
+    -- Devices of a batch go from few cells to few others: what is counted follows from these.
+    SELECT app_id, part, is_new, is_elsewhere, is_in_new_hour, is_ahead, new_hour, new_channel, new_version,
+      new_platform, old_hour, old_channel, old_version, old_platform, count(*) AS devices
+    FROM written WHERE is_elsewhere OR is_in_new_hour
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
   ), counted AS (
     INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
     SELECT app_id, channel, version, platform, part, sum(change)
     FROM (
       SELECT app_id, part, new_channel AS channel, new_version AS version, new_platform AS platform,
-        1 AS change
-      FROM written WHERE is_elsewhere
+        devices AS change
+      FROM transition WHERE is_elsewhere
       UNION ALL
-      SELECT app_id, part, old_channel, old_version, old_platform, -1
-      FROM written WHERE is_elsewhere AND NOT is_new
+      SELECT app_id, part, old_channel, old_version, old_platform, -devices
+      FROM transition WHERE is_elsewhere AND NOT is_new
     ) AS change GROUP BY app_id, channel, version, platform, part HAVING sum(change) <> 0
     ON CONFLICT (app_id, channel, version, platform, part)
       DO UPDATE SET devices = fleet_count_parts.devices + excluded.devices
@@ -281,29 +287,27 @@ BEGIN
     SELECT app_id, hour, channel, version, platform, part, sum(change)
     FROM (
       SELECT app_id, part, new_hour AS hour, new_channel AS channel, new_version AS version,
-        new_platform AS platform, 1 AS change
-      FROM written WHERE is_elsewhere OR is_in_new_hour
+        new_platform AS platform, devices AS change
+      FROM transition
       UNION ALL
-      SELECT app_id, part, old_hour, old_channel, old_version, old_platform, -1
-      FROM written WHERE is_elsewhere AND NOT is_in_new_hour OR is_ahead AND is_in_new_hour
+      SELECT app_id, part, old_hour, old_channel, old_version, old_platform, -devices
+      FROM transition WHERE is_elsewhere AND NOT is_in_new_hour OR is_ahead AND is_in_new_hour
     ) AS change GROUP BY app_id, hour, channel, version, platform, part HAVING sum(change) <> 0
     ON CONFLICT (app_id, hour, channel, version, platform, part)
       DO UPDATE SET devices = fleet_hour_parts.devices + excluded.devices
   ), stepped AS MATERIALIZED (
-    SELECT app_id, part, step, new_channel, new_version, new_platform, old_channel, old_version, old_platform,
-      is_elsewhere, is_ahead,
+    SELECT transition.*, step,
       date_trunc(step, new_hour, 'UTC') AS new_at, date_trunc(step, old_hour, 'UTC') AS old_at
-    FROM written, unnest(ARRAY ['day', 'month']) AS step
-    WHERE is_elsewhere OR is_in_new_hour
+    FROM transition, unnest(ARRAY ['day', 'month']) AS step
   ), counted_in_steps AS (
     INSERT INTO fleet_step_parts (app_id, step, at, channel, version, platform, part, devices)
     SELECT app_id, step, at, channel, version, platform, part, sum(change)
     FROM (
       SELECT app_id, part, step, new_at AS at, new_channel AS channel, new_version AS version,
-        new_platform AS platform, 1 AS change
+        new_platform AS platform, devices AS change
       FROM stepped WHERE is_elsewhere OR new_at IS DISTINCT FROM old_at
       UNION ALL
-      SELECT app_id, part, step, old_at, old_channel, old_version, old_platform, -1
+      SELECT app_id, part, step, old_at, old_channel, old_version, old_platform, -devices
       FROM stepped WHERE is_elsewhere AND new_at = old_at OR is_ahead AND new_at <> old_at
     ) AS change GROUP BY app_id, step, at, channel, version, platform, part HAVING sum(change) <> 0
     ON CONFLICT (app_id, step, at, channel, version, platform, part)
