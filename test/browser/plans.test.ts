@@ -20,7 +20,7 @@ describeInBrowser('roll-out plans at the console', (browser) => {
   });
 
   async function openRelease(): Promise<void> {
-    await publish(node, opened.tenant, '1.0.0', { rollout: 0 });
+    expect((await publish(node, opened.tenant, '1.0.0', { rollout: 0 })).status).toBe(201);
     await page.goto(`/console/apps/${opened.tenant.app}/stable/1.0.0`);
   }
 
@@ -39,7 +39,7 @@ describeInBrowser('roll-out plans at the console', (browser) => {
     await dialog.getByRole('button', { name: 'Start plan' }).focus();
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
-    await plan().getByText('Plan running').waitFor();
+    await plan().getByText('Plan running', { exact: true }).waitFor();
     // No reload: the first step begins by itself, and the page follows.
     await plan().locator('.plan-step.now', { hasText: '1%' }).waitFor();
     await plan().getByText('the roll-out goes to 5%').waitFor();
@@ -48,7 +48,7 @@ describeInBrowser('roll-out plans at the console', (browser) => {
     await held.getByLabel('Reason').fill('tickets come in');
     await page.keyboard.press('Enter');
     await held.waitFor({ state: 'detached' });
-    await plan().getByText('Plan held').waitFor();
+    await plan().getByText('Plan held', { exact: true }).waitFor();
     await history().getByText('Held its plan').waitFor();
     await history().getByText('tickets come in').waitFor();
     await plan().getByRole('button', { name: 'Resume plan…' }).click();
@@ -56,11 +56,11 @@ describeInBrowser('roll-out plans at the console', (browser) => {
     await resumed.getByLabel('Reason').fill('not ours');
     await page.keyboard.press('Enter');
     await resumed.waitFor({ state: 'detached' });
-    await plan().getByText('Plan running').waitFor();
+    await plan().getByText('Plan running', { exact: true }).waitFor();
     await page.goto(`/console/apps/${opened.tenant.app}/stable`);
     await page
       .getByRole('table', { name: /Releases/ })
-      .getByText('Plan running')
+      .getByText('Plan running', { exact: true })
       .waitFor();
   });
 

@@ -18,7 +18,7 @@ serviceSuite('plans at the console', (node) => {
   beforeEach(async () => {
     tenant = await createTenant(node);
     name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
-    await publish(node, tenant, '1.0.0', { rollout: 0 });
+    expect((await publish(node, tenant, '1.0.0', { rollout: 0 })).status).toBe(201);
   });
 
   const read = () => admin(node, 'GET', `${PLAN}?${new URLSearchParams(name)}`);
