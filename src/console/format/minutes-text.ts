@@ -7,7 +7,7 @@ const UNITS = [
   [60, 'hour'],
 ] as const;
 
-/** Formats a number of minutes in the largest unit that leaves no rest: `2 days`, `36 hours`, `90 minutes`. */
+/** Formats minutes in the largest unit that leaves no rest: `2 days`, `36 hours`, `90 minutes`. */
 export function minutesText(minutes: number): string {
   const [size, unit] = UNITS.find(([each]) => minutes >= each && minutes % each === 0) ?? [
     1,

@@ -8,7 +8,7 @@ import {
   type SignalRate,
 } from '../../contract/rollout-plan.ts';
 import { numberText } from '../format/number-text.ts';
-import { rateText, SIGNAL_WORDS } from '../format/plan-text.ts';
+import { rateText, SIGNAL_WORDS } from '../format/plan-words.ts';
 import { Badge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
 import { DataTable } from '../part/data-table.tsx';

@@ -6,11 +6,11 @@ import type { PlanAction, PlanStep, RolloutPlan } from '../../contract/rollout-p
 import {
   holdText,
   nextStep,
-  PLAN_VERBS,
+  PLAN_WORDS,
   planActions,
   type StepPlace,
   stepPlace,
-} from '../format/plan-text.ts';
+} from '../format/plan-words.ts';
 import { Card } from '../part/card.tsx';
 import { Notice } from '../part/notice.tsx';
 import { PlanBadge } from '../part/plan-badge.tsx';
@@ -138,7 +138,7 @@ function PlanControls({ name, release, found, onDone }: Props) {
           }
           onClick={() => setAsking(action)}
         >
-          {PLAN_VERBS[action]}…
+          {PLAN_WORDS[action].verb}…
         </button>
       ))}
       {actions.length === 0 && (

@@ -8,7 +8,7 @@ import {
   type PlanPresetName,
 } from '../../domain/rollout/plan-presets.ts';
 import { call } from '../api/call.ts';
-import { limitsText, stepsText } from '../format/plan-text.ts';
+import { limitsText, stepsText } from '../format/plan-words.ts';
 import { Choice } from '../part/choice.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { PlanAction } from '../../contract/rollout-plan.ts';
 import { call } from '../api/call.ts';
-import { PLAN_CONSEQUENCES, PLAN_VERBS } from '../format/plan-text.ts';
+import { PLAN_WORDS } from '../format/plan-words.ts';
 import { ConfirmDialog } from '../part/confirm-dialog.tsx';
 import { ReasonField } from '../part/reason-field.tsx';
 import type { ReleaseName } from './release-name.ts';
@@ -16,6 +16,7 @@ export function SteerPlanDialog(props: {
   onClose: () => void;
 }) {
   const { name, action, onDone, onClose } = props;
+  const { verb, consequence } = PLAN_WORDS[action];
   const [reason, setReason] = useState('');
   const steer = async () => {
     await call('PATCH', 'releases/plan', { ...name, action, reason });
@@ -23,13 +24,13 @@ export function SteerPlanDialog(props: {
   };
   return (
     <ConfirmDialog
-      title={`${PLAN_VERBS[action]} of ${name.version}`}
-      verb={PLAN_VERBS[action]}
+      title={`${verb} of ${name.version}`}
+      verb={verb}
       tone={action === 'cancel' ? 'danger' : 'primary'}
       onConfirm={steer}
       onClose={onClose}
     >
-      <p>{PLAN_CONSEQUENCES[action]}</p>
+      <p>{consequence}</p>
       <ReasonField value={reason} onInput={setReason} isFocused />
     </ConfirmDialog>
   );

@@ -3,10 +3,9 @@
 import type { PlanGuards, PlannedStep } from '../../contract/rollout-plan.ts';
 import { USUAL_GUARDS } from './judge-health.ts';
 
-export const PLAN_PRESET_NAMES = ['careful', 'normal', 'fast'] as const;
-export type PlanPresetName = (typeof PLAN_PRESET_NAMES)[number];
+export type PlanPresetName = 'careful' | 'normal' | 'fast';
 
-export type PlanPreset = {
+type PlanPreset = {
   readonly steps: readonly PlannedStep[];
   readonly guards: PlanGuards;
 };
@@ -15,8 +14,8 @@ const HOUR = 60;
 const DAY = 24 * HOUR;
 
 /**
- * Presets by name. A device counts as stuck or silent after the time that its guards say, so that the holds of
- * the first steps are at least as long: else a limit would be looked at before anything can be above it.
+ * Presets by name, the slowest first. A device counts as stuck or silent after a time that the guards say,
+ * and no hold is shorter: else a limit would be looked at before anything can be above it.
  */
 export const PLAN_PRESETS: Readonly<Record<PlanPresetName, PlanPreset>> = {
   careful: {
@@ -58,3 +57,6 @@ export const PLAN_PRESETS: Readonly<Record<PlanPresetName, PlanPreset>> = {
     },
   },
 };
+
+/** Names of the presets, the slowest first. */
+export const PLAN_PRESET_NAMES: readonly PlanPresetName[] = ['careful', 'normal', 'fast'];

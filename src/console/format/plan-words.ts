@@ -12,28 +12,42 @@ import {
 } from '../../contract/rollout-plan.ts';
 import { minutesText } from './minutes-text.ts';
 
+type ActionWords = {
+  /** Verb, as the button says it. */
+  readonly verb: string;
+  /** What becomes of the release, as the dialog says it before anything is done. */
+  readonly consequence: string;
+};
+
+/** Words for what is done to a plan. */
+export const PLAN_WORDS: Readonly<Record<PlanAction, ActionWords>> = {
+  hold: {
+    verb: 'Hold plan',
+    consequence:
+      'The roll-out stays where it is until the plan is resumed. What is left of the wait is kept.',
+  },
+  resume: {
+    verb: 'Resume plan',
+    consequence: 'The plan goes on with what was left of its wait, and its guards look anew.',
+  },
+  advance: {
+    verb: 'Next step now',
+    consequence:
+      'The present wait ends, and the next step begins once the guards have been checked.',
+  },
+  cancel: {
+    verb: 'Cancel plan',
+    consequence:
+      'The plan ends for good, and the roll-out stays where it is. Another plan can be made.',
+  },
+};
+
 /** What each signal counts, in the words of the page. */
 export const SIGNAL_WORDS: Readonly<Record<Signal, string>> = {
   failed: 'could not install it, and said so',
   reverted: 'were on it, and went back',
   stuck: 'were offered it, came again, and are not on it',
   silent: 'have not been seen since it reached them',
-};
-
-/** Verbs of what is done to a plan, as buttons say them. */
-export const PLAN_VERBS: Readonly<Record<PlanAction, string>> = {
-  hold: 'Hold plan',
-  resume: 'Resume plan',
-  advance: 'Next step now',
-  cancel: 'Cancel plan',
-};
-
-/** What becomes of the release, as the dialogs say it before anything is done. */
-export const PLAN_CONSEQUENCES: Readonly<Record<PlanAction, string>> = {
-  hold: 'The roll-out stays where it is until the plan is resumed. What is left of the wait is kept.',
-  resume: 'The plan goes on with what was left of its wait, and its guards look anew.',
-  advance: 'The present wait ends, and the next step begins once the guards have been checked.',
-  cancel: 'The plan ends for good, and the roll-out stays where it is. Another plan can be made.',
 };
 
 const ACTIONS: Readonly<Record<PlanStatus, readonly PlanAction[]>> = {
