@@ -35,6 +35,7 @@ import type {
   WebhookDelivery,
   WithdrawnRelease,
 } from './resource.ts';
+import type { Health, PlanStatus, RolloutPlan } from './rollout-plan.ts';
 
 /** Answer of each endpoint below `/console/api/`, by its method and path. */
 export type ConsoleAnswers = {
@@ -79,6 +80,9 @@ export type ConsoleAnswers = {
   'POST releases/rehearse': Rehearsed<UnpublishedRelease>;
   'POST releases/rehearse-serving': RehearsedServing;
   'POST releases/promote': { readonly release: Release };
+  'GET releases/plan': PlanAndHealth;
+  'POST releases/plan': { readonly plan: RolloutPlan };
+  'PATCH releases/plan': { readonly plan: RolloutPlan };
   'GET release': RenderedReleaseDetail;
 
   'GET devices': DevicePage;
@@ -229,7 +233,19 @@ export type ListedRelease = ReleaseHead & {
   readonly artifacts: number;
   /** Number of devices on this channel that run it. */
   readonly devices: number;
+  /** Its plan that is not over yet; null when there is none. */
+  readonly plan: ListedPlan | null;
 };
+
+/** Plan of a release in a list. */
+export type ListedPlan = {
+  readonly status: PlanStatus;
+  /** What the signals say; null where a list has so many plans that they are not judged. */
+  readonly verdict: Health['verdict'] | null;
+};
+
+/** Newest plan of a release, null when it never had one, and what check-ins tell of the release. */
+export type PlanAndHealth = { readonly plan: RolloutPlan | null; readonly health: Health };
 
 /** One page of a channel's releases, highest version first. */
 export type ChannelReleases = {

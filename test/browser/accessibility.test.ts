@@ -84,6 +84,8 @@ describeInBrowser('accessibility of the console', (browser) => {
       [`/console/apps/${app}/stable/1.2.0-rc.1`, 'Edit targeting'],
       [`/console/apps/${app}/stable/1.1.0`, 'Roll back…'],
       [`/console/apps/${app}/stable/1.0.0`, 'Pause…'],
+      [`/console/apps/${app}/stable/1.0.0`, 'Plan the roll-out…'],
+      [`/console/apps/${app}/beta/1.3.0`, 'Hold plan…'],
       [`/console/apps/${app}/beta/1.3.0`, 'Promote…'],
       [`/console/apps/${app}/beta/1.3.0`, 'Withdraw…'],
       ['/console/apps', 'Search'],

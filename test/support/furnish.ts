@@ -77,7 +77,15 @@ async function publishAll(node: Addressed, tenant: Tenant, words: Words): Promis
   if (words.version !== undefined) demand(await publish(node, tenant, words.version));
   demand(await publish(node, tenant, '1.1.0', { rollout: 20, notes: words.notes[0] }));
   demand(await publish(node, tenant, '1.2.0-rc.1', { targets, notes: words.notes.at(-1) }));
-  demand(await publish(node, tenant, '1.3.0', { channel: 'beta', notes: words.notes[0] }));
+  demand(
+    await publish(node, tenant, '1.3.0', {
+      ...{ channel: 'beta', rollout: 0, notes: words.notes[0] },
+    }),
+  );
+  const planned = { app: tenant.app, channel: 'beta', version: '1.3.0' };
+  const steps = [1, 10, 100].map((rollout) => ({ rollout, holdMinutes: 600 }));
+  const guards = { failedPercent: 2, stuckPercent: 3 };
+  demand(await admin(node, 'POST', 'releases/plan', { ...planned, steps, guards }));
   demand(await publish(node, tenant, '0.9.0', { rollout: 50 }));
   demand(await control(node, tenant, '0.9.0', { status: 'rolled_back' }));
 }

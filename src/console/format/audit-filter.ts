@@ -33,6 +33,7 @@ export const DEED_WORDS: readonly Deed[] = [
   deed('Changed whom it is for', 'release.serve', 'retargeted'),
   deed('Withdrew a release', 'release.withdraw'),
   deed('Anything with releases', 'release'),
+  deed('Anything with plans', 'plan'),
   deed('Changed channels', 'channel'),
   deed('Changed apps', 'app'),
   deed('Deleted devices', 'device'),

@@ -26,6 +26,15 @@ export function auditSentence({ action, before, after }: AuditEntry): AuditSente
       return { text: 'Withdrew it', isWhole: true };
     case 'release.complete':
       return { text: completed(is), isWhole: true };
+    case 'plan.create':
+      return { text: planned(is), isWhole: true };
+    case 'plan.start':
+    case 'plan.hold':
+    case 'plan.resume':
+    case 'plan.advance':
+    case 'plan.complete':
+    case 'plan.cancel':
+      return { text: planSteered(action, is), isWhole: true };
     case 'app.update':
       return appChanged(was, is);
     case 'channel.update':
@@ -40,7 +49,8 @@ export function auditLink({ action, subject, after }: AuditEntry): string | unde
   const [, app, channel, version] = SUBJECT.exec(subject) ?? [];
   if (app === undefined || channel === undefined) return undefined;
   if (action.startsWith('channel.')) return consolePath.channel(app, channel);
-  if (!action.startsWith('release.') || version === undefined) return undefined;
+  const isAboutRelease = action.startsWith('release.') || action.startsWith('plan.');
+  if (!isAboutRelease || version === undefined) return undefined;
   return after === null
     ? consolePath.channel(app, channel)
     : consolePath.release(app, channel, version);
@@ -88,6 +98,31 @@ function published(action: string, { rolloutPct, artifacts, status, from }: Fiel
 function completed({ artifacts, status }: Fields): string {
   const end = status === 'published' ? ', and published it' : '';
   return `Completed it to ${Number(artifacts)} artifacts${end}`;
+}
+
+function planned({ steps, guards, onTrip }: Fields): string {
+  const list: readonly unknown[] = Array.isArray(steps) ? steps : [];
+  const count = list.length === 1 ? 'one step' : `${list.length} steps`;
+  const to = list.map((step) => `${Number(fieldsOf(step).rollout)} %`).join(', ');
+  const trip = onTrip === 'pause' ? 'guards that pause it' : 'guards that hold the plan';
+  return `Planned the roll-out in ${count} (${to}), with ${isEmpty(guards) ? 'no guards' : trip}`;
+}
+
+const PLAN_DEEDS: Readonly<Record<string, string>> = {
+  'plan.start': 'Started its plan',
+  'plan.hold': 'Held its plan',
+  'plan.resume': 'Resumed its plan',
+  'plan.advance': 'Ended the wait of its plan',
+  'plan.complete': 'Completed its plan',
+  'plan.cancel': 'Cancelled its plan',
+};
+
+/** Reasons that say no more than the action itself. */
+const BARE_WHYS: ReadonlySet<unknown> = new Set(['Held', 'Cancelled']);
+
+function planSteered(action: string, { why }: Fields): string {
+  const deed = PLAN_DEEDS[action] ?? actionText(action);
+  return typeof why !== 'string' || BARE_WHYS.has(why) ? deed : `${deed}: ${why}`;
 }
 
 /** What a channel's settings are called where they are changed. */

@@ -13,6 +13,7 @@ import { type Column, DataTable } from '../part/data-table.tsx';
 import { Empty } from '../part/empty.tsx';
 import { Field } from '../part/field.tsx';
 import { FilterForm } from '../part/filter-form.tsx';
+import { PlanBadge, VerdictBadge } from '../part/plan-badge.tsx';
 import { ShareBar } from '../part/share-bar.tsx';
 import { StatusBadge } from '../part/status-badge.tsx';
 import { TargetingView } from '../part/targeting-view.tsx';
@@ -111,8 +112,12 @@ function columnsFor(
     },
     {
       label: 'Status',
-      render: ({ status, rolloutPct, artifacts }) => (
-        <StatusBadge status={status} rolloutPct={rolloutPct} artifacts={artifacts} />
+      render: ({ status, rolloutPct, artifacts, plan }) => (
+        <span class="badges">
+          <StatusBadge status={status} rolloutPct={rolloutPct} artifacts={artifacts} />
+          {plan !== null && <PlanBadge status={plan.status} />}
+          {plan !== null && plan.verdict !== null && <VerdictBadge verdict={plan.verdict} />}
+        </span>
       ),
     },
     {

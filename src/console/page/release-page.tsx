@@ -15,7 +15,9 @@ import { PageHead } from '../part/page-head.tsx';
 import { StatusBadge } from '../part/status-badge.tsx';
 import { Time } from '../part/time.tsx';
 import { ArtifactCard } from './artifact-card.tsx';
+import { HealthCard } from './health-card.tsx';
 import { NotFoundPage } from './not-found-page.tsx';
+import { PlanCard } from './plan-card.tsx';
 import { PublishNext } from './publish-next.tsx';
 import { ReleaseControls } from './release-controls.tsx';
 import type { ReleaseName } from './release-name.ts';
@@ -46,7 +48,10 @@ function ReleaseView(props: {
   loaded: Loaded<RenderedReleaseDetail>;
 }) {
   const { app, name, details, loaded } = props;
-  const { reload } = loaded;
+  const planned = useLoad(`releases/plan${queryText(name)}`, REFRESH_MS);
+  const reload = async () => {
+    await Promise.all([loaded.reload(), planned.reload()]);
+  };
   const { release } = details;
   // An archived app takes no promotion.
   const targets = app.archivedAt === null ? app.channels : [];
@@ -82,6 +87,9 @@ function ReleaseView(props: {
       <AsOf of={loaded} />
       <div class="split">
         <div>
+          <LoadedView of={planned}>
+            {(found) => <PlanCard name={name} release={release} found={found} onDone={reload} />}
+          </LoadedView>
           <RolloutCard name={name} release={release} onDone={reload} />
           {release.status === 'rolled_back' && (
             <WayDownCard name={name} devices={details.devices} />
@@ -90,6 +98,9 @@ function ReleaseView(props: {
           <ArtifactCard artifacts={release.artifacts} />
         </div>
         <div>
+          {planned.data !== undefined && (
+            <HealthCard health={planned.data.health} guards={planned.data.plan?.guards ?? null} />
+          )}
           <NotesCard html={release.notesHtml} />
           <HistoryCard history={details.history} />
         </div>

@@ -13,7 +13,7 @@ type TextFieldProps = {
   onInput: (value: string) => void;
   /** Called when the focus leaves the field. */
   onLeave?: () => void;
-  type?: 'text' | 'email' | 'password' | 'number' | 'search' | 'url' | 'date';
+  type?: 'text' | 'email' | 'password' | 'number' | 'search' | 'url' | 'date' | 'datetime-local';
   hint?: ComponentChildren;
   isRequired?: boolean;
   /** Value of the autocomplete attribute, such as `current-password`. */

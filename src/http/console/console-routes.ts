@@ -18,6 +18,7 @@ import { backupRoutes } from './backup-routes.ts';
 import { ConsoleRoutes } from './console-route.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
 import { type OrganizationDependencies, organizationRoutes } from './organization-routes.ts';
+import { planConsoleRoutes } from './plan-console-routes.ts';
 import { RecheckAccess } from './recheck-access.ts';
 import { secretRoutes } from './secret-routes.ts';
 import { type SessionDependencies, sessionRoutes } from './session-routes.ts';
@@ -60,6 +61,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
     ...accountRoutes(routes, dependencies),
     ...organizationRoutes(routes, dependencies),
     ...appRoutes(routes, dependencies),
+    ...planConsoleRoutes(routes, dependencies),
     ...fleetConsoleRoutes(routes, { fleet, purge, explainer, access, accounts, recheck }),
     ...webhookConsoleRoutes(routes, webhooks),
     ...secretRoutes(routes, resealing),

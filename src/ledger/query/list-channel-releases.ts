@@ -8,10 +8,13 @@ import type { ReleaseFilter } from '../../ports/console-ledger.ts';
 import type { Sql } from '../database.ts';
 import { columns, RELEASE_HEAD } from './column.ts';
 import { findChannel } from './find-channel.ts';
+import { listOpenPlans } from './list-open-plans.ts';
 import { runningDevices } from './running-devices.ts';
 
+type Row = Omit<ListedRelease, 'plan'>;
+
 const RELEASES = `
-  SELECT ${columns<ListedRelease>({
+  SELECT ${columns<Row>({
     ...RELEASE_HEAD,
     artifacts: '(SELECT count(*)::int FROM artifacts WHERE release_id = releases.id)',
     devices: runningDevices('$1', 'releases.canonical_version'),
@@ -40,13 +43,14 @@ export async function listChannelReleases(
   const ids = byVersion(all, ({ version }) => version)
     .slice((page - 1) * perPage, page * perPage)
     .map(({ id }) => id);
-  const rows = await sql.query<ListedRelease>(RELEASES, [channel.id, ids]);
+  const rows = await sql.query<Row>(RELEASES, [channel.id, ids]);
   const [fleet] = await sql.query<{ devices: number }>(
     `SELECT coalesce(sum(devices), 0)::float8 AS devices FROM fleet_counts
      WHERE app_id = $1 AND channel = $2`,
     [appId, channel.name],
   );
-  const known = new Map(rows.map((row) => [row.id, row]));
+  const plans = await listOpenPlans(sql, ids);
+  const known = new Map(rows.map((row) => [row.id, { ...row, plan: plans.get(row.id) ?? null }]));
   return {
     releases: ids.map((id) => known.get(id)).filter((row) => row !== undefined),
     total: all.length,

@@ -66,6 +66,19 @@ export async function lockOpenPlan(sql: Sql, releaseId: string): Promise<PlanRow
   return rows[0];
 }
 
+/** Reads the open plans of these releases, the newest first. */
+export function findOpenPlans(
+  sql: Sql,
+  releaseIds: readonly string[],
+): Promise<readonly PlanRow[]> {
+  return sql.query<PlanRow>(
+    `SELECT ${COLUMNS} FROM rollout_plans
+     WHERE release_id = ANY ($1::text[]) AND status IN ('scheduled', 'running', 'held')
+     ORDER BY rollout_plans.created_at DESC, id DESC`,
+    [releaseIds],
+  );
+}
+
 /** Stores a new plan. */
 export async function insertPlan(
   sql: ActorSql,

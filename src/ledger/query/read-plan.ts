@@ -68,8 +68,11 @@ async function find(
   return isFailure(release) ? release : { app, channel: channel.name, release };
 }
 
-/** A plan that was cancelled or is over says no more what is too much of a signal than it did. */
-async function healthOf(
+/**
+ * Judges the release of a plan, or one without. A plan that was cancelled or is over says no more what is too
+ * much of a signal than it did.
+ */
+export async function healthOf(
   sql: Sql,
   releaseId: string,
   row: PlanRow | undefined,

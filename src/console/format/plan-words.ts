@@ -1,0 +1,107 @@
+// Words for roll-out plans: where one stands, what comes next, and what its signals mean.
+
+import {
+  type PlanAction,
+  type PlanGuards,
+  type PlanStatus,
+  type PlanStep,
+  type RolloutPlan,
+  SIGNALS,
+  type Signal,
+  type SignalRate,
+} from '../../contract/rollout-plan.ts';
+import { minutesText } from './minutes-text.ts';
+
+type ActionWords = {
+  /** Verb, as the button says it. */
+  readonly verb: string;
+  /** What becomes of the release, as the dialog says it before anything is done. */
+  readonly consequence: string;
+};
+
+/** Words for what is done to a plan. */
+export const PLAN_WORDS: Readonly<Record<PlanAction, ActionWords>> = {
+  hold: {
+    verb: 'Hold plan',
+    consequence:
+      'The roll-out stays where it is until the plan is resumed. What is left of the wait is kept.',
+  },
+  resume: {
+    verb: 'Resume plan',
+    consequence: 'The plan goes on with what was left of its wait, and its guards look anew.',
+  },
+  advance: {
+    verb: 'Next step now',
+    consequence:
+      'The present wait ends, and the next step begins once the guards have been checked.',
+  },
+  cancel: {
+    verb: 'Cancel plan',
+    consequence:
+      'The plan ends for good, and the roll-out stays where it is. Another plan can be made.',
+  },
+};
+
+/** What each signal counts, in the words of the page. */
+export const SIGNAL_WORDS: Readonly<Record<Signal, string>> = {
+  failed: 'could not install it, and said so',
+  reverted: 'were on it, and went back',
+  stuck: 'were offered it, came again, and are not on it',
+  silent: 'have not been seen since it reached them',
+};
+
+const ACTIONS: Readonly<Record<PlanStatus, readonly PlanAction[]>> = {
+  scheduled: ['advance', 'hold', 'cancel'],
+  running: ['advance', 'hold', 'cancel'],
+  held: ['resume', 'cancel'],
+  completed: [],
+  cancelled: [],
+};
+
+/** Returns what can be done to a plan in this status, the most likely first. */
+export function planActions(status: PlanStatus): readonly PlanAction[] {
+  return ACTIONS[status];
+}
+
+export type StepPlace = 'done' | 'passed' | 'now' | 'next' | 'later';
+
+/** Returns where a step of a plan stands: `next` is the one that a plan under way begins next. */
+export function stepPlace({ status, steps }: RolloutPlan, step: PlanStep): StepPlace {
+  if (step.endedAt !== null) return step.startedAt === null ? 'passed' : 'done';
+  if (step.startedAt !== null) return 'now';
+  const isOver = status === 'completed' || status === 'cancelled';
+  return !isOver && step === nextStep(steps) ? 'next' : 'later';
+}
+
+/** Returns the step that has not begun and was not passed over; undefined when none is left. */
+export function nextStep(steps: readonly PlanStep[]): PlanStep | undefined {
+  return steps.find(({ startedAt, endedAt }) => startedAt === null && endedAt === null);
+}
+
+/** Formats the hold of a step: `then 2 days`. */
+export function holdText({ holdMinutes }: Pick<PlanStep, 'holdMinutes'>): string {
+  return holdMinutes === 0 ? 'no wait' : `then ${minutesText(holdMinutes)}`;
+}
+
+/** Says in one line how a plan of these steps goes: `2% for 1 day, 10% for 2 days, 100% for 1 day`. */
+export function stepsText(steps: readonly Pick<PlanStep, 'rollout' | 'holdMinutes'>[]): string {
+  return steps
+    .map(({ rollout, holdMinutes }) =>
+      holdMinutes === 0 ? `${rollout}%` : `${rollout}% for ${minutesText(holdMinutes)}`,
+    )
+    .join(', ');
+}
+
+/** Says the limits of guards: `failed 2%, stuck 3%`. */
+export function limitsText(guards: PlanGuards): string {
+  const limits = SIGNALS.flatMap((signal) => {
+    const limit = guards[`${signal}Percent`];
+    return limit === undefined ? [] : [`${signal} ${limit}%`];
+  });
+  return limits.length === 0 ? 'none' : limits.join(', ');
+}
+
+/** Formats a rate with the ends of its interval: `3% (1.4 to 6.4%)`. */
+export function rateText({ percent, low, high }: SignalRate): string {
+  return `${percent}% (${low} to ${high}%)`;
+}

@@ -1,0 +1,85 @@
+// Dialog that plans the roll-out of a release: a preset, and three further choices.
+
+import { useState } from 'preact/hooks';
+import type { TripEffect } from '../../contract/rollout-plan.ts';
+import {
+  PLAN_PRESET_NAMES,
+  PLAN_PRESETS,
+  type PlanPresetName,
+} from '../../domain/rollout/plan-presets.ts';
+import { call } from '../api/call.ts';
+import { limitsText, stepsText } from '../format/plan-words.ts';
+import { Choice } from '../part/choice.tsx';
+import { Dialog } from '../part/dialog.tsx';
+import { Field } from '../part/field.tsx';
+import { Form } from '../part/form.tsx';
+import { ReasonField } from '../part/reason-field.tsx';
+import type { ReleaseName } from './release-name.ts';
+
+const PRESETS = PLAN_PRESET_NAMES.map((value) => ({
+  value,
+  label: value.charAt(0).toUpperCase() + value.slice(1),
+}));
+
+const TRIPS = [
+  { value: 'pause', label: 'Pause the release and hold the plan' },
+  { value: 'hold', label: 'Hold the plan; devices are still offered it' },
+] as const;
+
+const SOURCES = [
+  { value: 'all', label: 'All devices known a day before it' },
+  { value: 'push', label: 'Only those that are reported with a key' },
+] as const;
+
+/** Dialog of a new plan; `onDone` loads it. */
+export function PlanDialog(props: {
+  name: ReleaseName;
+  onDone: () => Promise<void>;
+  onClose: () => void;
+}) {
+  const { name, onDone, onClose } = props;
+  const [preset, setPreset] = useState<PlanPresetName>('normal');
+  const [start, setStart] = useState('');
+  const [onTrip, setOnTrip] = useState<TripEffect>('pause');
+  const [source, setSource] = useState<'all' | 'push'>('all');
+  const [reason, setReason] = useState('');
+  const { steps, guards } = PLAN_PRESETS[preset];
+  const plan = async () => {
+    await call('POST', 'releases/plan', {
+      ...{ ...name, steps, onTrip, reason },
+      guards: source === 'push' ? { ...guards, source } : guards,
+      ...(start === '' ? {} : { startAt: new Date(start).toISOString() }),
+    });
+    await onDone();
+    onClose();
+  };
+  return (
+    <Dialog title={`Plan the roll-out of ${name.version}`} onClose={onClose}>
+      <Form send="Start plan" onSend={plan} onCancel={onClose} isDeliberate>
+        <Choice
+          label="Preset"
+          value={preset}
+          options={PRESETS}
+          onChoose={setPreset}
+          hint={`${stepsText(steps)}. Limits: ${limitsText(guards)}.`}
+        />
+        <Field
+          name="startAt"
+          label="Begins"
+          type="datetime-local"
+          value={start}
+          onInput={setStart}
+          hint="At once when left empty."
+        />
+        <Choice
+          label="When a signal is above its limit"
+          value={onTrip}
+          options={TRIPS}
+          onChoose={setOnTrip}
+        />
+        <Choice label="Devices that count" value={source} options={SOURCES} onChoose={setSource} />
+        <ReasonField value={reason} onInput={setReason} />
+      </Form>
+    </Dialog>
+  );
+}

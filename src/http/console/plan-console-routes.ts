@@ -1,0 +1,55 @@
+// Routes of the console API for roll-out plans and the health of releases (docs/contract.md 27).
+
+import { isFailure } from '../../contract/failure.ts';
+import { createPlan } from '../../operations/publishing/create-plan.ts';
+import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import type { Route } from '../router.ts';
+import { definitionOf, planQuery, putPlanBody, steerPlanBody } from '../shape/plan-body.ts';
+import { releaseNameOf } from '../shape/release-body.ts';
+import type { ConsoleRoutes } from './console-route.ts';
+
+type PlanConsoleDependencies = {
+  readonly ledger: Pick<Ledger, 'createPlan' | 'steerPlan' | 'readPlan' | 'readHealth'>;
+  readonly spread: SpreadChange;
+  /** Seconds after which a device that asks again is written down again. */
+  readonly freshnessSeconds: number;
+};
+
+/** Builds the routes by which people plan roll-outs. */
+export function planConsoleRoutes(
+  routes: ConsoleRoutes,
+  { ledger, spread, freshnessSeconds }: PlanConsoleDependencies,
+): readonly Route[] {
+  const path = 'releases/plan';
+  return [
+    routes.onApp(
+      { method: 'GET', path, role: 'viewer', shape: planQuery },
+      async ({ reach }, query) => {
+        const name = releaseNameOf(query);
+        const found = await ledger.readPlan(reach, name);
+        // The page shows the health of every release, of one without a plan as well.
+        if (!isFailure(found) || found.failure !== 'unknownPlan') return found;
+        const health = await ledger.readHealth(reach, name);
+        return isFailure(health) ? health : { plan: null, health };
+      },
+    ),
+    routes.onApp(
+      { method: 'POST', path, role: 'publisher', shape: putPlanBody },
+      async (context, body) => {
+        const definition = definitionOf(body, freshnessSeconds, Date.now());
+        if (isFailure(definition)) return definition;
+        const name = releaseNameOf(body);
+        const plan = await createPlan(ledger, spread, context, name, definition, body.reason);
+        return isFailure(plan) ? plan : { plan };
+      },
+    ),
+    routes.onApp(
+      { method: 'PATCH', path, role: 'publisher', shape: steerPlanBody },
+      async ({ reach, actor }, { action, reason, ...named }) => {
+        const plan = await ledger.steerPlan(reach, releaseNameOf(named), action, actor, reason);
+        return isFailure(plan) ? plan : { plan };
+      },
+    ),
+  ];
+}

@@ -1,0 +1,74 @@
+// Tests the console's words for plans, and that its document has the presets as they are.
+
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { minutesText } from '../../src/console/format/minutes-text.ts';
+import { planActions, stepPlace, stepsText } from '../../src/console/format/plan-words.ts';
+import type { PlanStep, RolloutPlan } from '../../src/contract/rollout-plan.ts';
+import { PLAN_PRESET_NAMES, PLAN_PRESETS } from '../../src/domain/rollout/plan-presets.ts';
+
+const AT = '2026-01-01T00:00:00.000Z';
+
+function step(rollout: number, startedAt: string | null, endedAt: string | null): PlanStep {
+  return { rollout, holdMinutes: 60, startedAt, endedAt };
+}
+
+const STEPS = [
+  step(1, null, AT),
+  step(5, AT, AT),
+  step(10, AT, null),
+  step(50, null, null),
+  step(100, null, null),
+];
+
+function plan(status: RolloutPlan['status']): RolloutPlan {
+  return {
+    ...{ id: 'pln_1', app: 'notes', channel: 'stable', version: '1.0.0', status, reason: null },
+    ...{ steps: STEPS, step: 2, nextAt: null, guards: null, onTrip: 'pause' },
+    ...{ createdAt: AT, createdBy: 'admin-token' },
+  };
+}
+
+describe('the words of a plan', () => {
+  it('a wait is said in the largest unit that leaves no rest', () => {
+    const texts = [0, 1, 90, 60, 2160, 1440, 2880].map(minutesText);
+    expect(texts).toEqual([
+      ...['0 minutes', '1 minute', '90 minutes', '1 hour', '36 hours', '1 day', '2 days'],
+    ]);
+  });
+
+  it('a step was passed over, is done, is now, comes next or later (§27.4)', () => {
+    const places = (status: RolloutPlan['status']) =>
+      STEPS.map((each) => stepPlace(plan(status), each));
+    expect(places('running')).toEqual(['passed', 'done', 'now', 'next', 'later']);
+    expect(places('cancelled').slice(3)).toEqual(['later', 'later']);
+  });
+
+  it('only what the service allows is offered (§27.3)', () => {
+    expect(planActions('held')).toEqual(['resume', 'cancel']);
+    expect(planActions('running')).toEqual(['advance', 'hold', 'cancel']);
+    expect(planActions('completed')).toEqual([]);
+  });
+});
+
+describe('the presets', () => {
+  it.each(PLAN_PRESET_NAMES)('%s is in the document as it is made', (name) => {
+    const { steps, guards } = PLAN_PRESETS[name];
+    const cells = [
+      ...[`\`${name}\``, stepsText(steps), guards.failedPercent, guards.revertedPercent],
+      ...[guards.stuckPercent, guards.silentPercent, minutesText(guards.stuckAfterMinutes)],
+    ];
+    expect(guards.silentAfterMinutes).toBe(guards.stuckAfterMinutes);
+    expect(readFileSync('docs/console.md', 'utf8')).toContain(`| ${cells.join(' | ')} |`);
+  });
+
+  it('each rises to all devices, and holds every step as long as a signal takes to show', () => {
+    for (const { steps, guards } of Object.values(PLAN_PRESETS)) {
+      const rollouts = steps.map(({ rollout }) => rollout);
+      expect(rollouts).toEqual([...new Set(rollouts)].toSorted((a, b) => a - b));
+      expect(rollouts.at(-1)).toBe(100);
+      const shortest = Math.min(...steps.map(({ holdMinutes }) => holdMinutes));
+      expect(shortest).toBeGreaterThanOrEqual(guards.silentAfterMinutes);
+    }
+  });
+});
