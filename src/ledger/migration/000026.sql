@@ -202,16 +202,18 @@ BEGIN
         (old_channel, old_version, old_platform) AS is_elsewhere,
       new_hour IS DISTINCT FROM old_hour AS is_in_new_hour
     FROM merged
-  ), sorted AS NOT MATERIALIZED (
-    SELECT moved.*, (is_new OR is_elsewhere OR is_in_new_hour OR is_relabelled OR is_ahead
+  ), judged AS NOT MATERIALIZED (
+    SELECT moved.*, (
+      is_new OR is_elsewhere OR is_in_new_hour OR is_relabelled OR is_ahead
       OR new_arch <> old_arch OR new_source <> old_source
       OR new_client <> old_client OR new_bundle <> old_bundle
       OR at >= old_last_seen + freshness OR at < old_first_seen
-      OR is_offered AND offer IS DISTINCT FROM old_offer) IS TRUE AS is_written
+      OR is_offered AND offer IS DISTINCT FROM old_offer
+    ) IS TRUE AS is_written
     FROM moved
   ), written AS MATERIALIZED (
-    SELECT sorted.*, CASE WHEN is_relabelled THEN nextval('label_positions') END AS new_position
-    FROM sorted WHERE is_written
+    SELECT judged.*, CASE WHEN is_relabelled THEN nextval('label_positions') END AS new_position
+    FROM judged WHERE is_written
   ), inserted AS (
     INSERT INTO devices (
       app_id, device_id, first_seen, first_reported, last_seen, last_offered_at, labels_revision,
@@ -346,7 +348,8 @@ BEGIN
         -> (app_id || ' ' || new_version || ' ' || new_channel) END AS run
     FROM written
   ), watched AS NOT MATERIALIZED (
-    SELECT noted.*, before.ctid AS reached_row, before.release_id, before.known, before.pushed, before.offered_at AS old_offered,
+    SELECT noted.*, before.ctid AS reached_row, before.release_id, before.known, before.pushed,
+      before.offered_at AS old_offered,
       before.installed_at AS old_installed, before.installed_on AS old_installed_on,
       before.reverted_at AS old_reverted, TRUE AS is_reached
     FROM noted
@@ -372,7 +375,7 @@ BEGIN
       WHERE before.app_id = noted.app_id AND before.device_id = noted.device_id
         AND before.release_id = fresh.release_id
     ))
-  ), judged AS MATERIALIZED (
+  ), assessed AS MATERIALIZED (
     SELECT watched.*,
       coalesce(old_offered, CASE WHEN offered_id = release_id THEN at END) AS new_offered,
       coalesce(old_installed, CASE WHEN run ->> 'id' = release_id
@@ -387,13 +390,13 @@ BEGIN
     )
     SELECT app_id, device_id, release_id, known, pushed, new_offered, new_installed,
       CASE WHEN new_installed IS NOT NULL THEN new_channel END
-    FROM judged WHERE NOT is_reached
+    FROM assessed WHERE NOT is_reached
   ), went_on AS (
     UPDATE release_devices SET offered_at = new_offered, installed_at = new_installed,
       installed_on = CASE WHEN old_installed IS NULL AND new_installed IS NOT NULL THEN new_channel
         ELSE old_installed_on END,
       reverted_at = new_reverted
-    FROM judged
+    FROM assessed
     WHERE is_reached AND (
         new_offered IS DISTINCT FROM old_offered OR new_installed IS DISTINCT FROM old_installed
         OR new_reverted IS DISTINCT FROM old_reverted
@@ -401,11 +404,11 @@ BEGIN
       AND release_devices.ctid = reached_row
   ), failed AS (
     -- A failure that was told before the offer counts from now on.
-    UPDATE release_failures SET is_offered = TRUE, known = judged.known, pushed = judged.pushed
-    FROM judged
+    UPDATE release_failures SET is_offered = TRUE, known = assessed.known, pushed = assessed.pushed
+    FROM assessed
     CROSS JOIN LATERAL (
       SELECT ctid AS failed_row FROM release_failures AS failure
-      WHERE failure.release_id = judged.release_id AND failure.device_id = judged.device_id
+      WHERE failure.release_id = assessed.release_id AND failure.device_id = assessed.device_id
         AND NOT failure.is_offered OFFSET 0
     ) AS told_before
     WHERE old_offered IS NULL AND new_offered IS NOT NULL AND release_failures.ctid = failed_row
@@ -413,7 +416,7 @@ BEGIN
     INSERT INTO release_signals (release_id, kind, part, known, pushed, age, at, devices)
     SELECT release_id, kind, part, known, pushed, age, date_trunc('minute', since), sum(change)
     FROM (
-      SELECT release_id, part, known, pushed, signal.* FROM judged
+      SELECT release_id, part, known, pushed, signal.* FROM assessed
       CROSS JOIN LATERAL (
         SELECT 'seen' AS kind, -1 AS age, new_last_seen AS since, 1 AS change
         UNION ALL SELECT 'seen', -1, old_stored_seen, -1 WHERE is_reached
@@ -438,7 +441,7 @@ BEGIN
     CASE WHEN label_write IS NOT NULL THEN coalesce((label_merge).labels, old_labels)::text END,
     coalesce(old_labels_revision, 0) + CASE WHEN is_relabelled THEN 1 ELSE 0 END,
     CASE WHEN NOT is_written OR NOT is_newer THEN (extract(epoch FROM old_last_seen) * 1000)::bigint END
-  FROM sorted
+  FROM judged
   WHERE label_write IS NOT NULL OR writer <> '' AND (NOT is_written OR NOT is_newer);
   IF are_awaited THEN PERFORM note_awaited(app_ids, device_ids); END IF;
 END
