@@ -54,13 +54,17 @@ export class StreamShare {
     }
   }
 
-  /** Returns the streams of one of the `drains` of this process, from 0 on. */
+  /**
+   * Returns the streams of one of the `drains` of this process, from 0 on. A stream is the same drain's
+   * whoever else there is: two drains of a process would else have check-ins of a device in hand at a time.
+   */
   streamsOf(drain: number, drains: number): readonly number[] {
     const now = performance.now();
-    const own = [...this.gainedAt.keys()].filter(
-      (stream) => (this.gainedAt[stream] ?? Infinity) <= now,
+    return [...this.gainedAt.keys()].filter(
+      (stream) =>
+        Math.floor((stream * drains) / this.gainedAt.length) === drain &&
+        (this.gainedAt[stream] ?? Infinity) <= now,
     );
-    return own.filter((_, index) => index % drains === drain);
   }
 
   private async turn(): Promise<void> {
@@ -80,11 +84,21 @@ export class StreamShare {
 
   private share(takers: readonly string[]): void {
     const place = takers.indexOf(this.taker);
+    if (place === -1) return this.keep(takers);
     const from = performance.now() + (takers.length > 1 ? GAIN_WAIT_MS : 0);
     for (let stream = 0; stream < this.gainedAt.length; stream++) {
       const isOwn = place === stream % takers.length;
       if (!isOwn) this.gainedAt[stream] = undefined;
       else this.gainedAt[stream] = Math.min(this.gainedAt[stream] ?? Infinity, from);
     }
+  }
+
+  /**
+   * Goes on without being known: an engine whose memory is full keeps no taker, and taking is what frees it.
+   * Streams that nobody is known to take are those of whoever has none.
+   */
+  private keep(takers: readonly string[]): void {
+    const hasAny = this.gainedAt.some((each) => each !== undefined);
+    if (takers.length === 0 && !hasAny) this.gainedAt.fill(performance.now());
   }
 }

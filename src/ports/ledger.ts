@@ -46,6 +46,7 @@ import type { KnownStates } from './known-state.ts';
 import type { NewArtifact } from './new-artifact.ts';
 import type { PlanLedger } from './plan-ledger.ts';
 import type { Reach } from './reach.ts';
+import type { HeldSnapshot, Rehearsal } from './rehearsal.ts';
 import type { ReleaseName } from './release-name.ts';
 import type { RepeatableCall } from './repeatable-call.ts';
 import type { WebhookLedger } from './webhook-ledger.ts';
@@ -98,21 +99,6 @@ export type NewPromotion = Pick<
 
 /** Release as it was published first, also when the same call was made before. */
 export type Published = Changed<Release> & { readonly isRepeated: boolean };
-
-/** What a change would answer, and what it would change. */
-export type Rehearsal<Value> = {
-  readonly value: Value;
-  /** The channel of the change, and those that follow it. */
-  readonly places: readonly [RehearsedPlace, ...RehearsedPlace[]];
-  /** Names of the app's other channels that have this version published, by name. */
-  readonly alsoOn: readonly string[];
-};
-
-/** What a channel serves before a change, and what it would serve after it. */
-export type RehearsedPlace = { readonly before: ServingSnapshot; readonly after: ServingSnapshot };
-
-/** Returns the snapshot of a channel that a caller has, which saves reading it. */
-export type HeldSnapshot = (channel: string) => ServingSnapshot | undefined;
 
 export type ReleaseFilter = {
   readonly app: string | undefined;

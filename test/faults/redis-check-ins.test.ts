@@ -99,6 +99,8 @@ describe.skipIf(!hasRedis)('when Redis fails', () => {
     await expect(engine.appendCheckIns(packCheckIns(batchOf('c')))).rejects.toBeInstanceOf(
       Unavailable,
     );
+    // It keeps no new taker either, and says so instead of refusing.
+    expect(await engine.shareCheckIns('never seen before')).toEqual([]);
     const taken = await engine.takeCheckIns('never seen before', 5, 0, 0);
     expect(devicesIn(taken)).toEqual(['a', 'b']);
     await engine.acknowledgeCheckIns(idsOf(taken));

@@ -14,10 +14,13 @@ class Takers {
   readonly streams = STREAMS;
   readonly living = new Set<string>();
   isAway = false;
+  /** Whether it keeps nothing new, as a full Redis: whoever lives is forgotten all the same. */
+  isFull = false;
 
   async shareCheckIns(taker: string): Promise<readonly string[]> {
     if (this.isAway) throw new Unavailable('engine', 'it is away');
-    this.living.add(taker);
+    if (this.isFull) this.living.clear();
+    else this.living.add(taker);
     return [...this.living].sort();
   }
 
@@ -90,6 +93,40 @@ describe('the streams', () => {
     await vi.advanceTimersByTimeAsync(LONG_MS);
     expect(all(share)).toHaveLength(STREAMS);
     takers.isAway = false;
+  });
+
+  it('are taken while the engine is full and knows no taker: that is what frees it', async () => {
+    useFakeTime();
+    const takers = new Takers();
+    const members = [joined(takers), joined(takers)];
+    await vi.advanceTimersByTimeAsync(LONG_MS);
+    const before = members.map(all);
+    takers.isFull = true;
+    await vi.advanceTimersByTimeAsync(LONG_MS);
+    expect(members.map(all)).toEqual(before);
+    // A process that starts then takes what nobody is known to take.
+    const late = joined(takers);
+    await vi.advanceTimersByTimeAsync(LONG_MS);
+    expect(all(late)).toHaveLength(STREAMS);
+    takers.isFull = false;
+  });
+
+  it('stay with the same drain of a process when others come and go', async () => {
+    useFakeTime();
+    const takers = new Takers();
+    const share = joined(takers);
+    await vi.advanceTimersByTimeAsync(LONG_MS);
+    const drainOf = () =>
+      new Map(
+        [0, 1].flatMap((drain) => share.streamsOf(drain, 2).map((stream) => [stream, drain])),
+      );
+    const alone = drainOf();
+    expect(alone.size).toBe(STREAMS);
+    for (let others = 0; others < 3; others++) {
+      joined(takers);
+      await vi.advanceTimersByTimeAsync(LONG_MS);
+      for (const [stream, drain] of drainOf()) expect(drain).toBe(alone.get(stream));
+    }
   });
 
   it('are nobody’s when a process has stopped', async () => {

@@ -14,14 +14,9 @@ import type { Served, Serving } from '../../domain/release/serving-change.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
 import type { KnownStates } from '../../ports/known-state.ts';
-import type {
-  HeldSnapshot,
-  NewRelease,
-  PublishObstacle,
-  Rehearsal,
-  RehearsedPlace,
-} from '../../ports/ledger.ts';
+import type { NewRelease, PublishObstacle } from '../../ports/ledger.ts';
 import type { Reach } from '../../ports/reach.ts';
+import type { HeldSnapshot, Rehearsal, RehearsedPlace } from '../../ports/rehearsal.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import { type ActorSql, rehearse } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';

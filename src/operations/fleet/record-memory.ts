@@ -13,7 +13,7 @@
 // In bounded memory: a device that has no room is recorded as any other.
 
 import { storableText } from '../../contract/text.ts';
-import { type CheckIn, mergeCheckIns } from '../../domain/fleet/check-in.ts';
+import { type CheckIn, deviceKey, mergeCheckIns } from '../../domain/fleet/check-in.ts';
 import { DEVICE_PARTS, devicePart } from '../../hashing/device-part.ts';
 import type { FleetLedger, RecordedChecks } from '../../ports/fleet-ledger.ts';
 import type { DeviceName } from '../../ports/label-cache.ts';
@@ -87,10 +87,11 @@ export class RecordMemory {
   sift(checkIns: readonly CheckIn[]): CheckIn[] {
     const needed: CheckIn[] = [];
     for (const checkIn of checkIns) {
-      const known = this.tableOf(checkIn).find(checkIn);
+      const table = this.tableOf(checkIn);
+      const known = table.find(checkIn);
       const facts = known === undefined ? undefined : this.facts[known.facts];
       if (known === undefined || facts === undefined) needed.push(checkIn);
-      else if (this.isToldBy(known, facts, checkIn)) this.tableOf(checkIn).see(checkIn.at);
+      else if (this.isToldBy(known, facts, checkIn)) table.see(checkIn.at);
       else if (known.seenAt > checkIn.at)
         needed.push(mergeCheckIns(checkIn, sighting(checkIn, known, facts)));
       else needed.push(checkIn);
@@ -100,10 +101,10 @@ export class RecordMemory {
 
   /** Notes what was recorded: what the record now says of these devices. */
   note(checkIns: readonly CheckIn[], { unadmitted, left }: RecordedChecks): void {
-    const seenAt = new Map(left.map((each) => [keyOf(each), each.seenAt]));
-    const missing = new Set(unadmitted.map(keyOf));
+    const seenAt = new Map(left.map((each) => [deviceKey(each), each.seenAt]));
+    const missing = new Set(unadmitted.map(deviceKey));
     for (const checkIn of checkIns) {
-      const key = keyOf(checkIn);
+      const key = deviceKey(checkIn);
       const seen = seenAt.get(key);
       // Somebody has seen it later: the record says what that one said.
       const isKnown = !missing.has(key) && (seen === undefined || seen <= checkIn.at);
@@ -124,7 +125,7 @@ export class RecordMemory {
     const offeredReleaseId = checkIn.offeredReleaseId ?? before?.offeredReleaseId;
     const facts = { channel, version, platform, arch, source, client, bundle, offeredReleaseId };
     const at = recordedAt - CLOCK_SLACK_MS;
-    this.tableOf(checkIn).put(checkIn, {
+    table.put(checkIn, {
       facts: this.numberOf(facts),
       recordedAt: at,
       seenAt: checkIn.at,
@@ -166,10 +167,6 @@ export class RecordMemory {
     this.factNumbers.set(text, number);
     return number;
   }
-}
-
-function keyOf({ appId, deviceId }: DeviceName): string {
-  return `${appId}/${deviceId}`;
 }
 
 /** Returns the check-in of a device that was left out, as far as it matters to the record. */

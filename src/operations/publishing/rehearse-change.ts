@@ -19,7 +19,8 @@ import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/ser
 import { parseVersion } from '../../domain/decision/version.ts';
 import { findingsOf } from '../../domain/release/findings.ts';
 import { applyServingChange, type ServingChange } from '../../domain/release/serving-change.ts';
-import type { Ledger, NewRelease, PublishObstacle, Rehearsal } from '../../ports/ledger.ts';
+import type { Ledger, NewRelease, PublishObstacle } from '../../ports/ledger.ts';
+import type { Rehearsal } from '../../ports/rehearsal.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import type { Principal } from '../access/authenticate-key.ts';
 import type { Catalogs } from '../serving/catalogs.ts';
