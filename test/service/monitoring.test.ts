@@ -161,7 +161,7 @@ describeOnRealStores('the metrics of a node', () => {
   it('tell what was asked of the stores, and the connections of each process', () => {
     for (const [store, operation] of [
       ['ledger', 'publishRelease'],
-      ['ledger', 'recordCheckIns'],
+      ['ledger', 'recordChecks'],
       ['engine', 'putSnapshot'],
       ['engine', 'appendCheckIns'],
     ]) {
