@@ -56,6 +56,19 @@ it('a batch is abandoned after exactly the time that the one who asks allows', a
   expect(await engine.takeCheckIns('third', 1, 0, 500)).toEqual([]);
 });
 
+it('an empty queue has no age, however long reading the clock takes', async () => {
+  let now = 0;
+  const engine = createMemoryEngine({
+    now: () => {
+      now += 1;
+      return now;
+    },
+  });
+  expect(await engine.ageOfCheckIns()).toBe(0);
+  await engine.appendCheckIns(packCheckIns(batchOf('a')));
+  expect(await engine.ageOfCheckIns()).toBeGreaterThan(0);
+});
+
 it('labels are confirmed for an hour after they were put', async () => {
   let now = 0;
   const engine = createMemoryEngine({ now: () => now });

@@ -123,14 +123,15 @@ class Batches {
 
   /** Milliseconds since the oldest batch that is still here was appended; 0 when there is none. */
   get ageMs(): number {
-    let oldest = this.now();
+    const now = this.now();
+    let oldest = now;
     for (const { appendedAt } of this.taken.values()) oldest = Math.min(oldest, appendedAt);
     // Batches wait in the order of their arrival.
     for (const { appendedAt } of this.waiting.values()) {
       oldest = Math.min(oldest, appendedAt);
       break;
     }
-    return this.now() - oldest;
+    return now - oldest;
   }
 
   append(checkIns: CheckInPack): void {
