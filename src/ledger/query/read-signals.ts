@@ -4,48 +4,67 @@ import type { PlanGuards } from '../../contract/rollout-plan.ts';
 import { type SignalCounts, USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
 import type { Sql } from '../database.ts';
 
-type Row = Omit<SignalCounts, 'others'>;
+type Counted = Pick<SignalCounts, 'offered' | 'installed' | 'reverted' | 'failed'> & {
+  readonly reached: number;
+};
+type Looked = Pick<SignalCounts, 'stuck' | 'stuckBase' | 'silent' | 'silentBase'>;
 type Others = SignalCounts['others'] & { readonly looked: number; readonly total: number };
 
+/** Number of devices that are looked at of those that a release reached. */
+const REACHED_LOOKED_AT = 10_000;
 /** Number of devices that are looked at of a channel and its followers: those that never got the release. */
 const OTHERS_LOOKED_AT = 4000;
 const HASHES = 2 ** 32;
 
-// Devices of a minute that has begun long enough ago are in a base, and those of one that has ended long
-// enough ago are silent: so no count is above its base, and a base is early by a minute at most.
-const SIGNALS = `
-  WITH counted AS MATERIALIZED (
-    SELECT kind, age, at, sum(devices) AS devices FROM release_signals
-    WHERE release_id = $1 AND CASE WHEN $5 THEN pushed ELSE known END >= $2
+const COUNTED = `
+  WITH summed AS MATERIALIZED (
+    SELECT coalesce(sum(devices) FILTER (WHERE kind = 'offered'), 0) AS offered,
+      coalesce(sum(devices) FILTER (WHERE kind = 'installed'), 0) AS installed,
+      coalesce(sum(devices) FILTER (WHERE kind = 'reverted'), 0) AS reverted,
+      coalesce(sum(devices) FILTER (WHERE kind = 'reached'), 0) AS reached
+    FROM release_signals
+    WHERE release_id = $1 AND CASE WHEN $3 THEN pushed ELSE known END >= $2
       AND EXISTS (SELECT FROM releases WHERE id = $1 AND is_watched)
-    GROUP BY kind, age, at
-  ), present AS (
-    SELECT now() - $3::int * interval '1 minute' AS stuck_before,
-      now() - $4::int * interval '1 minute' AS silent_before
-  ), summed AS (
-    SELECT
-      sum(devices) FILTER (WHERE kind = 'offered') AS offered,
-      sum(devices) FILTER (WHERE kind = 'installed') AS installed,
-      sum(devices) FILTER (WHERE kind = 'reverted') AS reverted,
-      sum(devices) FILTER (WHERE kind = 'waiting' AND age >= $3::int) AS stuck,
-      sum(devices) FILTER (WHERE kind = 'seen' AND at + interval '1 minute' <= silent_before) AS silent,
-      sum(devices) FILTER (WHERE kind = 'offered' AND at <= stuck_before) AS stuck_base,
-      sum(devices) FILTER (WHERE kind = 'reached' AND at <= silent_before) AS silent_base
-    FROM counted, present
-  ), failures AS (
-    SELECT sum(CASE WHEN network IS NULL THEN devices
-      ELSE least(devices, greatest(3, floor(coalesce((SELECT offered FROM summed), 0) / 100))) END) AS failed
+  )
+  SELECT offered::float8, installed::float8, reverted::float8, reached::float8, coalesce((
+    SELECT sum(CASE WHEN network IS NULL THEN devices ELSE least(devices, greatest(3, floor(offered / 100))) END)
     FROM (
       SELECT network, count(*) AS devices FROM release_failures
-      WHERE release_id = $1 AND is_offered AND CASE WHEN $5 THEN pushed ELSE known END >= $2
+      WHERE release_id = $1 AND is_offered AND CASE WHEN $3 THEN pushed ELSE known END >= $2
       GROUP BY network
     ) AS by_network
-  )
-  SELECT coalesce(offered, 0)::float8 AS offered, coalesce(installed, 0)::float8 AS installed,
-    coalesce(failed, 0)::float8 AS failed, coalesce(reverted, 0)::float8 AS reverted,
-    coalesce(stuck, 0)::float8 AS stuck, coalesce(silent, 0)::float8 AS silent,
-    coalesce(stuck_base, 0)::float8 AS "stuckBase", coalesce(silent_base, 0)::float8 AS "silentBase"
-  FROM summed, failures`;
+  ), 0)::float8 AS failed
+  FROM summed`;
+
+// The index has the devices of each edge in the order of a hash of their ids, so that about as many are read as
+// are to be looked at, the same ones each time: those up to a hash. A device that would be known long enough by
+// its reports is known at least as long.
+const LOOKED = `
+  SELECT count(*) FILTER (WHERE offered_at <= stuck_before)::float8 AS "stuckBase",
+    count(*) FILTER (
+      WHERE installed_at IS NULL AND last_seen - offered_at > $3::int * interval '1 minute'
+    )::float8 AS stuck,
+    count(*) FILTER (WHERE least(offered_at, installed_at) <= silent_before)::float8 AS "silentBase",
+    count(*) FILTER (
+      WHERE least(offered_at, installed_at) <= silent_before AND last_seen <= silent_before
+    )::float8 AS silent
+  FROM (
+    SELECT reached.offered_at, reached.installed_at, devices.last_seen
+    FROM unnest(signal_edges()) AS edge
+    CROSS JOIN LATERAL (
+      SELECT * FROM release_devices
+      WHERE release_id = $1 AND known = edge AND hashtext(device_id) <= $6::integer OFFSET 0
+    ) AS reached
+    CROSS JOIN LATERAL (
+      SELECT last_seen FROM devices
+      WHERE app_id = reached.app_id AND device_id = reached.device_id OFFSET 0
+    ) AS devices
+    WHERE edge >= $2 AND (NOT $5 OR reached.pushed >= $2)
+      AND EXISTS (SELECT FROM releases WHERE id = $1 AND is_watched)
+  ) AS looked_at, (
+    SELECT now() - $3::int * interval '1 minute' AS stuck_before,
+      now() - $4::int * interval '1 minute' AS silent_before
+  ) AS present`;
 
 // Devices in the order of a hash of their ids (see sample-devices.ts), up to the hash below which about as
 // many lie as are to be looked at: the same ones each time.
@@ -83,9 +102,10 @@ const OTHERS = `
 /**
  * Adds up the signals of a release as guards ask for them. Failures of one client address count up to three,
  * or 1 % of the devices that were offered the release: of an address with more, nobody knows how many of its
- * devices are real. Those of reports with a key are not bounded so. The channel's other devices are counted
- * over about 4000 of its devices, and scaled: a share of 10 % silent ones is right within a percent
- * point, in 19 of 20 cases, where all that were looked at are such.
+ * devices are real. Those of reports with a key are not bounded so. Stuck and silent ones are counted over
+ * all devices that the release reached, or over about 10,000 of them that are as good as drawn by lot. The
+ * channel's other devices are counted over about 4000 of its devices, and scaled: a share of 10 % silent ones
+ * is right within a percent point, in 19 of 20 cases, where all that were looked at are such.
  */
 export async function readSignals(
   sql: Sql,
@@ -97,23 +117,21 @@ export async function readSignals(
   const known = knownForMinutes ?? given.knownForMinutes;
   const isPushed = given.source === 'push';
   const { stuckAfterMinutes, silentAfterMinutes } = given;
-  const [row] = await sql.query<Row>(SIGNALS, [
-    releaseId,
-    known,
-    ...[stuckAfterMinutes, silentAfterMinutes],
-    isPushed,
+  const [counted] = await sql.query<Counted>(COUNTED, [releaseId, known, isPushed]);
+  if (counted === undefined) throw new Error(`Release ${releaseId} has no signals`);
+  const { reached, ...counts } = counted;
+  const scale = Math.max(reached / REACHED_LOOKED_AT, 1);
+  const [looked] = await sql.query<Looked>(LOOKED, [
+    ...[releaseId, known, stuckAfterMinutes, silentAfterMinutes, isPushed],
+    Math.min(Math.floor(HASHES / scale) - HASHES / 2, HASHES / 2 - 1),
   ]);
   const [others] = await sql.query<Others>(OTHERS, [
-    releaseId,
-    known,
-    silentAfterMinutes,
-    isPushed,
-    OTHERS_LOOKED_AT,
+    ...[releaseId, known, silentAfterMinutes, isPushed, OTHERS_LOOKED_AT],
   ]);
-  if (row === undefined || others === undefined) {
-    throw new Error(`Release ${releaseId} has no signals`);
+  if (looked === undefined || others === undefined) {
+    throw new Error(`Release ${releaseId} has no devices`);
   }
-  return { ...row, others: scaled(others) };
+  return { ...counts, ...looked, scale, others: scaled(others) };
 }
 
 function scaled({ devices, silent, looked, total }: Others): SignalCounts['others'] {
