@@ -316,9 +316,7 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
         }
       }
       const kinds = new Set(Object.keys(model.cells()).map((cell) => cell.split(' ')[1]));
-      expect([...kinds].sort()).toEqual([
-        ...['installed', 'offered', 'reached', 'reverted'],
-      ]);
+      expect([...kinds].sort()).toEqual([...['installed', 'offered', 'reached', 'reverted']]);
     });
 
     test('four writers with shuffled, overlapping and repeated batches count as a recount', async () => {
