@@ -5,10 +5,12 @@ import { type SignalCounts, USUAL_GUARDS } from '../../domain/rollout/judge-heal
 import type { Sql } from '../database.ts';
 
 type Counted = Pick<SignalCounts, 'offered' | 'installed' | 'reverted' | 'failed'> & {
+  /** Devices that the release reached, and those of its channel and its followers. */
   readonly reached: number;
+  readonly inReach: number;
 };
 type Looked = Pick<SignalCounts, 'stuck' | 'stuckBase' | 'silent' | 'silentBase'>;
-type Others = SignalCounts['others'] & { readonly looked: number; readonly total: number };
+type Others = SignalCounts['others'];
 
 /** Number of devices that are looked at of those that a release reached. */
 const REACHED_LOOKED_AT = 10_000;
@@ -33,7 +35,13 @@ const COUNTED = `
       WHERE release_id = $1 AND is_offered AND CASE WHEN $3 THEN pushed ELSE known END >= $2
       GROUP BY network
     ) AS by_network
-  ), 0)::float8 AS failed
+  ), 0)::float8 AS failed, (
+    SELECT coalesce(sum(fleet_counts.devices), 0) FROM releases
+    JOIN channels AS own ON own.id = releases.channel_id
+    JOIN channels AS place ON place.id = own.id OR place.follows = own.id
+    JOIN fleet_counts ON fleet_counts.app_id = place.app_id AND fleet_counts.channel = place.name
+    WHERE releases.id = $1
+  )::float8 AS "inReach"
   FROM summed`;
 
 // The index has the devices of each edge in the order of a hash of their ids, so that about as many are read as
@@ -66,38 +74,25 @@ const LOOKED = `
       now() - $4::int * interval '1 minute' AS silent_before
   ) AS present`;
 
-// Devices in the order of a hash of their ids (see sample-devices.ts), up to the hash below which about as
-// many lie as are to be looked at: the same ones each time.
+// As above: see sample-devices.ts. Here and there, OFFSET 0 keeps the order in which tables are looked up: most of
+// a large fleet has been reached, so that a plan for all of it at once would read all of it.
 const OTHERS = `
-  WITH release AS MATERIALIZED (
-    SELECT releases.id, releases.published_at, channels.app_id,
-      ARRAY (SELECT name FROM channels AS place WHERE place.id = channels.id OR place.follows = channels.id)
-        AS names
-    FROM releases JOIN channels ON channels.id = releases.channel_id WHERE releases.id = $1
-  ), fleet AS MATERIALIZED (
-    SELECT coalesce(sum(fleet_counts.devices), 0) AS total FROM fleet_counts, release
-    WHERE fleet_counts.app_id = release.app_id AND fleet_counts.channel = ANY (release.names)
-  )
-  SELECT count(*)::float8 AS looked, (SELECT total FROM fleet)::float8 AS total,
-    count(*) FILTER (WHERE is_other)::float8 AS devices,
-    count(*) FILTER (WHERE is_other AND last_seen <= now() - $3::int * interval '1 minute')::float8 AS silent
-  FROM (
-    SELECT devices.last_seen, devices.last_seen >= release.published_at
-      AND CASE WHEN $4 THEN devices.first_reported ELSE devices.first_seen END
-        <= release.published_at - $2::int * interval '1 minute'
-      AND NOT EXISTS (
-        SELECT FROM release_devices AS reached WHERE reached.app_id = devices.app_id
-          AND reached.device_id = devices.device_id AND reached.release_id = release.id
-      ) AS is_other
-    FROM release JOIN devices
-      ON device_place(devices.app_id, devices.channel) = ANY (
-        ARRAY (SELECT device_place(release.app_id, name) FROM unnest(release.names) AS name)
-      )
-      AND devices.app_id = release.app_id AND devices.channel = ANY (release.names)
-      AND hashtext(devices.device_id) <= least(
-        -2147483648 + ${HASHES} * $5::float8 / greatest((SELECT total FROM fleet), 1), 2147483647
-      )::integer
-  ) AS looked_at`;
+  SELECT count(*)::float8 AS devices,
+    count(*) FILTER (WHERE last_seen <= now() - $3::int * interval '1 minute')::float8 AS silent
+  FROM releases JOIN channels AS own ON own.id = releases.channel_id
+  JOIN channels AS place ON place.id = own.id OR place.follows = own.id
+  CROSS JOIN LATERAL (
+    SELECT app_id, device_id, last_seen FROM devices
+    WHERE device_place(app_id, channel) = device_place(place.app_id, place.name)
+      AND app_id = place.app_id AND channel = place.name AND hashtext(device_id) <= $5::integer
+      AND last_seen >= releases.published_at
+      AND CASE WHEN $4 THEN first_reported ELSE first_seen END
+        <= releases.published_at - $2::int * interval '1 minute' OFFSET 0
+  ) AS other
+  WHERE releases.id = $1 AND NOT EXISTS (
+    SELECT FROM release_devices AS reached WHERE reached.app_id = other.app_id
+      AND reached.device_id = other.device_id AND reached.release_id = $1 OFFSET 0
+  )`;
 
 /**
  * Adds up the signals of a release as guards ask for them. Failures of one client address count up to three,
@@ -119,22 +114,25 @@ export async function readSignals(
   const { stuckAfterMinutes, silentAfterMinutes } = given;
   const [counted] = await sql.query<Counted>(COUNTED, [releaseId, known, isPushed]);
   if (counted === undefined) throw new Error(`Release ${releaseId} has no signals`);
-  const { reached, ...counts } = counted;
+  const { reached, inReach, ...counts } = counted;
   const scale = Math.max(reached / REACHED_LOOKED_AT, 1);
   const [looked] = await sql.query<Looked>(LOOKED, [
-    ...[releaseId, known, stuckAfterMinutes, silentAfterMinutes, isPushed],
-    Math.min(Math.floor(HASHES / scale) - HASHES / 2, HASHES / 2 - 1),
+    ...[releaseId, known, stuckAfterMinutes, silentAfterMinutes, isPushed, highestHash(scale)],
   ]);
+  const othersScale = Math.max(inReach / OTHERS_LOOKED_AT, 1);
   const [others] = await sql.query<Others>(OTHERS, [
-    ...[releaseId, known, silentAfterMinutes, isPushed, OTHERS_LOOKED_AT],
+    ...[releaseId, known, silentAfterMinutes, isPushed, highestHash(othersScale)],
   ]);
   if (looked === undefined || others === undefined) {
     throw new Error(`Release ${releaseId} has no devices`);
   }
-  return { ...counts, ...looked, scale, others: scaled(others) };
+  const [devices, silent] = [others.devices, others.silent].map((count) =>
+    Math.round(count * othersScale),
+  ) as [number, number];
+  return { ...counts, ...looked, scale, others: { devices, silent } };
 }
 
-function scaled({ devices, silent, looked, total }: Others): SignalCounts['others'] {
-  const factor = looked === 0 ? 1 : Math.max(total / looked, 1);
-  return { devices: Math.round(devices * factor), silent: Math.round(silent * factor) };
+/** Returns the hash up to which one of so many devices lies. */
+function highestHash(scale: number): number {
+  return Math.min(Math.floor(HASHES / scale) - HASHES / 2, HASHES / 2 - 1);
 }
