@@ -13,6 +13,7 @@ import { describePlans } from './plan-contract.ts';
 import { describeRewinds } from './rewind-contract.ts';
 import { describeSignals } from './signal-contract.ts';
 import { openTestPglite, openTestPostgres } from './test-database.ts';
+import { describeVersionKeys } from './version-key-contract.ts';
 import { describeWebhooks } from './webhook-contract.ts';
 
 const postgresUrl = inject('postgresUrl');
@@ -29,6 +30,7 @@ describeRewinds('PGlite', openTestPglite);
 describeFollowing('PGlite', openTestPglite);
 describePlans('PGlite', openTestPglite);
 describeSignals('PGlite', openTestPglite);
+describeVersionKeys('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
   // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
@@ -46,4 +48,5 @@ if (postgresUrl === '') {
   describeFollowing('PostgreSQL', () => openTestPostgres(postgresUrl));
   describePlans('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeSignals('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeVersionKeys('PostgreSQL', () => openTestPostgres(postgresUrl));
 }
