@@ -21,11 +21,11 @@ export type SignalCounts = {
   /** Stuck ones and silent ones of the devices that were looked at. */
   readonly stuck: number;
   readonly silent: number;
-  /** Of the devices that were looked at, those that were offered the release long enough ago to be stuck. */
+  /** Devices that were looked at and offered the release long enough ago to be stuck. */
   readonly stuckBase: number;
-  /** Of those, the ones that installed the release, or were offered it, long enough ago to be silent. */
+  /** Devices that were looked at and installed the release, or were offered it, long enough ago. */
   readonly silentBase: number;
-  /** How many devices each of those that were looked at stands for; 1 when all were. */
+  /** Number of devices that each of those that were looked at stands for; 1 when all were. */
   readonly scale: number;
   /** The channel's other devices, seen since the release was published, and those of them that are silent. */
   readonly others: { readonly devices: number; readonly silent: number };

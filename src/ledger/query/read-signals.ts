@@ -29,7 +29,8 @@ const COUNTED = `
       AND EXISTS (SELECT FROM releases WHERE id = $1 AND is_watched)
   )
   SELECT offered::float8, installed::float8, reverted::float8, reached::float8, coalesce((
-    SELECT sum(CASE WHEN network IS NULL THEN devices ELSE least(devices, greatest(3, floor(offered / 100))) END)
+    SELECT sum(CASE WHEN network IS NULL THEN devices
+      ELSE least(devices, greatest(3, floor(offered / 100))) END)
     FROM (
       SELECT network, count(*) AS devices FROM release_failures
       WHERE release_id = $1 AND is_offered AND CASE WHEN $3 THEN pushed ELSE known END >= $2
