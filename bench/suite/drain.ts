@@ -150,12 +150,12 @@ function watchLocks(client: pg.Client, database: string): { end(): Promise<numbe
 type Place = { readonly appId: string; readonly releaseId: string };
 type Make = (count: number, place: Place) => CheckIn[];
 
-/** Time at which the devices of a round are seen first: not at the begin of an hour, which counts them anew. */
+/** Time of a round's first check-ins: not at the begin of an hour, in which each device is recorded anew. */
 function startOf(round: number): number {
   return Date.UTC(2026, 0, 1, 0, 10) + round * 60 * MINUTE_MS;
 }
 
-/** Publishes a release of the round's own, after its devices were seen first and before they are offered it. */
+/** Publishes the round's release: after its devices were seen first, and before they are offered it. */
 async function publishBoth({ present, other }: Setting, round: number) {
   const publish = async (recorder: Recorder): Promise<Place> => ({
     appId: recorder.appId,

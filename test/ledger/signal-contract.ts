@@ -322,7 +322,8 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
       // One of 20 devices saw nothing after its offer, one of 10 still asks, the others have installed it.
       await database.query(
         `WITH reached AS (
-           INSERT INTO release_devices (app_id, device_id, release_id, known, pushed, offered_at, installed_at)
+           INSERT INTO release_devices
+             (app_id, device_id, release_id, known, pushed, offered_at, installed_at)
            SELECT $1, 'device ' || number, $2, 1440, -1, $3::timestamptz,
              CASE WHEN number % 20 >= 3 THEN $4::timestamptz END
            FROM generate_series(1, 40000) AS number

@@ -45,9 +45,9 @@ const COUNTED = `
   )::float8 AS "inReach"
   FROM summed`;
 
-// The index has the devices of each edge in the order of a hash of their ids, so that about as many are read as
-// are to be looked at, the same ones each time: those up to a hash. A device that would be known long enough by
-// its reports is known at least as long.
+// The index has the devices of each edge in the order of a hash of their ids, so that about as many are read
+// as are to be looked at, the same ones each time: those up to a hash. A device that was reported long enough
+// before the release was known for at least as long.
 const LOOKED = `
   SELECT count(*) FILTER (WHERE offered_at <= stuck_before)::float8 AS "stuckBase",
     count(*) FILTER (
@@ -75,8 +75,8 @@ const LOOKED = `
       now() - $4::int * interval '1 minute' AS silent_before
   ) AS present`;
 
-// As above: see sample-devices.ts. Here and there, OFFSET 0 keeps the order in which tables are looked up: most of
-// a large fleet has been reached, so that a plan for all of it at once would read all of it.
+// As above: see sample-devices.ts. Here and there, OFFSET 0 keeps the order in which tables are looked up: a
+// plan for the whole of a large fleet, most of which has been reached, would read all of it.
 const OTHERS = `
   SELECT count(*)::float8 AS devices,
     count(*) FILTER (WHERE last_seen <= now() - $3::int * interval '1 minute')::float8 AS silent
