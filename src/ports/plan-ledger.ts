@@ -2,6 +2,7 @@
 // obligations of all methods.
 
 import type { Failure, LostRight, Outcome, UnknownRelease } from '../contract/failure.ts';
+import type { ReleaseAdoption, ReleaseTrouble } from '../contract/release-trouble.ts';
 import type { Health, PlanAction, RolloutPlan } from '../contract/rollout-plan.ts';
 import type { PlanDefinition, PlanTime } from '../domain/rollout/plan-state.ts';
 import type { Actor } from './actor.ts';
@@ -68,6 +69,21 @@ export interface PlanLedger {
     name: ReleaseName,
     knownForMinutes?: number,
   ): Promise<Outcome<Health, UnknownRelease>>;
+
+  /**
+   * Reads where the trouble of a release is: its signals by platform and by the version before, and why devices
+   * failed. Devices count that its health counts.
+   */
+  readTrouble(reach: Reach, name: ReleaseName): Promise<Outcome<ReleaseTrouble, UnknownRelease>>;
+
+  /**
+   * Reads how a release spreads, and how the one before it did at the same age; null for one that was never
+   * published. Devices count that were known a day before their release.
+   */
+  readReleaseAdoption(
+    reach: Reach,
+    name: ReleaseName,
+  ): Promise<Outcome<ReleaseAdoption | null, UnknownRelease>>;
 
   /** Moves the time on in which the waits of plans are counted, and returns it. */
   countPlanTime(): Promise<PlanTime>;
