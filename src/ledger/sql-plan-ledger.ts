@@ -7,6 +7,7 @@ import { atomically } from './atomically.ts';
 import type { Database } from './database.ts';
 import { createPlan } from './query/create-plan.ts';
 import { drivePlan } from './query/drive-plan.ts';
+import { listSignalDevices } from './query/list-signal-devices.ts';
 import { countPlanTime, plansToDrive } from './query/plans-to-drive.ts';
 import { readHealth, readPlan } from './query/read-plan.ts';
 import { readReleaseAdoption } from './query/read-release-adoption.ts';
@@ -26,6 +27,8 @@ export function createSqlPlanLedger(database: Database): PlanLedger {
       readHealth(database, reach, name, knownForMinutes),
     readTrouble: (reach, name) => readTrouble(database, reach, name),
     readReleaseAdoption: (reach, name) => readReleaseAdoption(database, reach, name),
+    listSignalDevices: (reach, name, signal, filter) =>
+      listSignalDevices(database, reach, name, signal, filter),
     countPlanTime: () => countPlanTime(database),
     listPlansToDrive: (checkMs, countMax) => plansToDrive(database, checkMs, countMax),
     drivePlan: (plan, seenUpToMs, known) => drivePlan(database, plan, seenUpToMs, known),
