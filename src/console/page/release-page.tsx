@@ -15,13 +15,13 @@ import { PageHead } from '../part/page-head.tsx';
 import { StatusBadge } from '../part/status-badge.tsx';
 import { Time } from '../part/time.tsx';
 import { ArtifactCard } from './artifact-card.tsx';
-import { HealthCard } from './health-card.tsx';
 import { NotFoundPage } from './not-found-page.tsx';
 import { PlanCard } from './plan-card.tsx';
 import { PublishNext } from './publish-next.tsx';
 import { ReleaseControls } from './release-controls.tsx';
 import type { ReleaseName } from './release-name.ts';
 import { RolloutCard } from './rollout-card.tsx';
+import { SignalCards } from './signal-cards.tsx';
 import { TargetingCard } from './targeting-card.tsx';
 import { WayDownCard } from './way-down-card.tsx';
 
@@ -98,11 +98,9 @@ function ReleaseView(props: {
           <ArtifactCard artifacts={release.artifacts} />
         </div>
         <div>
-          {planned.data !== undefined && (
-            <HealthCard health={planned.data.health} guards={planned.data.plan?.guards ?? null} />
-          )}
-          <NotesCard html={release.notesHtml} />
+          {planned.data !== undefined && <SignalCards name={name} planned={planned.data} />}
           <HistoryCard history={details.history} />
+          <NotesCard html={release.notesHtml} />
         </div>
       </div>
     </>
