@@ -83,7 +83,7 @@ export interface PlanLedger {
 
   /**
    * Reads how a release spreads, and how the one before it did at the same age; null for one that was never
-   * published. Devices count that were known a day before their release.
+   * published. Devices count that were known for as long before their release as the health of this one asks.
    */
   readReleaseAdoption(
     reach: Reach,

@@ -27,7 +27,7 @@ describeInBrowser('roll-out plans at the console', (browser) => {
   const plan = () => page.getByRole('region', { name: 'Plan' });
   const history = () => page.getByRole('region', { name: 'History' });
 
-  it('a plan is made from a preset with the keyboard, begins by itself, and is held and resumed with a reason', async () => {
+  it('a plan is made from a preset, begins by itself, and is held and resumed with a reason, all with the keyboard', async () => {
     await openRelease();
     await plan().getByText('It has no plan').waitFor();
     await plan().getByRole('button', { name: 'Plan the roll-out…' }).focus();
@@ -43,17 +43,21 @@ describeInBrowser('roll-out plans at the console', (browser) => {
     // No reload: the first step begins by itself, and the page follows.
     await plan().locator('.plan-step.now', { hasText: '1%' }).waitFor();
     await plan().getByText('the roll-out goes to 5%').waitFor();
-    await plan().getByRole('button', { name: 'Hold plan…' }).click();
+    await plan().getByRole('button', { name: 'Hold plan…' }).focus();
+    await page.keyboard.press('Enter');
     const held = page.getByRole('dialog', { name: 'Hold plan of 1.0.0' });
-    await held.getByLabel('Reason').fill('tickets come in');
+    await held.getByLabel('Reason').focus();
+    await page.keyboard.type('tickets come in');
     await page.keyboard.press('Enter');
     await held.waitFor({ state: 'detached' });
     await plan().getByText('Plan held', { exact: true }).waitFor();
     await history().getByText('Held its plan').waitFor();
     await history().getByText('tickets come in').waitFor();
-    await plan().getByRole('button', { name: 'Resume plan…' }).click();
+    await plan().getByRole('button', { name: 'Resume plan…' }).focus();
+    await page.keyboard.press('Enter');
     const resumed = page.getByRole('dialog', { name: 'Resume plan of 1.0.0' });
-    await resumed.getByLabel('Reason').fill('not ours');
+    await resumed.getByLabel('Reason').focus();
+    await page.keyboard.type('not ours');
     await page.keyboard.press('Enter');
     await resumed.waitFor({ state: 'detached' });
     await plan().getByText('Plan running', { exact: true }).waitFor();

@@ -33,12 +33,12 @@ export function AgeCard({ adoption }: { adoption: ReleaseAdoption }) {
         columns={columnsOf(adoption)}
       />
       <p class="hint">
-        {before === null
-          ? 'No release was published on the channel before it.'
-          : !hasBefore &&
-            `No installation of ${before.version} is on record any more, or was yet.`}{' '}
-        Shares are those of the {numberText(adoption.fleet)} devices that the channel has now;
-        devices count that were known a day before the release.
+        {before === null && 'No release was published on the channel before it. '}
+        {before !== null &&
+          !hasBefore &&
+          `No installation of ${before.version} is on record: it is older than 90 days, or than the counting. `}
+        Devices count as for the health; shares are those of the {numberText(adoption.fleet)}{' '}
+        devices that the channel has now.
       </p>
     </Card>
   );

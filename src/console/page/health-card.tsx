@@ -1,13 +1,8 @@
 // What check-ins tell of a release: each signal with its interval, against the limit of the plan's guard.
 
+import type { PlanAndHealth } from '../../contract/console.ts';
 import type { ReleaseTrouble } from '../../contract/release-trouble.ts';
-import {
-  type Health,
-  type PlanGuards,
-  SIGNALS,
-  type Signal,
-  type SignalRate,
-} from '../../contract/rollout-plan.ts';
+import { SIGNALS, type Signal, type SignalRate } from '../../contract/rollout-plan.ts';
 import { consolePath } from '../format/console-path.ts';
 import { numberText } from '../format/number-text.ts';
 import { rateText, SIGNAL_WORDS } from '../format/plan-words.ts';
@@ -23,12 +18,12 @@ import type { ReleaseName } from './release-name.ts';
 /** Card with the signals of a release and the verdict. */
 export function HealthCard(props: {
   name: ReleaseName;
-  health: Health;
-  guards: PlanGuards | null;
+  planned: PlanAndHealth;
   /** Undefined while it is not known. */
   trouble: ReleaseTrouble | undefined;
 }) {
-  const { name, health, guards, trouble } = props;
+  const { name, planned, trouble } = props;
+  const { health, plan } = planned;
   const { offered, installed, rates, verdict } = health;
   return (
     <Card title="Health" aside={<VerdictBadge verdict={verdict} />}>
@@ -36,7 +31,7 @@ export function HealthCard(props: {
         Of the devices known before it was published, {numberText(offered)} were offered it and{' '}
         {numberText(installed)} were seen on it.
         {verdict === 'too early' &&
-          ` It is too early to tell until ${numberText(guards?.minimumDevices ?? 30)} were offered it.`}
+          ` It is too early to tell until ${numberText(plan?.guards?.minimumDevices ?? 30)} were offered it.`}
       </p>
       <DataTable
         caption="Signals"

@@ -19,7 +19,9 @@ import { Time } from '../part/time.tsx';
 /** Card with the trouble of a release; nothing where there is none. */
 export function TroubleCard({ trouble }: { trouble: ReleaseTrouble }) {
   const { signals, scale, reasons } = trouble;
-  const shown = SIGNALS.filter((signal) => signals[signal].devices > 0);
+  const shown = SIGNALS.filter((signal) => signals[signal].devices > 0).sort(
+    (left, right) => signals[right].devices - signals[left].devices,
+  );
   if (shown.length === 0 && reasons.length === 0) return null;
   return (
     <Card title="Where the trouble is">
@@ -43,21 +45,35 @@ function SignalView({ signal, trouble }: { signal: Signal; trouble: SignalTroubl
       <h3>
         {signal} <span class="muted">{shareLine(trouble)}</span>
       </h3>
-      <Places label={`${signal} by platform`} places={trouble.platforms} />
-      <Places label={`${signal} by version before`} places={trouble.versions} isCode />
+      <Places signal={signal} by="platform" places={trouble.platforms} />
+      <Places signal={signal} by="version before" places={trouble.versions} />
     </section>
   );
 }
 
-function Places(props: { label: string; places: SignalPlaces; isCode?: boolean }) {
-  const { label, places, isCode = false } = props;
+/** Devices by platform or version. Where all are in one place, that is said in a line: there is nothing to compare. */
+function Places(props: {
+  signal: Signal;
+  by: 'platform' | 'version before';
+  places: SignalPlaces;
+}) {
+  const { signal, by, places } = props;
   const { named, others } = places;
+  const isCode = by === 'version before';
+  const [only] = named;
+  if (only !== undefined && named.length === 1 && others === null) {
+    return (
+      <p class="hint">
+        The only {by}: {only.name === '' ? 'unknown' : <Name text={only.name} isCode={isCode} />}
+      </p>
+    );
+  }
   return (
-    <ul class="bars" aria-label={label}>
+    <ul class="bars" aria-label={`${signal} by ${by}`}>
       {named.map((each) => (
         <li key={each.name}>
           {each.name === '' ? (
-            <span class="muted">unknown version</span>
+            <span class="muted">unknown</span>
           ) : (
             <Name text={each.name} isCode={isCode} />
           )}

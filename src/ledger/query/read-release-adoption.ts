@@ -2,12 +2,14 @@
 
 import { isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
 import type { AdoptionCurve, ReleaseAdoption } from '../../contract/release-trouble.ts';
+import type { PlanGuards } from '../../contract/rollout-plan.ts';
 import { adoptionAtAges, type InstalledInHour } from '../../domain/rollout/adoption-at-age.ts';
 import { USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
 import type { Reach } from '../../ports/reach.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import type { Sql } from '../database.ts';
 import { columns } from './column.ts';
+import { findPlan } from './plan-row.ts';
 import { findReleaseByName } from './planned-release.ts';
 
 /** Ages beyond this are not told: signals are kept for 90 days. */
@@ -44,7 +46,8 @@ const INSTALLED_COLUMNS = columns<InstalledInHour & { releaseId: string }>({
 
 const INSTALLED = `
   SELECT ${INSTALLED_COLUMNS} FROM release_signals
-  WHERE release_id = ANY ($1::text[]) AND kind = 'installed' AND known >= $2
+  WHERE release_id = ANY ($1::text[]) AND kind = 'installed'
+    AND CASE WHEN $3 THEN pushed ELSE known END >= $2
     AND EXISTS (SELECT FROM releases WHERE id = release_id AND is_watched)
   GROUP BY release_id, at`;
 
@@ -56,8 +59,8 @@ const FLEET = `
   WHERE releases.id = $1`;
 
 /**
- * Reads how a release spreads among the devices that were known a day before it, and how the one that was
- * published before it on its channel did when it was as old; null for one that was never published.
+ * Reads how a release spreads among the devices that its health counts, and how the one that was published
+ * before it on its channel did when it was as old; null for one that was never published.
  */
 export async function readReleaseAdoption(
   sql: Sql,
@@ -69,9 +72,10 @@ export async function readReleaseAdoption(
   const releaseId = found.release.id;
   const [release, before] = await sql.query<Published>(PAIR, [releaseId]);
   if (release === undefined) return null;
+  const guards: PlanGuards = (await findPlan(sql, releaseId))?.state.guards ?? USUAL_GUARDS;
   const installed = await sql.query<InstalledInHour & { releaseId: string }>(INSTALLED, [
     [release.id, ...(before === undefined ? [] : [before.id])],
-    USUAL_GUARDS.knownForMinutes,
+    ...[guards.knownForMinutes, guards.source === 'push'],
   ]);
   const [sum] = await sql.query<{ fleet: number }>(FLEET, [releaseId]);
   const ageHours = Math.min(Math.ceil(release.ageMs / 3_600_000), AGE_HOURS_MAX);
