@@ -67,6 +67,7 @@ describeInBrowser('trouble of a release at the console', (browser) => {
     await page.goto(release());
     const trouble = region('Where the trouble is');
     const reverted = trouble.getByRole('list', { name: 'reverted by platform' });
+    await reverted.waitFor();
     expect(await reverted.getByRole('listitem').allTextContents()).toEqual([
       expect.stringMatching(/^windows.*2 of 4 · 50%$/),
       expect.stringMatching(/^linux.*1 of 4 · 25%$/),
