@@ -39,10 +39,11 @@ export function DeviceList({ app }: { app: AppOverview }) {
     REFRESH_MS,
   );
   const place = useRef<HTMLDivElement>(null);
-  // After filtering or paging, the list is scrolled into view.
+  const isLoaded = devices.data !== undefined;
+  // After filtering or paging, the list is scrolled into view; on a page that opens with it, once it is there.
   useEffect(() => {
     if (url.endsWith(`#${PLACE}`)) place.current?.scrollIntoView();
-  }, [url]);
+  }, [url, isLoaded]);
   const isFiltered = Object.values(filter).some((value) => value !== undefined && value !== '');
   return (
     <div id={PLACE} ref={place} class="anchor">
