@@ -62,7 +62,7 @@ const devicesQuery = z
       context.addIssue({ code: 'custom', path: [path], message });
     if (channel === '') need('channel', 'Required with signal');
     if (release === undefined) need('release', 'Required with signal');
-    if (after !== '' && !/^\d{1,5}:/.test(after)) need('after', 'Must be next of a page');
+    if (after !== '' && !/^-?\d{1,10}:/.test(after)) need('after', 'Must be next of a page');
   });
 const purgeBody = z.object({
   app: nameField,

@@ -5,9 +5,6 @@ import { compareVersions, parseVersion } from '../../domain/decision/version.ts'
 import type { DeviceFilter } from '../../ports/fleet-ledger.ts';
 import type { Sql } from '../database.ts';
 
-/** Maximum number of devices that a page searches, because most filters have no index. */
-export const LOOKED_AT_MAX = 20_000;
-
 /** Conditions on the version, of `devices`: they come before the bound of devices that a page searches. */
 export const VERSION_CONDITIONS = `($2::text IS NULL OR version = $2)
   AND ($3::text[] IS NULL OR version = ANY ($3))`;

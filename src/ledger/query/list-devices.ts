@@ -5,14 +5,12 @@ import { isFailure, type Outcome } from '../../contract/failure.ts';
 import { storableText } from '../../contract/text.ts';
 import type { DeviceFilter } from '../../ports/fleet-ledger.ts';
 import type { Sql } from '../database.ts';
-import {
-  deviceConditions,
-  LOOKED_AT_MAX,
-  OTHER_CONDITIONS,
-  VERSION_CONDITIONS,
-} from './device-conditions.ts';
+import { deviceConditions, OTHER_CONDITIONS, VERSION_CONDITIONS } from './device-conditions.ts';
 import { DEVICE_COLUMNS, type DeviceRow, deviceOf } from './device-row.ts';
 import { findApp } from './find-app.ts';
+
+/** Maximum number of devices that a page searches, because most filters have no index. */
+const LOOKED_AT_MAX = 20_000;
 
 /** Devices that a page searches, after the one in this parameter. */
 const lookedAt = (after: string) => `FROM devices

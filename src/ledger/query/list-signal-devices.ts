@@ -9,38 +9,22 @@ import type { SignalDeviceFilter } from '../../ports/plan-ledger.ts';
 import type { Reach } from '../../ports/reach.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import type { Sql } from '../database.ts';
-import {
-  deviceConditions,
-  LOOKED_AT_MAX,
-  OTHER_CONDITIONS,
-  VERSION_CONDITIONS,
-} from './device-conditions.ts';
+import { deviceConditions, OTHER_CONDITIONS, VERSION_CONDITIONS } from './device-conditions.ts';
 import { DEVICE_COLUMNS, type DeviceRow, deviceOf } from './device-row.ts';
 import { findPlan } from './plan-row.ts';
 import { findReleaseByName } from './planned-release.ts';
-import { SIGNAL_CONDITIONS, signalTimes } from './signal-sql.ts';
+import { countSignals } from './read-signals.ts';
+import { HASH_MAX, HASH_MIN, HASHES, SIGNAL_CONDITIONS, signalTimes } from './signal-sql.ts';
 
-type Place = { readonly known: number; readonly deviceId: string };
+/** Number of devices that one statement should look at. */
+const RANGE_DEVICES = 2000;
+/** Number of statements of a page: it looks at about 20,000 devices at most. */
+const RANGES_MAX = 10;
 
-/** Place before all devices: no edge is so low. */
-const BEGINNING: Place = { known: -2, deviceId: '' };
+/** Place in the order of the list: after all devices with lower hashes, and of its hash with lower ids. */
+type Place = { readonly hash: number; readonly deviceId: string };
 
-/**
- * Devices that a page searches: those that the release reached, in the order of the index that has them by
- * how long they were known, and by a hash, from the parameters of a release on.
- */
-const lookedAt = (first: number) => {
-  const [release, known, isPushed, afterKnown, afterId] = [0, 1, 2, 3, 4].map(
-    (index) => `$${first + index}`,
-  );
-  return `FROM release_devices
-    WHERE release_id = ${release} AND known >= ${known}::integer
-      AND (NOT ${isPushed}::boolean OR pushed >= ${known}::integer)
-      AND (known, hashtext(device_id)) >= (${afterKnown}::integer, hashtext(${afterId}::text))
-      AND (known, hashtext(device_id), device_id)
-        > (${afterKnown}::integer, hashtext(${afterId}::text), ${afterId}::text COLLATE "C")
-    ORDER BY known, hashtext(device_id), device_id`;
-};
+const BEGINNING: Place = { hash: HASH_MIN, deviceId: '' };
 
 const CONDITIONS: Readonly<Record<Signal, string>> = {
   failed: `EXISTS (
@@ -52,40 +36,49 @@ const CONDITIONS: Readonly<Record<Signal, string>> = {
   silent: SIGNAL_CONDITIONS.silent,
 };
 
-/** Statement of a page; OFFSET 0 keeps the order in which tables are looked up. */
-const page = (signal: Signal) => `
+/**
+ * Statement of the devices in a range of hashes. As in signal-sql.ts, the index has those of each edge in this
+ * order, so that no more are read than lie in the range, and OFFSET 0 keeps the order in which tables are
+ * looked up.
+ */
+const range = (signal: Signal) => `
   WITH page AS (
-    SELECT reached.app_id, reached.device_id, reached.known
-    FROM (SELECT * ${lookedAt(11)} LIMIT ${LOOKED_AT_MAX}) AS reached
+    SELECT reached.app_id, reached.device_id, hashtext(reached.device_id) AS hash
+    FROM unnest(signal_edges()) AS edge
     CROSS JOIN LATERAL (
-      SELECT * FROM devices
-      WHERE app_id = $1 AND device_id = reached.device_id OFFSET 0
+      SELECT * FROM release_devices WHERE release_id = $11 AND known = edge
+        AND hashtext(device_id) BETWEEN $14::integer AND $16::integer OFFSET 0
+    ) AS reached
+    CROSS JOIN LATERAL (
+      SELECT * FROM devices WHERE app_id = $1 AND device_id = reached.device_id OFFSET 0
     ) AS looked_at
-    CROSS JOIN ${signalTimes('$16', '$17')}
-    WHERE ${CONDITIONS[signal]} AND ${VERSION_CONDITIONS} AND ${OTHER_CONDITIONS}
-    ORDER BY reached.known, hashtext(reached.device_id), reached.device_id LIMIT $18
+    CROSS JOIN ${signalTimes('$17', '$18')}
+    WHERE edge >= $12 AND (NOT $13 OR reached.pushed >= $12)
+      AND (hashtext(reached.device_id), reached.device_id) > ($14::integer, $15::text COLLATE "C")
+      AND ${CONDITIONS[signal]} AND ${VERSION_CONDITIONS} AND ${OTHER_CONDITIONS}
+    ORDER BY hash, reached.device_id LIMIT $19
   )
-  SELECT ${DEVICE_COLUMNS}, page.known
+  SELECT ${DEVICE_COLUMNS}, page.hash
   FROM page
-  JOIN devices USING (app_id, device_id)
+  CROSS JOIN LATERAL (
+    SELECT * FROM devices
+    WHERE devices.app_id = page.app_id AND devices.device_id = page.device_id OFFSET 0
+  ) AS devices
   LEFT JOIN releases ON releases.id = devices.last_offered_release_id
-  ORDER BY page.known, hashtext(devices.device_id), devices.device_id`;
+  ORDER BY page.hash, page.device_id`;
 
-const PAGES: Readonly<Record<Signal, string>> = {
-  failed: page('failed'),
-  reverted: page('reverted'),
-  stuck: page('stuck'),
-  silent: page('silent'),
+const RANGES: Readonly<Record<Signal, string>> = {
+  failed: range('failed'),
+  reverted: range('reverted'),
+  stuck: range('stuck'),
+  silent: range('silent'),
 };
-
-const LAST_LOOKED_AT = `
-  SELECT known, device_id AS "deviceId" ${lookedAt(1)} OFFSET ${LOOKED_AT_MAX - 1} LIMIT 1`;
 
 /**
  * Returns devices that show a signal of a release, as its health counts them: known for so long before it, on
- * its channel or another. A place in the list is the time for which a device was known and its id, so that a
- * page searches no more than `LOOKED_AT_MAX` devices, however many the release reached. Of a client address,
- * the health may count fewer failures than are listed.
+ * its channel or another. They come in the order of a hash of their ids, range by range until the page is
+ * full or enough were looked at, however many the release reached. Of a client address, the health may count
+ * fewer failures than are listed.
  */
 export async function listSignalDevices(
   sql: Sql,
@@ -98,28 +91,49 @@ export async function listSignalDevices(
   if (isFailure(found)) return found;
   const { app, release } = found;
   const guards: PlanGuards = (await findPlan(sql, release.id))?.state.guards ?? USUAL_GUARDS;
-  const { limit, after } = filter;
-  const from = after === undefined ? BEGINNING : placeOf(after);
-  const place = [
-    ...[release.id, guards.knownForMinutes, guards.source === 'push'],
-    ...[from.known, storableText(from.deviceId)],
-  ];
-  const rows = await sql.query<DeviceRow & Place>(PAGES[signal], [
-    ...(await deviceConditions(sql, app.id, filter)),
-    ...place,
-    ...[guards.stuckAfterMinutes, guards.silentAfterMinutes, limit + 1],
-  ]);
+  const { knownForMinutes: known, stuckAfterMinutes, silentAfterMinutes } = guards;
+  const isPushed = guards.source === 'push';
+  const { reached } = await countSignals(sql, release.id, known, isPushed);
+  const width = Math.floor(HASHES / Math.max(reached / RANGE_DEVICES, 1));
+  const conditions = await deviceConditions(sql, app.id, filter);
+  const readRange = (from: Place, to: number, rowsMax: number) =>
+    sql.query<DeviceRow & { readonly hash: number }>(RANGES[signal], [
+      ...[...conditions, release.id, known, isPushed, from.hash, storableText(from.deviceId), to],
+      ...[stuckAfterMinutes, silentAfterMinutes, rowsMax],
+    ]);
+  return readPage(readRange, placeOf(filter.after), width, filter.limit);
+}
+
+/** Reads range after range, one device more than asked for, to know whether there is a next page. */
+async function readPage(
+  readRange: (
+    from: Place,
+    to: number,
+    rowsMax: number,
+  ) => Promise<readonly (DeviceRow & { readonly hash: number })[]>,
+  after: Place,
+  width: number,
+  limit: number,
+): Promise<DevicePage> {
+  const rows: (DeviceRow & { readonly hash: number })[] = [];
+  let place: Place | undefined = after;
+  for (let ranges = 0; ranges < RANGES_MAX && place !== undefined; ranges++) {
+    const to: number = Math.min(place.hash + width, HASH_MAX);
+    rows.push(...(await readRange(place, to, limit + 1 - rows.length)));
+    if (rows.length > limit) break;
+    place = to === HASH_MAX ? undefined : { hash: to + 1, deviceId: '' };
+  }
   const shown = rows.slice(0, limit);
-  const [last] =
-    rows.length > limit ? shown.slice(-1) : await sql.query<Place>(LAST_LOOKED_AT, place);
-  const next = last === undefined ? null : `${last.known}:${last.deviceId}`;
-  return { devices: shown.map(deviceOf), next };
+  const next = rows.length > limit ? shown.at(-1) : place;
+  return {
+    devices: shown.map(deviceOf),
+    next: next === undefined ? null : `${next.hash}:${next.deviceId}`,
+  };
 }
 
 /** Reads what `next` of a page says; the beginning where it cannot be read. */
-function placeOf(after: string): Place {
-  const colon = after.indexOf(':');
-  const known = Number(after.slice(0, colon));
-  if (colon < 1 || !Number.isInteger(known)) return BEGINNING;
-  return { known, deviceId: after.slice(colon + 1) };
+function placeOf(after = ''): Place {
+  const [, hash, deviceId] = /^(-?\d{1,10}):(.*)$/s.exec(after) ?? [];
+  if (hash === undefined || deviceId === undefined) return BEGINNING;
+  return { hash: Math.min(Math.max(Number(hash), HASH_MIN), HASH_MAX), deviceId };
 }

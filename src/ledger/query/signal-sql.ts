@@ -2,7 +2,10 @@
 
 /** Number of devices that are looked at of those that a release reached. */
 const REACHED_LOOKED_AT = 10_000;
-const HASHES = 2 ** 32;
+/** Hashes of device ids: how many there are, the lowest and the highest. */
+export const HASHES = 2 ** 32;
+export const HASH_MIN = -(2 ** 31);
+export const HASH_MAX = 2 ** 31 - 1;
 
 /**
  * Conditions of signals and of their bases (docs/contract.md 27.6), on columns of `release_devices`, the
@@ -57,5 +60,5 @@ export function reachedScale(reached: number): number {
 
 /** Returns the hash up to which one of so many devices lies. */
 export function highestHash(scale: number): number {
-  return Math.min(Math.floor(HASHES / scale) - HASHES / 2, HASHES / 2 - 1);
+  return Math.min(Math.floor(HASHES / scale) + HASH_MIN, HASH_MAX);
 }
