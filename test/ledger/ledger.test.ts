@@ -6,6 +6,7 @@ import { describeChannelNames } from './channel-names-contract.ts';
 import { describeEditions } from './edition-contract.ts';
 import { describeFleet } from './fleet-contract.ts';
 import { describeFollowing } from './following-contract.ts';
+import { describeGuardTrips } from './guard-trip-contract.ts';
 import { describeIdempotency } from './idempotency-contract.ts';
 import { describeLedger } from './ledger-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
@@ -32,6 +33,7 @@ describeFollowing('PGlite', openTestPglite);
 describePlans('PGlite', openTestPglite);
 describeSignals('PGlite', openTestPglite);
 describeTrouble('PGlite', openTestPglite);
+describeGuardTrips('PGlite', openTestPglite);
 describeVersionKeys('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
@@ -51,5 +53,6 @@ if (postgresUrl === '') {
   describePlans('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeSignals('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeTrouble('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeGuardTrips('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeVersionKeys('PostgreSQL', () => openTestPostgres(postgresUrl));
 }
