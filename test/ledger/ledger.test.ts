@@ -3,6 +3,7 @@
 import { describe, inject } from 'vitest';
 import { describeChannelBound } from './channel-bound-contract.ts';
 import { describeChannelNames } from './channel-names-contract.ts';
+import { describeEdges } from './edge-contract.ts';
 import { describeEditions } from './edition-contract.ts';
 import { describeFleet } from './fleet-contract.ts';
 import { describeFollowing } from './following-contract.ts';
@@ -29,6 +30,7 @@ describeRewinds('PGlite', openTestPglite);
 describeFollowing('PGlite', openTestPglite);
 describePlans('PGlite', openTestPglite);
 describeSignals('PGlite', openTestPglite);
+describeEdges('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
   // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
@@ -46,4 +48,5 @@ if (postgresUrl === '') {
   describeFollowing('PostgreSQL', () => openTestPostgres(postgresUrl));
   describePlans('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeSignals('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeEdges('PostgreSQL', () => openTestPostgres(postgresUrl));
 }
