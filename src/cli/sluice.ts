@@ -29,10 +29,20 @@ export function sluice(args: readonly string[]): Promise<number> {
         // biome-ignore lint/style/noRestrictedImports: this command is the service itself.
         await import('../main.ts');
       });
+    program
+      .command('edge')
+      .description('run an edge, which follows a service and has no stores')
+      .option('--upstream <url>', 'service to follow (default: EDGE_UPSTREAM)')
+      .action(async ({ upstream }: { upstream?: string }) => {
+        // biome-ignore lint/style/noRestrictedImports: this command is the edge itself.
+        const { runEdge } = await import('../edge.ts');
+        await runEdge(upstream);
+      });
     addLocalCommands(program, LOCAL);
   });
 }
 
 const code = await sluice(process.argv.slice(2));
-// `serve` goes on running; every other command has ended.
-if (process.argv[2] !== 'serve' || code !== 0) process.exitCode = code;
+// `serve` and `edge` go on running; every other command has ended.
+const isRunning = ['serve', 'edge'].includes(process.argv[2] ?? '') && code === 0;
+if (!isRunning) process.exitCode = code;

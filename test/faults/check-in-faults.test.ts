@@ -17,7 +17,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
-import { parseCheckInPayload } from '../../src/engine/redis/check-in-payload.ts';
+import { parseCheckInPayload } from '../../src/packing/check-in-payload.ts';
 import { SCRIPTS } from '../../src/engine/redis/script.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
