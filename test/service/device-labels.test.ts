@@ -12,7 +12,7 @@ import {
   withTargeted,
 } from '../support/device-labels.ts';
 import { sleep } from '../support/eventually.ts';
-import { serviceSuite } from '../support/service-suite.ts';
+import { deviceSuite } from '../support/service-suite.ts';
 import {
   type CheckOptions,
   check,
@@ -27,7 +27,7 @@ const SETTLE_MS = 2500;
 /** Longest time until the labels of a check are on record (docs/contract.md 13.12). */
 const RECORDED_MS_MAX = 5000;
 
-serviceSuite('device labels', (node) => {
+deviceSuite('device labels', (node) => {
   /** Waits until the labels of the tenant's only device are on record; at most as long as is promised. */
   const onRecord = (tenant: Tenant, labels: object) =>
     expect

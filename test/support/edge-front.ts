@@ -1,0 +1,102 @@
+// One address in front of a service and an edge of it: devices reach the edge, everybody else the service. So
+// suites that were written for a node run against an edge. What a write has changed takes a moment to reach an
+// edge; the front answers a write once it has, because a test could not tell a moment from a fault.
+
+import { readFileSync } from 'node:fs';
+import {
+  createServer,
+  type IncomingMessage,
+  request,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { makeEdgeToken, startEdge } from './edge-node.ts';
+import { eventually, sleep } from './eventually.ts';
+import type { ServingNode } from './node.ts';
+
+/** First segments of the paths that devices ask. */
+const OF_DEVICES: ReadonlySet<string> = new Set([
+  ...['u', 'c', 'e', 'squirrel', 'velopack', 'sparkle', 'download', 'feed'],
+]);
+/** Milliseconds after which the service's other processes have heard of a change. */
+const HEARD_MS = 30;
+/** Milliseconds in which an edge serves what it has heard of. */
+const SERVED_MS = 100;
+/** Milliseconds in which changes of labels reach an edge: below the five seconds of the contract. */
+const LABELS_MS = 2500;
+
+export type EdgeFront = { readonly url: string; stop(): Promise<void> };
+
+/** Starts an edge of a service, and the address in front of both. */
+export async function startEdgeFront(service: { readonly url: string }): Promise<EdgeFront> {
+  const { secret } = await makeEdgeToken(service);
+  const edge = await startEdge(service.url, secret);
+  const caughtUp = () => catchUp(service.url, secret, edge);
+  const server = createServer((incoming, outgoing) => {
+    forward(incoming, outgoing, service.url, edge.url, caughtUp);
+  });
+  const url = await listen(server);
+  return {
+    url,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await edge.dispose();
+    },
+  };
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function forward(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  service: string,
+  edge: string,
+  caughtUp: () => Promise<void>,
+): void {
+  const { method = 'GET', url = '/' } = incoming;
+  const isOfDevice = OF_DEVICES.has(url.split('/')[1]?.split('?')[0] ?? '');
+  const isWrite = !isOfDevice && !['GET', 'HEAD', 'OPTIONS'].includes(method);
+  const target = new URL(isOfDevice ? edge : service);
+  const { hostname, port } = target;
+  // The path is passed on as it is: a URL object would resolve its dots.
+  const passed = request(
+    { hostname, port, method, path: url, headers: incoming.headers },
+    async (answer) => {
+      const isDone = isWrite && (answer.statusCode ?? 500) < 300;
+      if (isDone && url.includes('/fleet/report')) await sleep(LABELS_MS);
+      if (isDone) await caughtUp();
+      outgoing.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+      answer.pipe(outgoing);
+    },
+  );
+  passed.on('error', () => outgoing.destroy());
+  incoming.pipe(passed);
+}
+
+/** Resolves once the edge has the index that the service has. */
+async function catchUp(service: string, token: string, edge: ServingNode): Promise<void> {
+  await sleep(HEARD_MS);
+  const [secret = ''] = token.split('.');
+  const headers = { authorization: `Bearer ${secret}` };
+  const answer = await fetch(`${service}/edge/v1/index`, { headers });
+  const { tag } = (await answer.json()) as { tag: string };
+  await eventually('the edge has caught up', () => tagOf(edge) === tag);
+  await sleep(SERVED_MS);
+}
+
+/** Tag of the index that an edge has accepted last. */
+function tagOf({ dataDir }: ServingNode): string | undefined {
+  try {
+    const kept = readFileSync(join(dataDir, 'edge', 'followed'), 'utf8');
+    return (JSON.parse(kept.slice(kept.indexOf('\n') + 1)) as { tag: string }).tag;
+  } catch {
+    return undefined;
+  }
+}
