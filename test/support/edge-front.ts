@@ -27,17 +27,20 @@ const SERVED_MS = 100;
 /** Milliseconds in which changes of labels reach an edge: below the five seconds of the contract. */
 const LABELS_MS = 2500;
 
+/** Above what nodes take, so that they answer what is too long. */
+const HEADER_BYTES_MAX = 256 * 1024;
+
 export type EdgeFront = { readonly url: string; stop(): Promise<void> };
 
 /** Starts an edge of a service, and the address in front of both. */
 export async function startEdgeFront(service: { readonly url: string }): Promise<EdgeFront> {
   const { secret } = await makeEdgeToken(service);
-  const edge = await startEdge(service.url, secret);
-  const caughtUp = () => catchUp(service.url, secret, edge);
-  const server = createServer((incoming, outgoing) => {
-    forward(incoming, outgoing, service.url, edge.url, caughtUp);
+  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX }, (incoming, outgoing) => {
+    forward(incoming, outgoing, service.url, edge.url, () => catchUp(service.url, secret, edge));
   });
   const url = await listen(server);
+  // Feeds name the address by which they are read.
+  const edge = await startEdge(service.url, secret, { PUBLIC_URL: url });
   return {
     url,
     async stop() {
@@ -80,22 +83,27 @@ function forward(
   incoming.pipe(passed);
 }
 
-/** Resolves once the edge has the index that the service has. */
+/** Resolves once the edge has the index that the service has now, or a later one. */
 async function catchUp(service: string, token: string, edge: ServingNode): Promise<void> {
   await sleep(HEARD_MS);
   const [secret = ''] = token.split('.');
   const headers = { authorization: `Bearer ${secret}` };
   const answer = await fetch(`${service}/edge/v1/index`, { headers });
-  const { tag } = (await answer.json()) as { tag: string };
-  await eventually('the edge has caught up', () => tagOf(edge) === tag);
+  const { at, tag } = (await answer.json()) as { at: number; tag: string };
+  await eventually('the edge has caught up', () => {
+    const held = indexOf(edge);
+    return held !== undefined && (held.at > at || held.tag === tag);
+  });
   await sleep(SERVED_MS);
 }
 
-/** Tag of the index that an edge has accepted last. */
-function tagOf({ dataDir }: ServingNode): string | undefined {
+/** Index that an edge has accepted last. */
+function indexOf({
+  dataDir,
+}: ServingNode): { readonly at: number; readonly tag: string } | undefined {
   try {
     const kept = readFileSync(join(dataDir, 'edge', 'followed'), 'utf8');
-    return (JSON.parse(kept.slice(kept.indexOf('\n') + 1)) as { tag: string }).tag;
+    return JSON.parse(kept.slice(kept.indexOf('\n') + 1)) as { at: number; tag: string };
   } catch {
     return undefined;
   }
