@@ -62,7 +62,11 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
   const lastGood = new LastGoodFiles(directory, undefined, ({ doing, path, error }) =>
     onDiskFault(path, error, doing === 'read' ? UNREADABLE : UNWRITABLE),
   );
-  const engine = engineWith(journal);
+  const hotState = createMemoryEngine();
+  const upstream = openUpstream(options, hotState, (path, error) =>
+    onDiskFault(path, error, UNREADABLE),
+  );
+  const engine = engineWith(hotState, journal, () => upstream.ledger.noteLabels());
   const memory = new RememberedChannels(lastGood, engine);
   const report = new LoggedLedgerReport(
     metrics,
@@ -73,9 +77,6 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
       return news;
     },
     true,
-  );
-  const upstream = openUpstream(options, engine, (path, error) =>
-    onDiskFault(path, error, UNREADABLE),
   );
   const watched = watchStore('upstream', upstream.ledger, options);
   return {
@@ -132,12 +133,17 @@ function openUpstream(
   return { client, follower, ledger: new UpstreamLedger({ client, state, follower }) };
 }
 
-/** Returns an engine in this process whose check-ins go into the journal instead of its queue. */
-function engineWith(journal: CheckInJournal): Engine {
+/**
+ * Returns an engine in this process whose check-ins go into the journal instead of its queue. `onLabels` is
+ * called for those that carry labels.
+ */
+function engineWith(hotState: Engine, journal: CheckInJournal, onLabels: () => void): Engine {
   return {
-    ...createMemoryEngine(),
-    appendCheckIns: (checkIns) =>
-      journal.append(packCheckInPayload(checkIns, (length) => Buffer.alloc(length))),
+    ...hotState,
+    appendCheckIns(checkIns) {
+      if (checkIns.labels.size > 0) onLabels();
+      return journal.append(packCheckInPayload(checkIns, (length) => Buffer.alloc(length)));
+    },
     countCheckIns: async () => journal.count,
     ageOfCheckIns: async () => journal.ageMs,
     weighCheckIns: async () => journal.bytes,

@@ -119,7 +119,7 @@ function assembleWork(
   });
   const feed = new LabelFeed({ ledger, engine, log });
   // Changes are followed once labels are kept here that they may be about.
-  const follow = async () => (ledger.usesLabels ? feed.feed() : undefined);
+  const follow = async () => (ledger.keepsLabels ? feed.feed() : undefined);
   const handOver = new HandOver({
     ...{ journal, client },
     onHandedOver({ accepted, dropped }) {

@@ -13,8 +13,6 @@ const PASSED_MAX = 16;
 type Changed = LabelChanges['changed'][number];
 
 export class LabelChangeReader {
-  /** Whether labels of any device were read: before that, no change is of interest. */
-  isUsed = false;
   private readonly ask: (after: number | undefined) => Promise<EdgeLabelChangesAnswer>;
   /** Positions up to which there is nothing behind others, in one epoch. */
   private readonly passed = new Map<number, number>();

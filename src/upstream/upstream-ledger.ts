@@ -38,6 +38,10 @@ const NOTHING_LEFT_OUT: RecordedChecks = { labels: [], unadmitted: [], left: [] 
 export class UpstreamLedger implements ServingLedger, Pick<PlanLedger, 'recordFailures'> {
   private readonly dependencies: UpstreamLedgerDependencies;
   private readonly labelChanges: LabelChangeReader;
+  /** Whether labels of devices were asked of the upstream, and are kept here. */
+  keepsLabels = false;
+  /** Whether anything is known here of labels: before that, no change of them is of interest. */
+  private knowsLabels = false;
   /** Tag of the names in an index, by the tag of that: names change less often than revisions. */
   private named: { readonly indexTag: string; readonly list: ChannelNameList } | undefined;
 
@@ -46,9 +50,9 @@ export class UpstreamLedger implements ServingLedger, Pick<PlanLedger, 'recordFa
     this.labelChanges = new LabelChangeReader((after) => this.callLabelChanges(after));
   }
 
-  /** Whether labels were asked of the upstream: before that, no change of them concerns this edge. */
-  get usesLabels(): boolean {
-    return this.labelChanges.isUsed;
+  /** Takes note of labels that devices of this edge have sent: their changes elsewhere matter from now on. */
+  noteLabels(): void {
+    this.knowsLabels = true;
   }
 
   async listChannelNames(
@@ -133,7 +137,8 @@ export class UpstreamLedger implements ServingLedger, Pick<PlanLedger, 'recordFa
   }
 
   async readLabels(devices: readonly DeviceName[]): Promise<readonly RecordedLabels[]> {
-    this.labelChanges.isUsed = true;
+    this.keepsLabels = true;
+    this.noteLabels();
     const body = { devices: devices.map(({ appId, deviceId }) => ({ appId, deviceId })) };
     const call = { method: 'POST', path: 'labels', body, timeoutMs: CALL_MS_MAX } as const;
     const { labels, areRecorded } = await this.ask('labels', call);
@@ -150,7 +155,7 @@ export class UpstreamLedger implements ServingLedger, Pick<PlanLedger, 'recordFa
   }
 
   async readLabelChanges(after: number | undefined, limit: number): Promise<LabelChanges> {
-    if (this.labelChanges.isUsed) return this.labelChanges.read(after, limit);
+    if (this.knowsLabels) return this.labelChanges.read(after, limit);
     this.demandFresh();
     return { epoch: this.dependencies.state.epoch, newest: 0, changed: [] };
   }
@@ -167,7 +172,8 @@ export class UpstreamLedger implements ServingLedger, Pick<PlanLedger, 'recordFa
   /** Records check-ins that devices wait for, under the bounds of the upstream. */
   async recordChecks(checkIns: readonly CheckIn[]): Promise<RecordedChecks> {
     if (checkIns.length === 0) return NOTHING_LEFT_OUT;
-    this.labelChanges.isUsed = true;
+    this.keepsLabels = true;
+    this.noteLabels();
     const body: CheckInBatchBytes = writeCheckIns(checkIns);
     const path = 'check-ins/awaited';
     const call = { method: 'POST', path, body, timeoutMs: CALL_MS_MAX } as const;

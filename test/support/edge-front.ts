@@ -70,17 +70,32 @@ function forward(
   const { hostname, port } = target;
   // The path is passed on as it is: a URL object would resolve its dots.
   const passed = request(
-    { hostname, port, method, path: url, headers: incoming.headers },
+    // A connection for each: one that is kept may be closed just when it is used again.
+    { hostname, port, method, path: url, headers: incoming.headers, agent: false },
     async (answer) => {
       const isDone = isWrite && (answer.statusCode ?? 500) < 300;
       if (isDone && url.includes('/fleet/report')) await sleep(LABELS_MS);
-      if (isDone) await caughtUp();
-      outgoing.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
-      answer.pipe(outgoing);
+      try {
+        if (isDone) await caughtUp();
+        outgoing.writeHead(answer.statusCode ?? 502, keptAlive(answer.rawHeaders));
+        answer.pipe(outgoing);
+      } catch (error) {
+        outgoing.destroy(error as Error);
+      }
     },
   );
   passed.on('error', () => outgoing.destroy());
   incoming.pipe(passed);
+}
+
+/** Returns headers, as names and values by turns, for a connection that goes on. */
+function keptAlive(rawHeaders: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(at, at + 2);
+    if (name.toLowerCase() !== 'connection') kept.push(name, value);
+  }
+  return [...kept, 'Connection', 'keep-alive'];
 }
 
 /** Resolves once the edge has the index that the service has now, or a later one. */
