@@ -36,7 +36,8 @@ export const drain: Benchmark = {
     'before: rows/s through the drain of the commit that was named; ratio and gain: recorded / plain and',
     'recorded / before, medians over alternated rounds. waiting: share of the time of the writers in',
     'which they waited for a lock. "unchanged" is the usual case: a device that was seen a minute ago and',
-    'has nothing new to say.',
+    'has nothing new to say. Then devices are offered a release, and later seen on it, for the first time',
+    'and again ("still"), when they were last seen so long ago that it is to be recorded.',
   ],
   async run({ isSmoke, against }) {
     const postgres = await startPostgres({ fsync: true });
@@ -78,10 +79,11 @@ async function measureAll(setting: Setting, isSmoke: boolean): Promise<Row[]> {
   const rates = new Map<string, Rates>();
   const hash = createHash('sha256');
   for (let round = 0; round < rounds; round++) {
+    const published = await publishBoth(setting, round);
     for (const [kind, make] of kinds(round)) {
       const known = rates.get(kind) ?? { recorded: [], plain: [], before: [], waiting: [] };
       rates.set(kind, known);
-      const rows = make(recordedRows, present.appId);
+      const rows = make(recordedRows, published.present);
       for (const { deviceId, version } of rows) hash.update(`${deviceId}${version}`);
       const measured = async () => {
         const watch = watchLocks(setting.client, present.database);
@@ -89,14 +91,15 @@ async function measureAll(setting: Setting, isSmoke: boolean): Promise<Row[]> {
         known.waiting.push((await watch.end()) / present.writers);
       };
       const before = async () => {
-        if (other === undefined) return;
-        known.before.push(
-          await rate(make(recordedRows, other.appId), (each) => other.record(each)),
-        );
+        if (other === undefined || published.other === undefined) return;
+        const same = make(recordedRows, published.other);
+        known.before.push(await rate(same, (each) => other.record(each)));
       };
       for (const turn of round % 2 === 0 ? [before, measured] : [measured, before]) await turn();
       known.plain.push(
-        await rate(make(plainRows, 'plain'), (each) => recordOneByOne(setting, each)),
+        await rate(make(plainRows, { appId: 'plain', releaseId: '' }), (each) =>
+          recordOneByOne(setting, each),
+        ),
       );
     }
   }
@@ -143,14 +146,35 @@ function watchLocks(client: pg.Client, database: string): { end(): Promise<numbe
   };
 }
 
-type Make = (count: number, appId: string) => CheckIn[];
+/** App of the devices, and the release that they are offered and install. */
+type Place = { readonly appId: string; readonly releaseId: string };
+type Make = (count: number, place: Place) => CheckIn[];
+
+/** Time of a round's first check-ins: not at the begin of an hour, in which each device is recorded anew. */
+function startOf(round: number): number {
+  return Date.UTC(2026, 0, 1, 0, 10) + round * 60 * MINUTE_MS;
+}
+
+/** Publishes the round's release: after its devices were seen first, and before they are offered it. */
+async function publishBoth({ present, other }: Setting, round: number) {
+  const publish = async (recorder: Recorder): Promise<Place> => ({
+    appId: recorder.appId,
+    releaseId: await recorder.publish(releasedIn(round), startOf(round) + 5 * MINUTE_MS),
+  });
+  return {
+    present: await publish(present),
+    other: other === undefined ? undefined : await publish(other),
+  };
+}
+
+function releasedIn(round: number): string {
+  return `2.${round}.0`;
+}
 
 function kinds(round: number): [string, Make][] {
-  // Not at the begin of an hour, in which each device is recorded anew.
-  const start = Date.UTC(2026, 0, 1, 0, 10) + round * 60 * MINUTE_MS;
   const make =
-    (version: string, at: number): Make =>
-    (count, appId) => {
+    (version: string, minute: number, isOffered = false): Make =>
+    (count, { appId, releaseId }) => {
       const random = seededRandom(SEED + round);
       return Array.from({ length: count }, () => ({
         appId,
@@ -160,15 +184,19 @@ function kinds(round: number): [string, Make][] {
         platform: 'linux',
         arch: 'x86_64',
         source: 'pull' as const,
-        at,
+        at: startOf(round) + minute * MINUTE_MS,
         labels: undefined,
-        offeredReleaseId: undefined,
+        offeredReleaseId: isOffered ? releaseId : undefined,
       }));
     };
   return [
-    ['fresh', make('1.0.0', start)],
-    ['changed', make('1.1.0', start + MINUTE_MS)],
-    ['unchanged', make('1.1.0', start + 2 * MINUTE_MS)],
+    ['fresh', make('1.0.0', 0)],
+    ['changed', make('1.1.0', 1)],
+    ['unchanged', make('1.1.0', 2)],
+    ['offered', make('1.1.0', 10, true)],
+    ['offered still', make('1.1.0', 20, true)],
+    ['installed', make(releasedIn(round), 30)],
+    ['installed still', make(releasedIn(round), 40)],
   ];
 }
 

@@ -32,7 +32,8 @@ const HOURS = 5;
 const ROUNDS_PER_HOUR = 8;
 const BATCH = 2000;
 const FRESHNESS_MS = 300_000;
-const KILL_EVERY_MS = 700;
+/** Tries to record a batch between two kills, which are as many on a fast machine as on a slow one. */
+const TRIES_PER_KILL = 5;
 /** Tries of a batch, before the test fails. */
 const TRIES_MAX = 50;
 const UNBOUNDED = { perNetwork: 0, perApp: 0 };
@@ -43,6 +44,8 @@ describe.skipIf(postgresUrl === '')(title, () => {
   let opened: TestDatabase;
   let ledger: Ledger;
   let killer: pg.Client;
+  /** Tries of all writers to record a batch. */
+  let triesInAll = 0;
 
   beforeAll(async () => {
     opened = await openTestPostgres(postgresUrl);
@@ -60,9 +63,11 @@ describe.skipIf(postgresUrl === '')(title, () => {
   function killSessions(database: string): () => Promise<number> {
     let isOver = false;
     const killing = (async () => {
-      let killed = 0;
+      let [killed, triesAtKill] = [0, 0];
       while (!isOver) {
-        await sleep(KILL_EVERY_MS);
+        await sleep(5);
+        if (triesInAll - triesAtKill < TRIES_PER_KILL) continue;
+        triesAtKill = triesInAll;
         const { rows } = await killer.query<{ pid: number }>(
           `SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
            WHERE datname = $1 AND state = 'active' ORDER BY random() LIMIT 1`,
@@ -87,6 +92,7 @@ describe.skipIf(postgresUrl === '')(title, () => {
       const distinct = coalesceCheckIns(batch);
       for (let tries = 0, isRecorded = false; !isRecorded; tries++) {
         if (tries === TRIES_MAX) throw new Error('a batch was never recorded');
+        triesInAll += 1;
         try {
           await memory.confirm(distinct);
           const needed = memory.sift(distinct);

@@ -14,6 +14,7 @@ import { describePlans } from './plan-contract.ts';
 import { describeRewinds } from './rewind-contract.ts';
 import { describeSignals } from './signal-contract.ts';
 import { openTestPglite, openTestPostgres } from './test-database.ts';
+import { describeVersionKeys } from './version-key-contract.ts';
 import { describeWebhooks } from './webhook-contract.ts';
 
 const postgresUrl = inject('postgresUrl');
@@ -31,6 +32,7 @@ describeFollowing('PGlite', openTestPglite);
 describePlans('PGlite', openTestPglite);
 describeSignals('PGlite', openTestPglite);
 describeEdges('PGlite', openTestPglite);
+describeVersionKeys('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
   // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
@@ -49,4 +51,5 @@ if (postgresUrl === '') {
   describePlans('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeSignals('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeEdges('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeVersionKeys('PostgreSQL', () => openTestPostgres(postgresUrl));
 }

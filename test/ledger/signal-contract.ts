@@ -1,17 +1,16 @@
 // Rules of the signals that check-ins leave of a release, run unchanged on every database (docs/contract.md
 // 27.6).
 
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Health } from '../../src/contract/rollout-plan.ts';
-import { compareVersions } from '../../src/domain/decision/version.ts';
 import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
+import { USUAL_GUARDS } from '../../src/domain/rollout/judge-health.ts';
 import type { Database } from '../../src/ledger/database.ts';
 import { USUAL_KEEPING } from '../../src/ledger/device-keeping.ts';
 import { migrate } from '../../src/ledger/migrate.ts';
+import { readSignals } from '../../src/ledger/query/read-signals.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
-import { version } from '../domain/sample.ts';
 import {
   checkIn as anyTimeCheckIn,
   chunksOf,
@@ -87,38 +86,30 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
       return expectValue(await ledger.readHealth(organizationId, release, known));
     }
 
-    /** Returns the cells that are kept; those of `reached` without their minute, when there is to be none. */
-    async function kept(
-      { appId }: TestTenant,
-      isWithMinute = true,
-    ): Promise<Record<string, number>> {
+    async function kept({ appId }: TestTenant): Promise<Record<string, number>> {
       const rows = await database.query<{ cell: string; devices: number }>(
-        `SELECT concat_ws(' ', release_id, kind, known, pushed, age,
-           to_char(CASE WHEN kind <> 'reached' OR $2 THEN at ELSE 'epoch' END AT TIME ZONE 'UTC',
-             'YYYY-MM-DD"T"HH24:MI:SS".000Z"')) AS cell,
+        `SELECT concat_ws(' ', release_id, kind, known, pushed,
+           to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"')) AS cell,
            sum(devices)::integer AS devices
          FROM release_signals
          WHERE release_id IN (SELECT releases.id FROM releases
            JOIN channels ON channels.id = channel_id WHERE app_id = $1)
-         GROUP BY cell HAVING sum(devices) <> 0`,
-        [appId, isWithMinute],
+         GROUP BY cell`,
+        [appId],
       );
       return Object.fromEntries(rows.map(({ cell, devices }) => [cell, devices]));
     }
 
-    /** Counts anew from what is kept of each device, which does not tell what it did first. */
+    /** Counts anew from what is kept of each device. */
     async function recounted({ appId }: TestTenant): Promise<Record<string, number>> {
       const rows = await database.query<{ cell: string; devices: number }>(
-        `SELECT concat_ws(' ', release_id, kind, known, pushed, age,
-           to_char(date_trunc('minute', since) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"')
+        `SELECT concat_ws(' ', release_id, kind, known, pushed,
+           to_char(date_trunc('hour', since, 'UTC') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"')
          ) AS cell, count(*)::integer AS devices
-         FROM release_devices JOIN devices USING (app_id, device_id) CROSS JOIN LATERAL (VALUES
-           ('offered', -1, offered_at), ('installed', -1, installed_at), ('reverted', -1, reverted_at),
-           ('reached', -1, 'epoch'::timestamptz), ('seen', -1, last_seen),
-           ('waiting', (SELECT coalesce(max(edge), -1) FROM unnest(signal_edges()) AS edge
-             WHERE edge * interval '1 minute' < last_seen - offered_at),
-             CASE WHEN offered_at IS NOT NULL AND installed_at IS NULL THEN 'epoch'::timestamptz END)
-         ) AS signal (kind, age, since)
+         FROM release_devices CROSS JOIN LATERAL (VALUES
+           ('offered', offered_at), ('installed', installed_at), ('reverted', reverted_at),
+           ('reached', 'epoch'::timestamptz)
+         ) AS signal (kind, since)
          WHERE app_id = $1 AND since IS NOT NULL GROUP BY cell`,
         [appId],
       );
@@ -311,13 +302,58 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
         for (const each of coalesceCheckIns(checkIns)) model.add(each);
         if (batch % 30 === 29) {
           expect(await kept(tenant)).toEqual(model.cells());
-          expect(await kept(tenant, false)).toEqual(await recounted(tenant));
+          expect(await kept(tenant)).toEqual(await recounted(tenant));
+          for (const { id } of releases) {
+            const after = { stuckAfterMinutes: 180, silentAfterMinutes: 19 * 24 * 60 };
+            const guards = { ...USUAL_GUARDS, ...after, knownForMinutes: 0 };
+            expect(await readSignals(database, id, guards)).toMatchObject(
+              model.lookedAt(id, Date.now(), 180 * MINUTE_MS, 19 * DAY_MS),
+            );
+          }
         }
       }
       const kinds = new Set(Object.keys(model.cells()).map((cell) => cell.split(' ')[1]));
-      expect([...kinds].sort()).toEqual([
-        ...['installed', 'offered', 'reached', 'reverted', 'seen', 'waiting'],
-      ]);
+      expect([...kinds].sort()).toEqual([...['installed', 'offered', 'reached', 'reverted']]);
+    });
+
+    test('of more than 10,000 devices, about 10,000 say how many are stuck and silent', async () => {
+      const { tenant, release } = await furnish();
+      const times = [tenant.appId, release.id, iso(BEGIN + 2 * DAY_MS), iso(BEGIN + 5 * DAY_MS)];
+      // One of 20 devices saw nothing after its offer, one of 10 still asks, the others have installed it.
+      await database.query(
+        `WITH reached AS (
+           INSERT INTO release_devices
+             (app_id, device_id, release_id, known, pushed, offered_at, installed_at)
+           SELECT $1, 'device ' || number, $2, 1440, -1, $3::timestamptz,
+             CASE WHEN number % 20 >= 3 THEN $4::timestamptz END
+           FROM generate_series(1, 40000) AS number
+         ), counted AS (
+           INSERT INTO release_signals (release_id, kind, part, known, pushed, at, devices)
+           VALUES ($2, 'reached', 0, 1440, -1, 'epoch', 40000)
+         )
+         INSERT INTO devices (app_id, device_id, first_seen, last_seen, labels_revision, channel, version,
+           platform, arch, source, client, bundle, labels, label_times)
+         SELECT $1, 'device ' || number, $3, CASE WHEN number % 20 = 0 THEN $3::timestamptz
+           WHEN number % 20 < 3 THEN $4::timestamptz ELSE now() END, 0, 'stable', '0.9.0',
+           'linux', 'x86_64', 'pull', '', '', '{}', '{}'
+         FROM generate_series(1, 40000) AS number`,
+        times,
+      );
+      const counts = await readSignals(database, release.id, USUAL_GUARDS);
+      expect(counts.scale).toBe(4);
+      for (const [hits, base, rate] of [
+        [counts.stuck, counts.stuckBase, 0.1],
+        [counts.silent, counts.silentBase, 0.15],
+      ] as const) {
+        expect(base).toBeGreaterThan(9600);
+        expect(base).toBeLessThan(10_400);
+        // Four times the standard deviation.
+        expect(Math.abs(hits / base - rate)).toBeLessThan(
+          4 * Math.sqrt((rate * (1 - rate)) / base),
+        );
+      }
+      const { stuck } = await health(tenant, 1440);
+      expect(stuck).toBe(counts.stuck * 4);
     });
 
     test('four writers with shuffled, overlapping and repeated batches count as a recount', async () => {
@@ -342,54 +378,11 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
         while (waiting.length > 0) await ledger.sweepFleet(iso(0), iso(0), 100);
       };
       await Promise.all([write(), write(), write(), write(), sweep()]);
-      expect(await kept(tenant, false)).toEqual(await recounted(tenant));
+      expect(await kept(tenant)).toEqual(await recounted(tenant));
       expect(Object.keys(await kept(tenant)).length).toBeGreaterThan(100);
-    });
-
-    test('the database orders versions as the service does', async () => {
-      const texts = [...fc.sample(anyVersionText, { numRuns: 1500, seed: 1 }), ...VERSIONS];
-      const versions = texts.map(version);
-      const rows = await database.query<{ key: string }>(
-        `SELECT version_key(text) AS key FROM unnest($1::text[]) WITH ORDINALITY AS given (text, place)
-         ORDER BY place`,
-        [versions.map(({ canonical }) => canonical)],
-      );
-      const keys = rows.map(({ key }) => key);
-      for (let index = 0; index < 200_000; index++) {
-        const [left, right] = [index % texts.length, (index * 7919) % texts.length];
-        const [one, other] = [keys[left] ?? '', keys[right] ?? ''];
-        const order = one < other ? -1 : one > other ? 1 : 0;
-        expect([texts[left], texts[right], order]).toEqual([
-          ...[texts[left], texts[right]],
-          Math.sign(compareVersions(versions[left] as never, versions[right] as never)),
-        ]);
-      }
     });
   });
 }
-
-const anyDigits = fc.oneof(
-  fc.nat(3).map(String),
-  fc.constantFrom('00', '01', '10', '99', '100', '123456789012345678'),
-);
-const anyIdentifiers = fc.option(
-  fc.array(fc.oneof(anyDigits, fc.constantFrom('a', 'a-', 'A', 'ab', 'rc', '-', '0a')), {
-    ...{ minLength: 1, maxLength: 3 },
-  }),
-);
-const anyVersionText = fc
-  .record({
-    parts: fc.array(anyDigits, { minLength: 1, maxLength: 4 }),
-    prerelease: anyIdentifiers,
-    build: anyIdentifiers,
-  })
-  .map(
-    ({ parts, prerelease, build }) =>
-      parts.join('.') +
-      (prerelease === null ? '' : `-${prerelease.join('.')}`) +
-      (build === null ? '' : `+${build.join('.')}`),
-  )
-  .filter((text) => text.length <= 64);
 
 function checkIn(tenant: TestTenant, deviceId: string, parts: Partial<CheckIn>): CheckIn {
   return anyTimeCheckIn(tenant, deviceId, { at: BEGIN, ...parts });

@@ -20,7 +20,6 @@ export type ModelRelease = {
 type Did = {
   readonly known: number;
   readonly pushed: number;
-  readonly reachedAt: number;
   offeredAt?: number;
   installedAt?: number;
   installedOn?: string;
@@ -92,12 +91,13 @@ export class SignalModel {
     const running = isTold ? this.releaseOf(next.channel, next.version) : undefined;
     for (const release of this.releases) {
       const before = next.did.get(release.id);
-      const isGiven = isOffered && offeredReleaseId === release.id;
-      const isOn = running === release && at >= release.publishedAt;
+      const isGiven = isOffered && offeredReleaseId === release.id && next.offer !== old?.offer;
+      const isFirst = isElsewhere || old.lastSeen < release.publishedAt;
+      const isOn = running === release && at >= release.publishedAt && isFirst;
       if (before === undefined && (!(isGiven || isOn) || next.firstSeen > release.publishedAt)) {
         continue;
       }
-      const did = before ?? reach(next, release, at);
+      const did = before ?? reach(next, release);
       next.did.set(release.id, did);
       const wasOn = did.installedAt !== undefined;
       if (isGiven) did.offeredAt ??= at;
@@ -109,28 +109,40 @@ export class SignalModel {
     }
   }
 
-  /** Numbers of devices by release, kind, known, pushed, age and minute, as text; none is 0. */
+  /** Numbers of devices by release, kind, known, pushed and hour, as text; none is 0. */
   cells(): Record<string, number> {
     const cells: Record<string, number> = {};
-    for (const { lastSeen, did } of this.devices.values()) {
+    for (const { did } of this.devices.values()) {
       for (const [id, one] of did) {
-        const add = (kind: string, at: number | undefined, age = -1) => {
+        const add = (kind: string, at: number | undefined) => {
           if (at === undefined) return;
-          const minute = iso(Math.floor(at / MINUTE_MS) * MINUTE_MS);
-          const key = [id, kind, one.known, one.pushed, age, minute].join(' ');
+          const hour = iso(Math.floor(at / HOUR_MS) * HOUR_MS);
+          const key = [id, kind, one.known, one.pushed, hour].join(' ');
           cells[key] = (cells[key] ?? 0) + 1;
         };
         add('offered', one.offeredAt);
         add('installed', one.installedAt);
         add('reverted', one.revertedAt);
-        add('reached', one.reachedAt);
-        add('seen', lastSeen);
-        if (one.offeredAt !== undefined && one.installedAt === undefined) {
-          add('waiting', 0, edgeBelow(lastSeen - one.offeredAt));
-        }
+        add('reached', 0);
       }
     }
     return cells;
+  }
+
+  /** Numbers of devices that a release reached, of any that were known; times in milliseconds. */
+  lookedAt(id: string, now: number, stuckAfterMs: number, silentAfterMs: number) {
+    const counts = { stuck: 0, stuckBase: 0, silent: 0, silentBase: 0 };
+    for (const { lastSeen, did } of this.devices.values()) {
+      const one = did.get(id);
+      if (one === undefined) continue;
+      const { offeredAt = Number.POSITIVE_INFINITY, installedAt } = one;
+      if (offeredAt <= now - stuckAfterMs) counts.stuckBase += 1;
+      if (installedAt === undefined && lastSeen - offeredAt > stuckAfterMs) counts.stuck += 1;
+      if (Math.min(offeredAt, installedAt ?? offeredAt) > now - silentAfterMs) continue;
+      counts.silentBase += 1;
+      if (lastSeen <= now - silentAfterMs) counts.silent += 1;
+    }
+    return counts;
   }
 
   /** The release that a device of the channel runs: the channel's own before that of the one it follows. */
@@ -141,17 +153,13 @@ export class SignalModel {
   }
 }
 
-function reach(device: ModelDevice, { publishedAt }: ModelRelease, at: number): Did {
+function reach(device: ModelDevice, { publishedAt }: ModelRelease): Did {
   const known = edgeUpTo(publishedAt - device.firstSeen);
-  return { known, pushed: edgeUpTo(publishedAt - device.firstReported), reachedAt: at };
+  return { known, pushed: edgeUpTo(publishedAt - device.firstReported) };
 }
 
 function edgeUpTo(ms: number): number {
   return EDGES.findLast((edge) => edge * MINUTE_MS <= ms) ?? -1;
-}
-
-function edgeBelow(ms: number): number {
-  return EDGES.findLast((edge) => edge * MINUTE_MS < ms) ?? -1;
 }
 
 function orderOf(version: string): number {

@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import pg from 'pg';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import type { RecordMemory } from '../../../src/operations/fleet/record-memory.ts';
 import type { Ledger } from '../../../src/ports/ledger.ts';
@@ -19,6 +20,8 @@ export type Recorder = {
   /** Number of writers that work side by side. */
   readonly writers: number;
   record(checkIns: readonly CheckIn[]): Promise<void>;
+  /** Publishes a version as if at that time, in milliseconds since 1970; returns the id of its release. */
+  publish(version: string, at: number): Promise<string>;
   close(): Promise<void>;
 };
 
@@ -37,14 +40,20 @@ export async function openRecorder(folder: string, serverUrl: string): Promise<R
   const { openLedger } = await load('ledger/open-ledger.ts');
   const ledger: Ledger = await openLedger({ databaseUrl: url, dataDir, ...ledgerOptions() });
   const hasParts = existsSync(join(folder, 'src', 'operations/fleet/record-memory.ts'));
+  const { appId, organizationId } = await createApp(ledger);
   return {
-    appId: await createApp(ledger),
+    appId,
     url,
     database: new URL(url).pathname.slice(1),
     writers: hasParts ? WRITERS : 1,
     record: hasParts
       ? await besideEachOther(ledger, load)
       : (checkIns) => inBatches(checkIns, (batch) => ledger.recordCheckIns(batch)),
+    async publish(version, at) {
+      const id = await publishRelease(ledger, organizationId, version);
+      await datePublishing(url, id, at);
+      return id;
+    },
     async close() {
       await ledger.close();
       removeFolder(dataDir);
@@ -53,7 +62,7 @@ export async function openRecorder(folder: string, serverUrl: string): Promise<R
   };
 }
 
-async function createApp(ledger: Ledger): Promise<string> {
+async function createApp(ledger: Ledger) {
   while (!(await ledger.isReachable())) await new Promise((resolve) => setTimeout(resolve, 50));
   const organization = await ledger.createOrganization('bench', ADMIN);
   if (!('id' in organization)) throw new Error(organization.message);
@@ -62,7 +71,35 @@ async function createApp(ledger: Ledger): Promise<string> {
     ADMIN,
   );
   if (!('value' in app)) throw new Error(app.message);
-  return app.value.id;
+  return { appId: app.value.id, organizationId: organization.id };
+}
+
+async function publishRelease(ledger: Ledger, organizationId: string, version: string) {
+  const release = await ledger.publishRelease(
+    organizationId,
+    {
+      ...{ app: 'bench', channel: 'stable', version, canonicalVersion: version, notes: '' },
+      ...{ status: 'published', rolloutPct: undefined, targets: null, artifacts: [] },
+    },
+    ADMIN,
+  );
+  if (!('value' in release)) throw new Error(release.message);
+  return release.value.id;
+}
+
+/** Sets the time of publishing, where the tree knows of one: signals are counted from it on. */
+async function datePublishing(url: string, id: string, at: number): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query(
+      `SELECT FROM information_schema.columns WHERE table_name = 'releases' AND column_name = 'published_at'`,
+    );
+    if (rowCount === 0) return;
+    await client.query('UPDATE releases SET published_at = $2 WHERE id = $1', [id, new Date(at)]);
+  } finally {
+    await client.end();
+  }
 }
 
 /** Returns a recording by several writers, each with parts of its own, as drains do it. */

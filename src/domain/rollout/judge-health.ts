@@ -18,12 +18,15 @@ export type SignalCounts = {
   readonly installed: number;
   readonly failed: number;
   readonly reverted: number;
+  /** Stuck ones and silent ones of the devices that were looked at. */
   readonly stuck: number;
   readonly silent: number;
-  /** Devices that were offered the release long enough ago to be stuck. */
+  /** Devices that were looked at and offered the release long enough ago to be stuck. */
   readonly stuckBase: number;
-  /** Devices that installed the release, or were offered it, long enough ago to be silent. */
+  /** Devices that were looked at and installed the release, or were offered it, long enough ago. */
   readonly silentBase: number;
+  /** Number of devices that each of those that were looked at stands for; 1 when all were. */
+  readonly scale: number;
   /** The channel's other devices, seen since the release was published, and those of them that are silent. */
   readonly others: { readonly devices: number; readonly silent: number };
 };
@@ -62,7 +65,8 @@ export function judgeHealth(counts: SignalCounts, context: HealthContext): Judge
     const less = signal === 'silent' ? (silentShare ?? 0) * 100 : 0;
     const { percent, low, high } = measure(counts[signal], base, less);
     const limit = limitOf(guards, signal);
-    if (limit !== null && base >= minimumDevices && low > limit) exceeded.push(signal);
+    const devices = base * scaleOf(counts, signal);
+    if (limit !== null && devices >= minimumDevices && low > limit) exceeded.push(signal);
     return {
       ...{ percent: rounded(percent), low: rounded(low), high: rounded(high), limit },
       tripped: tripped.includes(signal),
@@ -74,7 +78,10 @@ export function judgeHealth(counts: SignalCounts, context: HealthContext): Judge
     stuck: rateOf('stuck'),
     silent: rateOf('silent'),
   };
-  const { offered, installed, failed, reverted, stuck, silent } = counts;
+  const { offered, installed, failed, reverted } = counts;
+  const [stuck, silent] = [counts.stuck, counts.silent].map((count) =>
+    Math.round(count * counts.scale),
+  ) as [number, number];
   const calm = offered < minimumDevices ? 'too early' : 'healthy';
   const verdict = exceeded.length > 0 ? 'unhealthy' : calm;
   return {
@@ -94,6 +101,7 @@ export const NO_SIGNALS: SignalCounts = {
   silent: 0,
   stuckBase: 0,
   silentBase: 0,
+  scale: 1,
   others: { devices: 0, silent: 0 },
 };
 
@@ -125,13 +133,19 @@ function baseOf(counts: SignalCounts, signal: Signal): number {
   }
 }
 
+/** Returns how many devices each of those in a signal's base stands for. */
+function scaleOf(counts: SignalCounts, signal: Signal): number {
+  return signal === 'stuck' || signal === 'silent' ? counts.scale : 1;
+}
+
 /** Says in words and figures why the guards of these signals trip. */
 export function tripText(health: Health, counts: SignalCounts, signals: readonly Signal[]): string {
   const parts = SIGNALS.filter((signal) => signals.includes(signal)).map((signal) => {
     const { percent, low, high, limit } = health.rates[signal];
     const base = baseOf(counts, signal);
+    const lookedAt = scaleOf(counts, signal) > 1 ? ' that were looked at' : '';
     return (
-      `${signal}: ${counts[signal]} of ${base} devices, ${percent} % ` +
+      `${signal}: ${counts[signal]} of ${base} devices${lookedAt}, ${percent} % ` +
       `(95 % interval ${low} to ${high} %), above the limit of ${limit} %`
     );
   });

@@ -85,16 +85,11 @@ CREATE INDEX rollout_plans_to_drive ON rollout_plans (id) WHERE status IN ('sche
 -- Numbers of devices of a release, as sums of rows: a writer adds to the rows of its own part, so that several
 -- write side by side. A device counts in exactly one row of each kind that it has:
 --
---   offered    its first offer, in the minute `at`
---   installed  the first check-in that told the release's version, in the minute `at`
+--   offered    its first offer, in the hour `at`
+--   installed  the first check-in that told the release's version, in the hour `at`
 --   reverted   the first check-in of a lower version on the same channel after that, while the release was not
---              rolled back, in the minute `at`
---   waiting    offered, and never seen on it: `age` is the largest of `signal_edges()` that is below the
---              minutes from its first offer to the last time that it was seen; none is below: -1
---   reached    offered or seen on it, whichever came first, in the minute `at`
---   seen       reached, last seen in the minute `at`
---   other      of the channel or one that follows it, seen since the release was published and not reached,
---              last seen in the minute `at`
+--              rolled back, in the hour `at`
+--   reached    offered or seen on it, whichever came first; `at` is the epoch
 --
 -- Only devices count that were known before the release was published: `known` is the largest of
 -- `signal_edges()` that is not above the minutes from the first time that the device was seen to
@@ -102,15 +97,13 @@ CREATE INDEX rollout_plans_to_drive ON rollout_plans (id) WHERE status IN ('sche
 -- So a limit that is an edge is exact, and one between two edges counts as the next larger one.
 CREATE TABLE release_signals (
   release_id text COLLATE "C" NOT NULL,
-  kind text COLLATE "C" NOT NULL
-    CHECK (kind IN ('offered', 'installed', 'reverted', 'waiting', 'reached', 'seen', 'other')),
+  kind text COLLATE "C" NOT NULL CHECK (kind IN ('offered', 'installed', 'reverted', 'reached')),
   part smallint NOT NULL,
   known integer NOT NULL,
   pushed integer NOT NULL,
-  age integer NOT NULL DEFAULT -1,
-  at timestamptz(0) NOT NULL DEFAULT 'epoch',
+  at timestamptz(0) NOT NULL,
   devices bigint NOT NULL,
-  PRIMARY KEY (release_id, kind, part, known, pushed, age, at)
+  PRIMARY KEY (release_id, kind, part, known, pushed, at)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
 -- Minutes by which devices are told apart, smallest first.
@@ -121,9 +114,13 @@ CREATE FUNCTION signal_edges() RETURNS integer[] LANGUAGE sql IMMUTABLE PARALLEL
   ]
 $$;
 
--- Largest edge that is not above a time; -1 when there is none.
-CREATE FUNCTION signal_edge(waited interval) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT coalesce(max(edge), -1) FROM unnest(signal_edges()) AS edge WHERE edge <= extract(epoch FROM waited) / 60
+-- Largest edge that is not above a time; -1 when there is none. One expression, so that it is compiled into the
+-- statements that call it.
+CREATE FUNCTION signal_edge(waited interval) RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN $1 IS NOT NULL THEN coalesce(
+    (signal_edges())[width_bucket(extract(epoch FROM $1) / 60, signal_edges()::numeric[])], -1
+  ) END
 $$;
 
 -- Devices that could not install a release: each once. Rows of devices that were not offered it do not count;

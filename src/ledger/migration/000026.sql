@@ -30,25 +30,12 @@ CREATE TABLE release_devices (
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05,
   autovacuum_vacuum_cost_delay = 0);
 
--- Cells that every device has left, for the sweeper.
-CREATE INDEX release_signals_empty ON release_signals (release_id) WHERE devices = 0;
+-- Devices of a release in the order of a hash of their ids: of many, those with the lowest ones are looked at.
+CREATE INDEX release_devices_in_order ON release_devices (release_id, known, hashtext(device_id));
+-- Failures that were told before the offer.
+CREATE INDEX release_failures_early ON release_failures (release_id) WHERE NOT is_offered;
 -- Releases whose signals are to go.
 CREATE INDEX releases_watched ON releases (published_at) WHERE is_watched;
-
--- As in 000025, as one expression.
-CREATE OR REPLACE FUNCTION signal_edge(waited interval) RETURNS integer
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN $1 IS NOT NULL THEN coalesce(
-    (signal_edges())[width_bucket(extract(epoch FROM $1) / 60, signal_edges()::numeric[])], -1
-  ) END
-$$;
-
--- Largest edge that is below a time, which has no more than milliseconds; -1 when there is none.
-CREATE FUNCTION signal_age(waited interval) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN $1 IS NOT NULL THEN coalesce(
-    (signal_edges())[width_bucket((extract(epoch FROM $1) - 0.001) / 60, signal_edges()::numeric[])], -1
-  ) END
-$$;
 
 -- Text by which canonical versions are ordered, byte by byte, as src/domain/decision/version.ts orders them; null
 -- for what is no version. Numbers begin with their length. Of the identifiers after them, numbers begin with 0
@@ -84,13 +71,8 @@ BEGIN
 END
 $$;
 
--- Whether a version is below that of a release which is not rolled back.
-CREATE FUNCTION is_below_release(version text, release_id text) RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT coalesce((
-    SELECT version_key($1) COLLATE "C" < version_key(canonical_version) COLLATE "C"
-    FROM releases WHERE id = $2 AND status <> 'rolled_back'
-  ), FALSE)
-$$;
+-- As `version_key` says, so that recording need not work it out for each device that leaves a release.
+ALTER TABLE releases ADD COLUMN version_key text COLLATE "C" GENERATED ALWAYS AS (version_key(canonical_version)) STORED;
 
 -- As in 000024, with the signals. They follow from what comes to be on record: a check-in that comes after a
 -- later one of its device tells of no version, and a version that the device had between two recorded check-ins
@@ -319,9 +301,10 @@ BEGIN
   ), running AS MATERIALIZED (
     -- The watched release of each version that was told, the channel's own before that of the one it follows.
     -- Here and below, OFFSET 0 keeps tables of which nothing is known yet from being looked through for each row.
-    SELECT jsonb_object_agg(told.app_id || ' ' || told.new_version || ' ' || told.new_channel, jsonb_build_object(
-      'id', release.id, 'ms', (extract(epoch FROM release.published_at) * 1000)::bigint
-    )) AS by_name
+    SELECT max(release.published_at) AS newest,
+      jsonb_object_agg(told.app_id || ' ' || told.new_version || ' ' || told.new_channel, jsonb_build_object(
+        'id', release.id, 'ms', (extract(epoch FROM release.published_at) * 1000)::bigint
+      )) AS by_name
     FROM told
     CROSS JOIN LATERAL (
       SELECT id, follows FROM channels WHERE app_id = told.app_id AND name = told.new_channel OFFSET 0
@@ -333,108 +316,119 @@ BEGIN
     ) AS release
     WHERE release.is_watched AND release.published_at IS NOT NULL
   ), offering AS MATERIALIZED (
-    SELECT jsonb_object_agg(id, (extract(epoch FROM published_at) * 1000)::bigint) AS by_id
-    FROM (SELECT DISTINCT offer FROM written WHERE is_offered) AS given
+    SELECT jsonb_object_agg(id, jsonb_build_object(
+      'id', id, 'ms', (extract(epoch FROM published_at) * 1000)::bigint, 'hasFailed', has_failed
+    )) AS by_id
+    FROM (SELECT DISTINCT offer FROM written WHERE is_offered AND offer IS DISTINCT FROM old_offer) AS given
     CROSS JOIN LATERAL (
-      SELECT id, published_at FROM releases
-      WHERE id = given.offer AND is_watched AND published_at IS NOT NULL OFFSET 0
+      SELECT id, published_at, EXISTS (
+        SELECT FROM release_failures WHERE release_id = releases.id AND NOT is_offered
+      ) AS has_failed
+      FROM releases WHERE id = given.offer AND is_watched AND published_at IS NOT NULL OFFSET 0
     ) AS release
-  ), noted AS NOT MATERIALIZED (
-    SELECT place, app_id, device_id, part, at, is_new, is_newer, is_told, is_elsewhere, new_channel,
-      new_version, new_first_seen, new_first_reported, new_last_seen, old_stored_seen,
-      CASE WHEN is_offered THEN offer END AS offered_id,
-      CASE WHEN is_offered THEN ((SELECT by_id FROM offering) ->> offer)::float8 END AS offered_ms,
-      CASE WHEN is_told THEN (SELECT by_name FROM running)
-        -> (app_id || ' ' || new_version || ' ' || new_channel) END AS run
+  ), noted AS MATERIALIZED (
+    -- Check-ins that may be a first: an offer of another release than the last one, or a version that is told
+    -- from elsewhere than before, or for the first time since its release was published. A device that stays
+    -- where it is, as almost all do, costs no look at what it has done.
+    SELECT app_id, device_id, part, at, new_channel, new_version, new_first_seen, new_first_reported, offered,
+      CASE WHEN extract(epoch FROM at) * 1000 >= (run ->> 'ms')::bigint AND (
+        is_elsewhere OR extract(epoch FROM old_stored_seen) * 1000 < (run ->> 'ms')::bigint
+      ) THEN run END AS run,
+      is_told AND is_newer AND is_elsewhere AS may_revert,
+      CASE WHEN is_new THEN '{}' ELSE ARRAY (
+        SELECT release_id FROM release_devices AS before
+        WHERE before.app_id = written.app_id AND before.device_id = written.device_id
+      ) END AS reached_ids
     FROM written
-  ), watched AS NOT MATERIALIZED (
-    SELECT noted.*, before.ctid AS reached_row, before.release_id, before.known, before.pushed,
-      before.offered_at AS old_offered,
-      before.installed_at AS old_installed, before.installed_on AS old_installed_on,
-      before.reverted_at AS old_reverted, TRUE AS is_reached
-    FROM noted
     CROSS JOIN LATERAL (
-      SELECT ctid, * FROM release_devices
-      WHERE app_id = noted.app_id AND device_id = noted.device_id AND NOT noted.is_new OFFSET 0
-    ) AS before
-    UNION ALL
-    SELECT noted.*, NULL, fresh.release_id,
-      signal_edge(to_timestamp(fresh.ms / 1000.0)::timestamptz(3) - new_first_seen),
-      coalesce(signal_edge(to_timestamp(fresh.ms / 1000.0)::timestamptz(3) - new_first_reported), -1),
-      NULL, NULL, NULL, NULL, FALSE
-    FROM noted
-    CROSS JOIN LATERAL (
-      SELECT offered_id AS release_id, offered_ms AS ms WHERE offered_ms IS NOT NULL
-      UNION ALL
-      SELECT run ->> 'id', (run ->> 'ms')::float8
-      WHERE run IS NOT NULL AND (offered_ms IS NULL OR offered_id <> run ->> 'id')
-        AND extract(epoch FROM at) * 1000 >= (run ->> 'ms')::float8
-    ) AS fresh
-    WHERE extract(epoch FROM new_first_seen) * 1000 <= fresh.ms AND (is_new OR NOT EXISTS (
-      SELECT FROM release_devices AS before
-      WHERE before.app_id = noted.app_id AND before.device_id = noted.device_id
-        AND before.release_id = fresh.release_id
-    ))
-  ), assessed AS MATERIALIZED (
-    SELECT watched.*,
-      coalesce(old_offered, CASE WHEN offered_id = release_id THEN at END) AS new_offered,
-      coalesce(old_installed, CASE WHEN run ->> 'id' = release_id
-        AND extract(epoch FROM at) * 1000 >= (run ->> 'ms')::float8 THEN at END) AS new_installed,
-      coalesce(old_reverted, CASE WHEN old_installed IS NOT NULL AND is_told AND is_newer AND is_elsewhere
-        AND old_installed_on = new_channel AND is_below_release(new_version, release_id)
-        THEN at END) AS new_reverted
-    FROM watched
+      SELECT CASE WHEN is_offered AND offer IS DISTINCT FROM old_offer
+        THEN (SELECT by_id FROM offering) -> offer END AS offered,
+        CASE WHEN is_told THEN (SELECT by_name FROM running)
+          -> (app_id || ' ' || new_version || ' ' || new_channel) END AS run
+      OFFSET 0
+    ) AS told_of
+    WHERE (
+        is_offered AND offer IS DISTINCT FROM old_offer
+        OR is_told AND (is_elsewhere OR old_stored_seen < (SELECT newest FROM running))
+      )
+      AND (offered IS NOT NULL OR run IS NOT NULL OR NOT is_new)
   ), reached AS (
     INSERT INTO release_devices (
       app_id, device_id, release_id, known, pushed, offered_at, installed_at, installed_on
     )
-    SELECT app_id, device_id, release_id, known, pushed, new_offered, new_installed,
-      CASE WHEN new_installed IS NOT NULL THEN new_channel END
-    FROM assessed WHERE NOT is_reached
-  ), went_on AS (
-    UPDATE release_devices SET offered_at = new_offered, installed_at = new_installed,
-      installed_on = CASE WHEN old_installed IS NULL AND new_installed IS NOT NULL THEN new_channel
-        ELSE old_installed_on END,
-      reverted_at = new_reverted
-    FROM assessed
-    WHERE is_reached AND (
-        new_offered IS DISTINCT FROM old_offered OR new_installed IS DISTINCT FROM old_installed
-        OR new_reverted IS DISTINCT FROM old_reverted
-      )
-      AND release_devices.ctid = reached_row
+    SELECT app_id, device_id, first.id, signal_edge(published_at - new_first_seen),
+      coalesce(signal_edge(published_at - new_first_reported), -1),
+      CASE WHEN first.id = offered ->> 'id' THEN at END,
+      CASE WHEN first.id = run ->> 'id' THEN at END,
+      CASE WHEN first.id = run ->> 'id' THEN new_channel END
+    FROM noted
+    CROSS JOIN LATERAL (
+      SELECT one ->> 'id' AS id, to_timestamp((one ->> 'ms')::bigint / 1000.0)::timestamptz(3) AS published_at
+      FROM (SELECT offered AS one UNION ALL SELECT run WHERE run ->> 'id' IS DISTINCT FROM offered ->> 'id')
+        AS given
+      WHERE one IS NOT NULL OFFSET 0
+    ) AS first
+    WHERE new_first_seen <= published_at AND first.id <> ALL (reached_ids)
+    RETURNING release_id, app_id, device_id, known, pushed, offered_at, installed_at
+  ), keys AS MATERIALIZED (
+    SELECT jsonb_object_agg(new_version, version_key(new_version)) AS by_version
+    FROM (SELECT DISTINCT new_version FROM noted WHERE may_revert AND cardinality(reached_ids) > 0) AS lower
+  ), going AS MATERIALIZED (
+    SELECT before.release_id, before.device_id, before.known, before.pushed, before.ctid AS reached_row,
+      noted.part, noted.at, noted.new_channel,
+      (before.offered_at IS NULL AND offered ->> 'id' = before.release_id) IS TRUE AS is_offered,
+      (before.installed_at IS NULL AND run ->> 'id' = before.release_id) IS TRUE AS is_installed,
+      before.reverted_at IS NULL AND may_revert AND before.installed_on = new_channel AND EXISTS (
+        SELECT FROM releases WHERE id = before.release_id AND status <> 'rolled_back'
+          AND version_key > ((SELECT by_version FROM keys) ->> new_version) COLLATE "C"
+      ) IS TRUE AS is_reverted
+    FROM noted
+    CROSS JOIN LATERAL (
+      SELECT ctid, * FROM release_devices
+      WHERE release_devices.app_id = noted.app_id AND release_devices.device_id = noted.device_id OFFSET 0
+    ) AS before
+    WHERE cardinality(reached_ids) > 0
+  ), gone_on AS (
+    UPDATE release_devices SET
+      offered_at = CASE WHEN is_offered THEN at ELSE offered_at END,
+      installed_at = CASE WHEN is_installed THEN at ELSE installed_at END,
+      installed_on = CASE WHEN is_installed THEN new_channel ELSE installed_on END,
+      reverted_at = CASE WHEN is_reverted THEN at ELSE reverted_at END
+    FROM going
+    WHERE release_devices.ctid = reached_row AND (is_offered OR is_installed OR is_reverted)
+  ), firsts AS MATERIALIZED (
+    SELECT release_id, device_id, device_part(app_id, device_id) AS part, known, pushed,
+      coalesce(offered_at, installed_at) AS at, TRUE AS is_reached, offered_at IS NOT NULL AS is_offered,
+      installed_at IS NOT NULL AS is_installed, FALSE AS is_reverted
+    FROM reached
+    UNION ALL
+    SELECT release_id, device_id, part, known, pushed, at, FALSE, is_offered, is_installed, is_reverted
+    FROM going WHERE is_offered OR is_installed OR is_reverted
   ), failed AS (
     -- A failure that was told before the offer counts from now on.
-    UPDATE release_failures SET is_offered = TRUE, known = assessed.known, pushed = assessed.pushed
-    FROM assessed
+    UPDATE release_failures SET is_offered = TRUE, known = firsts.known, pushed = firsts.pushed
+    FROM firsts
     CROSS JOIN LATERAL (
       SELECT ctid AS failed_row FROM release_failures AS failure
-      WHERE failure.release_id = assessed.release_id AND failure.device_id = assessed.device_id
+      WHERE failure.release_id = firsts.release_id AND failure.device_id = firsts.device_id
         AND NOT failure.is_offered OFFSET 0
     ) AS told_before
-    WHERE old_offered IS NULL AND new_offered IS NOT NULL AND release_failures.ctid = failed_row
+    WHERE firsts.is_offered AND ((SELECT by_id FROM offering) -> firsts.release_id -> 'hasFailed')::boolean
+      AND release_failures.ctid = failed_row
+  ), ways AS MATERIALIZED (
+    SELECT release_id, part, known, pushed, date_bin('1 hour', at, 'epoch') AS hour,
+      is_reached, is_offered, is_installed, is_reverted, count(*) AS devices
+    FROM firsts GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
   ), signalled AS (
-    INSERT INTO release_signals (release_id, kind, part, known, pushed, age, at, devices)
-    SELECT release_id, kind, part, known, pushed, age, date_trunc('minute', since), sum(change)
-    FROM (
-      SELECT release_id, part, known, pushed, signal.* FROM assessed
-      CROSS JOIN LATERAL (
-        SELECT 'seen' AS kind, -1 AS age, new_last_seen AS since, 1 AS change
-        UNION ALL SELECT 'seen', -1, old_stored_seen, -1 WHERE is_reached
-        UNION ALL SELECT 'reached', -1, at, 1 WHERE NOT is_reached
-        UNION ALL SELECT 'offered', -1, new_offered, 1
-          WHERE old_offered IS NULL AND new_offered IS NOT NULL
-        UNION ALL SELECT 'installed', -1, new_installed, 1
-          WHERE old_installed IS NULL AND new_installed IS NOT NULL
-        UNION ALL SELECT 'reverted', -1, new_reverted, 1
-          WHERE old_reverted IS NULL AND new_reverted IS NOT NULL
-        UNION ALL SELECT 'waiting', signal_age(new_last_seen - new_offered), 'epoch', 1
-          WHERE new_offered IS NOT NULL AND new_installed IS NULL
-        UNION ALL SELECT 'waiting', signal_age(old_stored_seen - old_offered), 'epoch', -1
-          WHERE old_offered IS NOT NULL AND old_installed IS NULL
-      ) AS signal
-    ) AS change GROUP BY release_id, kind, part, known, pushed, age, date_trunc('minute', since)
-    HAVING sum(change) <> 0
-    ON CONFLICT (release_id, kind, part, known, pushed, age, at)
+    INSERT INTO release_signals (release_id, kind, part, known, pushed, at, devices)
+    SELECT release_id, kind, part, known, pushed, signal.at, sum(devices)
+    FROM ways CROSS JOIN LATERAL (
+      SELECT 'reached' AS kind, 'epoch'::timestamptz AS at WHERE is_reached
+      UNION ALL SELECT 'offered', hour WHERE is_offered
+      UNION ALL SELECT 'installed', hour WHERE is_installed
+      UNION ALL SELECT 'reverted', hour WHERE is_reverted
+    ) AS signal GROUP BY release_id, kind, part, known, pushed, signal.at
+    ON CONFLICT (release_id, kind, part, known, pushed, at)
       DO UPDATE SET devices = release_signals.devices + excluded.devices
   )
   SELECT place::integer,
@@ -447,26 +441,18 @@ BEGIN
 END
 $$;
 
--- A device that is deleted is not seen any more; whatever else it did has been done.
+-- What a device that is deleted did stays counted; it is looked at no more.
 CREATE FUNCTION forget_release_devices() RETURNS trigger LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off
 AS $$
 BEGIN
-  WITH forgotten AS (
-    DELETE FROM release_devices USING gone
-    CROSS JOIN LATERAL (
-      SELECT ctid AS left_row FROM release_devices AS reached
-      WHERE reached.app_id = gone.app_id AND reached.device_id = gone.device_id OFFSET 0
-    ) AS found
-    WHERE release_devices.ctid = left_row
-    RETURNING release_id, known, pushed, device_part(gone.app_id, gone.device_id) AS part, gone.last_seen
-  )
-  INSERT INTO release_signals (release_id, kind, part, known, pushed, age, at, devices)
-  SELECT release_id, 'seen', part, known, pushed, -1, date_trunc('minute', last_seen), -count(*)
-  FROM forgotten GROUP BY release_id, part, known, pushed, date_trunc('minute', last_seen)
-  ON CONFLICT (release_id, kind, part, known, pushed, age, at)
-    DO UPDATE SET devices = release_signals.devices + excluded.devices;
+  DELETE FROM release_devices USING gone
+  CROSS JOIN LATERAL (
+    SELECT ctid AS left_row FROM release_devices AS reached
+    WHERE reached.app_id = gone.app_id AND reached.device_id = gone.device_id OFFSET 0
+  ) AS found
+  WHERE release_devices.ctid = left_row;
   RETURN NULL;
 END
 $$;
@@ -474,9 +460,9 @@ $$;
 CREATE TRIGGER forget_release_devices AFTER DELETE ON devices REFERENCING OLD TABLE AS gone
   FOR EACH STATEMENT EXECUTE FUNCTION forget_release_devices();
 
--- Deletes empty cells, and what is kept of releases that are gone, or not watched any more: up to so many rows of
--- each table, in a part of a large one. Waits for no writer. One that still has a row which goes adds to the
--- signals of a release that nobody reads.
+-- Deletes what is kept of releases that are gone, or not watched any more: up to so many rows of each table, in
+-- a part of a large one. Waits for no writer. One that still has a row which goes adds to the signals of a
+-- release that nobody reads.
 CREATE FUNCTION sweep_signals(rows_max integer) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   search_size CONSTANT bigint := 512;
@@ -489,9 +475,6 @@ BEGIN
     SELECT FROM rollout_plans
     WHERE release_id = releases.id AND status IN ('scheduled', 'running', 'held')
   );
-  DELETE FROM release_signals WHERE ctid = ANY (ARRAY (
-    SELECT ctid FROM release_signals WHERE devices = 0 LIMIT 10 * rows_max FOR UPDATE SKIP LOCKED
-  ));
   FOREACH table_name IN ARRAY ARRAY ['release_signals', 'release_devices', 'release_failures'] LOOP
     page_count := pg_relation_size(table_name) / current_setting('block_size')::bigint;
     first_page := CASE WHEN page_count > search_size
