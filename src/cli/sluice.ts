@@ -12,6 +12,11 @@ const LOCAL: LocalCommands = {
     const { diagnose } = await import('../compose/diagnose.ts');
     return diagnose();
   },
+  async edge(upstream) {
+    // biome-ignore lint/style/noRestrictedImports: this command is the edge itself.
+    const { runEdge } = await import('../edge.ts');
+    await runEdge(upstream);
+  },
   async migrate() {
     // biome-ignore lint/style/noRestrictedImports: this command does a part of the start.
     const { migrateSchema } = await import('../compose/migrate-schema.ts');
@@ -28,15 +33,6 @@ export function sluice(args: readonly string[]): Promise<number> {
       .action(async () => {
         // biome-ignore lint/style/noRestrictedImports: this command is the service itself.
         await import('../main.ts');
-      });
-    program
-      .command('edge')
-      .description('run an edge, which follows a service and has no stores')
-      .option('--upstream <url>', 'service to follow (default: EDGE_UPSTREAM)')
-      .action(async ({ upstream }: { upstream?: string }) => {
-        // biome-ignore lint/style/noRestrictedImports: this command is the edge itself.
-        const { runEdge } = await import('../edge.ts');
-        await runEdge(upstream);
       });
     addLocalCommands(program, LOCAL);
   });
