@@ -1,6 +1,7 @@
 // Settings of an edge: those of a node, as far as an edge has what they are about.
 
 import { type Config, ConfigError, type EdgeSettings, readConfig } from './config.ts';
+import { HTTP_SCHEMES, isUrl } from './setting-shape.ts';
 
 export type EdgeConfig = Config & {
   readonly edge: EdgeSettings & { upstream: string; token: string };
@@ -21,6 +22,9 @@ export function readEdgeConfig(upstream?: string, environment?: NodeJS.ProcessEn
   for (const [name, variable] of Object.entries(NOT_OF_EDGES)) {
     if (config[name as keyof typeof NOT_OF_EDGES] === undefined) continue;
     throw new ConfigError(`${variable}: an edge has no stores: run it without`);
+  }
+  if (upstream !== undefined && !isUrl(upstream, HTTP_SCHEMES)) {
+    throw new ConfigError('--upstream: must be an http:// or https:// address');
   }
   const address = upstream?.replace(/\/+$/, '') ?? config.edge.upstream;
   if (address === undefined) {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../src/config.ts';
+import { readEdgeConfig } from '../src/edge-config.ts';
 import { findBinary } from './support/find-binary.ts';
 
 type Fields = { readonly [name: string]: unknown };
@@ -178,6 +179,57 @@ describe('deploy/kubernetes', () => {
     expect(policy.policyTypes).toEqual(['Ingress', 'Egress']);
     const open = list(policy, 'ingress').filter(({ from }) => from === undefined);
     expect(open.flatMap(({ ports }) => ports)).toEqual([{ port: 'http' }]);
+  });
+});
+
+describe('deploy/kubernetes-edge', () => {
+  const folder = join(DEPLOY, 'kubernetes-edge');
+  const documents = new Map(
+    readdirSync(folder).map((name) => [name, load(readFileSync(join(folder, name), 'utf8'))]),
+  );
+  const document = (name: string): Fields => documents.get(name) as Fields;
+  const set = at(document('stateful-set.yaml'), 'spec');
+  const pod = at(set, 'template', 'spec');
+  const container = at(pod, 'containers', 0);
+  const settings = at(document('config-map.yaml'), 'data') as unknown as Record<string, string>;
+
+  it('lists every file once', () => {
+    const { resources } = document('kustomization.yaml');
+    const others = [...documents.keys()].filter((name) => name !== 'kustomization.yaml');
+    expect([...(resources as string[])].sort()).toEqual(others.sort());
+  });
+
+  it('has settings that an edge takes, whose file the pod mounts', () => {
+    const { EDGE_TOKEN_FILE: file, ...others } = settings;
+    const config = readEdgeConfig(undefined, { ...others, EDGE_TOKEN: 'sluice-edge_x.y' });
+    const ports = list(container, 'ports').map(({ containerPort }) => containerPort);
+    expect(ports).toEqual([config.port, config.adminListen?.port]);
+    const mounted = list(container, 'volumeMounts').find(({ name }) => name === 'secrets');
+    expect(file).toMatch(new RegExp(`^${mounted?.mountPath}/[a-z-]+$`));
+    expect(config.drainMs / 1000 + 10).toBeLessThanOrEqual(
+      Number(pod.terminationGracePeriodSeconds),
+    );
+  });
+
+  it('keeps the journal on a volume of each pod, and has room for it', () => {
+    const [claim = {}] = list(set, 'volumeClaimTemplates');
+    const { storage } = at(claim, 'spec', 'resources', 'requests');
+    expect(Number.parseInt(String(storage), 10) * 1024).toBeGreaterThan(
+      2 * Number(settings.EDGE_JOURNAL_MB),
+    );
+    const places = list(container, 'volumeMounts').map(({ mountPath }) => mountPath);
+    expect(places).toEqual(['/data', '/run/secrets/sluice']);
+  });
+
+  it('has selectors that find the pods, and ports that they have', () => {
+    const labels = at(set, 'template', 'metadata', 'labels');
+    const { selector, ports } = at(document('service.yaml'), 'spec');
+    expect(labels).toMatchObject(selector as object);
+    const named = list(container, 'ports').map(({ name }) => name);
+    expect(named).toContain((ports as Fields[])[0]?.targetPort);
+    for (const name of ['stateful-set.yaml', 'pod-disruption-budget.yaml']) {
+      expect(labels, name).toMatchObject(at(document(name), 'spec', 'selector', 'matchLabels'));
+    }
   });
 });
 

@@ -1,5 +1,15 @@
-// Answers that an edge gets from the service that it follows (docs/contract.md 29). Each is signed as a whole,
-// and says what it is, so that none can stand for another.
+// Answers that an edge gets from the service that it follows (docs/contract.md 29). Each is signed as a
+// whole, and says what it is, so that none can stand for another.
+
+export type EdgeAnswer =
+  | EdgeIndexAnswer
+  | EdgeSnapshotAnswer
+  | EdgeOfferAnswer
+  | EdgeTimeAnswer
+  | EdgeLabelsAnswer
+  | EdgeLabelChangesAnswer
+  | EdgeCheckInsAnswer
+  | EdgeRecordedAnswer;
 
 /**
  * Channel in an index: ids and names of its app and of itself, its revision, and the releases whose first
@@ -93,13 +103,3 @@ export type EdgeRecordedAnswer = {
   readonly labels: readonly EdgeLabels[];
   readonly unadmitted: readonly (readonly [appId: string, deviceId: string])[];
 };
-
-export type EdgeAnswer =
-  | EdgeIndexAnswer
-  | EdgeSnapshotAnswer
-  | EdgeOfferAnswer
-  | EdgeTimeAnswer
-  | EdgeLabelsAnswer
-  | EdgeLabelChangesAnswer
-  | EdgeCheckInsAnswer
-  | EdgeRecordedAnswer;

@@ -1,7 +1,7 @@
 // How a service signs what its edges follow, which both sides have to know.
 
 /** Header with the signatures of an answer, separated by commas: Ed25519, in base64url. */
-export const SIGNATURE_HEADER = 'sluice-signature';
+export const EDGE_SIGNATURE_HEADER = 'sluice-signature';
 
 /**
  * What the signed bytes begin with, so that nothing that the key signs for another purpose can stand for an

@@ -10,7 +10,7 @@ export type ListedEdgeToken = {
   readonly prefix: string;
   /** RFC 3339. */
   readonly createdAt: string;
-  /** Who made it, as the audit names them. */
+  /** Author, as the audit names them. */
   readonly createdBy: string;
   /** RFC 3339; null while it is valid. */
   readonly revokedAt: string | null;

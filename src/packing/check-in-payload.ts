@@ -1,5 +1,6 @@
 // Serialisation of a batch of check-ins, for the Redis stream, for the journal of an edge and for handing it
-// over. What many devices share (contexts and versions) is serialized once per batch; each check-in is the row that `CheckInPacker` made, copied as it is:
+// over. What many devices share (contexts and versions) is serialized once per batch; each check-in is the
+// row that `CheckInPacker` made, copied as it is:
 //
 //   byte lengths of the shared values and of the labels, number of check-ins    32 bits each, little-endian
 //   rows     see `CheckInPack`; little-endian, as is every machine that uWebSockets.js runs on

@@ -4,8 +4,9 @@
 
 export interface CheckInJournal {
   /**
-   * Appends a batch. Once it resolves with `accepted`, the batch is on disk. `full` when the journal is at its
-   * bound, and nothing of the batch was accepted. Rejects with `Unavailable` when the disk does not take it.
+   * Appends a batch. Once it resolves with `accepted`, the batch is on disk. `full` when the journal is at
+   * its bound, and nothing of the batch was accepted. Rejects with `Unavailable` when the disk does not take
+   * it.
    */
   append(batch: Buffer): Promise<'accepted' | 'full'>;
 

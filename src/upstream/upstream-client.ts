@@ -1,12 +1,13 @@
 // Calls of an edge to the service that it follows. Every answer must be signed with the key that the edge's
 // token carries; one that is not is refused, whatever it says, as if the service had not answered.
 
-import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { verify } from 'node:crypto';
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { EdgeAnswer } from '../contract/edge-answer.ts';
-import { PUBLIC_KEY_LENGTH, SIGNATURE_HEADER, SIGNED_PREFIX } from '../contract/edge-signature.ts';
+import { EDGE_SIGNATURE_HEADER, SIGNED_PREFIX } from '../contract/edge-signature.ts';
 import { Unavailable } from '../ports/unavailable.ts';
+import type { EdgeCredential } from './read-credential.ts';
 
 /**
  * Why something that came from the address of the upstream was refused. `unsigned`: without a signature.
@@ -14,9 +15,6 @@ import { Unavailable } from '../ports/unavailable.ts';
  * `malformed`: signed, and not what was asked for. `revoked`: the upstream refuses the token.
  */
 export type UpstreamRefusal = 'unsigned' | 'tampered' | 'replayed' | 'malformed' | 'revoked';
-
-/** Token as `EDGE_TOKEN` has it: what the edge shows, and the key of the service's signatures. */
-export type EdgeCredential = { readonly secret: string; readonly publicKey: KeyObject };
 
 export type UpstreamCall = {
   readonly method: 'GET' | 'POST';
@@ -49,28 +47,6 @@ const SIGNATURES_MAX = 8;
 const ANSWER_BYTES_MAX = 192 * 1024 * 1024;
 /** Maximum number of connections. */
 const SOCKETS_MAX = 16;
-const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
-
-/** Refusal of a call by the upstream that a repetition would meet again. */
-export class RefusedByUpstream extends Error {
-  readonly status: number;
-
-  constructor(status: number, text: string) {
-    super(`the upstream refuses the call with ${status}: ${text}`);
-    this.name = 'RefusedByUpstream';
-    this.status = status;
-  }
-}
-
-/** Reads a token of the form `SECRET.KEY`; undefined when it has another form. */
-export function readCredential(token: string): EdgeCredential | undefined {
-  const [secret = '', key = '', ...rest] = token.split('.');
-  if (rest.length > 0 || !/^sluice-edge_[\w-]+$/.test(secret)) return undefined;
-  const raw = Buffer.from(key, 'base64url');
-  if (key.length !== PUBLIC_KEY_LENGTH || raw.length !== 32) return undefined;
-  const spki = Buffer.concat([SPKI_HEAD, raw]);
-  return { secret, publicKey: createPublicKey({ key: spki, format: 'der', type: 'spki' }) };
-}
 
 export class UpstreamClient {
   private readonly options: UpstreamClientOptions;
@@ -177,6 +153,17 @@ export class UpstreamClient {
   }
 }
 
+/** Refusal of a call by the upstream that a repetition would meet again. */
+export class RefusedByUpstream extends Error {
+  readonly status: number;
+
+  constructor(status: number, text: string) {
+    super(`the upstream refuses the call with ${status}: ${text}`);
+    this.name = 'RefusedByUpstream';
+    this.status = status;
+  }
+}
+
 type RawAnswer = { readonly status: number; readonly signatures: string; readonly bytes: Buffer };
 
 async function readAnswer(response: IncomingMessage): Promise<RawAnswer> {
@@ -189,7 +176,7 @@ async function readAnswer(response: IncomingMessage): Promise<RawAnswer> {
   }
   return {
     status: response.statusCode ?? 0,
-    signatures: String(response.headers[SIGNATURE_HEADER] ?? ''),
+    signatures: String(response.headers[EDGE_SIGNATURE_HEADER] ?? ''),
     bytes: Buffer.concat(chunks),
   };
 }

@@ -1,5 +1,5 @@
-// The ledger of an edge: what serving needs of it, asked of the upstream. Names and revisions are those of the
-// followed index, so that only snapshots, first offers and labels cost a call. `ServingLedger` states the
+// The ledger of an edge: what serving needs of it, asked of the upstream. Names and revisions are those of
+// the followed index, so that only snapshots, first offers and labels cost a call. `ServingLedger` states the
 // obligations; here a ledger that is away is an upstream that is.
 
 import type { EdgeLabels } from '../contract/edge-answer.ts';
@@ -15,11 +15,11 @@ import type { ServingLedger } from '../ports/serving-ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { assembleSnapshot } from '../snapshot/assemble-snapshot.ts';
 import { parseIndex } from '../snapshot/snapshot-index.ts';
-import { type CheckInBatchBytes, writeCheckIns } from './check-in-bytes.ts';
 import type { FollowedState } from './followed-state.ts';
 import type { Follower } from './follower.ts';
 import { LabelChangeReader } from './label-change-reader.ts';
 import { RefusedByUpstream, type UpstreamCall, type UpstreamClient } from './upstream-client.ts';
+import { type CheckInBatchBytes, writeCheckIns } from './write-check-ins.ts';
 
 export type UpstreamLedgerDependencies = {
   readonly client: Pick<UpstreamClient, 'call' | 'refuse' | 'close'>;

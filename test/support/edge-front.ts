@@ -1,6 +1,6 @@
-// One address in front of a service and an edge of it: devices reach the edge, everybody else the service. So
-// suites that were written for a node run against an edge. What a write has changed takes a moment to reach an
-// edge; the front answers a write once it has, because a test could not tell a moment from a fault.
+// One address in front of a service and an edge of it: devices reach the edge, everybody else the service.
+// So suites that were written for a node run against an edge. What a write has changed takes a moment to
+// reach an edge; the front answers a write once it has, because a test could not tell a moment from a fault.
 
 import { readFileSync } from 'node:fs';
 import {

@@ -4,7 +4,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { SIGNATURE_HEADER, SIGNED_PREFIX } from '../../src/contract/edge-signature.ts';
+import { EDGE_SIGNATURE_HEADER, SIGNED_PREFIX } from '../../src/contract/edge-signature.ts';
 
 /** Answer of the upstream on its way. */
 export type WayAnswer = {
@@ -67,7 +67,7 @@ export const tampering: OnTheWay = (_, answer) => {
 
 /** Takes the signature away. */
 export const unsigning: OnTheWay = (_, { headers, ...answer }) => {
-  const { [SIGNATURE_HEADER]: __, ...others } = headers;
+  const { [EDGE_SIGNATURE_HEADER]: __, ...others } = headers;
   return { ...answer, headers: others };
 };
 
@@ -75,5 +75,5 @@ export const unsigning: OnTheWay = (_, { headers, ...answer }) => {
 export const forging: OnTheWay = (_, answer) => {
   const signed = Buffer.concat([Buffer.from(SIGNED_PREFIX), answer.body]);
   const signature = sign(null, signed, foreign).toString('base64url');
-  return { ...answer, headers: { ...answer.headers, [SIGNATURE_HEADER]: signature } };
+  return { ...answer, headers: { ...answer.headers, [EDGE_SIGNATURE_HEADER]: signature } };
 };

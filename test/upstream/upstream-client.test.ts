@@ -4,13 +4,10 @@ import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { SIGNATURE_HEADER, SIGNED_PREFIX } from '../../src/contract/edge-signature.ts';
+import { EDGE_SIGNATURE_HEADER, SIGNED_PREFIX } from '../../src/contract/edge-signature.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
-import {
-  RefusedByUpstream,
-  readCredential,
-  UpstreamClient,
-} from '../../src/upstream/upstream-client.ts';
+import { readCredential } from '../../src/upstream/read-credential.ts';
+import { RefusedByUpstream, UpstreamClient } from '../../src/upstream/upstream-client.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const foreign = generateKeyPairSync('ed25519').privateKey;
@@ -49,7 +46,7 @@ function signatureOf(body: string, key: KeyObject): string {
 /** Answers with a body, and with these signatures of it. */
 function answering(body: string, ...signatures: readonly string[]): void {
   answer = (_, response) => {
-    if (signatures.length > 0) response.setHeader(SIGNATURE_HEADER, signatures.join(','));
+    if (signatures.length > 0) response.setHeader(EDGE_SIGNATURE_HEADER, signatures.join(','));
     response.end(body);
   };
 }

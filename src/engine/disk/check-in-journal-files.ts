@@ -22,7 +22,7 @@ import { join } from 'node:path';
 import { pause } from '../../flow/pause.ts';
 import type { CheckInJournal } from '../../ports/check-in-journal.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import { readRecords, writeRecord } from './journal-segment.ts';
+import { readRecords, writeRecord } from './journal-record.ts';
 
 const SYNC_MS = 100;
 /** Size above which a segment gets no more records. */

@@ -1,7 +1,7 @@
 // Guard of the endpoints for edges: authenticates the edge (401), and signs the answer.
 
 import type { EdgeAnswer } from '../../contract/edge-answer.ts';
-import { SIGNATURE_HEADER } from '../../contract/edge-signature.ts';
+import { EDGE_SIGNATURE_HEADER } from '../../contract/edge-signature.ts';
 import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { AuthenticateEdge, Edge } from '../../operations/access/authenticate-edge.ts';
 import type { EdgeSigner } from '../../operations/access/edge-signer.ts';
@@ -41,7 +41,7 @@ export function createEdgeGuard({ edges, signer }: EdgeGuardDependencies): EdgeG
 
 function signedReply(signer: EdgeSigner, answer: EdgeAnswer): Reply {
   const body = Buffer.from(JSON.stringify(answer));
-  const signature: HeaderPair = [SIGNATURE_HEADER, signer.sign(body)];
+  const signature: HeaderPair = [EDGE_SIGNATURE_HEADER, signer.sign(body)];
   const tag: readonly HeaderPair[] = answer.kind === 'index' ? [['ETag', `"${answer.tag}"`]] : [];
   const headers = [...NO_STORE, signature, ...tag];
   return { status: 200, contentType: 'application/json', headers, body };

@@ -5,6 +5,13 @@ import { LIMIT } from '../../contract/limit.ts';
 import type { Sql } from '../database.ts';
 import { columns, isoText } from './column.ts';
 
+/** Returns valid and revoked tokens, newest first: ids sort by the time of their creation. */
+export function listEdgeTokens(sql: Sql): Promise<readonly ListedEdgeToken[]> {
+  return sql.query<ListedEdgeToken>(
+    `SELECT ${EDGE_TOKEN_COLUMNS} FROM edge_tokens ORDER BY id DESC LIMIT ${LIMIT.keysShownMax}`,
+  );
+}
+
 /** Columns of a token, for rows of `edge_tokens`. */
 export const EDGE_TOKEN_COLUMNS = columns<ListedEdgeToken>({
   id: 'id',
@@ -15,10 +22,3 @@ export const EDGE_TOKEN_COLUMNS = columns<ListedEdgeToken>({
   createdBy: 'created_by',
   revokedAt: isoText('revoked_at'),
 });
-
-/** Returns valid and revoked tokens, newest first: ids sort by the time of their creation. */
-export function listEdgeTokens(sql: Sql): Promise<readonly ListedEdgeToken[]> {
-  return sql.query<ListedEdgeToken>(
-    `SELECT ${EDGE_TOKEN_COLUMNS} FROM edge_tokens ORDER BY id DESC LIMIT ${LIMIT.keysShownMax}`,
-  );
-}

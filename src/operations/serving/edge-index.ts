@@ -17,7 +17,7 @@ const CHANNELS_MAX = 100_000;
 /** Milliseconds for which what was read of the ledger counts: below the two seconds of a change. */
 const FRESH_MS = 1500;
 /** Maximum number of edges that wait at a time. */
-export const EDGES_WAITING_MAX = 2000;
+const EDGES_WAITING_MAX = 2000;
 /** Maximum number of first offers that are told of a channel. */
 const OFFERED_MAX = 16;
 /** Maximum number of scopes whose index is kept: each is made anew when anything has changed. */

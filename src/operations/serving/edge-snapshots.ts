@@ -1,5 +1,5 @@
-// Snapshots and first offers for edges: an edge gets a channel as this node serves it, in parts, and may offer
-// a release only once this has put the first offer on record.
+// Snapshots and first offers for edges: an edge gets a channel as this node serves it, in parts, and may
+// offer a release only once this has put the first offer on record.
 
 import type { EdgeOfferAnswer, EdgeSnapshotAnswer } from '../../contract/edge-answer.ts';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
