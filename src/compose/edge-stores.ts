@@ -87,7 +87,7 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
 }
 
 /** Returns the directory of an edge: its files do not mix with those of a node in the same DATA_DIR. */
-export function edgeDirectory({ dataDir }: Pick<EdgeConfig, 'dataDir'>): string {
+function edgeDirectory({ dataDir }: Pick<EdgeConfig, 'dataDir'>): string {
   return join(dataDir, 'edge');
 }
 

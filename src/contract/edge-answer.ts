@@ -56,7 +56,7 @@ export type EdgeOfferAnswer = {
   readonly revision: number;
 };
 
-export type EdgeTimeAnswer = {
+type EdgeTimeAnswer = {
   readonly kind: 'time';
   /** The ledger's time, in milliseconds since 1970. */
   readonly at: number;

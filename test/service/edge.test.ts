@@ -7,8 +7,9 @@
 // - It counts the requests of a device by itself.
 // - Check-ins reach the record by way of its journal; new devices are admitted by the service.
 
-import { randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Diagnosis } from '../../src/contract/diagnosis.ts';
 import { describeOnBackends } from '../support/backend.ts';
 import { asks, expectLabels, label, OLD, withTargeted } from '../support/device-labels.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
@@ -155,6 +156,39 @@ describeOnBackends('a service and its edge', (backend) => {
         };
         await eventually(`${ring} decides`, isThere, LABELS_MS_MAX);
       }
+    });
+  });
+
+  describe('sluice doctor', () => {
+    async function doctor(settings: Record<string, string>) {
+      const env = { DATA_DIR: edge.dataDir, EDGE_UPSTREAM: service.url, ...settings };
+      const { stdout } = await runSluice(['doctor', '--json'], env);
+      const { checks } = JSON.parse(stdout) as Diagnosis;
+      expect(stdout).not.toContain(token.secret);
+      return checks.filter(({ ok }) => !ok).map(({ name, message }) => `${name}: ${message}`);
+    }
+
+    it('finds an edge well, and says what is wrong with another (Edges)', async () => {
+      expect(await doctor({ EDGE_TOKEN: token.secret })).toEqual([]);
+      expect(await doctor({})).toEqual(['edge-token: EDGE_TOKEN is not set']);
+      expect(await doctor({ EDGE_TOKEN: 'x' })).toEqual([
+        expect.stringMatching(/^edge-token: is not what/),
+      ]);
+      const revoked = await makeEdgeToken(service);
+      await admin(service, 'POST', 'edge-tokens/revoke', { id: revoked.id });
+      expect(await doctor({ EDGE_TOKEN: revoked.secret })).toEqual([
+        expect.stringMatching(/^upstream: it does not accept EDGE_TOKEN/),
+      ]);
+      const [secret = ''] = token.secret.split('.');
+      const otherKey = `${secret}.${generateKeyPairSync('ed25519')
+        .publicKey.export({ format: 'der', type: 'spki' })
+        .subarray(-32)
+        .toString('base64url')}`;
+      expect(await doctor({ EDGE_TOKEN: otherKey })).toEqual([
+        expect.stringMatching(/^upstream: its answer is signed with another key/),
+      ]);
+      const away = { EDGE_UPSTREAM: 'http://127.0.0.1:1', EDGE_TOKEN: token.secret };
+      expect(await doctor(away)).toEqual([expect.stringMatching(/^upstream: .*ECONNREFUSED/)]);
     });
   });
 
