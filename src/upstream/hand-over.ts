@@ -13,6 +13,11 @@ const CALL_BYTES_MAX = 1024 * 1024;
 /** Longest time of a call: an upstream whose queue is in its process records before it answers. */
 const CALL_MS_MAX = 15_000;
 const WAIT_MS = 500;
+/**
+ * Milliseconds between two calls, unless there is more than one takes: a call costs as much as many checks,
+ * whatever it carries.
+ */
+const REST_MS = 500;
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 1000 };
 /** Statuses by which the upstream says that it will never take what it was given. */
 const NEVER: ReadonlySet<number> = new Set([400, 413]);
@@ -55,7 +60,9 @@ export class HandOver {
     const { signal } = this.stopping;
     for (let failures = 0; !signal.aborted; ) {
       try {
-        if (!(await this.handOver())) await journal.appended(WAIT_MS, signal);
+        const bytes = await this.handOver();
+        if (bytes === 0) await journal.appended(WAIT_MS, signal);
+        else if (bytes < CALL_BYTES_MAX / 2 && !this.isOneByOne) await pause(REST_MS, signal);
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
@@ -66,11 +73,12 @@ export class HandOver {
     }
   }
 
-  /** Hands the oldest batches over; returns whether there were any. */
-  private async handOver(): Promise<boolean> {
+  /** Hands the oldest batches over; returns how many bytes they were. */
+  private async handOver(): Promise<number> {
     const { journal, onRefused } = this.dependencies;
     const read = await journal.read(this.isOneByOne ? 1 : CALL_BYTES_MAX);
-    if (read.length === 0) return false;
+    const bytes = read.reduce((sum, { length }) => sum + length, 0);
+    if (bytes === 0) return 0;
     try {
       await this.send(read);
       this.isOneByOne = false;
@@ -78,11 +86,11 @@ export class HandOver {
       if (!(error instanceof RefusedByUpstream)) throw error;
       if (!NEVER.has(error.status)) throw new Unavailable('upstream', error);
       this.isOneByOne = true;
-      if (read.length > 1) return true;
+      if (read.length > 1) return bytes;
       onRefused(error);
     }
     await journal.acknowledge(read.length);
-    return true;
+    return bytes;
   }
 
   private async send(batches: readonly Buffer[]): Promise<void> {
