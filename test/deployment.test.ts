@@ -10,6 +10,7 @@ import { describe, expect, it } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { readEdgeConfig } from '../src/edge-config.ts';
 import { findBinary } from './support/find-binary.ts';
+import { findNginx } from './support/nginx-front.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
@@ -232,6 +233,51 @@ describe('deploy/kubernetes-edge', () => {
     }
   });
 });
+
+describe('the profile `edges` of docker-compose.yml', () => {
+  const compose = load(readFileSync(join(DEPLOY, '../docker-compose.yml'), 'utf8')) as Fields;
+
+  it('has settings that an edge takes, and a volume for each edge', () => {
+    const shared = at(compose, 'x-edge');
+    const environment = at(shared, 'environment') as Readonly<Record<string, string>>;
+    const settings = Object.fromEntries(
+      Object.entries(environment).map(([key, value]) => [key, defaultOf(value)]),
+    );
+    const config = readEdgeConfig(undefined, { ...settings, EDGE_TOKEN: 'sluice-edge_x.y' });
+    expect([config.edge.upstream, config.trustProxy]).toEqual(['http://front:8080', 1]);
+    expect(shared.profiles).toEqual(['edges']);
+    const edges = ['edge-1', 'edge-2'].map((name) => at(compose, 'services', name));
+    const volumes = edges.flatMap((edge) => edge.volumes as string[]);
+    expect(new Set(volumes).size).toBe(2);
+  });
+
+  const nginx = findNginx();
+  const missing = nginx === undefined ? ' (skipped: no nginx on this machine)' : '';
+  it.skipIf(nginx === undefined)(`has a cache in front that nginx takes${missing}`, () => {
+    const { content } = at(compose, 'configs', 'edge-cache');
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-edge-cache-'));
+    try {
+      // Compose writes a dollar twice; the names are those of the containers.
+      const site = String(content)
+        .replaceAll('$$', '$')
+        .replaceAll(/edge-\d:8080/g, '127.0.0.1:8080')
+        .replace('/var/cache/nginx/sluice', join(folder, 'cache'));
+      const path = join(folder, 'nginx.conf');
+      writeFileSync(path, `pid ${folder}/pid;\nevents {}\nhttp {\n${site}\n}\n`);
+      const { status, stderr } = spawnSync(nginx ?? '', ['-t', '-q', '-c', path, '-p', folder], {
+        encoding: 'utf8',
+      });
+      expect(status, stderr).toBe(0);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+/** Value that a variable of compose has when nothing is set: `${NAME:-value}`. */
+function defaultOf(value: string): string {
+  return value.replace(/^\$\{\w+:-(.*)\}$/, '$1');
+}
 
 /** Returns what stands below a path of names and positions; throws when nothing does. */
 function at(value: Fields, ...path: readonly (string | number)[]): Fields {

@@ -2,7 +2,12 @@
 // token carries; one that is not is refused, whatever it says, as if the service had not answered.
 
 import { verify } from 'node:crypto';
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  type IncomingMessage,
+  request as requestHttp,
+} from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { EdgeAnswer } from '../contract/edge-answer.ts';
 import { EDGE_SIGNATURE_HEADER, SIGNED_PREFIX } from '../contract/edge-signature.ts';
@@ -53,7 +58,9 @@ export class UpstreamClient {
   private credential: EdgeCredential;
   private readonly agent: HttpAgent;
   private readonly request: typeof requestHttp;
-  private readonly closing = new AbortController();
+  /** Requests that are not answered yet; bounded by what callers ask at a time. */
+  private readonly running = new Set<ClientRequest>();
+  private isClosed = false;
 
   constructor(options: UpstreamClientOptions) {
     this.options = options;
@@ -71,7 +78,8 @@ export class UpstreamClient {
 
   /** Ends all calls, which reject with `Unavailable`, as later ones do. */
   close(): void {
-    this.closing.abort();
+    this.isClosed = true;
+    for (const request of this.running) request.destroy(new Error('closed'));
     this.agent.destroy();
   }
 
@@ -119,37 +127,28 @@ export class UpstreamClient {
     throw new Unavailable('upstream', new Error(reason));
   }
 
-  private send(call: UpstreamCall): Promise<RawAnswer> {
+  private async send(call: UpstreamCall): Promise<RawAnswer> {
     const { method, path, body, headers = {}, timeoutMs } = call;
+    if (this.isClosed) throw new Unavailable('upstream', new Error('closed'));
     const bytes = Buffer.isBuffer(body) || body === undefined ? body : JSON.stringify(body);
-    const { signal } = this.closing;
-    return new Promise((resolve, reject) => {
-      const fail = (error: unknown) => {
-        clearTimeout(timer);
-        reject(new Unavailable('upstream', error));
-      };
-      const request = this.request(
-        `${this.options.url}/edge/v1/${path}`,
-        {
-          method,
-          agent: this.agent,
-          signal,
-          headers: { authorization: `Bearer ${this.credential.secret}`, ...headers },
-        },
-        (response) => {
-          readAnswer(response).then((answer) => {
-            clearTimeout(timer);
-            resolve(answer);
-          }, fail);
-        },
-      );
-      const timer = setTimeout(
-        () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)),
-        timeoutMs,
-      );
-      request.on('error', fail);
-      request.end(bytes);
+    const request = this.request(`${this.options.url}/edge/v1/${path}`, {
+      method,
+      agent: this.agent,
+      headers: { authorization: `Bearer ${this.credential.secret}`, ...headers },
     });
+    this.running.add(request);
+    const timer = setTimeout(
+      () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+    try {
+      return await answerTo(request, bytes);
+    } catch (error) {
+      throw new Unavailable('upstream', error);
+    } finally {
+      clearTimeout(timer);
+      this.running.delete(request);
+    }
   }
 }
 
@@ -165,6 +164,17 @@ export class RefusedByUpstream extends Error {
 }
 
 type RawAnswer = { readonly status: number; readonly signatures: string; readonly bytes: Buffer };
+
+/** Sends a request; resolves with its whole answer. */
+function answerTo(request: ClientRequest, bytes: Buffer | string | undefined): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    request.on('error', reject);
+    request.on('response', (response) => {
+      readAnswer(response).then(resolve, reject);
+    });
+    request.end(bytes);
+  });
+}
 
 async function readAnswer(response: IncomingMessage): Promise<RawAnswer> {
   const chunks: Buffer[] = [];

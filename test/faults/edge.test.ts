@@ -4,6 +4,8 @@
 // SLUICE_EDGE_LONG=1 takes the upstream away for ten minutes instead of fifteen seconds.
 
 import { randomUUID } from 'node:crypto';
+import { cpSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeOnOneBackend } from '../support/backend.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
@@ -17,7 +19,7 @@ import {
 } from '../support/edge-way.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
-import type { ServingNode } from '../support/node.ts';
+import { type ServingNode, startNode } from '../support/node.ts';
 import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
 import {
   admin,
@@ -279,6 +281,51 @@ describeOnOneBackend('an edge', (backend) => {
       expect((await check(edge, other, '0.9.0')).status).toBe(404);
       expect((await check(edge, { app: other.appId }, '0.9.0')).status).toBe(404);
     });
+  });
+});
+
+describe('an edge of a service whose ledger went back', () => {
+  const timeout = 120_000;
+  it('follows the newer epoch, though its revisions are lower (§29.3)', { timeout }, async () => {
+    const settings = { SECRET_KEY: 'a key of the tests' };
+    let service = await startNode(settings);
+    const way = await startProxy(Number(new URL(service.url).port));
+    const { secret } = await makeEdgeToken(service);
+    const edge = await startEdge(`http://127.0.0.1:${way.port}`, secret);
+    try {
+      const tenant = await createTenant(service);
+      await publish(service, tenant, '1.0.0');
+      const offers = (version: string) =>
+        eventually(
+          `${version} is offered`,
+          async () => {
+            await sleep(ASK_INTERVAL_MS);
+            const device = randomUUID();
+            return (await check(edge, tenant, '0.9.0', { device })).body?.version === version;
+          },
+          2 * ARRIVES_AFTER_CUT_MS_MAX,
+        );
+      await offers('1.0.0');
+      await service.stop();
+      const [ledger, backup] = [join(service.dataDir, 'ledger'), join(service.dataDir, 'backup')];
+      cpSync(ledger, backup, { recursive: true });
+      service = await service.restart();
+      way.moveTo(Number(new URL(service.url).port));
+      for (const version of ['2.0.0', '3.0.0']) await publish(service, tenant, version);
+      await offers('3.0.0');
+      await service.stop();
+      rmSync(ledger, { recursive: true });
+      renameSync(backup, ledger);
+      service = await service.restart();
+      way.moveTo(Number(new URL(service.url).port));
+      await offers('1.0.0');
+      await publish(service, tenant, '1.1.0');
+      await offers('1.1.0');
+    } finally {
+      await edge.dispose();
+      await way.close();
+      await service.dispose();
+    }
   });
 });
 
