@@ -4,6 +4,7 @@
 export type EdgeAnswer =
   | EdgeIndexAnswer
   | EdgeSnapshotAnswer
+  | EdgeReleasesAnswer
   | EdgeOfferAnswer
   | EdgeTimeAnswer
   | EdgeLabelsAnswer
@@ -42,7 +43,14 @@ export type EdgeSnapshotAnswer = {
   readonly kind: 'snapshot';
   /** Text of its index (`indexText`). */
   readonly index: string;
-  /** Texts of the releases that the edge did not have, by their editions. */
+  /** Texts of the releases that the edge did not have, by their editions: as many as fit. */
+  readonly releases: Readonly<Record<string, string>>;
+};
+
+/** Releases that did not fit into a snapshot. */
+export type EdgeReleasesAnswer = {
+  readonly kind: 'releases';
+  /** Texts by their editions: as many of those that were asked for as fit. */
   readonly releases: Readonly<Record<string, string>>;
 };
 

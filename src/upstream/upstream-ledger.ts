@@ -2,7 +2,7 @@
 // the followed index, so that only snapshots, first offers and labels cost a call. `ServingLedger` states the
 // obligations; here a ledger that is away is an upstream that is.
 
-import type { EdgeLabels } from '../contract/edge-answer.ts';
+import type { EdgeLabels, EdgeSnapshotAnswer } from '../contract/edge-answer.ts';
 import { compareServing, type ServingOrder } from '../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
@@ -13,7 +13,11 @@ import type { PresentRevisions, RaisedEpoch, SnapshotLookup } from '../ports/led
 import type { PlanLedger, ReportedFailure } from '../ports/plan-ledger.ts';
 import type { ServingLedger } from '../ports/serving-ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { assembleSnapshot } from '../snapshot/assemble-snapshot.ts';
+import {
+  assembleSnapshot,
+  MalformedIndex,
+  MalformedRelease,
+} from '../snapshot/assemble-snapshot.ts';
 import { parseIndex } from '../snapshot/snapshot-index.ts';
 import type { FollowedState } from './followed-state.ts';
 import type { Follower } from './follower.ts';
@@ -97,7 +101,8 @@ export class UpstreamLedger implements ServingLedger, Pick<PlanLedger, 'recordFa
       timeoutMs: SNAPSHOT_MS_MAX,
     };
     const answer = await this.ask('snapshot', call);
-    const snapshot = await this.assemble(answer.index, answer.releases, known, call);
+    const name = { app: found.appRef, channel };
+    const snapshot = await this.assemble(answer, known, name, call);
     if (snapshot.channelId !== found.channelId) {
       client.refuse('malformed', call, 'its snapshot is of another channel');
     }
@@ -231,21 +236,50 @@ export class UpstreamLedger implements ServingLedger, Pick<PlanLedger, 'recordFa
     throw new Unavailable('upstream', new Error('it does not name the channel'));
   }
 
+  /** Puts a snapshot together; asks for the releases that did not fit into the answer. */
   private async assemble(
-    text: string,
-    releases: Readonly<Record<string, string>>,
+    { index: text, releases }: EdgeSnapshotAnswer,
     known: ServingSnapshot | undefined,
+    channel: { readonly app: string; readonly channel: string },
     call: UpstreamCall,
   ): Promise<ServingSnapshot> {
     const index = parseIndex(text);
+    if (index === undefined) {
+      return this.dependencies.client.refuse('malformed', call, 'its snapshot cannot be read');
+    }
     const texts = new Map(Object.entries(releases));
-    const snapshot =
-      index &&
-      (await assembleSnapshot(index, known, async (editions) =>
-        editions.map((edition) => texts.get(edition)),
-      ));
+    const read = async (editions: readonly string[]) => {
+      await this.complete(texts, editions, channel);
+      return editions.map((edition) => texts.get(edition));
+    };
+    const snapshot = await assembleSnapshot(index, known, read).catch((error: unknown) => {
+      const isMalformed = error instanceof MalformedIndex || error instanceof MalformedRelease;
+      if (!isMalformed) throw error;
+      return this.dependencies.client.refuse('malformed', call, error.message);
+    });
     if (snapshot !== undefined) return snapshot;
-    return this.dependencies.client.refuse('malformed', call, 'its snapshot cannot be read');
+    throw new Unavailable('upstream', new Error('the channel changed while it was read'));
+  }
+
+  /** Asks for texts that are missing, until all are there or the upstream has no more of them. */
+  private async complete(
+    texts: Map<string, string>,
+    editions: readonly string[],
+    channel: { readonly app: string; readonly channel: string },
+  ): Promise<void> {
+    for (;;) {
+      const missing = editions.filter((edition) => !texts.has(edition));
+      if (missing.length === 0) return;
+      const answer = await this.ask('releases', {
+        method: 'POST',
+        path: 'releases',
+        body: { ...channel, editions: missing },
+        timeoutMs: SNAPSHOT_MS_MAX,
+      });
+      const found = missing.filter((edition) => answer.releases[edition] !== undefined);
+      if (found.length === 0) return;
+      for (const edition of found) texts.set(edition, answer.releases[edition] ?? '');
+    }
   }
 
   private async callLabelChanges(after: number | undefined) {

@@ -128,6 +128,22 @@ describeOnBackends('a service and its edge', (backend) => {
     });
   });
 
+  it('gets a channel of many megabytes in parts (§29.9)', { timeout: 60_000 }, async () => {
+    const tenant = await createTenant(service);
+    const notes = 'x'.repeat(200 * 1024);
+    for (let minor = 0; minor < 20; minor++) {
+      const answer = await publish(service, tenant, `1.${minor}.0`, { notes });
+      expect(answer.status, answer.text).toBe(201);
+    }
+    await served(tenant, '1.19.0');
+    const first = await asEdge('POST', 'snapshot', {
+      ...{ app: tenant.app, channel: 'stable', known: [] },
+    });
+    expect(Object.keys(first.body?.releases as object)).toHaveLength(5);
+    const feed = await send(edge, 'GET', `/feed/${tenant.app}/stable`);
+    expect(feed.body?.releases).toHaveLength(20);
+  });
+
   describe('labels of its devices', () => {
     it('that a check carries decide at once, and are on record (§29.7)', async () => {
       const tenant = await withTargeted(service);
@@ -232,6 +248,7 @@ describeOnBackends('a service and its edge', (backend) => {
       const bad: readonly (readonly [string, string, unknown, string])[] = [
         ['GET', 'index?wait=9999', undefined, 'wait'],
         ['POST', 'snapshot', { app: 'a', channel: 'b' }, 'known'],
+        ['POST', 'releases', { app: 'a', channel: 'b' }, 'editions'],
         ['POST', 'offer', { app: 'a', channel: 'b', release: 'r' }, 'state'],
         ['POST', 'labels', { devices: [{ appId: 'a' }] }, 'devices.0.deviceId'],
         ['GET', 'label-changes?after=x', undefined, 'after'],

@@ -30,6 +30,11 @@ const snapshotBody = z.strictObject({
   atLeast: orderField.optional(),
   known: z.array(nameField).max(LIMIT.channelReleasesMax * 2),
 });
+const releasesBody = z.strictObject({
+  app: nameField,
+  channel: nameField,
+  editions: z.array(nameField).max(LIMIT.channelReleasesMax * 2),
+});
 const offerBody = z.strictObject({
   app: nameField,
   channel: nameField,
@@ -66,6 +71,16 @@ export function edgeRoutes(dependencies: EdgeRouteDependencies): readonly Route[
         if (isFailure(body)) return body;
         const { known, ...wanted } = body;
         return snapshots.read(scope, { ...wanted, atLeast: wanted.atLeast }, known);
+      }),
+    },
+    {
+      method: 'POST',
+      path: '/edge/v1/releases',
+      handler: guard(async ({ scope }, exchange) => {
+        const body = await parseBody(exchange, releasesBody);
+        if (isFailure(body)) return body;
+        const { editions, ...wanted } = body;
+        return snapshots.readReleases(scope, { ...wanted, atLeast: undefined }, editions);
       }),
     },
     {
