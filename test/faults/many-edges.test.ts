@@ -1,6 +1,6 @@
-// Tests many edges of one service (docs/contract.md 29.6): a change reaches all of them, and following costs the
-// service little. With SLUICE_EDGE_LONG=1 there are 20 of them, and the cost is measured for a minute each with
-// and without them; else there are three, and the figure is only printed.
+// Tests many edges of one service (docs/contract.md 29.6): a change reaches all of them, and following costs
+// the service little. With SLUICE_EDGE_LONG=1 there are 20 of them, and the cost is measured for a minute
+// each with and without them; else there are three, and the figure is only printed.
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -26,8 +26,8 @@ export type EdgeSnapshotsDependencies = {
 };
 
 /**
- * Length of the texts of an answer, so that writing, signing and reading it stops no process for long. An edge
- * asks for the rest.
+ * Length of the texts of an answer, so that writing, signing and reading it stops no process for long. An
+ * edge asks for the rest.
  */
 const TEXTS_LENGTH_MAX = 1024 * 1024;
 
