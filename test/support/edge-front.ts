@@ -22,8 +22,10 @@ const OF_DEVICES: ReadonlySet<string> = new Set([
 ]);
 /** Milliseconds after which the service's other processes have heard of a change. */
 const HEARD_MS = 30;
-/** Milliseconds in which an edge serves what it has heard of. */
-const SERVED_MS = 100;
+/** Milliseconds, and turns, in which an edge serves what it has heard of; a busy one makes turns long. */
+const SERVED_MS = 40;
+const SERVED_TURNS = 3;
+const KEEP_ALIVE_MS = 30_000;
 /** Milliseconds in which changes of labels reach an edge: below the five seconds of the contract. */
 const LABELS_MS = 2500;
 
@@ -38,6 +40,8 @@ export async function startEdgeFront(service: { readonly url: string }): Promise
   const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX }, (incoming, outgoing) => {
     forward(incoming, outgoing, service.url, edge.url, () => catchUp(service.url, secret, edge));
   });
+  // Longer than what the passed on header promises to clients.
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   const url = await listen(server);
   // Feeds name the address by which they are read.
   const edge = await startEdge(service.url, secret, { PUBLIC_URL: url });
@@ -109,7 +113,10 @@ async function catchUp(service: string, token: string, edge: ServingNode): Promi
     const held = indexOf(edge);
     return held !== undefined && (held.at > at || held.tag === tag);
   });
-  await sleep(SERVED_MS);
+  for (let turn = 0; turn < SERVED_TURNS; turn++) {
+    await sleep(SERVED_MS);
+    await Promise.all([fetch(`${service}/healthz`), fetch(`${edge.url}/healthz`)]);
+  }
 }
 
 /** Index that an edge has accepted last. */
