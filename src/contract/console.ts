@@ -12,6 +12,7 @@ import type {
 } from './console-fleet.ts';
 import type { Explanation } from './explanation.ts';
 import type { Rehearsed, RehearsedServing, UnpublishedRelease } from './rehearsed.ts';
+import type { ReleaseAdoption, ReleaseTrouble } from './release-trouble.ts';
 import type {
   Account,
   ApiKey,
@@ -83,6 +84,8 @@ export type ConsoleAnswers = {
   'GET releases/plan': PlanAndHealth;
   'POST releases/plan': { readonly plan: RolloutPlan };
   'PATCH releases/plan': { readonly plan: RolloutPlan };
+  'GET releases/trouble': ReleaseTrouble;
+  'GET releases/adoption': { readonly adoption: ReleaseAdoption | null };
   'GET release': RenderedReleaseDetail;
 
   'GET devices': DevicePage;

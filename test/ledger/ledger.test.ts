@@ -13,6 +13,7 @@ import { describePlans } from './plan-contract.ts';
 import { describeRewinds } from './rewind-contract.ts';
 import { describeSignals } from './signal-contract.ts';
 import { openTestPglite, openTestPostgres } from './test-database.ts';
+import { describeTrouble } from './trouble-contract.ts';
 import { describeVersionKeys } from './version-key-contract.ts';
 import { describeWebhooks } from './webhook-contract.ts';
 
@@ -30,6 +31,7 @@ describeRewinds('PGlite', openTestPglite);
 describeFollowing('PGlite', openTestPglite);
 describePlans('PGlite', openTestPglite);
 describeSignals('PGlite', openTestPglite);
+describeTrouble('PGlite', openTestPglite);
 describeVersionKeys('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
@@ -48,5 +50,6 @@ if (postgresUrl === '') {
   describeFollowing('PostgreSQL', () => openTestPostgres(postgresUrl));
   describePlans('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeSignals('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeTrouble('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeVersionKeys('PostgreSQL', () => openTestPostgres(postgresUrl));
 }
