@@ -10,6 +10,7 @@ const TICK_MS = 250;
 /** Milliseconds that stand for an hour of a device's delay before it installs an update. */
 const MS_PER_LAG_HOUR = 1000;
 const LAG_MS_MAX = 180_000;
+const ANSWER_MS_MAX = 10_000;
 
 /**
  * Polls the service until the signal. A request that fails is not repeated: the device's next poll is soon.
@@ -24,23 +25,19 @@ export async function runDemoFleet(
   const perTick = Math.ceil((living.length * TICK_MS) / POLL_MS);
   while (!signal.aborted) {
     const asking = Array.from({ length: perTick }, () => living[next++ % living.length]);
-    await Promise.all(asking.map((device) => device && poll(address, app, device, signal)));
+    await Promise.all(asking.map((device) => device && poll(address, app, device)));
     await sleep(TICK_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 
-async function poll(
-  address: string,
-  app: string,
-  device: DemoDevice,
-  signal: AbortSignal,
-): Promise<void> {
+async function poll(address: string, app: string, device: DemoDevice): Promise<void> {
   const { id, channel, platform, arch, version, labels } = device;
   const query = new URLSearchParams(
     Object.entries(labels).map(([key, value]): [string, string] => [`l.${key}`, value]),
   );
   const url = `${address}/u/${app}/${channel}/${platform}/${arch}/${version}?${query}`;
   try {
+    const signal = AbortSignal.timeout(ANSWER_MS_MAX);
     const response = await fetch(url, { headers: { 'x-service-device': id }, signal });
     const offer =
       response.status === 200 ? ((await response.json()) as { version: string }) : undefined;

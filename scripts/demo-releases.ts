@@ -15,7 +15,7 @@ export type PastRelease = {
   /** Hours since it was published after which it was offered no more; undefined while it is. */
   readonly offeredHours?: number;
   readonly notes: string;
-  /** Change of status that ended its publication; undefined while it is published, or when its plan ended it. */
+  /** Change of status that ended its publication; undefined where there was none, or a plan made it. */
   readonly end?: { readonly status: ReleaseStatus; readonly daysAgo: number };
 };
 

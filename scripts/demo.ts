@@ -54,9 +54,9 @@ The console      ${address}/console
 Sign in as       ${EMAIL}
 Password         ${password}
 
-${fleet.devices.length.toLocaleString('en')} devices of "Acme Notes" poll it. On stable, the plan of ${GOOD_VERSION} has reached 20 %:
-begin its next step, and watch them follow. On beta, a guard has stopped ${BAD_VERSION}:
-see where its trouble is, and decide.
+${fleet.devices.length.toLocaleString('en')} devices of "Acme Notes" poll it.
+On stable, the plan of ${GOOD_VERSION} has reached 20 %: begin its next step, and watch them follow.
+On beta, a guard has stopped ${BAD_VERSION}: see where its trouble is, and decide.
 Ctrl+C ends the demo and removes what it wrote.
 
 `);

@@ -3,6 +3,15 @@
 
 import type { Signal } from './rollout-plan.ts';
 
+/** Trouble of a release, and where it is. Devices count that its health counts. */
+export type ReleaseTrouble = {
+  readonly signals: Readonly<Record<Signal, SignalTrouble>>;
+  /** Number of devices that each of those that were looked at stands for; 1 when all were. */
+  readonly scale: number;
+  /** Most frequent reasons of the newest 10,000 failures, at most 20. */
+  readonly reasons: readonly FailureReason[];
+};
+
 /** Devices that show a signal, of those that could. */
 export type SignalShare = {
   readonly devices: number;
@@ -10,9 +19,9 @@ export type SignalShare = {
 };
 
 /** Devices of one platform, or of one version before; the name is empty where it is not known. */
-export type NamedShare = SignalShare & { readonly name: string };
+type NamedShare = SignalShare & { readonly name: string };
 
-/** Where the devices are: the five names with the most devices that show the signal, and all others. */
+/** Places of the devices: the five names with the most devices that show the signal, and all others. */
 export type SignalPlaces = {
   readonly named: readonly NamedShare[];
   /** All other names together; null when there are none. */
@@ -22,26 +31,17 @@ export type SignalPlaces = {
 /** Signal among the devices that were looked at. */
 export type SignalTrouble = SignalShare & {
   readonly platforms: SignalPlaces;
-  /** By the version that the devices had before the release: of those that never came to it, the present one. */
+  /** By the version that the devices had before; of those that never came to the release, the present one. */
   readonly versions: SignalPlaces;
 };
 
 /** Reason that devices gave for their failure; null for none. */
 export type FailureReason = {
-  /** As devices sent it: at most 256 characters, to be shown as plain text. */
+  /** Text as devices sent it: at most 256 characters, to be shown as it is. */
   readonly reason: string | null;
   readonly devices: number;
   /** When a device gave it last, RFC 3339. */
   readonly at: string;
-};
-
-/** Where the trouble of a release is. Devices count that its health counts. */
-export type ReleaseTrouble = {
-  readonly signals: Readonly<Record<Signal, SignalTrouble>>;
-  /** Number of devices that each of those that were looked at stands for; 1 when all were. */
-  readonly scale: number;
-  /** Most frequent reasons of the newest 10,000 failures, at most 20. */
-  readonly reasons: readonly FailureReason[];
 };
 
 /** Devices that had installed a release when it was so old. */

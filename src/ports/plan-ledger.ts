@@ -76,8 +76,8 @@ export interface PlanLedger {
   ): Promise<Outcome<Health, UnknownRelease>>;
 
   /**
-   * Reads where the trouble of a release is: its signals by platform and by the version before, and why devices
-   * failed. Devices count that its health counts.
+   * Reads where the trouble of a release is: its signals by platform and by the version before, and why
+   * devices failed. Devices count that its health counts.
    */
   readTrouble(reach: Reach, name: ReleaseName): Promise<Outcome<ReleaseTrouble, UnknownRelease>>;
 
@@ -92,7 +92,7 @@ export interface PlanLedger {
 
   /**
    * Reads a page of the devices that show a signal of a release, of those that its health counts, in an order
-   * that stays. A page of few devices among many may have fewer than asked for, or none, and still a next one.
+   * that stays. A page of few devices among many may have fewer than asked for, or none, and still a next.
    */
   listSignalDevices(
     reach: Reach,

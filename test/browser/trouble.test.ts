@@ -1,4 +1,4 @@
-// Looks at the trouble of a release in the browser: where its devices are, why they failed, and which they are.
+// Looks at the trouble of a release in the browser: where the devices are, why they failed, and which.
 
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';

@@ -7,6 +7,7 @@ import { describeEdges } from './edge-contract.ts';
 import { describeEditions } from './edition-contract.ts';
 import { describeFleet } from './fleet-contract.ts';
 import { describeFollowing } from './following-contract.ts';
+import { describeGuardTrips } from './guard-trip-contract.ts';
 import { describeIdempotency } from './idempotency-contract.ts';
 import { describeLedger } from './ledger-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
@@ -34,6 +35,7 @@ describePlans('PGlite', openTestPglite);
 describeSignals('PGlite', openTestPglite);
 describeTrouble('PGlite', openTestPglite);
 describeEdges('PGlite', openTestPglite);
+describeGuardTrips('PGlite', openTestPglite);
 describeVersionKeys('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
@@ -54,5 +56,6 @@ if (postgresUrl === '') {
   describeSignals('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeTrouble('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeEdges('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeGuardTrips('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeVersionKeys('PostgreSQL', () => openTestPostgres(postgresUrl));
 }

@@ -1,4 +1,4 @@
-// Looks for what keeps people from using a page: axe-core, in light and dark, on a wide screen and on a phone.
+// Looks for what keeps people from using a page: axe-core, light and dark, on a wide screen and on a phone.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,7 +17,7 @@ const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const WIDTHS = [1280, 375];
 const THEMES = ['light', 'dark'] as const;
 
-/** Returns the faults of a page as it stands, in every theme and width; one that is wider than its window too. */
+/** Returns the faults of a page as it stands, in every theme and width; one is to be wider than its window. */
 export async function faultsOn(page: Page): Promise<readonly string[]> {
   await page.evaluate(AXE);
   const found = new Set<string>();

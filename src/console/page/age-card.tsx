@@ -36,7 +36,7 @@ export function AgeCard({ adoption }: { adoption: ReleaseAdoption }) {
         {before === null && 'No release was published on the channel before it. '}
         {before !== null &&
           !hasBefore &&
-          `No installation of ${before.version} is on record: it is older than 90 days, or than the counting. `}
+          `No installation of ${before.version} is on record: it is too old. `}
         Devices count as for the health; shares are those of the {numberText(adoption.fleet)}{' '}
         devices that the channel has now.
       </p>
@@ -52,7 +52,7 @@ function AgeChart({ adoption }: { adoption: ReleaseAdoption }) {
   }, [series]);
   return (
     <Plot
-      label="Share of devices on the release and on the one before it, by age; the table below has the numbers"
+      label="Share of devices on it and on the release before, by age; the table below has the numbers"
       load={load}
       isLow
     />

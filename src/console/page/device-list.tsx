@@ -40,7 +40,7 @@ export function DeviceList({ app }: { app: AppOverview }) {
   );
   const place = useRef<HTMLDivElement>(null);
   const isLoaded = devices.data !== undefined;
-  // After filtering or paging, the list is scrolled into view; on a page that opens with it, once it is there.
+  // After filtering or paging, the list is scrolled into view; on a page that opens with it, once it is read.
   useEffect(() => {
     if (url.endsWith(`#${PLACE}`)) place.current?.scrollIntoView();
   }, [url, isLoaded]);

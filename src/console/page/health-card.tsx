@@ -4,10 +4,10 @@ import type { PlanAndHealth } from '../../contract/console.ts';
 import type { ReleaseTrouble } from '../../contract/release-trouble.ts';
 import { SIGNALS, type Signal, type SignalRate } from '../../contract/rollout-plan.ts';
 import { consolePath } from '../format/console-path.ts';
+import { hasSignalData } from '../format/has-signal-data.ts';
 import { numberText } from '../format/number-text.ts';
 import { rateText, SIGNAL_WORDS } from '../format/plan-words.ts';
 import { queryText } from '../format/query-text.ts';
-import { hasData } from '../format/signal-data.ts';
 import { Badge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
 import { DataTable } from '../part/data-table.tsx';
@@ -50,7 +50,7 @@ export function HealthCard(props: {
           {
             label: 'Rate, 95% interval',
             render: (signal) =>
-              hasData(signal, health, trouble) ? (
+              hasSignalData(signal, health, trouble) ? (
                 <RateView rate={rates[signal]} />
               ) : (
                 <span class="muted">no data yet</span>

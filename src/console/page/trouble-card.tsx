@@ -51,7 +51,7 @@ function SignalView({ signal, trouble }: { signal: Signal; trouble: SignalTroubl
   );
 }
 
-/** Devices by platform or version. Where all are in one place, that is said in a line: there is nothing to compare. */
+/** Devices by platform or version; a line where all are in one place, as there is nothing to compare. */
 function Places(props: {
   signal: Signal;
   by: 'platform' | 'version before';

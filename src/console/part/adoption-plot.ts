@@ -3,8 +3,8 @@
 import uPlot from 'uplot';
 import type { AdoptionStep } from '../../contract/resource.ts';
 import { type AdoptionSeries, stackedRows } from '../format/adoption-series.ts';
+import { axisLook } from './axis-look.ts';
 import { fittedPlot } from './fitted-plot.ts';
-import { axisLook } from './plot-axis.ts';
 
 export type PlotOptions = {
   readonly series: AdoptionSeries;

@@ -3,8 +3,8 @@
 import type uPlot from 'uplot';
 import type { AgeSeries } from '../format/age-series.ts';
 import { ageText } from '../format/age-series.ts';
+import { axisLook, resolvedColor } from './axis-look.ts';
 import { fittedPlot } from './fitted-plot.ts';
-import { axisLook, resolvedColor } from './plot-axis.ts';
 
 const HEIGHT_PX = 200;
 const AXIS_WIDTH_PX = 48;

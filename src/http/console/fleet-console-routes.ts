@@ -49,7 +49,7 @@ const filterFields = {
   after: filterField,
   limit: z.coerce.number().int().min(1).max(LIMIT.devicePageMax).default(LIMIT.devicePageDefault),
 };
-/** With a signal, `channel` and `release` name the release that it is one of, and `after` a place of its own. */
+/** With a signal, `channel` and `release` name its release, and `after` is a place of that list. */
 const devicesQuery = z
   .object({
     ...filterFields,

@@ -5,6 +5,20 @@ import { compareVersions, parseVersion } from '../../domain/decision/version.ts'
 import type { DeviceFilter } from '../../ports/fleet-ledger.ts';
 import type { Sql } from '../database.ts';
 
+/** Returns the parameters $1 to $10 of the conditions: the first three are those of the versions. */
+export async function deviceConditions(
+  sql: Sql,
+  appId: string,
+  filter: DeviceFilter,
+): Promise<readonly unknown[]> {
+  const { version, channel, platform, label, seenSince, offered, moved } = filter;
+  return [
+    ...[appId, orNull(version), await versionsBelow(sql, appId, filter)],
+    ...[orNull(channel), orNull(platform), orNull(label?.key), orNull(label?.value)],
+    ...[seenSince ?? null, orNull(offered), moved ?? null],
+  ];
+}
+
 /** Conditions on the version, of `devices`: they come before the bound of devices that a page searches. */
 export const VERSION_CONDITIONS = `($2::text IS NULL OR version = $2)
   AND ($3::text[] IS NULL OR version = ANY ($3))`;
@@ -19,20 +33,6 @@ export const OTHER_CONDITIONS = `($4::text IS NULL OR channel = $4)
       AND ($9::text IS NULL OR releases.canonical_version = $9)
       AND ($10::text IS NULL OR (releases.canonical_version = looked_at.version) = ($10 = 'yes'))
   ))`;
-
-/** Returns the parameters $1 to $10 of the conditions: the first three are those of the versions. */
-export async function deviceConditions(
-  sql: Sql,
-  appId: string,
-  filter: DeviceFilter,
-): Promise<readonly unknown[]> {
-  const { version, channel, platform, label, seenSince, offered, moved } = filter;
-  return [
-    ...[appId, orNull(version), await versionsBelow(sql, appId, filter)],
-    ...[orNull(channel), orNull(platform), orNull(label?.key), orNull(label?.value)],
-    ...[seenSince ?? null, orNull(offered), moved ?? null],
-  ];
-}
 
 /**
  * Returns the versions that the filter's `below` is higher than, of those that the app's devices run; null

@@ -14,7 +14,7 @@ import { DEVICE_COLUMNS, type DeviceRow, deviceOf } from './device-row.ts';
 import { findPlan } from './plan-row.ts';
 import { findReleaseByName } from './planned-release.ts';
 import { countSignals } from './read-signals.ts';
-import { HASH_MAX, HASH_MIN, HASHES, SIGNAL_CONDITIONS, signalTimes } from './signal-sql.ts';
+import { HASH_MAX, HASH_MIN, HASHES, SIGNAL_CONDITIONS, signalTimes } from './signal-conditions.ts';
 
 /** Number of devices that one statement should look at. */
 const RANGE_DEVICES = 2000;
@@ -37,9 +37,9 @@ const CONDITIONS: Readonly<Record<Signal, string>> = {
 };
 
 /**
- * Statement of the devices in a range of hashes. As in signal-sql.ts, the index has those of each edge in this
- * order, so that no more are read than lie in the range, and OFFSET 0 keeps the order in which tables are
- * looked up.
+ * Statement of the devices in a range of hashes. As in signal-conditions.ts, the index has those of each edge
+ * in this order, so that no more are read than lie in the range, and OFFSET 0 keeps the order in which tables
+ * are looked up.
  */
 const range = (signal: Signal) => `
   WITH page AS (

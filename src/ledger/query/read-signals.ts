@@ -9,7 +9,7 @@ import {
   reachedScale,
   SIGNAL_CONDITIONS,
   signalTimes,
-} from './signal-sql.ts';
+} from './signal-conditions.ts';
 
 type CountedSignals = Pick<SignalCounts, 'offered' | 'installed' | 'reverted' | 'failed'> & {
   /** Devices that the release reached, and those of its channel and its followers. */
@@ -56,7 +56,7 @@ const LOOKED = `
     count(*) FILTER (WHERE ${SIGNAL_CONDITIONS.silent})::float8 AS silent
   FROM ${REACHED_SAMPLE}, ${signalTimes('$5', '$6')}`;
 
-// As in signal-sql.ts: see sample-devices.ts.
+// As in signal-conditions.ts: see sample-devices.ts.
 const OTHERS = `
   SELECT count(*)::float8 AS devices,
     count(*) FILTER (WHERE last_seen <= now() - $3::int * interval '1 minute')::float8 AS silent

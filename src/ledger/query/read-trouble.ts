@@ -1,5 +1,5 @@
-// Statements that tell where the trouble of a release is: its signals by platform and version, and the reasons
-// of failures.
+// Statements that tell where the trouble of a release is: its signals by platform and version, and why
+// devices failed.
 
 import { isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
 import type { FailureReason, ReleaseTrouble } from '../../contract/release-trouble.ts';
@@ -19,7 +19,7 @@ import {
   reachedScale,
   SIGNAL_CONDITIONS,
   signalTimes,
-} from './signal-sql.ts';
+} from './signal-conditions.ts';
 
 const REASONS_MAX = 20;
 /** Number of failures whose reasons are read. */

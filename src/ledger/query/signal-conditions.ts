@@ -2,10 +2,6 @@
 
 /** Number of devices that are looked at of those that a release reached. */
 const REACHED_LOOKED_AT = 10_000;
-/** Hashes of device ids: how many there are, the lowest and the highest. */
-export const HASHES = 2 ** 32;
-export const HASH_MIN = -(2 ** 31);
-export const HASH_MAX = 2 ** 31 - 1;
 
 /**
  * Conditions of signals and of their bases (docs/contract.md 27.6), on columns of `release_devices`, the
@@ -21,6 +17,11 @@ export const SIGNAL_CONDITIONS = {
     AND last_seen <= now() - silent_after`,
   silentBase: 'least(offered_at, installed_at) <= now() - silent_after',
 } as const;
+
+/** Hashes of device ids: how many there are, the lowest and the highest. */
+export const HASHES = 2 ** 32;
+export const HASH_MIN = -(2 ** 31);
+export const HASH_MAX = 2 ** 31 - 1;
 
 /** Times after which a device is stuck or silent, from two parameters in minutes. */
 export function signalTimes(stuckMinutes: string, silentMinutes: string): string {

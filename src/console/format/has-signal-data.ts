@@ -7,7 +7,7 @@ import type { Health, Signal } from '../../contract/rollout-plan.ts';
  * Tells whether a rate says something. What the base of stuck and of silent is comes with the trouble; before
  * that is known, a rate whose interval is empty says nothing.
  */
-export function hasData(
+export function hasSignalData(
   signal: Signal,
   health: Health,
   trouble: ReleaseTrouble | undefined,
