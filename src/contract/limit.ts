@@ -66,8 +66,11 @@ export const LIMIT = {
 
   /** Longest wait of an edge for a change of what it follows. */
   edgeWaitMsMax: 5000,
-  /** Maximum bytes of the check-ins that an edge hands over at a time. */
-  edgeBodyBytesMax: 4 * 1024 * 1024,
+  /**
+   * Maximum bytes of the check-ins that an edge hands over at a time: room for a batch of 2,000 with 16 labels
+   * each of 128 + 256 characters of up to 4 bytes.
+   */
+  edgeBodyBytesMax: 64 * 1024 * 1024,
   /** Maximum number of devices, of check-ins and of changes in a call of an edge about labels. */
   edgeDevicesMax: 500,
 

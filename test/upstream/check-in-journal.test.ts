@@ -78,6 +78,14 @@ it('what is read and not acknowledged is read again, and only read batches are r
   expect(journal.count).toBe(1);
 });
 
+it('the largest batch that a node makes is read as it was appended', async () => {
+  const batch = Buffer.alloc(50 * MANY_BYTES, 7);
+  const journal = await open();
+  expect(await journal.append(batch)).toBe('accepted');
+  const [read] = await (await open()).read(MANY_BYTES);
+  expect(read?.equals(batch)).toBe(true);
+});
+
 it('a read has a bound of bytes, and at least one batch', async () => {
   const journal = await open();
   await append(journal, 'a'.repeat(100), 'b'.repeat(100), 'c'.repeat(100));

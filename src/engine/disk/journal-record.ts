@@ -4,6 +4,7 @@
 
 import { type FileHandle, open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
+import { LIMIT } from '../../contract/limit.ts';
 
 const HEAD_BYTES = 16;
 const TIME_AT = 8;
@@ -84,5 +85,5 @@ function isDamaged(held: Buffer): boolean {
   return crc32(held.subarray(TIME_AT, length)) !== held.readUInt32LE(4);
 }
 
-/** Maximum size of a record: above that of every batch. */
-const RECORD_BYTES_MAX = 16 * 1024 * 1024;
+/** Maximum size of a record: as much as an edge can hand over. */
+const RECORD_BYTES_MAX = LIMIT.edgeBodyBytesMax;
