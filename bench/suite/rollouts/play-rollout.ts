@@ -3,24 +3,27 @@
 
 import { isFailure } from '../../../src/contract/failure.ts';
 import type { PlanGuards, PlannedStep } from '../../../src/contract/rollout-plan.ts';
+import { hashText } from '../../../src/domain/decision/cohort.ts';
 import { drivePlan, type PlanAct } from '../../../src/domain/rollout/drive-plan.ts';
 import type { SignalCounts } from '../../../src/domain/rollout/judge-health.ts';
 import type { PlannedRelease, PlanState } from '../../../src/domain/rollout/plan-state.ts';
 import { newPlan } from '../../../src/domain/rollout/steer-plan.ts';
-import { seededRandom } from '../../random.ts';
 import { SignalCounter } from './signal-counter.ts';
 import { type SimulatedDevice, SimulatedFleet } from './simulated-fleet.ts';
 import type { Trouble } from './trouble.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1440;
-const WEEK_MINUTES = 7 * DAY_MINUTES;
 /** Devices of a channel that the share of silent ones among the others is taken over. */
 const LOOKED_AT = 4000;
 
 export type RolloutSettings = {
   readonly devices: number;
+  /** Further devices that strangers invent. */
+  readonly invented: number;
   readonly days: number;
+  /** Whole minutes since a Monday 0:00, less than a week. */
+  readonly publishedAtMinute: number;
   readonly seed: number;
   readonly trouble: Trouble;
   readonly plan: { readonly steps: readonly PlannedStep[]; readonly guards: PlanGuards };
@@ -40,11 +43,11 @@ export type PlayedRollout = {
   readonly counts: SignalCounts;
 };
 
-/** Who looks on; times are milliseconds since the publishing. */
+/** Who looks on; times are milliseconds since a Monday 0:00. */
 export type Onlooker = {
   checked?(device: SimulatedDevice, at: number, isOffered: boolean, hasFailed: boolean): void;
   /** Counts at the beginning of a minute, before its checks. */
-  counted?(minute: number, counts: SignalCounts): void;
+  counted?(at: number, counts: SignalCounts): void;
 };
 
 /** Plays until the plan is over or was stopped, or the time is. */
@@ -68,23 +71,22 @@ class Play {
   private lateMinutesMax = 0;
 
   constructor(settings: RolloutSettings, onlooker: Onlooker) {
-    const { devices, days, seed, trouble, plan } = settings;
-    const random = seededRandom(seed);
+    const { days, invented, plan } = settings;
     this.settings = settings;
     this.onlooker = onlooker;
     this.minutes = days * DAY_MINUTES;
-    // Releases are published at any minute of the week.
-    this.publishedAt = Math.floor(random() * WEEK_MINUTES) * MINUTE_MS;
+    this.publishedAt = settings.publishedAtMinute * MINUTE_MS;
     const endsAt = this.publishedAt + this.minutes * MINUTE_MS;
-    this.fleet = new SimulatedFleet({ devices, trouble, publishedAt: this.publishedAt, endsAt, random });
+    this.fleet = new SimulatedFleet({ ...settings, publishedAt: this.publishedAt, endsAt });
+    const devices = settings.devices + invented;
     const knownBefore = this.publishedAt - plan.guards.knownForMinutes * MINUTE_MS;
     const known = this.fleet.devices.map(({ firstSeen }) => firstSeen <= knownBefore);
+    const lookedAt = this.fleet.devices.map(({ id }) => hashText(id, 1) < lookedAtBelow(devices));
     const { stuckAfterMinutes, silentAfterMinutes } = plan.guards;
     this.counter = new SignalCounter({
       ...{ devices, minutes: this.minutes + 1, stuckAfterMinutes, silentAfterMinutes },
       isKnown: (device) => known[device] === true,
-      // Ids say nothing about devices, so the first ones are as good as any.
-      isLookedAt: (device) => device < LOOKED_AT,
+      isLookedAt: (device) => lookedAt[device] === true,
       othersFactor: Math.max(devices / LOOKED_AT, 1),
     });
     this.firstOf = new Int32Array(this.minutes).fill(-1);
@@ -100,8 +102,8 @@ class Play {
     let counts = this.counter.counts(0);
     for (; minute < this.minutes && state.status === 'running'; minute++) {
       counts = this.counter.counts(minute);
-      this.onlooker.counted?.(minute, counts);
       const time = this.timeAt(minute);
+      this.onlooker.counted?.(time.nowMs, counts);
       const driven = drivePlan(state, this.release, time, { counts, seenUpToMs: time.countedMs });
       if (driven.act !== undefined) this.act(driven.act, driven.state, minute);
       state = driven.state;
@@ -160,7 +162,7 @@ class Play {
     const { isOffered, hasFailed } = checked;
     this.counter.record(index, sinceMs, device.runs, isOffered);
     if (hasFailed) this.counter.fail(index, device.address);
-    this.onlooker.checked?.(device, sinceMs, isOffered, hasFailed);
+    this.onlooker.checked?.(device, at, isOffered, hasFailed);
     this.expect(index, this.fleet.nextCheck(device, at), minute);
   }
 
@@ -171,4 +173,9 @@ class Play {
     this.nextOf[index] = this.firstOf[minute] as number;
     this.firstOf[minute] = index;
   }
+}
+
+/** Hash below which the ids of those devices lie that are looked at: the same ones each time. */
+function lookedAtBelow(devices: number): number {
+  return (2 ** 32 * LOOKED_AT) / Math.max(devices, 1);
 }

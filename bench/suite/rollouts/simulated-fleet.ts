@@ -9,6 +9,7 @@ import {
   cohortThreshold,
   hashText,
 } from '../../../src/domain/decision/cohort.ts';
+import { drawFrom } from '../../random.ts';
 import { versionMix } from '../fleet/version-mix.ts';
 import { DeviceWeek } from './device-week.ts';
 import type { Runs } from './signal-counter.ts';
@@ -50,8 +51,13 @@ const STAY_MS = [HOUR_MS, DAY_MS] as const;
 const COMPANY_SHARE = 0.2;
 const COMPANIES = 20;
 
+/** What becomes of invented devices, in turn. */
+const INVENTED_FATES: readonly Fate[] = ['dies installing', 'cannot and says so', 'leaves again'];
+
 export type SimulatedDevice = {
   readonly id: string;
+  /** Of its random numbers, its own: what one device does changes nothing for another. */
+  state: number;
   /** Place of the version that it runs at first among those before the release; 0 is the newest. */
   readonly versionBefore: number;
   /** Client address, as a number. */
@@ -80,10 +86,12 @@ export type DeviceCheck = { readonly isOffered: boolean; readonly hasFailed: boo
 
 export type FleetOptions = {
   readonly devices: number;
+  /** Further devices that strangers invent, to halt the roll-out. */
+  readonly invented: number;
   readonly trouble: Trouble;
   readonly publishedAt: number;
   readonly endsAt: number;
-  readonly random: () => number;
+  readonly seed: number;
 };
 
 export class SimulatedFleet {
@@ -93,8 +101,8 @@ export class SimulatedFleet {
 
   constructor(options: FleetOptions) {
     this.options = options;
-    const seed = hashText(`release ${options.random()}`);
-    this.devices = Array.from({ length: options.devices }, (_, index) => this.draw(index, seed));
+    const length = options.devices + options.invented;
+    this.devices = Array.from({ length }, (_, index) => this.draw(index));
   }
 
   /** Returns when a device asks first after the release was published. */
@@ -102,12 +110,12 @@ export class SimulatedFleet {
     const { publishedAt } = this.options;
     const from = Math.max(publishedAt, device.firstSeen);
     if (device.firstSeen > publishedAt) return this.nextOn(device, from);
-    return this.nextOn(device, Math.floor(from + device.intervalMs * this.options.random()));
+    return this.nextOn(device, Math.floor(from + device.intervalMs * drawFrom(device)));
   }
 
   /** Returns when a device asks next. */
   nextCheck(device: SimulatedDevice, at: number): number {
-    const factor = 1 + JITTER * (2 * this.options.random() - 1);
+    const factor = 1 + JITTER * (2 * drawFrom(device) - 1);
     return this.nextOn(device, at + Math.floor(device.intervalMs * factor));
   }
 
@@ -121,7 +129,7 @@ export class SimulatedFleet {
     if (device.runs === 'release' && at >= device.leavesAt) device.runs = 'below';
     const isOffered = device.runs === 'below' && device.bucket < cohortThreshold(rolloutPct);
     if (isOffered && !device.hasTried && device.readyAt === NEVER) {
-      device.readyAt = at + this.drawDelay(device);
+      device.readyAt = at + drawDelay(device);
     }
     return { isOffered, hasFailed };
   }
@@ -135,7 +143,7 @@ export class SimulatedFleet {
       case 'cannot and says so':
         return true;
       case 'leaves again':
-        device.leavesAt = at + between(STAY_MS, this.options.random());
+        device.leavesAt = at + between(STAY_MS, drawFrom(device));
         break;
       case 'dies after':
       case 'dies installing':
@@ -154,22 +162,20 @@ export class SimulatedFleet {
     return on;
   }
 
-  private drawDelay({ versionBefore }: SimulatedDevice): number {
-    const { random } = this.options;
-    const share = PUT_OFF_SHARES[versionBefore === 0 ? 0 : 1];
-    return between(random() < share ? PUT_OFF_MS : INSTALL_MS, random());
-  }
-
-  private draw(index: number, releaseSeed: number): SimulatedDevice {
-    const { random, publishedAt, trouble } = this.options;
+  private draw(index: number): SimulatedDevice {
+    const { seed, devices, publishedAt, trouble } = this.options;
     const id = `device ${index}`;
-    const firstSeen = this.drawFirstSeen();
+    const source = { state: hashText(id, seed) | 0 };
+    const random = () => drawFrom(source);
+    const isInvented = index >= devices;
+    const firstSeen = isInvented ? this.inventedAt(index) : this.drawFirstSeen(random);
     const hasArtifact = random() >= OTHER_PLATFORM_SHARE;
     const lifeMs = (-Math.log(1 - random()) / CHURN_PER_DAY) * DAY_MS;
     const { shiftHours, isOffice } = this.week.draw(random);
     // One literal without spreads: else each device is a dictionary, which is read 20 times as slowly.
     return {
       id,
+      state: hashText(id, ~seed) | 0,
       versionBefore: versionMix(random(), VERSIONS_BEFORE),
       address: random() < COMPANY_SHARE ? Math.floor(random() * COMPANIES) : COMPANIES + index,
       firstSeen,
@@ -177,9 +183,9 @@ export class SimulatedFleet {
       intervalMs: drawInterval(random()) * HOUR_MS,
       shiftHours,
       isOffice,
-      fate: fateOf(trouble, random()),
+      fate: isInvented ? (INVENTED_FATES[index % 3] as Fate) : fateOf(trouble, random()),
       isAtStart: random() < AT_START_SHARE,
-      bucket: hasArtifact ? cohortBucket(hashText(id), releaseSeed) : COHORT_BUCKETS,
+      bucket: hasArtifact ? cohortBucket(hashText(id), hashText('', seed)) : COHORT_BUCKETS,
       runs: 'below',
       readyAt: NEVER,
       hasTried: false,
@@ -190,13 +196,24 @@ export class SimulatedFleet {
   }
 
   /** Most devices were there long before; some came on the day before the release, and some come after it. */
-  private drawFirstSeen(): number {
-    const { random, publishedAt, endsAt } = this.options;
+  private drawFirstSeen(random: () => number): number {
+    const { publishedAt, endsAt } = this.options;
     const fromMs = publishedAt - DAY_MS;
     const isNew = random() < CHURN_PER_DAY * ((endsAt - fromMs) / DAY_MS);
     const newAt = Math.floor(fromMs + random() * (endsAt - fromMs));
     return isNew ? newAt : publishedAt - LONG_KNOWN_MS;
   }
+
+  /** Half of the invented devices were there an hour before the release, and half come an hour after it. */
+  private inventedAt(index: number): number {
+    return this.options.publishedAt + (index % 2 === 0 ? -HOUR_MS : HOUR_MS);
+  }
+}
+
+/** Draws the time from an offer until a device is ready to install. */
+function drawDelay(device: SimulatedDevice): number {
+  const share = PUT_OFF_SHARES[device.versionBefore === 0 ? 0 : 1];
+  return between(drawFrom(device) < share ? PUT_OFF_MS : INSTALL_MS, drawFrom(device));
 }
 
 function drawInterval(random: number): number {
