@@ -35,7 +35,7 @@ describeInBrowser('roll-out plans at the console', (browser) => {
     const dialog = page.getByRole('dialog', { name: 'Plan the roll-out of 1.0.0' });
     await dialog.getByLabel('Preset').focus();
     await page.keyboard.press('c');
-    await dialog.getByText('1% for 1 day, 5% for 2 days').waitFor();
+    await dialog.getByText('1% for 1 day, 5% for 1 day').waitFor();
     await dialog.getByRole('button', { name: 'Start plan' }).focus();
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
