@@ -14,6 +14,7 @@ import { SignalModel } from '../ledger/signal-model.ts';
 
 const DAY_MINUTES = 1440;
 const DAY_MS = DAY_MINUTES * MINUTE_MS;
+const KNOWN_MINUTES = USUAL_GUARDS.knownForMinutes;
 const FRESHNESS_MS = 5 * MINUTE_MS;
 /** Thursday, 16:30: the third day is a weekend. */
 const PUBLISHED_MINUTE = 3 * DAY_MINUTES + 16.5 * 60;
@@ -74,21 +75,17 @@ class Ledger {
     if (hasFailed) this.failures.set(id, address);
   }
 
-  /** Adds up the cells as src/ledger/query/read-signals.ts does. */
+  /** Adds up what src/ledger/query/read-signals.ts does; of so few devices all are looked at. */
   countsAt(now: number): SignalCounts {
-    const sums = { offered: 0, installed: 0, reverted: 0, stuck: 0, silent: 0 };
-    const bases = { stuckBase: 0, silentBase: 0 };
+    const sums = { offered: 0, installed: 0, reverted: 0 };
     for (const [key, devices] of Object.entries(this.model.cells())) {
-      const [, kind, known, , age, minute] = key.split(' ');
-      if (Number(known) < USUAL_GUARDS.knownForMinutes) continue;
-      const at = Date.parse(minute ?? '');
+      const [, kind, known] = key.split(' ');
+      if (Number(known) < KNOWN_MINUTES) continue;
       if (kind === 'offered' || kind === 'installed' || kind === 'reverted') sums[kind] += devices;
-      if (kind === 'offered' && at <= now - DAY_MS) bases.stuckBase += devices;
-      if (kind === 'reached' && at <= now - DAY_MS) bases.silentBase += devices;
-      if (kind === 'waiting' && Number(age) >= DAY_MINUTES) sums.stuck += devices;
-      if (kind === 'seen' && at + MINUTE_MS <= now - DAY_MS) sums.silent += devices;
     }
-    return { ...sums, ...bases, failed: this.countFailed(), others: this.countOthers(now) };
+    const lookedAt = this.model.lookedAt('release', now, DAY_MS, DAY_MS, KNOWN_MINUTES);
+    const others = this.countOthers(now);
+    return { ...sums, ...lookedAt, scale: 1, failed: this.countFailed(), others };
   }
 
   private countOthers(now: number): SignalCounts['others'] {
@@ -104,7 +101,7 @@ class Ledger {
   private countFailed(): number {
     const did = [...this.model.devices].filter(([, device]) => {
       const known = device.did.get('release')?.known ?? -1;
-      return known >= USUAL_GUARDS.knownForMinutes;
+      return known >= KNOWN_MINUTES;
     });
     const offered = did.filter(([, device]) => device.did.get('release')?.offeredAt !== undefined);
     const byAddress = new Map<number, number>();
@@ -165,7 +162,8 @@ describe('the counts of a simulated roll-out', () => {
   it('have three failures of one client address at most, while 1 % of the devices are fewer (§27.9)', () => {
     const counter = new SignalCounter({
       ...{ devices: 10, minutes: 10, stuckAfterMinutes: 1440, silentAfterMinutes: 1440 },
-      ...{ isKnown: (device) => device > 0, isLookedAt: () => true, othersFactor: 1 },
+      ...{ isKnown: (device) => device > 0, hashOf: () => 0 },
+      ...{ reachedLookedAt: 100, othersLookedAt: 100 },
     });
     for (let device = 0; device < 10; device++) {
       counter.record(device, 1000, 'below', device < 9);
@@ -174,6 +172,33 @@ describe('the counts of a simulated roll-out', () => {
     }
     // Device 0 was not known, and device 9 was never offered the release.
     expect(counter.counts(1)).toMatchObject({ offered: 8, failed: 3 + 2 });
+  });
+});
+
+describe('the devices that are looked at', () => {
+  it('are fewer, the more the release reaches, and what is counted of them follows', () => {
+    const count = (reachedLookedAt: number) => {
+      const counter = new SignalCounter({
+        ...{ devices: 100, minutes: 20, stuckAfterMinutes: 2, silentAfterMinutes: 2 },
+        ...{ isKnown: () => true, hashOf: (device) => (device / 100) * 2 ** 32 },
+        ...{ reachedLookedAt, othersLookedAt: 100 },
+      });
+      const seen: SignalCounts[] = [];
+      for (let minute = 0; minute < 10; minute++) {
+        seen.push(counter.counts(minute));
+        // Ten more devices are offered the release in each minute; every other one is seen again.
+        for (let device = 0; device < 10 * (minute + 1); device++) {
+          const isNew = device >= 10 * minute;
+          if (isNew || device % 2 === 0)
+            counter.record(device, minute * MINUTE_MS + 1000, 'below', true);
+        }
+      }
+      return [...seen, counter.counts(10)].at(-1);
+    };
+    const all = { offered: 100, scale: 1, stuckBase: 80, stuck: 35, silentBase: 80, silent: 40 };
+    expect(count(100)).toMatchObject(all);
+    const half = { offered: 100, scale: 2, stuckBase: 50, stuck: 25, silentBase: 50, silent: 25 };
+    expect(count(50)).toMatchObject(half);
   });
 });
 

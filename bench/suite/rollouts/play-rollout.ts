@@ -14,8 +14,9 @@ import type { Trouble } from './trouble.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1440;
-/** Devices of a channel that the share of silent ones among the others is taken over. */
-const LOOKED_AT = 4000;
+/** Devices that are looked at of those that the release reached, and of the whole channel, as the ledger does. */
+const REACHED_LOOKED_AT = 10_000;
+const OTHERS_LOOKED_AT = 4000;
 
 export type RolloutSettings = {
   readonly devices: number;
@@ -81,13 +82,14 @@ class Play {
     const devices = settings.devices + invented;
     const knownBefore = this.publishedAt - plan.guards.knownForMinutes * MINUTE_MS;
     const known = this.fleet.devices.map(({ firstSeen }) => firstSeen <= knownBefore);
-    const lookedAt = this.fleet.devices.map(({ id }) => hashText(id, 1) < lookedAtBelow(devices));
+    // Another seed than that of cohorts: a cohort is to be looked at like the rest.
+    const hashes = Uint32Array.from(this.fleet.devices, ({ id }) => hashText(id, 1));
     const { stuckAfterMinutes, silentAfterMinutes } = plan.guards;
     this.counter = new SignalCounter({
       ...{ devices, minutes: this.minutes + 1, stuckAfterMinutes, silentAfterMinutes },
       isKnown: (device) => known[device] === true,
-      isLookedAt: (device) => lookedAt[device] === true,
-      othersFactor: Math.max(devices / LOOKED_AT, 1),
+      hashOf: (device) => hashes[device] as number,
+      ...{ reachedLookedAt: REACHED_LOOKED_AT, othersLookedAt: OTHERS_LOOKED_AT },
     });
     this.firstOf = new Int32Array(this.minutes).fill(-1);
     this.nextOf = new Int32Array(devices).fill(-1);
@@ -173,9 +175,4 @@ class Play {
     this.nextOf[index] = this.firstOf[minute] as number;
     this.firstOf[minute] = index;
   }
-}
-
-/** Hash below which the ids of those devices lie that are looked at: the same ones each time. */
-function lookedAtBelow(devices: number): number {
-  return (2 ** 32 * LOOKED_AT) / Math.max(devices, 1);
 }

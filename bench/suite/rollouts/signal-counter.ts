@@ -1,9 +1,10 @@
 // Counts of the signals of one release, kept check-in by check-in by the definitions of docs/contract.md 27.6.
 // test/bench/rollouts.test.ts holds them against the model that the ledger's own counts are held against.
 
-import { NO_SIGNALS, type SignalCounts } from '../../../src/domain/rollout/judge-health.ts';
+import type { SignalCounts } from '../../../src/domain/rollout/judge-health.ts';
 
 const MINUTE_MS = 60_000;
+const HASHES = 2 ** 32;
 /** Share of the reports of one client address that count, of the devices that were offered the release. */
 const ADDRESS_SHARE = 0.01;
 const ADDRESS_MIN = 3;
@@ -17,10 +18,11 @@ export type CounterOptions = {
   readonly silentAfterMinutes: number;
   /** Whether a device was known long enough before the publishing. */
   isKnown(device: number): boolean;
-  /** Whether a device is one of those that the share of silent ones among the others is taken over. */
-  isLookedAt(device: number): boolean;
-  /** Devices of the fleet for each one that is looked at, 1 or more. */
-  readonly othersFactor: number;
+  /** Hash of a device, below 2^32: those with the lowest ones are looked at. */
+  hashOf(device: number): number;
+  /** Numbers of devices that are looked at of those that the release reached, and of all. */
+  readonly reachedLookedAt: number;
+  readonly othersLookedAt: number;
 };
 
 /** Version that a device runs, as signals tell versions apart; `other` is one above the release. */
@@ -36,7 +38,7 @@ class PastSum {
   private upTo = 0;
   sum = 0;
 
-  /** Events of a minute are in the sum `afterMinutes` after its begin. */
+  /** Events of a minute are in the sum `afterMinutes` after its end. */
   constructor(minutes: number, afterMinutes: number) {
     this.byMinute = new Int32Array(minutes);
     this.afterMinutes = afterMinutes;
@@ -48,7 +50,7 @@ class PastSum {
   }
 
   advance(now: number): void {
-    for (; this.upTo <= now - this.afterMinutes; this.upTo++) {
+    for (; this.upTo < now - this.afterMinutes; this.upTo++) {
       this.sum += this.byMinute[this.upTo] as number;
     }
   }
@@ -59,7 +61,7 @@ export class SignalCounter {
   /** Milliseconds since the publishing; `NEVER` for what did not happen. */
   private readonly offeredAt: Float64Array;
   private readonly lastSeen: Float64Array;
-  private readonly isReached: Uint8Array;
+  private readonly reachedAt: Float64Array;
   private readonly isInstalled: Uint8Array;
   private readonly isReverted: Uint8Array;
   private readonly isStuck: Uint8Array;
@@ -69,6 +71,9 @@ export class SignalCounter {
   private readonly reachedBefore: PastSum;
   private readonly silent: PastSum;
   private readonly silentOthers: PastSum;
+  /** Devices that the release reached, and the hash below which they are looked at. */
+  private reached: number[] = [];
+  private hashBelow = HASHES;
   private offered = 0;
   private installed = 0;
   private reverted = 0;
@@ -80,16 +85,15 @@ export class SignalCounter {
     this.options = options;
     this.offeredAt = new Float64Array(devices).fill(NEVER);
     this.lastSeen = new Float64Array(devices).fill(NEVER);
-    this.isReached = new Uint8Array(devices);
+    this.reachedAt = new Float64Array(devices).fill(NEVER);
     this.isInstalled = new Uint8Array(devices);
     this.isReverted = new Uint8Array(devices);
     this.isStuck = new Uint8Array(devices);
     this.failed = new Uint8Array(devices);
-    // A minute that began long enough ago is in a base; one that has ended by then may be silent.
     this.offeredBefore = new PastSum(minutes, stuckAfterMinutes);
     this.reachedBefore = new PastSum(minutes, silentAfterMinutes);
-    this.silent = new PastSum(minutes, silentAfterMinutes + 1);
-    this.silentOthers = new PastSum(minutes, silentAfterMinutes + 1);
+    this.silent = new PastSum(minutes, silentAfterMinutes);
+    this.silentOthers = new PastSum(minutes, silentAfterMinutes);
   }
 
   /** Records a check-in, later than the device's last one, in milliseconds since the publishing. */
@@ -97,19 +101,20 @@ export class SignalCounter {
     if (!this.options.isKnown(device)) return;
     const minute = Math.floor(at / MINUTE_MS);
     const isOn = runs === 'release';
-    const wasReached = this.isReached[device] === 1;
+    const wasReached = this.reachedAt[device] !== NEVER;
     const isReached = wasReached || isOffered || isOn;
     this.see(device, minute, wasReached, isReached);
     this.lastSeen[device] = at;
     if (!isReached) return;
     if (!wasReached) {
-      this.isReached[device] = 1;
-      this.reachedBefore.add(minute, 1);
+      this.reachedAt[device] = at;
+      this.reached.push(device);
+      if (this.isLookedAt(device)) this.reachedBefore.add(minute, 1);
     }
     if (isOffered && this.offeredAt[device] === NEVER) {
       this.offeredAt[device] = at;
       this.offered += 1;
-      this.offeredBefore.add(minute, 1);
+      if (this.isLookedAt(device)) this.offeredBefore.add(minute, 1);
     }
     this.move(device, runs);
     this.wait(device, at);
@@ -128,31 +133,61 @@ export class SignalCounter {
     for (const sum of [this.offeredBefore, this.reachedBefore, this.silent, this.silentOthers]) {
       sum.advance(minute);
     }
+    const scale = Math.max(this.reached.length / this.options.reachedLookedAt, 1);
+    this.lookAtLess(HASHES / scale);
     const { offered, installed, reverted, stuck } = this;
+    const othersScale = this.othersScale();
     return {
-      ...NO_SIGNALS,
-      ...{ offered, installed, reverted, stuck, failed: this.countFailures() },
+      ...{ offered, installed, reverted, stuck, scale, failed: this.countFailures() },
       silent: this.silent.sum,
       stuckBase: this.offeredBefore.sum,
       silentBase: this.reachedBefore.sum,
       others: {
-        devices: Math.round(this.others * this.options.othersFactor),
-        silent: Math.round(this.silentOthers.sum * this.options.othersFactor),
+        devices: Math.round(this.others * othersScale),
+        silent: Math.round(this.silentOthers.sum * othersScale),
       },
     };
+  }
+
+  /** Whether a device that the release reached is looked at; fewer and fewer are, of more that it reaches. */
+  private isLookedAt(device: number): boolean {
+    return this.options.hashOf(device) < this.hashBelow;
+  }
+
+  private lookAtLess(hashBelow: number): void {
+    if (hashBelow >= this.hashBelow) return;
+    for (const device of this.reached) {
+      const hash = this.options.hashOf(device);
+      if (hash >= hashBelow && hash < this.hashBelow) this.lookAway(device);
+    }
+    this.hashBelow = hashBelow;
+  }
+
+  private lookAway(device: number): void {
+    const minuteOf = (times: Float64Array) => Math.floor((times[device] as number) / MINUTE_MS);
+    this.reachedBefore.add(minuteOf(this.reachedAt), -1);
+    this.silent.add(minuteOf(this.lastSeen), -1);
+    if (this.offeredAt[device] !== NEVER) this.offeredBefore.add(minuteOf(this.offeredAt), -1);
+    this.stuck -= this.isStuck[device] as number;
+  }
+
+  private othersScale(): number {
+    return Math.max(this.options.devices / this.options.othersLookedAt, 1);
   }
 
   /** Moves a device's last sighting, among the others or among those that the release has reached. */
   private see(device: number, minute: number, wasReached: boolean, isReached: boolean): void {
     const last = this.lastSeen[device] as number;
     const lastMinute = Math.floor(last / MINUTE_MS);
-    if (wasReached) this.silent.add(lastMinute, -1);
-    else if (last !== NEVER && this.options.isLookedAt(device)) {
+    const isOther = this.options.hashOf(device) * this.othersScale() < HASHES;
+    const isLookedAt = this.isLookedAt(device);
+    if (wasReached && isLookedAt) this.silent.add(lastMinute, -1);
+    if (!wasReached && isOther && last !== NEVER) {
       this.silentOthers.add(lastMinute, -1);
       this.others -= 1;
     }
-    if (isReached) this.silent.add(minute, 1);
-    else if (this.options.isLookedAt(device)) {
+    if (isReached && isLookedAt) this.silent.add(minute, 1);
+    if (!isReached && isOther) {
       this.silentOthers.add(minute, 1);
       this.others += 1;
     }
@@ -175,7 +210,7 @@ export class SignalCounter {
     const since = this.offeredAt[device] as number;
     const limitMs = this.options.stuckAfterMinutes * MINUTE_MS;
     const isStuck = since !== NEVER && this.isInstalled[device] === 0 && at - since > limitMs;
-    this.stuck += Number(isStuck) - (this.isStuck[device] as number);
+    if (this.isLookedAt(device)) this.stuck += Number(isStuck) - (this.isStuck[device] as number);
     this.isStuck[device] = Number(isStuck);
   }
 
