@@ -20,22 +20,23 @@ const CONFIRM_MINUTES = 60;
 
 /**
  * Presets by name, the slowest first, made with `npm run bench -- rollouts` (docs/operating.md). Before a
- * quarter of the fleet gets a release, a fifth has it for three days: a device that fell silent is not told
- * from one in an office at the weekend until Monday, and it takes a fifth of 20,000 devices to tell 3 %
- * silent ones from chance. No hold is shorter than the time after which a device counts as stuck or silent.
+ * quarter of the fleet gets a release, a fifth has it for three days or more: a device that fell silent is not
+ * told from one in an office at the weekend until Monday, and it takes a fifth of 20,000 devices to tell 3 %
+ * silent ones from chance. The later that step begins, the lower is the limit of `silent`: of the other
+ * devices, whose share is taken off, more have left the fleet by then since the release was published.
+ * No hold is shorter than the time after which a device counts as stuck or silent.
  */
 export const PLAN_PRESETS: Readonly<Record<PlanPresetName, PlanPreset>> = {
   careful: {
     steps: [
       { rollout: 1, holdMinutes: DAY },
-      { rollout: 5, holdMinutes: DAY },
-      { rollout: 20, holdMinutes: 3 * DAY },
+      { rollout: 20, holdMinutes: 4 * DAY },
       { rollout: 50, holdMinutes: DAY },
       { rollout: 100, holdMinutes: DAY },
     ],
     guards: {
       ...{ ...USUAL_GUARDS, confirmMinutes: CONFIRM_MINUTES },
-      ...{ failedPercent: 1, revertedPercent: 1, stuckPercent: 2, silentPercent: 1 },
+      ...{ failedPercent: 1, revertedPercent: 1, stuckPercent: 2, silentPercent: 0.75 },
     },
   },
   normal: {
@@ -46,7 +47,7 @@ export const PLAN_PRESETS: Readonly<Record<PlanPresetName, PlanPreset>> = {
     ],
     guards: {
       ...{ ...USUAL_GUARDS, confirmMinutes: CONFIRM_MINUTES },
-      ...{ failedPercent: 1.5, revertedPercent: 1.5, stuckPercent: 2.5, silentPercent: 1.25 },
+      ...{ failedPercent: 1.5, revertedPercent: 1.5, stuckPercent: 2.5, silentPercent: 0.75 },
     },
   },
   fast: {
