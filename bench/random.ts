@@ -7,7 +7,7 @@ export function seededRandom(seed: number): () => number {
   return () => drawFrom(source);
 }
 
-/** The same for a source that is kept elsewhere, such as in each of many devices. */
+/** Returns the next number of a source that is kept elsewhere, such as in each of many devices. */
 export function drawFrom(source: { state: number }): number {
   const state = (source.state + 0x6d2b79f5) | 0;
   source.state = state;

@@ -16,7 +16,7 @@ import { BAD, GOOD, type Trouble } from './rollouts/trouble.ts';
 const DEVICES = 20_000;
 const DAYS = 10;
 const WEEK_MINUTES = 10_080;
-/** Minutes of the week between the publishing of one release and of the next: prime, so all hours have some. */
+/** Minutes between two publishings: a prime, so that releases come at all hours of the week. */
 const APART_MINUTES = 1117;
 /** Roll-out, in percent, that a bad release must not reach. */
 const ROLLOUT_MAX = 25;

@@ -14,7 +14,7 @@ import type { Trouble } from './trouble.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1440;
-/** Devices that are looked at of those that the release reached, and of the whole channel, as the ledger does. */
+/** Devices that the ledger looks at of those that the release reached, and of the whole channel. */
 const REACHED_LOOKED_AT = 10_000;
 const OTHERS_LOOKED_AT = 4000;
 
@@ -44,7 +44,7 @@ export type PlayedRollout = {
   readonly counts: SignalCounts;
 };
 
-/** Who looks on; times are milliseconds since a Monday 0:00. */
+/** Onlooker of a play; times are milliseconds since a Monday 0:00. */
 export type Onlooker = {
   checked?(device: SimulatedDevice, at: number, isOffered: boolean, hasFailed: boolean): void;
   /** Counts at the beginning of a minute, before its checks. */
@@ -155,7 +155,7 @@ class Play {
 
   private check(index: number, minute: number): void {
     const device = this.fleet.devices[index] as SimulatedDevice;
-    // Each at a second of its own within the minute, but never at the minute itself, which is when is counted.
+    // Each at a second of its own, but never at the begin of a minute, at which is counted.
     const sinceMs = minute * MINUTE_MS + (1 + (index % 59)) * 1000;
     const at = this.publishedAt + sinceMs;
     const { status, rolloutPct } = this.release;

@@ -1,5 +1,5 @@
-// Counts of the signals of one release, kept check-in by check-in by the definitions of docs/contract.md 27.6.
-// test/bench/rollouts.test.ts holds them against the model that the ledger's own counts are held against.
+// Counts of the signals of one release, kept check-in by check-in by the definitions of docs/contract.md
+// 27.6. test/bench/rollouts.test.ts holds them against the model that the ledger's counts are held against.
 
 import type { SignalCounts } from '../../../src/domain/rollout/judge-health.ts';
 

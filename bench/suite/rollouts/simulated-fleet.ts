@@ -40,7 +40,7 @@ const VERSIONS_BEFORE = 6;
 
 /** Time from an offer until the device is ready to install: any factor between the two is as likely. */
 const INSTALL_MS = [MINUTE_MS, 8 * HOUR_MS] as const;
-/** The same of a device whose owner puts it off, and the share of those: the further behind, the more. */
+/** Time until a device is ready whose owner puts it off; shares of those on the newest version and others. */
 const PUT_OFF_MS = [8 * HOUR_MS, 3 * DAY_MS] as const;
 const PUT_OFF_SHARES = [0.01, 0.04] as const;
 /** Share of the devices that install what is ready when they are switched on. */
@@ -56,7 +56,7 @@ const INVENTED_FATES: readonly Fate[] = ['dies installing', 'cannot and says so'
 
 export type SimulatedDevice = {
   readonly id: string;
-  /** Of its random numbers, its own: what one device does changes nothing for another. */
+  /** State of its own random numbers: what one device does changes nothing for another. */
   state: number;
   /** Place of the version that it runs at first among those before the release; 0 is the newest. */
   readonly versionBefore: number;
