@@ -7,8 +7,10 @@ import { type Onlooker, playRollout } from '../../bench/suite/rollouts/play-roll
 import { SignalCounter } from '../../bench/suite/rollouts/signal-counter.ts';
 import type { SimulatedDevice } from '../../bench/suite/rollouts/simulated-fleet.ts';
 import { BAD, fateOf, GOOD, type Trouble } from '../../bench/suite/rollouts/trouble.ts';
-import { judgeSeries, playSeries } from '../../bench/suite/rollouts.ts';
+import { judgeSeries, playSeries, presetTable } from '../../bench/suite/rollouts.ts';
 import { type SignalCounts, USUAL_GUARDS } from '../../src/domain/rollout/judge-health.ts';
+import { PLAN_PRESET_NAMES } from '../../src/domain/rollout/plan-presets.ts';
+import { readDocument } from '../docs/document.ts';
 import { checkIn, HOUR_MS, iso, MINUTE_MS } from '../ledger/fleet-fixture.ts';
 import { SignalModel } from '../ledger/signal-model.ts';
 
@@ -241,6 +243,11 @@ describe('a slice of the simulated roll-outs', () => {
     const played = playSeries('fast', series);
     expect(judgeSeries(series, played)).toBeUndefined();
     expect(played.map(({ status }) => status)).toEqual([trouble === GOOD ? 'completed' : 'held']);
+  });
+
+  it('the document has the presets as they were played', () => {
+    const { text } = readDocument('docs/operating.md');
+    expect(text).toContain(presetTable(PLAN_PRESET_NAMES).join('\n'));
   });
 
   it('what is not as it must be is said', () => {
