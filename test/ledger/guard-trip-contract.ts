@@ -16,7 +16,7 @@ import { BEGIN, checkIn, DAY_MS, furnish } from './signal-fixture.ts';
 import type { TestDatabase } from './test-database.ts';
 
 const IDS = Array.from({ length: 40 }, (_, index) => `device ${index}`);
-/** Those that a bad release harms: 10 of 40, of which the interval begins at 14 %. */
+/** Number of devices that a bad release harms: 10 of 40, of which the interval begins at 14 %. */
 const HARMED = IDS.slice(0, 10);
 const SPARED = IDS.slice(10);
 const OTHERS = Array.from({ length: 40 }, (_, index) => `other ${index}`);
@@ -111,7 +111,9 @@ export function describeGuardTrips(name: string, open: () => Promise<TestDatabas
         const plan = await drive(tenant, { [`${signal}Percent`]: 10 });
         expect(plan).toMatchObject({
           status: 'held',
-          reason: `${signal}: 10 of ${base} devices, 25 % (95 % interval 14.2 to 40.2 %), above the limit of 10 %`,
+          reason:
+            `${signal}: 10 of ${base} devices, 25 % (95 % interval 14.2 to 40.2 %), ` +
+            'above the limit of 10 %',
         });
         expect(await statusOf(tenant)).toBe('paused');
       },
