@@ -17,7 +17,7 @@ const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const WIDTHS = [1280, 375];
 const THEMES = ['light', 'dark'] as const;
 
-/** Returns the faults of a page as it stands, in every theme and width, such as being wider than its window. */
+/** Returns the faults of a page as it stands, in each theme and width: being wider than its window is one. */
 export async function faultsOn(page: Page): Promise<readonly string[]> {
   await page.evaluate(AXE);
   const found = new Set<string>();
