@@ -36,18 +36,18 @@ export const PLAN_PRESETS: Readonly<Record<PlanPresetName, PlanPreset>> = {
     ],
     guards: {
       ...{ ...USUAL_GUARDS, confirmMinutes: CONFIRM_MINUTES },
-      ...{ failedPercent: 1, revertedPercent: 1, stuckPercent: 2, silentPercent: 0.75 },
+      ...{ failedPercent: 1, revertedPercent: 1, stuckPercent: 2, silentPercent: 1 },
     },
   },
   normal: {
     steps: [
       { rollout: 5, holdMinutes: DAY },
-      { rollout: 20, holdMinutes: 3 * DAY },
+      { rollout: 20, holdMinutes: 4 * DAY },
       { rollout: 100, holdMinutes: DAY },
     ],
     guards: {
       ...{ ...USUAL_GUARDS, confirmMinutes: CONFIRM_MINUTES },
-      ...{ failedPercent: 1.5, revertedPercent: 1.5, stuckPercent: 2.5, silentPercent: 0.75 },
+      ...{ failedPercent: 1.5, revertedPercent: 1.5, stuckPercent: 2.5, silentPercent: 1 },
     },
   },
   fast: {
