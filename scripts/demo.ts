@@ -1,6 +1,6 @@
-// Runs the demo (`npm run demo`): the embedded service, an organization whose app has two weeks of history
-// and a rollout under way, and a fleet that polls, updates and lags like a real one. Everything lies in a
-// temporary directory that is removed at the end.
+// Runs the demo (`npm run demo`): the embedded service, an organization whose app has two weeks of history, a
+// roll-out under way and one that was stopped, and a fleet that polls, updates and lags like a real one.
+// Everything lies in a temporary directory that is removed at the end.
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runDemoFleet } from './demo-fleet.ts';
 import { writeDemoHistory } from './demo-history.ts';
+import { BAD_VERSION, GOOD_VERSION } from './demo-releases.ts';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const EMAIL = 'release.manager@example.com';
@@ -53,8 +54,9 @@ The console      ${address}/console
 Sign in as       ${EMAIL}
 Password         ${password}
 
-${fleet.devices.length.toLocaleString('en')} devices of "Acme Notes" poll it; 2.4.0 is at 20 %.
-Raise it, and watch them follow.
+${fleet.devices.length.toLocaleString('en')} devices of "Acme Notes" poll it.
+On stable, the plan of ${GOOD_VERSION} has reached 20 %: begin its next step, and watch them follow.
+On beta, a guard has stopped ${BAD_VERSION}: see where its trouble is, and decide.
 Ctrl+C ends the demo and removes what it wrote.
 
 `);

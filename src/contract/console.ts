@@ -13,6 +13,7 @@ import type {
 import type { IssuedEdgeToken, ListedEdgeToken, RevokedEdgeToken } from './edge-token.ts';
 import type { Explanation } from './explanation.ts';
 import type { Rehearsed, RehearsedServing, UnpublishedRelease } from './rehearsed.ts';
+import type { ReleaseAdoption, ReleaseTrouble } from './release-trouble.ts';
 import type {
   Account,
   ApiKey,
@@ -84,6 +85,8 @@ export type ConsoleAnswers = {
   'GET releases/plan': PlanAndHealth;
   'POST releases/plan': { readonly plan: RolloutPlan };
   'PATCH releases/plan': { readonly plan: RolloutPlan };
+  'GET releases/trouble': ReleaseTrouble;
+  'GET releases/adoption': { readonly adoption: ReleaseAdoption | null };
   'GET release': RenderedReleaseDetail;
 
   'GET devices': DevicePage;

@@ -67,7 +67,7 @@ export const LIMIT = {
   /** Longest wait of an edge for a change of what it follows. */
   edgeWaitMsMax: 5000,
   /**
-   * Maximum bytes of the check-ins that an edge hands over at a time: room for a batch of 2,000 with 16 labels
+   * Maximum bytes of the check-ins that an edge hands over at once: room for a batch of 2,000 with 16 labels
    * each of 128 + 256 characters of up to 4 bytes.
    */
   edgeBodyBytesMax: 64 * 1024 * 1024,

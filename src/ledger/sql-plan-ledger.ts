@@ -7,8 +7,11 @@ import { atomically } from './atomically.ts';
 import type { Database } from './database.ts';
 import { createPlan } from './query/create-plan.ts';
 import { drivePlan } from './query/drive-plan.ts';
+import { listSignalDevices } from './query/list-signal-devices.ts';
 import { countPlanTime, plansToDrive } from './query/plans-to-drive.ts';
 import { readHealth, readPlan } from './query/read-plan.ts';
+import { readReleaseAdoption } from './query/read-release-adoption.ts';
+import { readTrouble } from './query/read-trouble.ts';
 import { recordFailures } from './query/record-failures.ts';
 import { steerPlan } from './query/steer-plan.ts';
 
@@ -22,6 +25,10 @@ export function createSqlPlanLedger(database: Database): PlanLedger {
     readPlan: (reach, name) => readPlan(database, reach, name),
     readHealth: (reach, name, knownForMinutes) =>
       readHealth(database, reach, name, knownForMinutes),
+    readTrouble: (reach, name) => readTrouble(database, reach, name),
+    readReleaseAdoption: (reach, name) => readReleaseAdoption(database, reach, name),
+    listSignalDevices: (reach, name, signal, filter) =>
+      listSignalDevices(database, reach, name, signal, filter),
     countPlanTime: () => countPlanTime(database),
     listPlansToDrive: (checkMs, countMax) => plansToDrive(database, checkMs, countMax),
     drivePlan: (plan, seenUpToMs, known) => drivePlan(database, plan, seenUpToMs, known),

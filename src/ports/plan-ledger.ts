@@ -1,11 +1,14 @@
 // The part of the ledger that keeps roll-out plans and what check-ins tell of a release. `Ledger` states the
 // obligations of all methods.
 
+import type { DevicePage } from '../contract/console-fleet.ts';
 import type { Failure, LostRight, Outcome, UnknownRelease } from '../contract/failure.ts';
-import type { Health, PlanAction, RolloutPlan } from '../contract/rollout-plan.ts';
+import type { ReleaseAdoption, ReleaseTrouble } from '../contract/release-trouble.ts';
+import type { Health, PlanAction, RolloutPlan, Signal } from '../contract/rollout-plan.ts';
 import type { PlanDefinition, PlanTime } from '../domain/rollout/plan-state.ts';
 import type { Actor } from './actor.ts';
 import type { Changed } from './changed.ts';
+import type { DeviceFilter } from './fleet-ledger.ts';
 import type { KnownStates } from './known-state.ts';
 import type { Reach } from './reach.ts';
 import type { ReleaseName } from './release-name.ts';
@@ -27,6 +30,9 @@ export type ReportedFailure = {
   /** Address of the client, of an IPv6 one its /64; undefined for a report with a key. */
   readonly network: string | undefined;
 };
+
+/** Filter of the devices that show a signal; `after` is `next` of the page before. */
+export type SignalDeviceFilter = Omit<DeviceFilter, 'channel'>;
 
 export interface PlanLedger {
   /**
@@ -68,6 +74,32 @@ export interface PlanLedger {
     name: ReleaseName,
     knownForMinutes?: number,
   ): Promise<Outcome<Health, UnknownRelease>>;
+
+  /**
+   * Reads where the trouble of a release is: its signals by platform and by the version before, and why
+   * devices failed. Devices count that its health counts.
+   */
+  readTrouble(reach: Reach, name: ReleaseName): Promise<Outcome<ReleaseTrouble, UnknownRelease>>;
+
+  /**
+   * Reads how a release spreads, and how the one before it did at the same age; null for one that was never
+   * published. Devices count that were known for as long before their release as the health of this one asks.
+   */
+  readReleaseAdoption(
+    reach: Reach,
+    name: ReleaseName,
+  ): Promise<Outcome<ReleaseAdoption | null, UnknownRelease>>;
+
+  /**
+   * Reads a page of the devices that show a signal of a release, of those that its health counts, in an order
+   * that stays. A page of few devices among many may have fewer than asked for, or none, and still a next.
+   */
+  listSignalDevices(
+    reach: Reach,
+    name: ReleaseName,
+    signal: Signal,
+    filter: SignalDeviceFilter,
+  ): Promise<Outcome<DevicePage, UnknownRelease>>;
 
   /** Moves the time on in which the waits of plans are counted, and returns it. */
   countPlanTime(): Promise<PlanTime>;

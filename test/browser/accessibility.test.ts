@@ -1,10 +1,8 @@
 // Tests that every page and dialog of the console is accessible: axe-core finds nothing, in light and
 // dark, on a wide screen and on a phone.
 
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { faultsOn } from '../support/accessibility-faults.ts';
 import { openTab, type Tab, visit, whenShown } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { type Furnished, furnish } from '../support/furnish.ts';
@@ -12,19 +10,6 @@ import { startNode } from '../support/node.ts';
 import { Person } from '../support/person.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import { admin } from '../support/tenant.ts';
-
-type Violation = {
-  readonly id: string;
-  readonly nodes: readonly {
-    readonly target: readonly string[];
-    readonly failureSummary: string;
-  }[];
-};
-
-const require = createRequire(import.meta.url);
-const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-const WIDTHS = [1280, 375];
-const THEMES = ['light', 'dark'] as const;
 
 describeInBrowser('accessibility of the console', (browser) => {
   const node = sharedNode();
@@ -38,26 +23,6 @@ describeInBrowser('accessibility of the console', (browser) => {
   afterAll(async () => {
     await tab?.close();
   });
-
-  /** Returns the faults of a page as it stands, in every theme and width. */
-  async function faultsOn(page: Page): Promise<readonly string[]> {
-    await page.evaluate(AXE);
-    const found = new Set<string>();
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 900 });
-      for (const colorScheme of THEMES) {
-        await page.emulateMedia({ colorScheme });
-        const { violations } = await page.evaluate<{ violations: readonly Violation[] }>(
-          "axe.run(document, { resultTypes: ['violations'] })",
-        );
-        for (const { id, nodes } of violations) {
-          const where = nodes.map((each) => `${each.target.join(' ')}: ${each.failureSummary}`);
-          found.add(`${id} (${width} px, ${colorScheme}) ${where.join('; ')}`);
-        }
-      }
-    }
-    return [...found];
-  }
 
   it('what is wrong would be found', async () => {
     await visit(tab.page, '/console/apps');

@@ -1,6 +1,6 @@
 // Plans a roll-out in the browser: from a preset, held and resumed with a reason, and stopped by a guard.
 
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { eachOwnerTab, type OwnerTab } from '../support/owner-tab.ts';
@@ -24,36 +24,52 @@ describeInBrowser('roll-out plans at the console', (browser) => {
     await page.goto(`/console/apps/${opened.tenant.app}/stable/1.0.0`);
   }
 
+  /** Goes to an element with the Tab key alone. */
+  async function tabTo(target: Locator): Promise<void> {
+    await target.waitFor();
+    const isThere = () =>
+      target.evaluate((element) => element === element.ownerDocument.activeElement);
+    for (let presses = 0; presses < 80; presses++) {
+      if (await isThere()) return;
+      await page.keyboard.press('Tab');
+    }
+    throw new Error('The Tab key does not reach it');
+  }
+
   const plan = () => page.getByRole('region', { name: 'Plan' });
   const history = () => page.getByRole('region', { name: 'History' });
 
-  it('a plan is made from a preset with the keyboard, begins by itself, and is held and resumed with a reason', async () => {
+  it('a plan is made from a preset, begins by itself, and is held and resumed with a reason, all with the keyboard', async () => {
     await openRelease();
     await plan().getByText('It has no plan').waitFor();
-    await plan().getByRole('button', { name: 'Plan the roll-out…' }).focus();
+    await tabTo(plan().getByRole('button', { name: 'Plan the roll-out…' }));
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Plan the roll-out of 1.0.0' });
-    await dialog.getByLabel('Preset').focus();
+    await tabTo(dialog.getByLabel('Preset'));
     await page.keyboard.press('c');
-    await dialog.getByText('1% for 1 day, 5% for 2 days').waitFor();
-    await dialog.getByRole('button', { name: 'Start plan' }).focus();
+    await dialog.getByText('1% for 1 day, 20% for 4 days').waitFor();
+    await tabTo(dialog.getByRole('button', { name: 'Start plan' }));
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
     await plan().getByText('Plan running', { exact: true }).waitFor();
     // No reload: the first step begins by itself, and the page follows.
     await plan().locator('.plan-step.now', { hasText: '1%' }).waitFor();
-    await plan().getByText('the roll-out goes to 5%').waitFor();
-    await plan().getByRole('button', { name: 'Hold plan…' }).click();
+    await plan().getByText('the roll-out goes to 20%').waitFor();
+    await tabTo(plan().getByRole('button', { name: 'Hold plan…' }));
+    await page.keyboard.press('Enter');
     const held = page.getByRole('dialog', { name: 'Hold plan of 1.0.0' });
-    await held.getByLabel('Reason').fill('tickets come in');
+    await tabTo(held.getByLabel('Reason'));
+    await page.keyboard.type('tickets come in');
     await page.keyboard.press('Enter');
     await held.waitFor({ state: 'detached' });
     await plan().getByText('Plan held', { exact: true }).waitFor();
     await history().getByText('Held its plan').waitFor();
     await history().getByText('tickets come in').waitFor();
-    await plan().getByRole('button', { name: 'Resume plan…' }).click();
+    await tabTo(plan().getByRole('button', { name: 'Resume plan…' }));
+    await page.keyboard.press('Enter');
     const resumed = page.getByRole('dialog', { name: 'Resume plan of 1.0.0' });
-    await resumed.getByLabel('Reason').fill('not ours');
+    await tabTo(resumed.getByLabel('Reason'));
+    await page.keyboard.type('not ours');
     await page.keyboard.press('Enter');
     await resumed.waitFor({ state: 'detached' });
     await plan().getByText('Plan running', { exact: true }).waitFor();

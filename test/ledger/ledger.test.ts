@@ -7,6 +7,7 @@ import { describeEdges } from './edge-contract.ts';
 import { describeEditions } from './edition-contract.ts';
 import { describeFleet } from './fleet-contract.ts';
 import { describeFollowing } from './following-contract.ts';
+import { describeGuardTrips } from './guard-trip-contract.ts';
 import { describeIdempotency } from './idempotency-contract.ts';
 import { describeLedger } from './ledger-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
@@ -14,6 +15,7 @@ import { describePlans } from './plan-contract.ts';
 import { describeRewinds } from './rewind-contract.ts';
 import { describeSignals } from './signal-contract.ts';
 import { openTestPglite, openTestPostgres } from './test-database.ts';
+import { describeTrouble } from './trouble-contract.ts';
 import { describeVersionKeys } from './version-key-contract.ts';
 import { describeWebhooks } from './webhook-contract.ts';
 
@@ -31,7 +33,9 @@ describeRewinds('PGlite', openTestPglite);
 describeFollowing('PGlite', openTestPglite);
 describePlans('PGlite', openTestPglite);
 describeSignals('PGlite', openTestPglite);
+describeTrouble('PGlite', openTestPglite);
 describeEdges('PGlite', openTestPglite);
+describeGuardTrips('PGlite', openTestPglite);
 describeVersionKeys('PGlite', openTestPglite);
 
 if (postgresUrl === '') {
@@ -50,6 +54,8 @@ if (postgresUrl === '') {
   describeFollowing('PostgreSQL', () => openTestPostgres(postgresUrl));
   describePlans('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeSignals('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeTrouble('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeEdges('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeGuardTrips('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeVersionKeys('PostgreSQL', () => openTestPostgres(postgresUrl));
 }

@@ -11,29 +11,11 @@ import { migrate } from '../../src/ledger/migrate.ts';
 import { readSignals } from '../../src/ledger/query/read-signals.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
-import {
-  checkIn as anyTimeCheckIn,
-  chunksOf,
-  HOUR_MS,
-  iso,
-  MINUTE_MS,
-  randomFrom,
-  shuffle,
-} from './fleet-fixture.ts';
-import {
-  createTenant,
-  expectValue,
-  newRelease,
-  OPERATOR,
-  PUBLISHER,
-  type TestTenant,
-} from './ledger-fixture.ts';
+import { chunksOf, HOUR_MS, iso, MINUTE_MS, randomFrom, shuffle } from './fleet-fixture.ts';
+import { expectValue, OPERATOR, type TestTenant } from './ledger-fixture.ts';
+import { BEGIN, checkIn, DAY_MS, furnish, publishAt } from './signal-fixture.ts';
 import { type ModelRelease, SignalModel, VERSIONS } from './signal-model.ts';
 import type { TestDatabase } from './test-database.ts';
-
-const DAY_MS = 24 * HOUR_MS;
-/** Begin of an hour not long ago: what is kept of releases goes in time. */
-const BEGIN = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 20 * DAY_MS;
 
 /** Declares the suite; `open` gives an empty database. */
 export function describeSignals(name: string, open: () => Promise<TestDatabase>): void {
@@ -50,35 +32,8 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
     });
     afterAll(() => opened?.dispose());
 
-    /** Publishes a version, as if at that time. */
-    async function publishAt(
-      tenant: TestTenant,
-      channel: string,
-      text: string,
-      publishedAt: number,
-    ): Promise<ModelRelease> {
-      const release = { ...newRelease(tenant, text), channel };
-      const { value } = expectValue(
-        await ledger.publishRelease(tenant.organizationId, release, PUBLISHER),
-      );
-      await database.query('UPDATE releases SET published_at = $2::timestamptz WHERE id = $1', [
-        value.id,
-        iso(publishedAt),
-      ]);
-      return { id: value.id, channel, version: text, publishedAt, isRolledBack: false };
-    }
-
     async function rollBack({ id }: ModelRelease): Promise<void> {
       await database.query(`UPDATE releases SET status = 'rolled_back' WHERE id = $1`, [id]);
-    }
-
-    /** A tenant whose beta follows stable, with 1.0.0 on stable, published a day after the start. */
-    async function furnish() {
-      const tenant = await createTenant(ledger, ['stable', 'beta']);
-      const release = await publishAt(tenant, 'stable', '1.0.0', BEGIN + DAY_MS);
-      expectValue(await ledger.updateChannel(tenant.app, 'beta', { follows: 'stable' }, OPERATOR));
-      const offer = { version: '0.9.0', offeredReleaseId: release.id };
-      return { tenant, release, offer };
     }
 
     async function health({ app, organizationId }: TestTenant, known = 0): Promise<Health> {
@@ -117,7 +72,7 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
     }
 
     test('an offer, the installation and the way back count once each', async () => {
-      const { tenant, offer } = await furnish();
+      const { tenant, offer } = await furnish({ ledger, database });
       const at = (minutes: number) => BEGIN + DAY_MS + minutes * MINUTE_MS;
       const record = (parts: Partial<CheckIn>) =>
         ledger.recordCheckIns([checkIn(tenant, 'a', parts)]);
@@ -135,7 +90,7 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
     });
 
     test('nothing is reverted by a roll-back, on another channel, or by a higher version', async () => {
-      const { tenant, release } = await furnish();
+      const { tenant, release } = await furnish({ ledger, database });
       const at = (minutes: number) => BEGIN + DAY_MS + minutes * MINUTE_MS;
       const all = (parts: Partial<CheckIn>) =>
         ledger.recordCheckIns(['a', 'b', 'c'].map((id) => checkIn(tenant, id, parts)));
@@ -151,7 +106,7 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
     });
 
     test('a device is stuck when it is seen again after the limit, until it is seen on the release', async () => {
-      const { tenant, offer } = await furnish();
+      const { tenant, offer } = await furnish({ ledger, database });
       const offeredAt = BEGIN + DAY_MS + MINUTE_MS;
       const record = (parts: Partial<CheckIn>) =>
         ledger.recordCheckIns([checkIn(tenant, 'a', { ...offer, ...parts })]);
@@ -168,7 +123,7 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
     });
 
     test('10,000 devices invented after the publishing, or an hour before it, move no rate', async () => {
-      const { tenant, release, offer } = await furnish();
+      const { tenant, release, offer } = await furnish({ ledger, database });
       const publishedAt = release.publishedAt;
       const real = Array.from({ length: 50 }, (_, index) => `real ${index}`);
       const record = (ids: readonly string[], parts: Partial<CheckIn>) =>
@@ -197,7 +152,7 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
     });
 
     test('a failure that comes before its offer counts from the offer on (§27.9)', async () => {
-      const { tenant, offer } = await furnish();
+      const { tenant, offer } = await furnish({ ledger, database });
       await ledger.recordCheckIns([checkIn(tenant, 'a', {})]);
       await ledger.recordFailures([
         {
@@ -211,7 +166,7 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
     });
 
     test('the share of silent ones among the other devices is taken off', async () => {
-      const { tenant, offer } = await furnish();
+      const { tenant, offer } = await furnish({ ledger, database });
       const record = (prefix: string, count: number, parts: Partial<CheckIn>) =>
         ledger.recordCheckIns(
           Array.from({ length: count }, (_, index) =>
@@ -239,7 +194,7 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
     });
 
     test('devices that are swept or purged are not seen any more, and what they did stays', async () => {
-      const { tenant, offer } = await furnish();
+      const { tenant, offer } = await furnish({ ledger, database });
       const ids = ['a', 'b', 'c'];
       await ledger.recordCheckIns(ids.map((id) => checkIn(tenant, id, {})));
       const at = BEGIN + DAY_MS + MINUTE_MS;
@@ -261,7 +216,7 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
     });
 
     test('90 days after a release was published, its signals go', async () => {
-      const { tenant, release, offer } = await furnish();
+      const { tenant, release, offer } = await furnish({ ledger, database });
       await ledger.recordCheckIns([checkIn(tenant, 'a', {})]);
       await ledger.recordCheckIns([checkIn(tenant, 'a', { ...offer, at: BEGIN + 2 * DAY_MS })]);
       expect((await health(tenant)).offered).toBe(1);
@@ -280,12 +235,12 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
     });
 
     test('random histories count as the model says, and as a recount, with check-ins that come late', async () => {
-      const { tenant, release } = await furnish();
+      const { tenant, release } = await furnish({ ledger, database });
       const releases = [
         release,
-        await publishAt(tenant, 'stable', '1.10.0', BEGIN + 2 * HOUR_MS),
-        await publishAt(tenant, 'stable', '1.0.0-rc.1', BEGIN + 5 * HOUR_MS),
-        await publishAt(tenant, 'beta', '1.10.0', BEGIN + 3 * HOUR_MS),
+        await publishAt({ ledger, database }, tenant, 'stable', '1.10.0', BEGIN + 2 * HOUR_MS),
+        await publishAt({ ledger, database }, tenant, 'stable', '1.0.0-rc.1', BEGIN + 5 * HOUR_MS),
+        await publishAt({ ledger, database }, tenant, 'beta', '1.10.0', BEGIN + 3 * HOUR_MS),
       ];
       const random = randomFrom(20_261_124);
       const model = new SignalModel(releases, { beta: 'stable' }, MINUTE_MS);
@@ -317,7 +272,7 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
     });
 
     test('of more than 10,000 devices, about 10,000 say how many are stuck and silent', async () => {
-      const { tenant, release } = await furnish();
+      const { tenant, release } = await furnish({ ledger, database });
       const times = [tenant.appId, release.id, iso(BEGIN + 2 * DAY_MS), iso(BEGIN + 5 * DAY_MS)];
       // One of 20 devices saw nothing after its offer, one of 10 still asks, the others have installed it.
       await database.query(
@@ -357,11 +312,11 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
     });
 
     test('four writers with shuffled, overlapping and repeated batches count as a recount', async () => {
-      const { tenant, release } = await furnish();
+      const { tenant, release } = await furnish({ ledger, database });
       const releases = [
         release,
-        await publishAt(tenant, 'stable', '1.10.0', BEGIN + 2 * HOUR_MS),
-        await publishAt(tenant, 'beta', '1.10.0', BEGIN + 3 * HOUR_MS),
+        await publishAt({ ledger, database }, tenant, 'stable', '1.10.0', BEGIN + 2 * HOUR_MS),
+        await publishAt({ ledger, database }, tenant, 'beta', '1.10.0', BEGIN + 3 * HOUR_MS),
       ];
       const random = randomFrom(24_112_026);
       const checkIns = Array.from({ length: 6000 }, () =>
@@ -382,10 +337,6 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
       expect(Object.keys(await kept(tenant)).length).toBeGreaterThan(100);
     });
   });
-}
-
-function checkIn(tenant: TestTenant, deviceId: string, parts: Partial<CheckIn>): CheckIn {
-  return anyTimeCheckIn(tenant, deviceId, { at: BEGIN, ...parts });
 }
 
 /** Random check-in of one of 300 devices, some of them late, some with an offer, some without a version. */

@@ -1,6 +1,6 @@
 // Adoption over time: number of devices per version, by hour, day or month.
 
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useMemo, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { Adoption } from '../../contract/console-fleet.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
@@ -8,12 +8,10 @@ import { adoptionSeries, STEP_SPAN_MS } from '../format/adoption-series.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { useNow } from '../hook/use-now.ts';
-import { useTheme } from '../hook/use-theme.ts';
-import type { PlotOptions } from '../part/adoption-plot.ts';
 import { Card } from '../part/card.tsx';
 import { Empty } from '../part/empty.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
-import { Notice } from '../part/notice.tsx';
+import { Plot } from '../part/plot.tsx';
 import { AdoptionLegend } from './adoption-legend.tsx';
 import { versionColors } from './version-colors.ts';
 
@@ -71,15 +69,16 @@ function AdoptionChart({ points, step }: Adoption & { step: AdoptionStep }) {
     setHidden(next);
   };
   const colors = useMemo(() => versionColors(series.versions.map(({ name }) => name)), [series]);
-  const { place, isMissing } = usePlot({ series, colors, hidden, step, onHover: setHovered });
+  const load = useCallback(async () => {
+    const { adoptionPlot } = await import('../part/adoption-plot.ts');
+    return (place: HTMLElement) =>
+      adoptionPlot(place, { series, colors, hidden, step, onHover: setHovered });
+  }, [series, colors, hidden, step]);
   return (
     <>
-      {isMissing && <ReloadNotice />}
-      <div
-        class="plot"
-        ref={place}
-        role="img"
-        aria-label="Devices over time, stacked by version; the list below has the numbers"
+      <Plot
+        label="Devices over time, stacked by version; the list below has the numbers"
+        load={load}
       />
       <AdoptionLegend
         series={series}
@@ -91,41 +90,6 @@ function AdoptionChart({ points, step }: Adoption & { step: AdoptionStep }) {
       />
     </>
   );
-}
-
-/** Loads the chart's code when it is needed; after an upgrade of the service its file has another name. */
-function ReloadNotice() {
-  return (
-    <Notice tone="warn">
-      The chart could not be loaded; the console may have been updated.{' '}
-      <button type="button" class="link" onClick={() => location.reload()}>
-        Reload the page
-      </button>
-    </Notice>
-  );
-}
-
-function usePlot({ series, colors, hidden, step, onHover }: PlotOptions) {
-  const place = useRef<HTMLDivElement>(null);
-  const [isMissing, setMissing] = useState(false);
-  const { shown } = useTheme();
-  // Drawn again when the theme changes, because its colors differ.
-  useEffect(() => {
-    let destroy: (() => void) | undefined;
-    let isOver = false;
-    const draw = async () => {
-      const loaded = await import('../part/adoption-plot.ts').catch(() => undefined);
-      if (isOver || place.current === null) return;
-      setMissing(loaded === undefined);
-      destroy = loaded?.adoptionPlot(place.current, { series, colors, hidden, step, onHover });
-    };
-    void draw();
-    return () => {
-      isOver = true;
-      destroy?.();
-    };
-  }, [series, colors, hidden, step, shown, onHover]);
-  return { place, isMissing };
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { useLocation } from 'preact-iso';
 import type { AppOverview, LabelCounts } from '../../contract/console.ts';
+import { SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
 import { queryText } from '../format/query-text.ts';
 import { useDraft } from '../hook/use-draft.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -21,6 +22,11 @@ const MOVED = [
   { value: 'yes', label: 'Yes' },
   { value: 'no', label: 'Not yet' },
 ] as const;
+
+const SIGNAL_OPTIONS: readonly { readonly value: Signal | ''; readonly label: string }[] = [
+  { value: '', label: 'Any' },
+  ...SIGNALS.map((signal) => ({ value: signal, label: signal })),
+];
 
 const SEEN_MS: Readonly<Record<string, number>> = {
   hour: 3_600_000,
@@ -67,8 +73,20 @@ export function DeviceFilters({ app, query }: { app: AppOverview; query: Record<
         options={SEEN}
         onChoose={(seen) => apply({ ...draft, seen })}
       />
+      <Choice
+        label="Signal"
+        value={readSignal(query.signal) ?? ''}
+        options={SIGNAL_OPTIONS}
+        onChoose={(signal) => apply({ ...draft, signal })}
+      />
+      <Field label="of release" isCode {...field('release')} />
     </FilterForm>
   );
+}
+
+/** Reads the signal of a query; undefined for none, and for a text that is none. */
+export function readSignal(text: string | undefined): Signal | undefined {
+  return SIGNALS.find((signal) => signal === text);
 }
 
 /** Returns the start of the selected time range, rounded to the minute; undefined for any time. */

@@ -5,6 +5,7 @@ import { useLocation } from 'preact-iso';
 import type { AppOverview } from '../../contract/console.ts';
 import type { DeviceRecord } from '../../contract/console-fleet.ts';
 import { consolePath } from '../format/console-path.ts';
+import { SIGNAL_WORDS } from '../format/plan-words.ts';
 import { queryText } from '../format/query-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card } from '../part/card.tsx';
@@ -13,7 +14,7 @@ import { Empty } from '../part/empty.tsx';
 import { LoadedView } from '../part/loaded-view.tsx';
 import { Name } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
-import { DeviceFilters, seenSince } from './device-filters.tsx';
+import { DeviceFilters, readSignal, seenSince } from './device-filters.tsx';
 import { LabelList } from './label-list.tsx';
 
 const REFRESH_MS = 5000;
@@ -25,45 +26,63 @@ export function DeviceList({ app }: { app: AppOverview }) {
   const { query, url } = useLocation();
   const { version, below, channel, platform, label, offered, moved, seen, after } = query;
   const since = useMemo(() => seenSince(seen), [seen]);
+  const signal = readSignal(query.signal);
+  const { release = '' } = query;
+  const isWhole = signal === undefined || (release !== '' && (channel ?? '') !== '');
   const filter = {
     ...{ version, below, channel, platform, label, offered },
     ...{ moved: moved === '' ? undefined : moved, seenSince: since },
+    ...(signal === undefined ? {} : { signal, release }),
   };
   const devices = useLoad(
-    `devices${queryText({ app: app.ref, ...filter, after, limit: PAGE_SIZE })}`,
+    isWhole ? `devices${queryText({ app: app.ref, ...filter, after, limit: PAGE_SIZE })}` : null,
     REFRESH_MS,
   );
   const place = useRef<HTMLDivElement>(null);
-  // After filtering or paging, the list is scrolled into view.
+  const isLoaded = devices.data !== undefined;
+  // After filtering or paging, the list is scrolled into view; on a page that opens with it, once it is read.
   useEffect(() => {
     if (url.endsWith(`#${PLACE}`)) place.current?.scrollIntoView();
-  }, [url]);
+  }, [url, isLoaded]);
   const isFiltered = Object.values(filter).some((value) => value !== undefined && value !== '');
   return (
     <div id={PLACE} ref={place} class="anchor">
       <Card title="Devices" isFlush>
         <DeviceFilters app={app} query={query} />
-        <LoadedView of={devices}>
-          {(page) => (
-            <>
-              {page.devices.length === 0 && page.next !== null ? (
-                <Empty title="None among the devices looked at so far">
-                  <p class="hint">Few devices fit; the others are looked at page by page.</p>
-                </Empty>
-              ) : page.devices.length === 0 ? (
-                <NoDevices app={app.ref} isFiltered={isFiltered || after !== undefined} />
-              ) : (
-                <DataTable
-                  caption="Devices, by id"
-                  columns={columnsFor(app.ref)}
-                  rows={page.devices}
-                  keyOf={({ deviceId }) => deviceId}
-                />
-              )}
-              <Pager query={query} next={page.next} />
-            </>
-          )}
-        </LoadedView>
+        {isWhole && signal !== undefined && (
+          <p class="hint list-lead">
+            Devices that are <strong>{signal}</strong>: they {SIGNAL_WORDS[signal]} ({release} of{' '}
+            {channel}).
+          </p>
+        )}
+        {!isWhole && (
+          <Empty title="Which release?">
+            <p class="hint">A signal is one of a release: choose its channel and its version.</p>
+          </Empty>
+        )}
+        {isWhole && (
+          <LoadedView of={devices}>
+            {(page) => (
+              <>
+                {page.devices.length === 0 && page.next !== null ? (
+                  <Empty title="None among the devices looked at so far">
+                    <p class="hint">Few devices fit; the others are looked at page by page.</p>
+                  </Empty>
+                ) : page.devices.length === 0 ? (
+                  <NoDevices app={app.ref} isFiltered={isFiltered || after !== undefined} />
+                ) : (
+                  <DataTable
+                    caption={signal === undefined ? 'Devices, by id' : `Devices that are ${signal}`}
+                    columns={columnsFor(app.ref)}
+                    rows={page.devices}
+                    keyOf={({ deviceId }) => deviceId}
+                  />
+                )}
+                <Pager query={query} next={page.next} />
+              </>
+            )}
+          </LoadedView>
+        )}
       </Card>
     </div>
   );

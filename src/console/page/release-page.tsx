@@ -14,6 +14,7 @@ import { LoadedView } from '../part/loaded-view.tsx';
 import { PageHead } from '../part/page-head.tsx';
 import { StatusBadge } from '../part/status-badge.tsx';
 import { Time } from '../part/time.tsx';
+import { AgeCard } from './age-card.tsx';
 import { ArtifactCard } from './artifact-card.tsx';
 import { HealthCard } from './health-card.tsx';
 import { NotFoundPage } from './not-found-page.tsx';
@@ -23,9 +24,12 @@ import { ReleaseControls } from './release-controls.tsx';
 import type { ReleaseName } from './release-name.ts';
 import { RolloutCard } from './rollout-card.tsx';
 import { TargetingCard } from './targeting-card.tsx';
+import { TroubleCard } from './trouble-card.tsx';
 import { WayDownCard } from './way-down-card.tsx';
 
 const REFRESH_MS = 3000;
+const TROUBLE_REFRESH_MS = 10_000;
+const ADOPTION_REFRESH_MS = 30_000;
 
 /** Page of a release, refreshed while it is open. */
 export function ReleasePage(props: { app: AppOverview; channel: string; version: string }) {
@@ -49,6 +53,8 @@ function ReleaseView(props: {
 }) {
   const { app, name, details, loaded } = props;
   const planned = useLoad(`releases/plan${queryText(name)}`, REFRESH_MS);
+  const { data: trouble } = useLoad(`releases/trouble${queryText(name)}`, TROUBLE_REFRESH_MS);
+  const { data: spread } = useLoad(`releases/adoption${queryText(name)}`, ADOPTION_REFRESH_MS);
   const reload = async () => {
     await Promise.all([loaded.reload(), planned.reload()]);
   };
@@ -87,22 +93,30 @@ function ReleaseView(props: {
       <AsOf of={loaded} />
       <div class="split">
         <div>
-          <LoadedView of={planned}>
-            {(found) => <PlanCard name={name} release={release} found={found} onDone={reload} />}
-          </LoadedView>
-          <RolloutCard name={name} release={release} onDone={reload} />
           {release.status === 'rolled_back' && (
             <WayDownCard name={name} devices={details.devices} />
           )}
+          <LoadedView of={planned}>
+            {(found) => <PlanCard name={name} release={release} found={found} onDone={reload} />}
+          </LoadedView>
+          {planned.data !== undefined && (
+            <HealthCard name={name} planned={planned.data} trouble={trouble} />
+          )}
+          <RolloutCard name={name} release={release} onDone={reload} />
+        </div>
+        <div>
+          {trouble !== undefined && <TroubleCard trouble={trouble} />}
+          {spread?.adoption && <AgeCard adoption={spread.adoption} />}
+          <HistoryCard history={details.history} />
+        </div>
+      </div>
+      <div class="split">
+        <div>
           <TargetingCard name={name} release={release} onDone={reload} />
           <ArtifactCard artifacts={release.artifacts} />
         </div>
         <div>
-          {planned.data !== undefined && (
-            <HealthCard health={planned.data.health} guards={planned.data.plan?.guards ?? null} />
-          )}
           <NotesCard html={release.notesHtml} />
-          <HistoryCard history={details.history} />
         </div>
       </div>
     </>

@@ -1,9 +1,10 @@
 // Chart of adoption over time: bars stacked by version. Its code is loaded on first use.
 
 import uPlot from 'uplot';
-import 'uplot/dist/uPlot.min.css';
 import type { AdoptionStep } from '../../contract/resource.ts';
 import { type AdoptionSeries, stackedRows } from '../format/adoption-series.ts';
+import { axisLook } from './axis-look.ts';
+import { fittedPlot } from './fitted-plot.ts';
 
 export type PlotOptions = {
   readonly series: AdoptionSeries;
@@ -25,25 +26,13 @@ export function adoptionPlot(place: HTMLElement, options: PlotOptions): () => vo
   const { series, hidden } = options;
   // Drawn from the top of the stack down: each bar starts at zero, and the next one covers its lower part.
   const rows = stackedRows(series, hidden).reverse();
-  const plot = new uPlot(
-    { ...settings(place, options), width: Math.max(200, place.clientWidth), height: HEIGHT_PX },
-    [[...series.times], ...rows],
-    place,
-  );
-  const observer = new ResizeObserver(() => {
-    plot.setSize({ width: Math.max(200, place.clientWidth), height: HEIGHT_PX });
-  });
-  observer.observe(place);
-  return () => {
-    observer.disconnect();
-    plot.destroy();
-  };
+  return fittedPlot(place, settings(place, options), [[...series.times], ...rows]);
 }
 
 function settings(
   place: HTMLElement,
   { series, step, colors, onHover }: PlotOptions,
-): Omit<uPlot.Options, 'width' | 'height'> {
+): Omit<uPlot.Options, 'width'> {
   const bars = uPlot.paths.bars?.({ size: [BAR_SHARE, BAR_WIDTH_MAX_PX] });
   const drawn = series.versions
     .map(({ name }, index) => ({
@@ -56,6 +45,7 @@ function settings(
     .reverse();
   const axis = axisLook(place);
   return {
+    height: HEIGHT_PX,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: {
@@ -98,27 +88,6 @@ function tickText(at: Date, step: AdoptionStep): string {
   if (step === 'month') return MONTH.format(at);
   if (step === 'day') return DAY.format(at);
   return at.getHours() === 0 && at.getMinutes() === 0 ? LOCAL_DAY.format(at) : CLOCK.format(at);
-}
-
-/** Resolved colors of the page, which the canvas needs instead of CSS variables. */
-function axisLook(place: HTMLElement): uPlot.Axis {
-  const text = resolvedColor(place, '--muted');
-  const line = resolvedColor(place, '--line');
-  return {
-    stroke: text,
-    font: '11px system-ui, sans-serif',
-    grid: { stroke: line, width: 1 },
-    ticks: { stroke: line, width: 1, size: 4 },
-  };
-}
-
-function resolvedColor(place: HTMLElement, property: string): string {
-  const probe = document.createElement('span');
-  probe.style.color = `var(${property})`;
-  place.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
 }
 
 const STEP_SECONDS: Readonly<Record<AdoptionStep, number>> = {

@@ -6,6 +6,7 @@ import type { LiveEndReason } from '../../contract/console-fleet.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { ADOPTION_STEPS } from '../../contract/resource.ts';
+import { SIGNALS } from '../../contract/rollout-plan.ts';
 import { foldPlatform } from '../../domain/decision/artifact.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import type { Access } from '../../operations/access/access.ts';
@@ -15,13 +16,14 @@ import type { ViewFleet } from '../../operations/fleet/view-fleet.ts';
 import type { ExplainDecision } from '../../operations/serving/explain-decision.ts';
 import type { Route } from '../router.ts';
 import { explainQuery } from '../shape/explain-query.ts';
-import { nameField, textField, timeField } from '../shape/field.ts';
+import { nameField, textField, timeField, versionField } from '../shape/field.ts';
+import { releaseNameOf } from '../shape/release-body.ts';
 import type { ConsoleRoutes } from './console-route.ts';
 import type { RecheckAccess } from './recheck-access.ts';
 
 const filterField = textField(LIMIT.labelValueLengthMax, 0).optional();
 
-const devicesQuery = z.object({
+const filterFields = {
   app: nameField,
   // Version and platform are searched for in the form in which they are recorded: `v1` as 1.0.0, `macOS` as
   // darwin.
@@ -46,7 +48,22 @@ const devicesQuery = z.object({
   moved: z.enum(['yes', 'no']).optional(),
   after: filterField,
   limit: z.coerce.number().int().min(1).max(LIMIT.devicePageMax).default(LIMIT.devicePageDefault),
-});
+};
+/** With a signal, `channel` and `release` name its release, and `after` is a place of that list. */
+const devicesQuery = z
+  .object({
+    ...filterFields,
+    signal: z.enum(SIGNALS).optional(),
+    release: versionField.optional(),
+  })
+  .superRefine(({ signal, channel = '', release, after = '' }, context) => {
+    if (signal === undefined) return;
+    const need = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    if (channel === '') need('channel', 'Required with signal');
+    if (release === undefined) need('release', 'Required with signal');
+    if (after !== '' && !/^-?\d{1,10}:/.test(after)) need('after', 'Must be next of a page');
+  });
 const purgeBody = z.object({
   app: nameField,
   firstSeenAfter: timeField,
@@ -83,7 +100,12 @@ export function fleetConsoleRoutes(
   return [
     routes.onApp(
       { ...read, path: 'devices', shape: devicesQuery },
-      ({ app }, { app: _, ...filter }) => fleet.listDevices(app.id, filter),
+      ({ app, reach }, { app: ref, signal, release, ...filter }) => {
+        if (signal === undefined || release === undefined) return fleet.listDevices(app.id, filter);
+        const { channel = '', ...others } = filter;
+        const name = releaseNameOf({ app: ref, channel, version: release });
+        return fleet.listSignalDevices(reach, name, signal, others);
+      },
     ),
     routes.onApp(
       { method: 'POST', path: 'devices/purge', role: 'owner', shape: purgeBody },

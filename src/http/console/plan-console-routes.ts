@@ -10,7 +10,10 @@ import { releaseNameOf } from '../shape/release-body.ts';
 import type { ConsoleRoutes } from './console-route.ts';
 
 type PlanConsoleDependencies = {
-  readonly ledger: Pick<Ledger, 'createPlan' | 'steerPlan' | 'readPlan' | 'readHealth'>;
+  readonly ledger: Pick<
+    Ledger,
+    'createPlan' | 'steerPlan' | 'readPlan' | 'readHealth' | 'readTrouble' | 'readReleaseAdoption'
+  >;
   readonly spread: SpreadChange;
   /** Seconds after which a device that asks again is written down again. */
   readonly freshnessSeconds: number;
@@ -32,6 +35,17 @@ export function planConsoleRoutes(
         if (!isFailure(found) || found.failure !== 'unknownPlan') return found;
         const health = await ledger.readHealth(reach, name);
         return isFailure(health) ? health : { plan: null, health };
+      },
+    ),
+    routes.onApp(
+      { method: 'GET', path: 'releases/trouble', role: 'viewer', shape: planQuery },
+      ({ reach }, query) => ledger.readTrouble(reach, releaseNameOf(query)),
+    ),
+    routes.onApp(
+      { method: 'GET', path: 'releases/adoption', role: 'viewer', shape: planQuery },
+      async ({ reach }, query) => {
+        const adoption = await ledger.readReleaseAdoption(reach, releaseNameOf(query));
+        return isFailure(adoption) ? adoption : { adoption };
       },
     ),
     routes.onApp(

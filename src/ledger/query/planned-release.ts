@@ -1,9 +1,13 @@
-// Statement that reads the release that a plan is of.
+// Statements that read the release that a plan is of.
 
-import { type Failure, fail } from '../../contract/failure.ts';
+import { type Failure, fail, isFailure, type UnknownRelease } from '../../contract/failure.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { PlannedRelease } from '../../domain/rollout/plan-state.ts';
+import type { Reach } from '../../ports/reach.ts';
+import type { ReleaseName } from '../../ports/release-name.ts';
 import type { Sql } from '../database.ts';
+import { type FoundApp, findApp } from './find-app.ts';
+import { findChannel } from './find-channel.ts';
 
 export type FoundPlannedRelease = PlannedRelease & {
   readonly id: string;
@@ -24,4 +28,25 @@ export async function findPlannedRelease(
     [channelId, canonicalVersion],
   );
   return rows[0] ?? fail('unknownRelease');
+}
+
+/** Reads a release by its name, within what the caller may reach, with its app and its channel's name. */
+export async function findReleaseByName(
+  sql: Sql,
+  reach: Reach,
+  name: ReleaseName,
+): Promise<
+  | {
+      readonly app: FoundApp;
+      readonly channel: string;
+      readonly release: FoundPlannedRelease;
+    }
+  | Failure<UnknownRelease>
+> {
+  const app = await findApp(sql, reach, name.app);
+  if (isFailure(app)) return app;
+  const channel = await findChannel(sql, app.id, name.channel);
+  if (isFailure(channel)) return channel;
+  const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, false);
+  return isFailure(release) ? release : { app, channel: channel.name, release };
 }

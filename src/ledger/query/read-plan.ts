@@ -1,29 +1,15 @@
 // Statements that read a release's plan and its health.
 
-import {
-  type Failure,
-  fail,
-  isFailure,
-  type Outcome,
-  type UnknownRelease,
-} from '../../contract/failure.ts';
+import { fail, isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
 import type { Health, RolloutPlan } from '../../contract/rollout-plan.ts';
 import { judgeHealth } from '../../domain/rollout/judge-health.ts';
 import { isOpen } from '../../domain/rollout/plan-state.ts';
 import type { Reach } from '../../ports/reach.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import type { Sql } from '../database.ts';
-import { type FoundApp, findApp } from './find-app.ts';
-import { findChannel } from './find-channel.ts';
 import { findPlan, type PlanRow, readPlanTime, shownPlan } from './plan-row.ts';
-import { type FoundPlannedRelease, findPlannedRelease } from './planned-release.ts';
+import { findReleaseByName } from './planned-release.ts';
 import { readSignals } from './read-signals.ts';
-
-type Found = {
-  readonly app: FoundApp;
-  readonly channel: string;
-  readonly release: FoundPlannedRelease;
-};
 
 /** Reads the newest plan of a release with the health that its guards see. */
 export async function readPlan(
@@ -33,7 +19,7 @@ export async function readPlan(
 ): Promise<
   Outcome<{ readonly plan: RolloutPlan; readonly health: Health }, UnknownRelease | 'unknownPlan'>
 > {
-  const found = await find(sql, reach, name);
+  const found = await findReleaseByName(sql, reach, name);
   if (isFailure(found)) return found;
   const { release, ...place } = found;
   const row = await findPlan(sql, release.id);
@@ -49,23 +35,10 @@ export async function readHealth(
   name: ReleaseName,
   knownForMinutes?: number,
 ): Promise<Outcome<Health, UnknownRelease>> {
-  const found = await find(sql, reach, name);
+  const found = await findReleaseByName(sql, reach, name);
   if (isFailure(found)) return found;
   const { id } = found.release;
   return healthOf(sql, id, await findPlan(sql, id), knownForMinutes);
-}
-
-async function find(
-  sql: Sql,
-  reach: Reach,
-  name: ReleaseName,
-): Promise<Found | Failure<UnknownRelease>> {
-  const app = await findApp(sql, reach, name.app);
-  if (isFailure(app)) return app;
-  const channel = await findChannel(sql, app.id, name.channel);
-  if (isFailure(channel)) return channel;
-  const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, false);
-  return isFailure(release) ? release : { app, channel: channel.name, release };
 }
 
 /**

@@ -3,8 +3,15 @@
 import type { PlanGuards } from '../../contract/rollout-plan.ts';
 import { type SignalCounts, USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
 import type { Sql } from '../database.ts';
+import {
+  highestHash,
+  REACHED_SAMPLE,
+  reachedScale,
+  SIGNAL_CONDITIONS,
+  signalTimes,
+} from './signal-conditions.ts';
 
-type Counted = Pick<SignalCounts, 'offered' | 'installed' | 'reverted' | 'failed'> & {
+type CountedSignals = Pick<SignalCounts, 'offered' | 'installed' | 'reverted' | 'failed'> & {
   /** Devices that the release reached, and those of its channel and its followers. */
   readonly reached: number;
   readonly inReach: number;
@@ -12,11 +19,8 @@ type Counted = Pick<SignalCounts, 'offered' | 'installed' | 'reverted' | 'failed
 type Looked = Pick<SignalCounts, 'stuck' | 'stuckBase' | 'silent' | 'silentBase'>;
 type Others = SignalCounts['others'];
 
-/** Number of devices that are looked at of those that a release reached. */
-const REACHED_LOOKED_AT = 10_000;
 /** Number of devices that are looked at of a channel and its followers: those that never got the release. */
 const OTHERS_LOOKED_AT = 4000;
-const HASHES = 2 ** 32;
 
 const COUNTED = `
   WITH summed AS MATERIALIZED (
@@ -45,38 +49,14 @@ const COUNTED = `
   )::float8 AS "inReach"
   FROM summed`;
 
-// The index has the devices of each edge in the order of a hash of their ids, so that about as many are read
-// as are to be looked at, the same ones each time: those up to a hash. A device that was reported long enough
-// before the release was known for at least as long.
 const LOOKED = `
-  SELECT count(*) FILTER (WHERE offered_at <= stuck_before)::float8 AS "stuckBase",
-    count(*) FILTER (
-      WHERE installed_at IS NULL AND last_seen - offered_at > $3::int * interval '1 minute'
-    )::float8 AS stuck,
-    count(*) FILTER (WHERE least(offered_at, installed_at) <= silent_before)::float8 AS "silentBase",
-    count(*) FILTER (
-      WHERE least(offered_at, installed_at) <= silent_before AND last_seen <= silent_before
-    )::float8 AS silent
-  FROM (
-    SELECT reached.offered_at, reached.installed_at, devices.last_seen
-    FROM unnest(signal_edges()) AS edge
-    CROSS JOIN LATERAL (
-      SELECT * FROM release_devices
-      WHERE release_id = $1 AND known = edge AND hashtext(device_id) <= $6::integer OFFSET 0
-    ) AS reached
-    CROSS JOIN LATERAL (
-      SELECT last_seen FROM devices
-      WHERE app_id = reached.app_id AND device_id = reached.device_id OFFSET 0
-    ) AS devices
-    WHERE edge >= $2 AND (NOT $5 OR reached.pushed >= $2)
-      AND EXISTS (SELECT FROM releases WHERE id = $1 AND is_watched)
-  ) AS looked_at, (
-    SELECT now() - $3::int * interval '1 minute' AS stuck_before,
-      now() - $4::int * interval '1 minute' AS silent_before
-  ) AS present`;
+  SELECT count(*) FILTER (WHERE ${SIGNAL_CONDITIONS.stuckBase})::float8 AS "stuckBase",
+    count(*) FILTER (WHERE ${SIGNAL_CONDITIONS.stuck})::float8 AS stuck,
+    count(*) FILTER (WHERE ${SIGNAL_CONDITIONS.silentBase})::float8 AS "silentBase",
+    count(*) FILTER (WHERE ${SIGNAL_CONDITIONS.silent})::float8 AS silent
+  FROM ${REACHED_SAMPLE}, ${signalTimes('$5', '$6')}`;
 
-// As above: see sample-devices.ts. Here and there, OFFSET 0 keeps the order in which tables are looked up: a
-// plan for the whole of a large fleet, most of which has been reached, would read all of it.
+// As in signal-conditions.ts: see sample-devices.ts.
 const OTHERS = `
   SELECT count(*)::float8 AS devices,
     count(*) FILTER (WHERE last_seen <= now() - $3::int * interval '1 minute')::float8 AS silent
@@ -113,12 +93,10 @@ export async function readSignals(
   const known = knownForMinutes ?? given.knownForMinutes;
   const isPushed = given.source === 'push';
   const { stuckAfterMinutes, silentAfterMinutes } = given;
-  const [counted] = await sql.query<Counted>(COUNTED, [releaseId, known, isPushed]);
-  if (counted === undefined) throw new Error(`Release ${releaseId} has no signals`);
-  const { reached, inReach, ...counts } = counted;
-  const scale = Math.max(reached / REACHED_LOOKED_AT, 1);
+  const { reached, inReach, ...counts } = await countSignals(sql, releaseId, known, isPushed);
+  const scale = reachedScale(reached);
   const [looked] = await sql.query<Looked>(LOOKED, [
-    ...[releaseId, known, stuckAfterMinutes, silentAfterMinutes, isPushed, highestHash(scale)],
+    ...[releaseId, known, isPushed, highestHash(scale), stuckAfterMinutes, silentAfterMinutes],
   ]);
   const othersScale = Math.max(inReach / OTHERS_LOOKED_AT, 1);
   const [others] = await sql.query<Others>(OTHERS, [
@@ -133,7 +111,14 @@ export async function readSignals(
   return { ...counts, ...looked, scale, others: { devices, silent } };
 }
 
-/** Returns the hash up to which one of so many devices lies. */
-function highestHash(scale: number): number {
-  return Math.min(Math.floor(HASHES / scale) - HASHES / 2, HASHES / 2 - 1);
+/** Reads the counts of a release, of devices that were known for so many minutes before it. */
+export async function countSignals(
+  sql: Sql,
+  releaseId: string,
+  known: number,
+  isPushed: boolean,
+): Promise<CountedSignals> {
+  const [counted] = await sql.query<CountedSignals>(COUNTED, [releaseId, known, isPushed]);
+  if (counted === undefined) throw new Error(`Release ${releaseId} has no signals`);
+  return counted;
 }

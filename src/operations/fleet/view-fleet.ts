@@ -9,11 +9,20 @@ import type {
   FleetNow,
   LiveEvents,
 } from '../../contract/console-fleet.ts';
-import { invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
+import {
+  invalidField,
+  isFailure,
+  type Outcome,
+  type UnknownRelease,
+} from '../../contract/failure.ts';
 import { isoTime } from '../../contract/iso-time.ts';
 import type { AdoptionStep } from '../../contract/resource.ts';
+import type { Signal } from '../../contract/rollout-plan.ts';
 import type { DeviceFilter } from '../../ports/fleet-ledger.ts';
 import type { Ledger } from '../../ports/ledger.ts';
+import type { SignalDeviceFilter } from '../../ports/plan-ledger.ts';
+import type { Reach } from '../../ports/reach.ts';
+import type { ReleaseName } from '../../ports/release-name.ts';
 import type { ActivityBroadcast } from './activity-broadcast.ts';
 import { LivePlaces, type LiveViewer } from './live-places.ts';
 
@@ -48,6 +57,16 @@ export class ViewFleet {
   /** Returns a page of the app's devices. */
   listDevices(app: string, filter: DeviceFilter): Promise<Outcome<DevicePage, 'unknownApp'>> {
     return this.ledger.listDevices(app, filter);
+  }
+
+  /** Returns a page of the devices that show a signal of a release. */
+  listSignalDevices(
+    reach: Reach,
+    name: ReleaseName,
+    signal: Signal,
+    filter: SignalDeviceFilter,
+  ): Promise<Outcome<DevicePage, UnknownRelease>> {
+    return this.ledger.listSignalDevices(reach, name, signal, filter);
   }
 
   /** Returns a device with its version changes. */

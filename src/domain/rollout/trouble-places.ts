@@ -1,0 +1,57 @@
+// Where the devices are that show a signal: the platforms and versions with the most of them.
+
+import type { SignalPlaces, SignalTrouble } from '../../contract/release-trouble.ts';
+import type { Signal } from '../../contract/rollout-plan.ts';
+
+const NAMED_MAX = 5;
+
+/** Devices of one platform, or of one version, by signal: those that show it, and those that could. */
+export type PlaceCounts = {
+  readonly dimension: 'platform' | 'version';
+  readonly name: string;
+} & Readonly<Record<Signal | `${Signal}Base`, number>>;
+
+/** Arranges counts by platform and by version for each signal. Each device is in one count of each kind. */
+export function troublePlaces(
+  counts: readonly PlaceCounts[],
+): Readonly<Record<Signal, SignalTrouble>> {
+  const platforms = counts.filter(({ dimension }) => dimension === 'platform');
+  const versions = counts.filter(({ dimension }) => dimension === 'version');
+  const troubleOf = (signal: Signal): SignalTrouble => ({
+    ...sumOf(platforms, signal),
+    platforms: placesOf(platforms, signal),
+    versions: placesOf(versions, signal),
+  });
+  return {
+    failed: troubleOf('failed'),
+    reverted: troubleOf('reverted'),
+    stuck: troubleOf('stuck'),
+    silent: troubleOf('silent'),
+  };
+}
+
+function placesOf(counts: readonly PlaceCounts[], signal: Signal): SignalPlaces {
+  const base = `${signal}Base` as const;
+  const sorted = counts
+    .filter((each) => each[base] > 0 || each[signal] > 0)
+    .sort(
+      (left, right) =>
+        right[signal] - left[signal] ||
+        right[base] - left[base] ||
+        (left.name < right.name ? -1 : 1),
+    );
+  const others = sorted.slice(NAMED_MAX);
+  return {
+    named: sorted
+      .slice(0, NAMED_MAX)
+      .map((each) => ({ name: each.name, devices: each[signal], base: each[base] })),
+    others: others.length === 0 ? null : sumOf(others, signal),
+  };
+}
+
+function sumOf(counts: readonly PlaceCounts[], signal: Signal) {
+  return {
+    devices: counts.reduce((sum, each) => sum + each[signal], 0),
+    base: counts.reduce((sum, each) => sum + each[`${signal}Base`], 0),
+  };
+}

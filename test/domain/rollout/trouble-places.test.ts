@@ -1,0 +1,41 @@
+// Tests where the devices are that show a signal.
+
+import { expect, test } from 'vitest';
+import { type PlaceCounts, troublePlaces } from '../../../src/domain/rollout/trouble-places.ts';
+
+const NONE = {
+  ...{ failed: 0, failedBase: 0, reverted: 0, revertedBase: 0 },
+  ...{ stuck: 0, stuckBase: 0, silent: 0, silentBase: 0 },
+};
+
+function platform(name: string, counts: Partial<PlaceCounts>): PlaceCounts {
+  return { ...NONE, dimension: 'platform', name, ...counts };
+}
+
+test('the names with the most devices come first, then those that could show the signal and do not', () => {
+  const { stuck } = troublePlaces([
+    platform('linux', { stuckBase: 50 }),
+    platform('windows', { stuck: 3, stuckBase: 40 }),
+    platform('darwin', { stuckBase: 60 }),
+    platform('none was offered it', {}),
+  ]);
+  expect(stuck.platforms).toEqual({
+    named: [
+      { name: 'windows', devices: 3, base: 40 },
+      { name: 'darwin', devices: 0, base: 60 },
+      { name: 'linux', devices: 0, base: 50 },
+    ],
+    others: null,
+  });
+  expect(stuck).toMatchObject({ devices: 3, base: 150, versions: { named: [], others: null } });
+});
+
+test('what is beyond five names is added up', () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+  const { failed } = troublePlaces(
+    names.map((name, index) => platform(name, { failed: index, failedBase: 10 })),
+  );
+  expect(failed.platforms.named.map(({ name }) => name)).toEqual(['g', 'f', 'e', 'd', 'c']);
+  expect(failed.platforms.others).toEqual({ devices: 1, base: 20 });
+  expect(failed).toMatchObject({ devices: 21, base: 70 });
+});
