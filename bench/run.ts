@@ -1,6 +1,6 @@
 // `npm run bench -- [NAME] [--smoke] [--json FILE]` runs benchmarks and prints their tables. Most claim
 // nothing but ratios measured side by side in one run; `console` measures how long a page waits for its data,
-// `live-feed` how much processor time a page takes.
+// `live-feed` how much processor time a page takes, and `rollouts` plays plans without measuring any time.
 // --smoke runs each on a few items, to see that it works.
 // `--scenario NAME` picks scenarios of `check`.
 // `check --target URL [--rate N] [--duration S] [--devices N] [--label K=V]…` loads a running service.

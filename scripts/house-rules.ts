@@ -11,6 +11,7 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
   'src/contract/console-fleet.ts': 'what the console knows of devices',
   'src/contract/rollout-plan.ts': 'plans, signals and health, as the contract has them',
   'src/domain/rollout/plan-state.ts': 'the state of a plan, and its plainest changes',
+  'src/setting-shape.ts': 'the shapes of all settings',
   'src/http/shape/device-field.ts': 'the fields by which a device is told',
 };
 

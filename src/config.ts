@@ -3,11 +3,23 @@
 // setting stops the start with a line that names the variable.
 
 import { z } from 'zod';
-import { parseUrl } from './contract/parse-url.ts';
-import { splitHosts } from './contract/split-hosts.ts';
 import { isDatabaseAddress, takesWrites, WRITABLE_SESSIONS } from './is-database-address.ts';
 import { type NearSetting, nearSettings } from './near-settings.ts';
 import { readSettingFile } from './setting-file.ts';
+import {
+  baseUrl,
+  HTTP_SCHEMES,
+  isRedisAddress,
+  isUrl,
+  oneOf,
+  optionalText,
+  PORT_MAX,
+  parseListenAddress,
+  SECRET_LENGTH_MIN,
+  severalSecrets,
+  text,
+  whole,
+} from './setting-shape.ts';
 import { readTracing, type TracingSettings } from './tracing-settings.ts';
 
 export type Config = Readonly<{
@@ -57,12 +69,29 @@ export type Config = Readonly<{
   drainMs: number;
   /** Milliseconds without an answer of any store until the node is not ready; undefined for no limit. */
   readyUnconfirmedMsMax: number | undefined;
+  /** Settings of an edge, which no other node uses. */
+  edge: EdgeSettings;
   /** What the files of settings contained, for the processes that this one starts. */
   files: FileValues;
 }>;
 
+export type EdgeSettings = Readonly<{
+  /** Base URL of the service that an edge follows. */
+  upstream: string | undefined;
+  /** What `sluice edge-token create` has printed. */
+  token: string | undefined;
+  /** Maximum size of the journal of check-ins, in MiB. */
+  journalMb: number;
+}>;
+
 /** Settings that may lie in a file, which `NAME_FILE` names. */
-const FILE_SETTINGS = ['ADMIN_TOKEN', 'SECRET_KEY', 'DATABASE_URL', 'REDIS_URL'] as const;
+const FILE_SETTINGS = [
+  'ADMIN_TOKEN',
+  'SECRET_KEY',
+  'DATABASE_URL',
+  'REDIS_URL',
+  'EDGE_TOKEN',
+] as const;
 /** Values of the settings that lie in files. */
 export type FileValues = Readonly<Partial<Record<(typeof FILE_SETTINGS)[number], string>>>;
 
@@ -75,14 +104,6 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** A setting that cannot be used; the message is one line that begins with the variable's name. */
 export class ConfigError extends Error {}
 
-const REDIS_SCHEMES = ['redis:', 'rediss:'];
-const SENTINEL_SCHEMES = ['redis+sentinel:', 'rediss+sentinel:'];
-const HTTP_SCHEMES = ['http:', 'https:'];
-const PORT_MAX = 65_535;
-/** Minimum length of a token or key that somebody has typed, where others can reach the service. */
-const SECRET_LENGTH_MIN = 32;
-/** Maximum number of values that a secret has at a time; trying a key costs each process time. */
-const SECRETS_MAX = 8;
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 const ENVIRONMENT = z.object({
@@ -122,6 +143,10 @@ const ENVIRONMENT = z.object({
   SECRET_KEY_FILE: optionalText(),
   DATABASE_URL_FILE: optionalText(),
   REDIS_URL_FILE: optionalText(),
+  EDGE_UPSTREAM: baseUrl(),
+  EDGE_TOKEN: optionalText(),
+  EDGE_TOKEN_FILE: optionalText(),
+  EDGE_JOURNAL_MB: whole(1024, 16, 999_999),
   ORGANIZATIONS_BY: oneOf(ORGANIZATION_MAKERS, 'operator'),
   PUBLIC_URL: baseUrl(),
   ADMIN_LISTEN: optionalText().transform((value, { addIssue }) => {
@@ -232,6 +257,11 @@ function readSettings(environment: NodeJS.ProcessEnv, files: FileValues): Config
     hasAccessLog: settings.ACCESS_LOG === 'on',
     tracing: readTracing(environment, refuse),
     readyUnconfirmedMsMax: settings.READY_MAX_UNCONFIRMED_SECONDS * 1000 || undefined,
+    edge: Object.freeze({
+      upstream: settings.EDGE_UPSTREAM,
+      token: settings.EDGE_TOKEN,
+      journalMb: settings.EDGE_JOURNAL_MB,
+    }),
     files,
   });
 }
@@ -298,94 +328,8 @@ export function consoleUrlOf({ adminUrl, adminListen, publicUrl }: Config): stri
   return adminUrl ?? (adminListen === undefined ? publicUrl : undefined);
 }
 
-function text(fallback: string) {
-  return z
-    .string()
-    .optional()
-    .transform((value) => value || fallback);
-}
-
-function optionalText() {
-  return z
-    .string()
-    .optional()
-    .transform((value) => value || undefined);
-}
-
-/** Parses the values of a secret, which commas separate: while it changes, the old one counts as well. */
-function severalSecrets(
-  value: string | undefined,
-  { addIssue }: z.RefinementCtx,
-): readonly string[] {
-  if (value === undefined) return [];
-  const parts = value.split(',');
-  if (parts.length === 1) return parts;
-  const min = SECRET_LENGTH_MIN;
-  // A secret from before commas had a meaning must not become several that can be guessed.
-  if (parts.some(({ length }) => length < min)) {
-    addIssue(`commas separate several values, of which each must have at least ${min} characters`);
-  } else if (parts.some((part) => part !== part.trim())) {
-    addIssue('the commas between several values must have no spaces beside them');
-  } else if (parts.length > SECRETS_MAX) addIssue(`must have at most ${SECRETS_MAX} values`);
-  return parts;
-}
-
-function oneOf<const Values extends readonly [string, ...string[]]>(
-  values: Values,
-  fallback: Values[number],
-) {
-  return z
-    .string()
-    .optional()
-    .transform((value) => value || fallback)
-    .pipe(z.enum(values, { error: `must be one of ${values.join(', ')}` }));
-}
-
-function whole(fallback: number, min: number, max: number) {
-  const reason = `must be a whole number from ${min} to ${max}`;
-  return z
-    .string()
-    .optional()
-    .transform((value) => (value ? value.trim() : String(fallback)))
-    .refine((value) => /^\d{1,6}$/.test(value), reason)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, reason);
-}
-
-/** Base URL, without the slashes at its end. */
-function baseUrl() {
-  return optionalText()
-    .refine(
-      (value) => value === undefined || (isUrl(value, HTTP_SCHEMES) && !/[?#]/.test(value)),
-      'must be an http:// or https:// address, without query and fragment',
-    )
-    .transform((value) => value?.replace(/\/+$/, ''));
-}
-
-/** Parses `host:port`, with an IPv6 address in brackets; returns undefined for anything else. */
-function parseListenAddress(value: string): ListenAddress | undefined {
-  const [, inBrackets, name, digits] =
-    /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(value) ?? [];
-  const host = inBrackets ?? name;
-  const port = Number(digits);
-  return host === undefined || port > PORT_MAX ? undefined : Object.freeze({ host, port });
-}
-
 /** Whether two addresses are known to collide. Others that do are found when they are listened on. */
 function isSameAddress(one: ListenAddress, other: ListenAddress): boolean {
   const isEveryInterface = [one, other].some(({ host }) => WILDCARDS.has(host));
   return one.port === other.port && one.port !== 0 && (one.host === other.host || isEveryInterface);
-}
-
-/** Whether the value is an address of Redis, or of a cluster, whose later nodes may be `host:port`. */
-function isRedisAddress(value: string): boolean {
-  if (splitHosts(value).every((address) => isUrl(address, SENTINEL_SCHEMES))) return true;
-  const parts = value.split(',').map((part) => part.trim());
-  const [first = '', ...others] = parts.filter((part) => part !== '');
-  const urls = others.map((part) => (part.includes('://') ? part : `redis://${part}`));
-  return [first, ...urls].every((url) => isUrl(url, REDIS_SCHEMES));
-}
-
-function isUrl(value: string, schemes: readonly string[]): boolean {
-  return schemes.includes(parseUrl(value)?.protocol ?? '');
 }

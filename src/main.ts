@@ -3,24 +3,15 @@
 
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type Config,
-  ConfigError,
-  consoleUrlOf,
-  reachableHost,
-  readConfig,
-  readNearSettings,
-} from './config.ts';
+import { type Config, ConfigError, consoleUrlOf, reachableHost, readConfig } from './config.ts';
 import { exitOnBug } from './observe/exit-on-bug.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { reloadOnSignal } from './reload-on-signal.ts';
 import { type RunningService, startService } from './start-service.ts';
+import { stopOnSignal } from './stop-on-signal.ts';
+import { tellNearSettings } from './tell-near-settings.ts';
 import { tokenFilePath } from './token-file.ts';
 
-/** Longest stop, after which the process exits whatever hangs: SIGTERM promises an end within 10 s. */
-const STOP_MS_MAX = 9000;
-/** Time within which signals count as one: npm passes on what the service manager sent to both. */
-const ONE_SIGNAL_MS = 1000;
 /** Maximum number of questions whether the service is set up; the ledger may not be reachable yet. */
 const SET_UP_CHECKS_MAX = 300;
 const SET_UP_CHECK_INTERVAL_MS = 1000;
@@ -56,14 +47,6 @@ function readSettings(): Config {
   }
 }
 
-/** Names the variables that look like a misspelt setting: nothing else would tell that they are not read. */
-function tellNearSettings(log: Log): void {
-  const names = Object.fromEntries(readNearSettings().map(({ name, setting }) => [name, setting]));
-  if (Object.keys(names).length > 0) {
-    log.warn({ names }, 'names in the environment look like settings, and are not read');
-  }
-}
-
 async function start(config: Config, log: Log): Promise<RunningService> {
   try {
     return await startService(config, log);
@@ -73,51 +56,6 @@ async function start(config: Config, log: Log): Promise<RunningService> {
     process.stderr.write(`sluice: ${reason.replace(/\s+/g, ' ')}\n`);
     process.exit(1);
   }
-}
-
-/**
- * Listens for signals already before the start, because the first process of a container would lose a SIGTERM
- * without a listener. Returns a function to call once there is a service to stop; until then a signal ends
- * the process at once. With DRAIN_SECONDS the service goes on for so long, not ready; a later signal ends
- * that.
- */
-function stopOnSignal({ drainMs }: Config, log: Log): (service: RunningService) => void {
-  let running: RunningService | undefined;
-  let signalledAt: number | undefined;
-  const enough = new AbortController();
-  const drain = async (): Promise<void> => {
-    if (running === undefined || drainMs === 0) return;
-    log.info({ seconds: drainMs / 1000 }, 'draining');
-    await running.drain();
-    await sleep(drainMs, undefined, { signal: enough.signal }).catch(() => undefined);
-  };
-  const stop = async (signal: NodeJS.Signals): Promise<void> => {
-    if (signalledAt !== undefined) {
-      if (performance.now() - signalledAt >= ONE_SIGNAL_MS) enough.abort();
-      return;
-    }
-    signalledAt = performance.now();
-    await drain();
-    log.info({ signal }, 'stopping');
-    setTimeout(() => {
-      log.warn('something did not stop in time');
-      process.exit(0);
-    }, STOP_MS_MAX).unref();
-    await running?.stop();
-    log.info('stopped');
-    process.exit(0);
-  };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, (received) => {
-      stop(received).catch((error: unknown) => {
-        log.fatal({ err: error }, 'stopping failed');
-        process.exit(1);
-      });
-    });
-  }
-  return (service) => {
-    running = service;
-  };
 }
 
 /** Base URL of the console for people, and the one under which this machine reaches it. */

@@ -42,6 +42,7 @@ describe('readConfig', () => {
       readyUnconfirmedMsMax: undefined,
       adminListen: undefined,
       adminUrl: undefined,
+      edge: { upstream: undefined, token: undefined, journalMb: 1024 },
       files: {},
     };
     expect(readConfig({})).toEqual(defaults);
@@ -53,6 +54,7 @@ describe('readConfig', () => {
       ...['ADMIN_LISTEN', 'ADMIN_URL'],
       ...['NEW_DEVICES_PER_ADDRESS_PER_MINUTE', 'NEW_DEVICES_PER_APP_PER_MINUTE'],
       ...['ADMIN_TOKEN_FILE', 'SECRET_KEY_FILE', 'DATABASE_URL_FILE', 'REDIS_URL_FILE'],
+      ...['EDGE_UPSTREAM', 'EDGE_TOKEN', 'EDGE_TOKEN_FILE', 'EDGE_JOURNAL_MB'],
     ];
     const retention = [
       ...['DEVICE_RETENTION_DAYS', 'ADOPTION_RETENTION_DAYS'],

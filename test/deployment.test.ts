@@ -8,7 +8,9 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../src/config.ts';
+import { readEdgeConfig } from '../src/edge-config.ts';
 import { findBinary } from './support/find-binary.ts';
+import { findNginx } from './support/nginx-front.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
@@ -180,6 +182,102 @@ describe('deploy/kubernetes', () => {
     expect(open.flatMap(({ ports }) => ports)).toEqual([{ port: 'http' }]);
   });
 });
+
+describe('deploy/kubernetes-edge', () => {
+  const folder = join(DEPLOY, 'kubernetes-edge');
+  const documents = new Map(
+    readdirSync(folder).map((name) => [name, load(readFileSync(join(folder, name), 'utf8'))]),
+  );
+  const document = (name: string): Fields => documents.get(name) as Fields;
+  const set = at(document('stateful-set.yaml'), 'spec');
+  const pod = at(set, 'template', 'spec');
+  const container = at(pod, 'containers', 0);
+  const settings = at(document('config-map.yaml'), 'data') as unknown as Record<string, string>;
+
+  it('lists every file once', () => {
+    const { resources } = document('kustomization.yaml');
+    const others = [...documents.keys()].filter((name) => name !== 'kustomization.yaml');
+    expect([...(resources as string[])].sort()).toEqual(others.sort());
+  });
+
+  it('has settings that an edge takes, whose file the pod mounts', () => {
+    const { EDGE_TOKEN_FILE: file, ...others } = settings;
+    const config = readEdgeConfig(undefined, { ...others, EDGE_TOKEN: 'sluice-edge_x.y' });
+    const ports = list(container, 'ports').map(({ containerPort }) => containerPort);
+    expect(ports).toEqual([config.port, config.adminListen?.port]);
+    const mounted = list(container, 'volumeMounts').find(({ name }) => name === 'secrets');
+    expect(file).toMatch(new RegExp(`^${mounted?.mountPath}/[a-z-]+$`));
+    expect(config.drainMs / 1000 + 10).toBeLessThanOrEqual(
+      Number(pod.terminationGracePeriodSeconds),
+    );
+  });
+
+  it('keeps the journal on a volume of each pod, and has room for it', () => {
+    const [claim = {}] = list(set, 'volumeClaimTemplates');
+    const { storage } = at(claim, 'spec', 'resources', 'requests');
+    expect(Number.parseInt(String(storage), 10) * 1024).toBeGreaterThan(
+      2 * Number(settings.EDGE_JOURNAL_MB),
+    );
+    const places = list(container, 'volumeMounts').map(({ mountPath }) => mountPath);
+    expect(places).toEqual(['/data', '/run/secrets/sluice']);
+  });
+
+  it('has selectors that find the pods, and ports that they have', () => {
+    const labels = at(set, 'template', 'metadata', 'labels');
+    const { selector, ports } = at(document('service.yaml'), 'spec');
+    expect(labels).toMatchObject(selector as object);
+    const named = list(container, 'ports').map(({ name }) => name);
+    expect(named).toContain((ports as Fields[])[0]?.targetPort);
+    for (const name of ['stateful-set.yaml', 'pod-disruption-budget.yaml']) {
+      expect(labels, name).toMatchObject(at(document(name), 'spec', 'selector', 'matchLabels'));
+    }
+  });
+});
+
+describe('the profile `edges` of docker-compose.yml', () => {
+  const compose = load(readFileSync(join(DEPLOY, '../docker-compose.yml'), 'utf8')) as Fields;
+
+  it('has settings that an edge takes, and a volume for each edge', () => {
+    const shared = at(compose, 'x-edge');
+    const environment = at(shared, 'environment') as Readonly<Record<string, string>>;
+    const settings = Object.fromEntries(
+      Object.entries(environment).map(([key, value]) => [key, defaultOf(value)]),
+    );
+    const config = readEdgeConfig(undefined, { ...settings, EDGE_TOKEN: 'sluice-edge_x.y' });
+    expect([config.edge.upstream, config.trustProxy]).toEqual(['http://front:8080', 1]);
+    expect(shared.profiles).toEqual(['edges']);
+    const edges = ['edge-1', 'edge-2'].map((name) => at(compose, 'services', name));
+    const volumes = edges.flatMap((edge) => edge.volumes as string[]);
+    expect(new Set(volumes).size).toBe(2);
+  });
+
+  const nginx = findNginx();
+  const missing = nginx === undefined ? ' (skipped: no nginx on this machine)' : '';
+  it.skipIf(nginx === undefined)(`has a cache in front that nginx takes${missing}`, () => {
+    const { content } = at(compose, 'configs', 'edge-cache');
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-edge-cache-'));
+    try {
+      // Compose writes a dollar twice; the names are those of the containers.
+      const site = String(content)
+        .replaceAll('$$', '$')
+        .replaceAll(/edge-\d:8080/g, '127.0.0.1:8080')
+        .replace('/var/cache/nginx/sluice', join(folder, 'cache'));
+      const path = join(folder, 'nginx.conf');
+      writeFileSync(path, `pid ${folder}/pid;\nevents {}\nhttp {\n${site}\n}\n`);
+      const { status, stderr } = spawnSync(nginx ?? '', ['-t', '-q', '-c', path, '-p', folder], {
+        encoding: 'utf8',
+      });
+      expect(status, stderr).toBe(0);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+/** Value that a variable of compose has when nothing is set: `${NAME:-value}`. */
+function defaultOf(value: string): string {
+  return value.replace(/^\$\{\w+:-(.*)\}$/, '$1');
+}
 
 /** Returns what stands below a path of names and positions; throws when nothing does. */
 function at(value: Fields, ...path: readonly (string | number)[]): Fields {

@@ -11,6 +11,7 @@ import { limiter } from './limiter.ts';
 import { liveFeed } from './live-feed.ts';
 import { peers } from './peers.ts';
 import { propagation } from './propagation.ts';
+import { rollouts } from './rollouts.ts';
 import { scale } from './scale.ts';
 import { wal } from './wal.ts';
 import { wave } from './wave.ts';
@@ -29,4 +30,5 @@ export const BENCHMARKS: readonly Benchmark[] = [
   wave,
   consoleData,
   liveFeed,
+  rollouts,
 ];

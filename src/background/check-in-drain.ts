@@ -24,8 +24,9 @@ import type { RecordMemory } from '../operations/fleet/record-memory.ts';
 import type { CheckInBatch, CheckInQueue } from '../ports/check-in-queue.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 
-const BATCHES_MAX = 8;
 const ROWS_PER_STATEMENT_MAX = 2000;
+/** Bounds of the number of batches that are taken at a time: of large ones few fill a statement. */
+const BATCHES = { min: 8, max: 128 };
 const WAIT_MS = 500;
 /**
  * Milliseconds after which a taken batch counts as abandoned: longer than any statement may take, so its node
@@ -60,6 +61,8 @@ export class CheckInDrain {
   private failures = 0;
   /** Batches that were taken and are not acknowledged yet. */
   private inHand: readonly CheckInBatch[] = [];
+  /** Number of batches that are taken at a time. */
+  private batchesMax = BATCHES.min;
   /** Time of the oldest check-in that was taken and is not recorded, in milliseconds since 1970. */
   private oldestAt: number | undefined;
 
@@ -100,6 +103,7 @@ export class CheckInDrain {
       this.inHand = await this.take(WAIT_MS);
       this.oldestAt = oldestOf(this.inHand);
       if (this.inHand.length === 0) continue;
+      this.fitBatches();
       const begin = performance.now();
       const isBehind = this.behindMs > BEHIND_MS;
       await this.settle();
@@ -115,7 +119,7 @@ export class CheckInDrain {
     try {
       return await this.dependencies.queue.takeCheckIns(
         this.taker,
-        BATCHES_MAX,
+        this.batchesMax,
         waitMs,
         ABANDONED_MS,
         this.dependencies.streams(),
@@ -124,6 +128,21 @@ export class CheckInDrain {
       this.report(error, 'check-in-take');
       await this.backOff();
       return [];
+    }
+  }
+
+  /**
+   * Takes more batches from now on when as many as allowed did not fill a statement, fewer when they filled
+   * two. A statement costs some milliseconds whatever is in it, and how large a batch is depends on the load
+   * of a process and on the number of streams, over which it spreads its check-ins.
+   */
+  private fitBatches(): void {
+    const rows = this.inHand.reduce((sum, { checkIns }) => sum + checkIns.length, 0);
+    const isWhole = this.inHand.length >= this.batchesMax;
+    if (isWhole && rows < ROWS_PER_STATEMENT_MAX) {
+      this.batchesMax = Math.min(this.batchesMax * 2, BATCHES.max);
+    } else if (rows > 2 * ROWS_PER_STATEMENT_MAX) {
+      this.batchesMax = Math.max(this.batchesMax / 2, BATCHES.min);
     }
   }
 
@@ -209,5 +228,7 @@ export class CheckInDrain {
 
 /** Time of the earliest of these check-ins, in milliseconds since 1970; undefined when there are none. */
 function oldestOf(batches: readonly CheckInBatch[]): number | undefined {
-  return batches[0]?.checkIns[0]?.at;
+  // Batches of a stream come in their order, and those of several streams one stream after the other.
+  const begins = batches.flatMap(({ checkIns }) => checkIns[0]?.at ?? []);
+  return begins.length === 0 ? undefined : Math.min(...begins);
 }

@@ -14,6 +14,7 @@ import {
   wholeNumber,
 } from './asking.ts';
 import { backupFile } from './backup-file.ts';
+import { addEdgeCommands } from './edge-commands.ts';
 import { addListCommands } from './list-commands.ts';
 import type { ServiceClient } from './service-client.ts';
 
@@ -35,6 +36,7 @@ export function addCommands(program: Command, connect: Connect): void {
   addBackupCommand(program, connect);
   addAccountCommands(program, connect);
   addDeviceCommands(program, connect);
+  addEdgeCommands(program, connect);
   asking(
     program
       .command('audit')

@@ -83,7 +83,8 @@ type Listing<Answer, Row> = {
   readonly columns: readonly Column<Row>[];
 };
 
-function listing<Answer, Row>(
+/** Makes a command ask for a list and print it as a table. */
+export function listing<Answer, Row>(
   command: Command,
   connect: Connect,
   { path, rows, as, columns }: Listing<Answer, Row>,

@@ -1,5 +1,5 @@
 // Commands that read the settings of the service and need none that runs: they examine, or migrate, what the
-// settings name.
+// settings name, or run an edge.
 
 import type { Command } from 'commander';
 import type { Diagnosis } from '../contract/diagnosis.ts';
@@ -9,12 +9,19 @@ import { printAnswer } from './print-answer.ts';
 /** What the commands do; each is loaded when its command runs. */
 export type LocalCommands = {
   diagnose(): Promise<Diagnosis>;
+  /** Starts an edge, which goes on running; `upstream` takes the place of the setting. */
+  edge(upstream: string | undefined): Promise<void>;
   /** Resolves with the numbers of the newest migration, before and after. */
   migrate(): Promise<{ readonly from: number; readonly to: number }>;
 };
 
 /** Adds the commands. */
 export function addLocalCommands(program: Command, local: LocalCommands): void {
+  program
+    .command('edge')
+    .description('run an edge, which follows a service and has no stores')
+    .option('--upstream <url>', 'service to follow (default: EDGE_UPSTREAM)')
+    .action(({ upstream }: { upstream?: string }) => local.edge(upstream));
   program
     .command('doctor')
     .description('say what is wrong with the settings and the stores, without a running service')

@@ -12,6 +12,11 @@ const LOCAL: LocalCommands = {
     const { diagnose } = await import('../compose/diagnose.ts');
     return diagnose();
   },
+  async edge(upstream) {
+    // biome-ignore lint/style/noRestrictedImports: this command is the edge itself.
+    const { runEdge } = await import('../edge.ts');
+    await runEdge(upstream);
+  },
   async migrate() {
     // biome-ignore lint/style/noRestrictedImports: this command does a part of the start.
     const { migrateSchema } = await import('../compose/migrate-schema.ts');
@@ -34,5 +39,6 @@ export function sluice(args: readonly string[]): Promise<number> {
 }
 
 const code = await sluice(process.argv.slice(2));
-// `serve` goes on running; every other command has ended.
-if (process.argv[2] !== 'serve' || code !== 0) process.exitCode = code;
+// `serve` and `edge` go on running; every other command has ended.
+const isRunning = ['serve', 'edge'].includes(process.argv[2] ?? '') && code === 0;
+if (!isRunning) process.exitCode = code;

@@ -24,6 +24,7 @@ import { assembleCatalogs } from './catalogs.ts';
 import type { Fleet } from './fleet.ts';
 import { reloadable } from './reloadable.ts';
 import type { Stores } from './stores.ts';
+import { watchQueue } from './watch-queue.ts';
 import { watchStores } from './watch-stores.ts';
 
 export type Background = {
@@ -101,21 +102,11 @@ export function assembleBackground(
   });
 
   const length = new QueueLength(engine);
-  metrics.gauge(
-    'sluice_check_in_queue_entries',
-    'Batches of check-ins that wait to be recorded',
-    () => length.entries,
-  );
-  metrics.gauge(
-    'sluice_check_in_queue_bytes',
-    'Bytes of the check-ins that wait to be recorded',
-    () => length.bytes,
-  );
-  metrics.gauge(
-    'sluice_check_in_queue_seconds',
-    'Age of the oldest check-in that was taken and is not recorded',
-    () => Math.round(Math.max(...drains.map(({ behindMs }) => behindMs)) / 100) / 10,
-  );
+  watchQueue(metrics, {
+    entries: () => length.entries,
+    bytes: () => length.bytes,
+    ageMs: () => Math.max(...drains.map(({ behindMs }) => behindMs)),
+  });
   const retention = {
     devicesDays: config.deviceRetentionDays,
     hoursDays: config.adoptionRetentionDays,

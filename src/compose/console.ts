@@ -10,6 +10,7 @@ import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { rootRoute } from '../http/root-route.ts';
 import type { Route } from '../http/router.ts';
 import type { RareLog } from '../observe/rare-log.ts';
+import { EdgeTokens } from '../operations/access/edge-tokens.ts';
 import type { ThrottleDependencies } from '../operations/access/login-throttle.ts';
 import type { ActivityBroadcast } from '../operations/fleet/activity-broadcast.ts';
 import type { DeviceLabels } from '../operations/fleet/device-labels.ts';
@@ -82,6 +83,7 @@ export function assembleConsole({
       explainer,
       webhooks,
       copies,
+      edgeTokens: new EdgeTokens(ledger, secrets.signer),
       resealing: new ResealSecrets({ ledger, box: secrets.box }),
       ledger,
       spread,

@@ -7,6 +7,7 @@ import { examineRedis } from '../engine/redis/examine-redis.ts';
 import { examineEmbedded } from '../ledger/examine-embedded.ts';
 import { examinePostgres } from '../ledger/examine-postgres.ts';
 import { examineDataDirectory } from './examine-data-directory.ts';
+import { examineEdge } from './examine-edge.ts';
 import { examineSettings } from './examine-settings.ts';
 
 /** Examines what the environment names; never rejects for what it finds. */
@@ -23,6 +24,10 @@ export async function diagnose(environment?: NodeJS.ProcessEnv): Promise<Diagnos
     near.length === 0
       ? sound('settings', 'can be read')
       : sound('settings', `can be read; these look like settings and are not: ${near.join(', ')}`);
+  if (config.edge.upstream !== undefined) {
+    const edge = await examineEdge(config);
+    return { checks: [settings, examineDataDirectory(config.dataDir), ...edge] };
+  }
   const [ledger, redis] = await Promise.all([examineLedger(config), examineEngine(config)]);
   return {
     checks: [

@@ -2,18 +2,22 @@
 // or those that it generates where no setting provides them.
 
 import type { Config } from '../config.ts';
+import { EdgeSigner } from '../operations/access/edge-signer.ts';
 import { SecretBox } from '../operations/publishing/secret-box.ts';
 import { readOrCreateToken, type TokenName } from '../token-file.ts';
 
 export class Secrets {
   /** Box for webhook secrets; undefined without a secret key, in which case webhooks cannot be enabled. */
   readonly box: SecretBox | undefined;
+  /** Signer of what edges follow; undefined without a secret key, in which case there can be none. */
+  readonly signer: EdgeSigner | undefined;
   private tokens: readonly string[];
 
   constructor(config: Config) {
     this.tokens = orGenerated(config, config.adminTokens, 'admin-token');
     const keys = orGenerated(config, config.secretKeys, 'secret-key');
     this.box = keys.length === 0 ? undefined : new SecretBox(keys);
+    this.signer = this.box && new EdgeSigner(this.box);
   }
 
   /** Admin tokens that are accepted; empty when there is none. */

@@ -82,9 +82,7 @@ export async function composeService(
   const clockWatch = new ClockWatch({ clock, metrics, log, isTelling: hasBackground });
   // Before the first check, whose check-in gets the ledger's time.
   await clockWatch.start();
-  // Before the first request: announcements that arrive while a channel loads must not be missed.
-  serving.refresher.start(stores.engine);
-  serving.knownPoll.start(stores.engine);
+  serving.start();
   await serving.warmUp.start();
   const connectionLimit = assembleConnectionLimit(metrics, log);
   const server = await fromSetting('HOST, PORT', () =>
@@ -102,7 +100,7 @@ export async function composeService(
   serving.keyUses.start();
   background?.start();
   const close = (): void => {
-    serving.readiness.drain();
+    serving.close();
     server.stopAccepting();
     admin?.stopAccepting();
   };

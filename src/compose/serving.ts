@@ -15,7 +15,7 @@ import { readingRoutes } from '../http/manage/reading-routes.ts';
 import type { NotesRenderer } from '../http/notes/notes-renderer.ts';
 import { referenceRoutes } from '../http/reference/reference-routes.ts';
 import { rootRoute } from '../http/root-route.ts';
-import { createRouter } from '../http/router.ts';
+import { createRouter, type Route } from '../http/router.ts';
 import type { RequestHandler, ServerOptions } from '../http/server.ts';
 import type { Traffic } from '../http/traffic.ts';
 import { webhookRoutes } from '../http/webhook/webhook-routes.ts';
@@ -39,7 +39,6 @@ import { guardChanges } from '../operations/serving/guard-changes.ts';
 import { MeasureEffect } from '../operations/serving/measure-effect.ts';
 import type { NodeState } from '../operations/serving/node-health.ts';
 import { PlanWave } from '../operations/serving/plan-wave.ts';
-import type { Readiness } from '../operations/serving/readiness.ts';
 import type { WarmUp } from '../operations/serving/warm-up.ts';
 import type { ChannelRevision } from '../ports/changed.ts';
 import type { LastGood } from '../ports/last-good.ts';
@@ -48,6 +47,7 @@ import { version } from '../version.ts';
 import { assembleConsole } from './console.ts';
 import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
 import type { Fleet } from './fleet.ts';
+import { assembleFollowed } from './followed.ts';
 import type { Secrets } from './secrets.ts';
 import type { WatchedStores } from './watch-stores.ts';
 
@@ -66,11 +66,14 @@ export type Serving = {
   drain(): void;
   /** What the plans of releases are driven with. */
   readonly changes: { readonly ledger: Ledger; readonly spread: SpreadChange };
+  /** Begins to follow what other nodes change. */
+  start(): void;
+  /** Makes this process not ready for good, and ends the waits of edges. */
+  close(): void;
   readonly refresher: CatalogRefresher;
   readonly knownPoll: KnownChannelsPoll;
   readonly warmUp: WarmUp;
   readonly lastGood: LastGood;
-  readonly readiness: Readiness;
   readonly traffic: Traffic;
   readonly keyUses: KeyUses;
   readonly notes: NotesRenderer;
@@ -110,8 +113,20 @@ export function assembleServing(options: ServingOptions): Serving {
     createSpreadChange(catalogs, stores.engine, metrics, rareLog, () => fleet.clock.now()),
     options.tellNode,
   );
+  const followed = assembleFollowed({ ...options, ...devices, rareLog });
+  const parts = { ...devices, rareLog, guarded, spread, keyUses, edgeRoutes: followed.routes };
   return {
-    ...assembleHandlers(options, { ...devices, rareLog, guarded, spread, keyUses }),
+    ...assembleHandlers(options, parts),
+    start() {
+      // Before the first request: announcements that arrive while a channel loads must not be missed.
+      refresher.start(options.stores.engine);
+      knownPoll.start(options.stores.engine);
+      followed.index.start(options.stores.engine);
+    },
+    close() {
+      readiness.drain();
+      followed.index.stop();
+    },
     changes: { ledger: guarded, spread },
     follow: (changes) => followChanges(catalogs, changes),
     state: () => health.state(),
@@ -119,11 +134,12 @@ export function assembleServing(options: ServingOptions): Serving {
       readiness.drain();
       traffic.endConnections();
     },
-    ...{ keyUses, notes, refresher, knownPoll, warmUp, lastGood, readiness, traffic },
+    ...{ keyUses, notes, refresher, knownPoll, warmUp, lastGood, traffic },
   };
 }
 
 type Parts = DeviceSide & {
+  readonly edgeRoutes: readonly Route[];
   readonly rareLog: RareLog;
   /** Ledger for the calls of clients: it is recovered before a change when it went back. */
   readonly guarded: Ledger;
@@ -164,6 +180,7 @@ function assembleHandlers(
     ...readingRoutes({ ...guards, ledger, explainer }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
     ...webhookRoutes({ webhooks, ledger, spread, metrics, log: rareLog }),
+    ...parts.edgeRoutes,
     ...referenceRoutes({ version: version(), folder: REFERENCE_FOLDER }),
   ];
   const isConsoleApart = config.adminListen !== undefined;

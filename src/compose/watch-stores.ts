@@ -45,10 +45,10 @@ function watchOpened(options: StoresOptions, stores: Stores): WatchedStores {
  * Returns a port that passes every call on and notes how it ended. It watches until it is closed; calls that
  * fail afterwards are no outage. The gauge `sluice_store_up` of the store is 1 while the store is there.
  */
-function watchStore<Port extends StorePort>(
+export function watchStore<Port extends StorePort>(
   store: StoreName,
   port: Port,
-  { metrics, log, tracing }: StoresOptions,
+  { metrics, log, tracing }: Pick<StoresOptions, 'metrics' | 'log' | 'tracing'>,
 ): { readonly port: Port; readonly health: StoreHealth } {
   const health = new StoreHealth(store, log);
   metrics.storeUp.set(store, () => (health.outage === undefined ? 1 : 0));

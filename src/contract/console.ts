@@ -10,6 +10,7 @@ import type {
   LiveEvents,
   PurgedDevices,
 } from './console-fleet.ts';
+import type { IssuedEdgeToken, ListedEdgeToken, RevokedEdgeToken } from './edge-token.ts';
 import type { Explanation } from './explanation.ts';
 import type { Rehearsed, RehearsedServing, UnpublishedRelease } from './rehearsed.ts';
 import type { ReleaseAdoption, ReleaseTrouble } from './release-trouble.ts';
@@ -102,6 +103,9 @@ export type ConsoleAnswers = {
   'PATCH webhooks': AppWebhook;
   'POST webhooks/disable': DisabledWebhook;
   'POST secrets/reseal': ResealedSecrets;
+  'GET edge-tokens': { readonly edgeTokens: readonly ListedEdgeToken[] };
+  'POST edge-tokens': IssuedEdgeToken;
+  'POST edge-tokens/revoke': RevokedEdgeToken;
   'POST backup': { readonly directory: string };
 };
 

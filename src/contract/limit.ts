@@ -64,6 +64,16 @@ export const LIMIT = {
   failureReasonLengthMax: 256,
   failureBodyBytesMax: 4096,
 
+  /** Longest wait of an edge for a change of what it follows. */
+  edgeWaitMsMax: 5000,
+  /**
+   * Maximum bytes of the check-ins that an edge hands over at once: room for a batch of 2,000 with 16 labels
+   * each of 128 + 256 characters of up to 4 bytes.
+   */
+  edgeBodyBytesMax: 64 * 1024 * 1024,
+  /** Maximum number of devices, of check-ins and of changes in a call of an edge about labels. */
+  edgeDevicesMax: 500,
+
   devicesPerCallMax: 500,
   devicePageMax: 1000,
   devicePageDefault: 100,

@@ -41,6 +41,7 @@ const SURFACES: Readonly<Record<string, Surface>> = {
   feed: 'feed',
   api: 'management',
   wh: 'webhook',
+  edge: 'edge',
   console: 'console',
   healthz: 'health',
   readyz: 'health',

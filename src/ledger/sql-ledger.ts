@@ -49,6 +49,7 @@ import { updateChannel } from './query/update-channel.ts';
 import { withdrawRelease } from './query/withdraw-release.ts';
 import { createSqlAccountLedger } from './sql-account-ledger.ts';
 import { createSqlConsoleLedger } from './sql-console-ledger.ts';
+import { createSqlEdgeLedger } from './sql-edge-ledger.ts';
 import { createSqlPlanLedger } from './sql-plan-ledger.ts';
 import { createSqlWebhookLedger } from './sql-webhook-ledger.ts';
 
@@ -66,6 +67,7 @@ export function createSqlLedger(
     ...createSqlConsoleLedger(database),
     ...createSqlWebhookLedger(database),
     ...createSqlPlanLedger(database),
+    ...createSqlEdgeLedger(database),
     createOrganization: (name, actor) => createOrganization(database, name, actor),
     createApp: (app, actor) => createApp(database, app, actor),
     updateApp: (app, change, actor) => updateApp(database, app, change, actor),

@@ -108,6 +108,13 @@ export class Metrics {
     'event',
   );
 
+  /** Answers of the upstream that an edge refused, by the reason. */
+  readonly edgeRefusals = this.tally(
+    'sluice_edge_refused_total',
+    'Answers of the upstream that this edge has refused',
+    'reason',
+  );
+
   /** Functions that return 1 while a store is there, else 0, by the store. */
   readonly storeUp = this.gauges('sluice_store_up', 'Whether the store answers: 1, or 0', [
     'store',

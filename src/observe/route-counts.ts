@@ -1,7 +1,15 @@
 // Counts of requests by route and status. Counting costs a look-up by a small number and an addition.
 
 /** Part of the service that a route belongs to, by who asks there. */
-export type Surface = 'device' | 'feed' | 'management' | 'webhook' | 'console' | 'health' | 'other';
+export type Surface =
+  | 'device'
+  | 'feed'
+  | 'management'
+  | 'webhook'
+  | 'edge'
+  | 'console'
+  | 'health'
+  | 'other';
 
 /** Labels of a route. All of them come from declarations, so there are few. */
 export type RouteLabels = {

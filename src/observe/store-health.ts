@@ -7,7 +7,7 @@ import type { Log } from './log.ts';
 /** Milliseconds without a success after which a failed call means that the store is lost. */
 const LOST_AFTER_MS = 2000;
 
-export type StoreName = 'ledger' | 'engine';
+export type StoreName = 'ledger' | 'engine' | 'upstream';
 
 /** Outage of a store that has not ended: when the last call before it succeeded, and why calls fail. */
 export type StoreOutage = {

@@ -41,6 +41,7 @@ import type { AppChange } from './app-change.ts';
 import type { Changed } from './changed.ts';
 import type { ChannelNameList } from './channel-names.ts';
 import type { AuditFilter, ConsoleLedger } from './console-ledger.ts';
+import type { EdgeLedger } from './edge-ledger.ts';
 import type { FleetLedger } from './fleet-ledger.ts';
 import type { KnownStates } from './known-state.ts';
 import type { NewArtifact } from './new-artifact.ts';
@@ -181,7 +182,8 @@ export interface Ledger
     AccountLedger,
     ConsoleLedger,
     WebhookLedger,
-    PlanLedger {
+    PlanLedger,
+    EdgeLedger {
   /** Creates an organization; an account that creates it becomes its owner. */
   createOrganization(name: string, actor: Actor): Promise<Outcome<Organization, LostRight>>;
 

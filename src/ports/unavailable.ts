@@ -1,11 +1,14 @@
 // The error that every port throws when its store cannot be reached or does not answer in time. It says
 // nothing about the data: the caller may try again, and `Retry-After` says when.
 
+/** Store by what it is to a node; an edge's ledger is the service that it follows. */
+export type UnavailableStore = 'ledger' | 'engine' | 'upstream';
+
 export class Unavailable extends Error {
-  readonly store: 'ledger' | 'engine';
+  readonly store: UnavailableStore;
 
   /** `cause` is the driver's error, kept for the log. */
-  constructor(store: 'ledger' | 'engine', cause: unknown) {
+  constructor(store: UnavailableStore, cause: unknown) {
     super(`${store} unavailable: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });

@@ -47,14 +47,14 @@ describeInBrowser('roll-out plans at the console', (browser) => {
     const dialog = page.getByRole('dialog', { name: 'Plan the roll-out of 1.0.0' });
     await tabTo(dialog.getByLabel('Preset'));
     await page.keyboard.press('c');
-    await dialog.getByText('1% for 1 day, 5% for 2 days').waitFor();
+    await dialog.getByText('1% for 1 day, 20% for 4 days').waitFor();
     await tabTo(dialog.getByRole('button', { name: 'Start plan' }));
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
     await plan().getByText('Plan running', { exact: true }).waitFor();
     // No reload: the first step begins by itself, and the page follows.
     await plan().locator('.plan-step.now', { hasText: '1%' }).waitFor();
-    await plan().getByText('the roll-out goes to 5%').waitFor();
+    await plan().getByText('the roll-out goes to 20%').waitFor();
     await tabTo(plan().getByRole('button', { name: 'Hold plan…' }));
     await page.keyboard.press('Enter');
     const held = page.getByRole('dialog', { name: 'Hold plan of 1.0.0' });

@@ -136,7 +136,7 @@ describe('commands', () => {
   const nothing = () => {
     throw new Error('nothing is asked here');
   };
-  addLocalCommands(program, { diagnose: nothing, migrate: nothing });
+  addLocalCommands(program, { diagnose: nothing, edge: nothing, migrate: nothing });
   addCommands(program, nothing);
   addReleaseCommands(program, nothing);
 

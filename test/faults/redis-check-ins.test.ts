@@ -2,7 +2,7 @@
 // rules of every engine: check-in-contract.
 
 import { describe, expect, it } from 'vitest';
-import { packCheckInPayload } from '../../src/engine/redis/check-in-payload.ts';
+import { packCheckInPayload } from '../../src/packing/check-in-payload.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { batchOf, checkInOf, devicesIn, idsOf } from '../engine/fleet-sample.ts';
 import { adminOf, connected, leftovers, redisOf } from '../engine/redis-fixture.ts';

@@ -6,16 +6,21 @@ import { describeOnBackends, describeOnRealStores } from '../support/backend.ts'
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import type { ServingNode } from '../support/node.ts';
-import { admin, createTenant, manage, publish, type Tenant } from '../support/tenant.ts';
+import { admin, check, createTenant, manage, publish, type Tenant } from '../support/tenant.ts';
 
 const TEST_TIMEOUT_MS = 180_000;
 const STEPS = [1, 5, 20, 50, 100].map((rollout) => ({ rollout, holdMinutes: 0 }));
 /** Time for the five steps, each of which waits until the change before is served, and for a restart. */
 const PLAN_MS_MAX = 60_000;
 const POLL_INTERVAL_MS = 400;
+/** Time for which a store is away: in every run a moment, with `SLUICE_LONG_OUTAGE=1` a minute. */
+const AWAY_MS = process.env.SLUICE_LONG_OUTAGE === '1' ? 60_000 : 8000;
+
+const TRIPPING = { minimumDevices: 1, knownForMinutes: 0, confirmMinutes: 0, revertedPercent: 5 };
 
 type Plan = {
   readonly id: string;
+  readonly reason: string | null;
   readonly status: string;
   readonly step: number | null;
 };
@@ -106,6 +111,40 @@ describeOnBackends('a plan whose node is killed', (backend) => {
       await steer(node, tenant, 'resume');
       await steer(node, tenant, 'advance');
       await expectAllSteps(node, tenant);
+      await restart();
+      await expectAllSteps(node, tenant);
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'stays held by its guard after the kill, with what it said, and is held once (§27.5)',
+    async () => {
+      node = await backend.start();
+      const tenant = await createTenant(node);
+      const devices = Array.from({ length: 5 }, (_, index) => `device-${index}`);
+      const each = async (version: string) => {
+        for (const device of devices) await check(node, tenant, version, { device });
+      };
+      await each('0.9.0');
+      await publish(node, tenant, '0.9.0');
+      await put(node, tenant, { guards: TRIPPING, steps: [{ rollout: 100, holdMinutes: 60 }] });
+      await untilPlan(node, tenant, 'the step began', ({ step }) => step === 0);
+      for (const version of ['0.9.0', '1.0.0', '0.9.0']) {
+        await each(version);
+        // Of two check-ins in the same moment the record keeps one.
+        await sleep(1500);
+      }
+      await untilPlan(node, tenant, 'the guard tripped', ({ status }) => status === 'held');
+      const tripped = await planOf(node, tenant);
+      expect(tripped.reason).toMatch(/^reverted: 5 of 5 devices/);
+      await restart();
+      await sleep(3000);
+      expect(await planOf(node, tenant)).toEqual(tripped);
+      const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&limit=1000`);
+      const entries = body?.entries as { actor: string; action: string }[];
+      const own = entries.filter(({ actor }) => actor === `plan:${tripped.id}`);
+      expect(own.filter(({ action }) => action === 'plan.hold')).toHaveLength(1);
     },
     TEST_TIMEOUT_MS,
   );
@@ -126,7 +165,7 @@ describeOnRealStores('a plan while a store is away', () => {
       await put(first, tenant, { guards });
       await untilPlan(first, tenant, 'a step began', ({ step }) => step !== null);
       cluster[store].pause();
-      await sleep(8000);
+      await sleep(AWAY_MS);
       cluster[store].resume();
       await first.kill();
       await eventually('the other node answers', async () => {

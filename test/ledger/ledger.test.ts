@@ -3,6 +3,7 @@
 import { describe, inject } from 'vitest';
 import { describeChannelBound } from './channel-bound-contract.ts';
 import { describeChannelNames } from './channel-names-contract.ts';
+import { describeEdges } from './edge-contract.ts';
 import { describeEditions } from './edition-contract.ts';
 import { describeFleet } from './fleet-contract.ts';
 import { describeFollowing } from './following-contract.ts';
@@ -33,6 +34,7 @@ describeFollowing('PGlite', openTestPglite);
 describePlans('PGlite', openTestPglite);
 describeSignals('PGlite', openTestPglite);
 describeTrouble('PGlite', openTestPglite);
+describeEdges('PGlite', openTestPglite);
 describeGuardTrips('PGlite', openTestPglite);
 describeVersionKeys('PGlite', openTestPglite);
 
@@ -53,6 +55,7 @@ if (postgresUrl === '') {
   describePlans('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeSignals('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeTrouble('PostgreSQL', () => openTestPostgres(postgresUrl));
+  describeEdges('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeGuardTrips('PostgreSQL', () => openTestPostgres(postgresUrl));
   describeVersionKeys('PostgreSQL', () => openTestPostgres(postgresUrl));
 }

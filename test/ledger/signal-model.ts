@@ -129,12 +129,12 @@ export class SignalModel {
     return cells;
   }
 
-  /** Numbers of devices that a release reached, of any that were known; times in milliseconds. */
-  lookedAt(id: string, now: number, stuckAfterMs: number, silentAfterMs: number) {
+  /** Numbers of devices that a release reached, known for so many minutes; times in milliseconds. */
+  lookedAt(id: string, now: number, stuckAfterMs: number, silentAfterMs: number, known = -1) {
     const counts = { stuck: 0, stuckBase: 0, silent: 0, silentBase: 0 };
     for (const { lastSeen, did } of this.devices.values()) {
       const one = did.get(id);
-      if (one === undefined) continue;
+      if (one === undefined || one.known < known) continue;
       const { offeredAt = Number.POSITIVE_INFINITY, installedAt } = one;
       if (offeredAt <= now - stuckAfterMs) counts.stuckBase += 1;
       if (installedAt === undefined && lastSeen - offeredAt > stuckAfterMs) counts.stuck += 1;

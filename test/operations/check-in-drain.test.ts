@@ -145,6 +145,36 @@ function names(from: number, to: number): string[] {
 }
 
 describe('what is taken', () => {
+  it('is more batches at a time while they are small, and fewer when they are large', async () => {
+    const { engine, ledger, drainOf, append } = setUp();
+    for (let batch = 0; batch < 400; batch++) await append(...names(batch * 20, batch * 20 + 20));
+    const drain = drainOf();
+    drain.start();
+    await untilEmpty({ engine });
+    const sizes = ledger.statements.map((each) => each.length);
+    expect(sizes.slice(0, 4)).toEqual([160, 320, 640, 1280]);
+    expect(sizes.length).toBeLessThanOrEqual(9);
+    const taken: number[] = [];
+    const take = engine.takeCheckIns.bind(engine);
+    engine.takeCheckIns = async (...args) => {
+      const batches = await take(...args);
+      if (batches.length > 0) taken.push(batches.length);
+      return batches;
+    };
+    for (const batches of [40, 70]) {
+      let open = () => {};
+      ledger.gate = new Promise((resolve) => {
+        open = resolve;
+      });
+      const large = names(0, 2000);
+      for (let batch = 0; batch < batches; batch++) await append(...large);
+      open();
+      await untilEmpty({ engine });
+    }
+    // What could have been 69: the first of them was taken alone, as soon as it was there.
+    expect(Math.max(...taken)).toBe(64);
+  });
+
   it('is recorded, told to the label cache, and only then acknowledged', async () => {
     const made = setUp();
     const { story, ledger, remembered, drainOf, count, append } = made;

@@ -64,6 +64,23 @@ it('what was sent is held until it is known to be lost, or changed after it was 
   expect(memory.holds(DEVICE, said)).toBe(false);
 });
 
+it('what was sent counts as recorded by a found record only where that consists of it', () => {
+  const memory = new StoredLabelMemory();
+  const sent = labels({ site: 'a' });
+  const tag = tagLabels(sent);
+  memory.noteSent(DEVICE, tag, false);
+  memory.compare(DEVICE, sent, 1);
+  expect(memory.holds(DEVICE, tag)).toBe(true);
+  memory.compare(DEVICE, labels({ site: 'b' }), 2);
+  expect(memory.holds(DEVICE, tag)).toBe(false);
+  // Its own record and a change of it were found as one.
+  memory.noteSent(DEVICE, tag, false);
+  memory.compare(DEVICE, labels({ site: 'b' }), 4);
+  expect(memory.holds(DEVICE, tag)).toBe(false);
+  memory.compare(DEVICE, sent, 5);
+  expect(memory.holds(DEVICE, tag)).toBe(false);
+});
+
 it('what was sent while a release asks for it is noted again, and looked up after an announcement', () => {
   const memory = new StoredLabelMemory();
   const said = tagLabels(labels({ battery: '80' }));

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { feedBreaches, htmlBreaches } from '../support/feed-rules.ts';
-import { serviceSuite } from '../support/service-suite.ts';
+import { deviceSuite } from '../support/service-suite.ts';
 import { readAppcast, type SparkleUpdate } from '../support/sparkle-client.ts';
 import {
   type Answer,
@@ -31,7 +31,7 @@ function artifact(platform: string, name: string, more: Fields = {}): Fields {
   return { platform, url: at(name), ...more };
 }
 
-serviceSuite('appcasts', (node) => {
+deviceSuite('appcasts', (node) => {
   async function release(
     tenant: Tenant,
     version: string,

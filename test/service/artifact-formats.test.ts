@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
-import { serviceSuite } from '../support/service-suite.ts';
+import { deviceSuite } from '../support/service-suite.ts';
 import { tauriRefusals } from '../support/tauri.ts';
 import {
   type Answer,
@@ -35,7 +35,7 @@ function unsigned(name: string, more: object = {}) {
   return { platform: 'linux', arch: 'x86_64', url: at(name), ...more };
 }
 
-serviceSuite('formats of artifacts', (node) => {
+deviceSuite('formats of artifacts', (node) => {
   async function release(tenant: Tenant, version: string, artifacts: readonly object[]) {
     const answer = await publish(node, tenant, version, { artifacts });
     expect(answer.status, answer.text).toBe(201);

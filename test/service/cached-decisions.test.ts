@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { serviceSuite } from '../support/service-suite.ts';
+import { deviceSuite } from '../support/service-suite.ts';
 import { checkForUpdate, sliceOf } from '../support/slice-client.ts';
 import {
   type Answer,
@@ -21,7 +21,7 @@ const CACHE_CONTROL =
   'public, max-age=0, s-maxage=30, stale-while-revalidate=30, stale-if-error=600';
 const SLICES = Array.from({ length: 100 }, (_, slice) => slice);
 
-serviceSuite('decisions that a cache can keep', (node) => {
+deviceSuite('decisions that a cache can keep', (node) => {
   /** App of all tests that only read: 1.1.0 on stable for every device. */
   let tenant: Tenant;
   beforeAll(async () => {

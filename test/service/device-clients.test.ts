@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { serviceSuite } from '../support/service-suite.ts';
+import { deviceSuite } from '../support/service-suite.ts';
 import {
   admin,
   createTenant,
@@ -19,7 +19,7 @@ type Fields = Record<string, unknown>;
 const TAURI = { 'User-Agent': 'tauri-plugin-updater/2.9.0' };
 const SUMS = { sha1: 'ab'.repeat(20), sha512: 'ab'.repeat(64), size: 1 };
 
-serviceSuite('clients of devices', (node) => {
+deviceSuite('clients of devices', (node) => {
   async function release(tenant: Tenant, version: string, artifacts: readonly Fields[]) {
     const answer = await publish(node, tenant, version, { artifacts });
     expect(answer.status, answer.text).toBe(201);

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type ElectronClientOptions, runElectronClient } from '../support/electron-client.ts';
-import { serviceSuiteOnce } from '../support/service-suite.ts';
+import { deviceSuiteOnce } from '../support/service-suite.ts';
 import { control, createTenant, publish, type Tenant } from '../support/tenant.ts';
 
 type Client = Pick<ElectronClientOptions, 'type' | 'arch'>;
@@ -91,7 +91,7 @@ const FOREIGN: readonly (readonly [Client, string])[] = [
   [{ type: 'AppImage', arch: 'arm64' }, 'app_aarch64.AppImage'],
 ];
 
-serviceSuiteOnce('electron-updater itself', (node) => {
+deviceSuiteOnce('electron-updater itself', (node) => {
   const run = (tenant: Tenant, client: Client, more: Partial<ElectronClientOptions> = {}) =>
     runElectronClient({
       electronUrl: `${node.url}/e/${tenant.app}/stable`,

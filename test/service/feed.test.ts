@@ -1,9 +1,8 @@
 // Tests the release-notes feed as JSON, and what both feeds have in common (docs/contract.md 4.9, 16.9 and
 // 16.11).
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
-import type { ServingNode } from '../support/node.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { deviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   ARTIFACT,
@@ -22,15 +21,12 @@ const FORMATS = ['', '/rss.xml'] as const;
 const FEED_COUNT_MAX = 50;
 const KIB = 1024;
 
-describeOnBackends('the release feeds', (backend) => {
-  let node: ServingNode;
+deviceSuite('the release feeds', (node) => {
   let tenant: Tenant;
   beforeAll(async () => {
-    node = await backend.start();
     tenant = await createTenant(node);
     await publish(node, tenant, '1.0.0', { notes: '# First' });
   });
-  afterAll(() => node?.dispose());
 
   function feed(app: string, format = '', headers = {}, method = 'GET'): Promise<Answer> {
     return send(node, method, `/feed/${app}/stable${format}`, { headers });

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { serviceSuite } from '../support/service-suite.ts';
+import { deviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   ARTIFACT,
@@ -22,7 +22,7 @@ import {
 
 type Json = Record<string, unknown>;
 
-serviceSuite('a channel that follows another one', (node) => {
+deviceSuite('a channel that follows another one', (node) => {
   function setChannel(tenant: Tenant, name: string, change: Json): Promise<Answer> {
     return admin(node, 'PATCH', 'channels', { app: tenant.app, name, ...change });
   }

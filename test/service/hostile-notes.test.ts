@@ -7,7 +7,7 @@ import Parser from 'rss-parser';
 import { expect, it } from 'vitest';
 import { runElectronClient } from '../support/electron-client.ts';
 import { feedBreaches } from '../support/feed-rules.ts';
-import { serviceSuiteOnce } from '../support/service-suite.ts';
+import { deviceSuiteOnce } from '../support/service-suite.ts';
 import { tauriRefusals } from '../support/tauri.ts';
 import { check, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
 
@@ -49,7 +49,7 @@ const ARTIFACT = {
   signature: 'c2lnbmF0dXJl',
 };
 
-serviceSuiteOnce('hostile notes', (node) => {
+deviceSuiteOnce('hostile notes', (node) => {
   async function readJson({ app }: Tenant): Promise<unknown[]> {
     const { headers, body = {} } = await send(node, 'GET', `/feed/${app}/stable`);
     expect(headers.get('content-type')).toBe('application/json');

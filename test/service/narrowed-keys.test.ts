@@ -20,6 +20,8 @@ type Call = {
   readonly needs: readonly KeyRight[];
   /** Makes the call about an app; on a key that has the right it succeeds. */
   readonly make: (key: Tenant, app: string, id: string) => Promise<Answer>;
+  /** Makes, with a key that may do everything, what the call is about beside the release. */
+  readonly prepare?: (owner: Tenant, app: string) => Promise<unknown>;
   /** Calls that name no app or release have nothing that could be unknown. */
   readonly namesNothing?: true;
 };
@@ -59,6 +61,10 @@ serviceSuite('narrowed keys', (node) => {
 
   const stable = { channel: 'stable' };
   const device = { deviceId: 'd1', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
+  const plan = (key: Tenant, app: string) =>
+    manage(node, key, 'PUT', 'releases/plan', {
+      ...{ app, ...stable, version: '1.0.0', steps: [{ rollout: 100, holdMinutes: 60 }] },
+    });
   const calls: readonly Call[] = [
     {
       what: 'publish',
@@ -101,6 +107,29 @@ serviceSuite('narrowed keys', (node) => {
         manage(node, key, 'PATCH', 'releases?dryRun=true', {
           ...{ app, ...stable, version: '1.0.0', status: 'paused' },
         }),
+    },
+    { what: 'plan of a roll-out', needs: ['control'], make: plan },
+    {
+      what: 'steering of a plan',
+      needs: ['control'],
+      prepare: plan,
+      make: (key, app) =>
+        manage(node, key, 'PATCH', 'releases/plan', {
+          ...{ app, ...stable, version: '1.0.0', action: 'hold' },
+        }),
+    },
+    {
+      what: 'reading of a plan',
+      needs: ['read'],
+      prepare: plan,
+      make: (key, app) =>
+        manage(node, key, 'GET', `releases/plan?app=${app}&channel=stable&version=1.0.0`),
+    },
+    {
+      what: 'health of a release',
+      needs: ['read'],
+      make: (key, app) =>
+        manage(node, key, 'GET', `releases/health?app=${app}&channel=stable&version=1.0.0`),
     },
     {
       what: 'report',
@@ -159,10 +188,11 @@ serviceSuite('narrowed keys', (node) => {
     },
   ];
 
-  describe.each(calls)('$what', ({ needs, make, namesNothing }) => {
+  describe.each(calls)('$what', ({ needs, prepare, make, namesNothing }) => {
     it(`is allowed with ${needs.join(' or ')} alone, and 403 with every other right, after 404 (§25.3)`, async () => {
       const tenant = await createTenant(node);
       const id = await published(tenant, tenant.app);
+      await prepare?.(tenant, tenant.app);
       const others = KEY_RIGHTS.filter((right) => !needs.includes(right));
       const audit = async () => (await admin(node, 'GET', `audit?org=${tenant.org}`)).text;
       const without = await narrowed(tenant, { may: others });
@@ -184,6 +214,7 @@ serviceSuite('narrowed keys', (node) => {
     it('does not see apps that the key was not made for (§25.2)', async () => {
       const tenant = await createTenant(node);
       const { app, id } = await otherApp(tenant);
+      await prepare?.(tenant, app);
       const key = await narrowed(tenant, { apps: [tenant.app] });
       const answer = await make(key, app, id);
       if (namesNothing) {

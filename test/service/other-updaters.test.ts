@@ -7,7 +7,7 @@ import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
-import { serviceSuite } from '../support/service-suite.ts';
+import { deviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   admin,
@@ -43,7 +43,7 @@ function nupkg(version: string, more: Fields = {}): Fields {
   return artifact('windows', `Notes-${version}-full.nupkg`, { arch: 'x64', ...sums, ...more });
 }
 
-serviceSuite('other updaters', (node) => {
+deviceSuite('other updaters', (node) => {
   async function release(
     tenant: Tenant,
     version: string,

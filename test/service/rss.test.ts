@@ -4,7 +4,7 @@
 import Parser from 'rss-parser';
 import { expect, it } from 'vitest';
 import { feedBreaches } from '../support/feed-rules.ts';
-import { serviceSuiteOnce } from '../support/service-suite.ts';
+import { deviceSuiteOnce } from '../support/service-suite.ts';
 import {
   type Answer,
   ARTIFACT,
@@ -18,7 +18,7 @@ type Release = { readonly version: string; readonly createdAt: string };
 
 const KIB = 1024;
 
-serviceSuiteOnce('the RSS feed', (node) => {
+deviceSuiteOnce('the RSS feed', (node) => {
   /** Returns the feed as a reader parses it, after checking every rule. */
   async function read({ app }: Tenant) {
     const path = `/feed/${app}/stable/rss.xml`;

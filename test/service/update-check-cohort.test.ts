@@ -16,7 +16,7 @@ import { cohortBucket, cohortThreshold, hashText } from '../../src/domain/decisi
 import { decide } from '../../src/domain/decision/decide.ts';
 import { manifestOf } from '../../src/updater/manifest.ts';
 import { anyLabels, anyTargeting, device, planOf, snapshot, version } from '../domain/sample.ts';
-import { serviceSuite } from '../support/service-suite.ts';
+import { deviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   ARTIFACT,
@@ -35,7 +35,7 @@ type Fields = Record<string, unknown>;
 const DEVICES = Array.from({ length: 300 }, () => randomUUID());
 const GROUP_SIZE = 20;
 
-serviceSuite('update check: cohorts', (node) => {
+deviceSuite('update check: cohorts', (node) => {
   /** Returns the version that a device is offered, or null for 204. */
   async function ask(tenant: Tenant, options: CheckOptions = {}): Promise<string | null> {
     return versionOf(await check(node, tenant, '1.0.0', options));

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { serviceSuite } from '../support/service-suite.ts';
+import { deviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   admin,
@@ -17,7 +17,7 @@ import {
 
 type Manifest = Record<string, unknown>;
 
-serviceSuite('update check: decision', (node) => {
+deviceSuite('update check: decision', (node) => {
   /** Returns the manifest that a device gets, or null for 204. */
   async function ask(
     tenant: Tenant,

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { serviceSuite } from '../support/service-suite.ts';
+import { deviceSuite } from '../support/service-suite.ts';
 import { tauriRefusals } from '../support/tauri.ts';
 import {
   type Answer,
@@ -17,7 +17,7 @@ import {
   type Tenant,
 } from '../support/tenant.ts';
 
-serviceSuite('update check: request', (node) => {
+deviceSuite('update check: request', (node) => {
   /** App of all tests that only read: 1.1.0 on stable for every device. */
   let tenant: Tenant;
   beforeAll(async () => {

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { serviceSuiteOnce } from '../support/service-suite.ts';
+import { deviceSuiteOnce } from '../support/service-suite.ts';
 import {
   admin,
   type CheckOptions,
@@ -17,7 +17,7 @@ import {
 type Fields = Record<string, unknown>;
 type Where = readonly [platform: string, arch: string];
 
-serviceSuiteOnce('update check: targeting', (node) => {
+deviceSuiteOnce('update check: targeting', (node) => {
   /** Returns the manifest that a device gets, or null for 204. */
   async function ask(tenant: Tenant, options: CheckOptions & { version?: string } = {}) {
     const { version = '1.0.0', ...rest } = options;

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { serviceSuiteOnce } from '../support/service-suite.ts';
+import { deviceSuiteOnce } from '../support/service-suite.ts';
 import {
   type Answer,
   admin,
@@ -50,7 +50,7 @@ function artifact(platform: string, arch: string | undefined, name: string, more
 
 const WINDOWS = artifact('windows', 'x64', 'app.exe', { size: 5 });
 
-serviceSuiteOnce('update files', (node) => {
+deviceSuiteOnce('update files', (node) => {
   function ask(tenant: Pick<Tenant, 'app'>, file: string, options: Options = {}): Promise<Answer> {
     const { channel = 'stable', query, method = 'GET', headers = {} } = options;
     const path = `/e/${tenant.app}/${channel}/${file}${query === undefined ? '' : `?${query}`}`;

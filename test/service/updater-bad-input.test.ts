@@ -4,7 +4,7 @@
 
 import { get as httpGet } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { serviceSuite } from '../support/service-suite.ts';
+import { deviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   admin,
@@ -255,7 +255,7 @@ function expectAnswer({ status, body, text }: Answer, [wanted, error]: Expected,
   expect([of, body]).toStrictEqual([of, { error: message ?? expect.any(String) }]);
 }
 
-serviceSuite('bad input of updaters', (node) => {
+deviceSuite('bad input of updaters', (node) => {
   let tenant: Tenant;
 
   beforeAll(async () => {

@@ -5,14 +5,14 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serviceSuiteOnce } from '../support/service-suite.ts';
+import { deviceSuiteOnce } from '../support/service-suite.ts';
 import { control, createTenant, publish, type Tenant } from '../support/tenant.ts';
 import { findVelopack, runVelopackClient, VELOPACK_APP } from '../support/velopack-client.ts';
 
 const isMissing = findVelopack() === undefined;
 const reason = isMissing ? ' (skipped: SLUICE_VELOPACK names no folder of the client)' : '';
 
-serviceSuiteOnce('Velopack itself', (node) => {
+deviceSuiteOnce('Velopack itself', (node) => {
   describe.skipIf(isMissing)(`the client of the registry${reason}`, () => {
     let files: Server;
     /** Paths that were asked of the publisher's server. */

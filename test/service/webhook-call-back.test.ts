@@ -71,6 +71,25 @@ serviceSuite('a code host that calls a release back', (node) => {
     },
   );
 
+  it('holds the plan of what it pauses, and no later event lets it go on (§27.3)', async () => {
+    const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
+    await announce('published');
+    const steps = [{ rollout: 100, holdMinutes: 60 }];
+    expect((await manage(node, tenant, 'PUT', 'releases/plan', { ...name, steps })).status).toBe(
+      200,
+    );
+    const planOf = async () => {
+      const query = new URLSearchParams(name);
+      return (await manage(node, tenant, 'GET', `releases/plan?${query}`)).body?.plan;
+    };
+    expect(await planOf()).toMatchObject({ status: 'running' });
+    await announce('deleted');
+    const held = { status: 'held', reason: 'The release was paused', nextAt: null };
+    expect(await planOf()).toMatchObject(held);
+    await announce('published');
+    expect([await statusOf(), await planOf()]).toEqual(['paused', expect.objectContaining(held)]);
+  });
+
   it('a draft that was unpublished is called back as well', async () => {
     await announce('published');
     await announce('unpublished', { draft: true });

@@ -7,7 +7,7 @@ import { describe, inject } from 'vitest';
 /** The run's node of one set-up (shared-nodes.ts). */
 export type SharedNode = {
   readonly url: string;
-  readonly setUp: 'embedded' | 'PostgreSQL and Redis';
+  readonly setUp: 'embedded' | 'PostgreSQL and Redis' | 'edge';
 };
 
 /** Runs a suite against the embedded set-up and against the real stores, as far as they are there. */
@@ -33,6 +33,21 @@ export function serviceSuiteOnce(title: string, suite: (node: SharedNode) => voi
   describe(`${title} (${node.setUp})`, () => suite(node));
 }
 
+/**
+ * Runs a suite of what devices ask against the set-ups of `serviceSuite`, and against an edge. What an edge
+ * does otherwise than a node is listed in test/service/edge.test.ts.
+ */
+export function deviceSuite(title: string, suite: (node: SharedNode) => void): void {
+  serviceSuite(title, suite);
+  describe(`${title} (edge)`, () => suite(edgeNode()));
+}
+
+/** Runs a suite of what devices ask against one set-up, as `serviceSuiteOnce` does, and against an edge. */
+export function deviceSuiteOnce(title: string, suite: (node: SharedNode) => void): void {
+  serviceSuiteOnce(title, suite);
+  describe(`${title} (edge)`, () => suite(edgeNode()));
+}
+
 /** The run's node on the real stores when there are any, else the embedded one. */
 export function sharedNode(): SharedNode {
   return realNode() ?? embeddedNode();
@@ -40,6 +55,10 @@ export function sharedNode(): SharedNode {
 
 function embeddedNode(): SharedNode {
   return { url: inject('embeddedNodeUrl'), setUp: 'embedded' };
+}
+
+function edgeNode(): SharedNode {
+  return { url: inject('edgeUrl'), setUp: 'edge' };
 }
 
 /** The run's node on real stores; undefined when one of the stores is missing. */

@@ -3,6 +3,7 @@
 // start one themselves.
 
 import type { TestProject } from 'vitest/node';
+import { startEdgeFront } from './edge-front.ts';
 import { startNode } from './node.ts';
 import { Person } from './person.ts';
 import { startNodeOnReal } from './real-node.ts';
@@ -13,6 +14,8 @@ declare module 'vitest' {
     embeddedNodeUrl: string;
     /** URL of the node on real stores; empty when there is no PostgreSQL or no Redis. */
     realNodeUrl: string;
+    /** URL of an edge and the node that it follows, as one: see edge-front.ts. */
+    edgeUrl: string;
   }
 }
 
@@ -21,6 +24,7 @@ const SETTINGS = { SECRET_KEY: 'a key of the tests' };
 type SharedNodes = {
   readonly embeddedUrl: string;
   readonly realUrl: string;
+  readonly edgeUrl: string;
   stop(): Promise<void>;
 };
 
@@ -36,6 +40,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   );
   project.provide('embeddedNodeUrl', shared.embeddedUrl);
   project.provide('realNodeUrl', shared.realUrl);
+  project.provide('edgeUrl', shared.edgeUrl);
   return release;
 }
 
@@ -47,10 +52,13 @@ async function startNodes(postgresUrl: string | undefined): Promise<SharedNodes>
   // Creates the first account. Suites that test a node without an account start their own.
   await Promise.all(nodes.map((node) => new Person(node).setUp('First')));
   const [embedded, real] = nodes;
+  const edge = await startEdgeFront(real ?? embedded);
   return {
     embeddedUrl: embedded.url,
     realUrl: real?.url ?? '',
+    edgeUrl: edge.url,
     async stop() {
+      await edge.stop();
       await Promise.all(nodes.map((node) => node.dispose()));
     },
   };

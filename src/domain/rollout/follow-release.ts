@@ -37,8 +37,8 @@ export function followWithdrawal(state: PlanState): PlanState {
 }
 
 /**
- * Returns the roll-out at which a release is first published: 0 % under a scheduled plan, so that its first
- * step is the first that devices get, unless the same call sets another roll-out.
+ * Returns the roll-out at which a release is first published: 0 % under a plan, whatever else the call says,
+ * so that the plan's first step is the first that devices get.
  */
 export function firstRollout(
   state: PlanState | undefined,
@@ -47,5 +47,5 @@ export function firstRollout(
 ): number {
   const isFirst = !before.wasPublished && after.status === 'published';
   const isPlanned = state !== undefined && isOpen(state) && state.step === null;
-  return isFirst && isPlanned && after.rolloutPct === before.rolloutPct ? 0 : after.rolloutPct;
+  return isFirst && isPlanned ? 0 : after.rolloutPct;
 }

@@ -3,8 +3,9 @@
 // may be named `__proto__`.
 
 import type { Labels } from '../../domain/decision/targeting.ts';
+import { isLabelPairs } from '../../packing/label-pairs.ts';
+import { parseJson } from '../../packing/parse-json.ts';
 import type { LabelNews, StoredLabels } from '../../ports/label-cache.ts';
-import { parseJson } from './payload.ts';
 
 export function packLabelPayload({ labels, revision }: StoredLabels): string {
   return `${revision} ${JSON.stringify([...labels])}`;
@@ -18,15 +19,6 @@ export function parseLabelPayload(
   if (digits === undefined) return undefined;
   const pairs = parseJson(payload.slice(digits.length + 1));
   return isLabelPairs(pairs) ? { labels: new Map(pairs), revision: Number(digits) } : undefined;
-}
-
-export function isLabelPairs(value: unknown): value is [string, string][] {
-  return (
-    Array.isArray(value) &&
-    value.every(
-      (pair) => Array.isArray(pair) && typeof pair[0] === 'string' && typeof pair[1] === 'string',
-    )
-  );
 }
 
 /** Serialises the announcement of changed labels: `[[appId, deviceId, revision], …]`. */

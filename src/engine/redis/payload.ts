@@ -1,6 +1,7 @@
 // Parsers of the JSON that Redis holds or delivers. Another version of the service, or another program, may
 // have written it, so malformed data is recognised here and does not get any further.
 
+import { parseJson } from '../../packing/parse-json.ts';
 import type { Activity } from '../../ports/activity-stream.ts';
 import type { Announcement } from '../../ports/engine.ts';
 
@@ -24,15 +25,6 @@ export function parseAnnouncementPayload(message: string): Announcement | undefi
 function parseObject<Shape>(text: string): Partial<Shape> {
   const value = parseJson(text);
   return typeof value === 'object' && value !== null ? value : {};
-}
-
-/** Parses JSON; returns undefined when the text is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Parses shared activity; malformed entries are left out. */

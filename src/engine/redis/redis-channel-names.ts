@@ -1,10 +1,10 @@
 // Names of all channels in Redis, for nodes that start while PostgreSQL is away: one hash, which is rewritten
 // as a whole when a channel was created. `ChannelNameStore` states the obligations.
 
+import { parseJson } from '../../packing/parse-json.ts';
 import type { ChannelName, ChannelNameList, ChannelNameStore } from '../../ports/channel-names.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { parseJson } from './payload.ts';
 import { SCRIPTS } from './script.ts';
 
 export function createRedisChannelNames(

@@ -13,8 +13,8 @@
 // single batch, while a short pause collects the batches of many nodes.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { packCheckInPayload } from '../../packing/check-in-payload.ts';
 import type { CheckInQueue } from '../../ports/check-in-queue.ts';
-import { packCheckInPayload } from './check-in-payload.ts';
 import { CHECK_IN_STREAMS } from './check-in-streams.ts';
 import { CommandBuffer } from './command-buffer.ts';
 import type { RedisConnection } from './connection.ts';

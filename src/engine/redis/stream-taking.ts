@@ -1,8 +1,8 @@
 // Taking batches of check-ins from the streams in Redis, and acknowledging them. The id of a batch begins
 // with the number of its stream.
 
+import { parseCheckInPayload } from '../../packing/check-in-payload.ts';
 import type { CheckInBatch } from '../../ports/check-in-queue.ts';
-import { parseCheckInPayload } from './check-in-payload.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { SCRIPTS } from './script.ts';

@@ -3,6 +3,7 @@
 
 import type { LiveEndReason } from '../../contract/console-fleet.ts';
 import { Access } from '../../operations/access/access.ts';
+import type { EdgeTokens } from '../../operations/access/edge-tokens.ts';
 import type { PurgeDevices } from '../../operations/fleet/purge-devices.ts';
 import type { ViewFleet } from '../../operations/fleet/view-fleet.ts';
 import type { ResealSecrets } from '../../operations/publishing/reseal-secrets.ts';
@@ -16,6 +17,7 @@ import { type AppDependencies, appRoutes } from './app-routes.ts';
 import { createAuthorize } from './authorize.ts';
 import { backupRoutes } from './backup-routes.ts';
 import { ConsoleRoutes } from './console-route.ts';
+import { edgeTokenRoutes } from './edge-token-routes.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
 import { type OrganizationDependencies, organizationRoutes } from './organization-routes.ts';
 import { planConsoleRoutes } from './plan-console-routes.ts';
@@ -35,6 +37,7 @@ export type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
     readonly webhooks: Webhooks;
     readonly resealing: ResealSecrets;
     readonly copies: LedgerCopies;
+    readonly edgeTokens: EdgeTokens;
   };
 
 /** Routes that end sessions or rights: open event streams are checked after them. */
@@ -51,7 +54,7 @@ const ENDING_ACCESS: ReadonlySet<string> = new Set([
 /** Builds the routes below `/console/api`. */
 export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route[] {
   const { accounts, consoleUrl, ledger, fleet, purge, explainer } = dependencies;
-  const { webhooks, resealing, copies } = dependencies;
+  const { webhooks, resealing, copies, edgeTokens } = dependencies;
   const admit = createAuthorize(accounts, consoleUrl);
   const access = new Access(ledger);
   const routes = new ConsoleRoutes(admit, access);
@@ -66,6 +69,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
     ...webhookConsoleRoutes(routes, webhooks),
     ...secretRoutes(routes, resealing),
     ...backupRoutes(routes, copies),
+    ...edgeTokenRoutes(routes, edgeTokens),
   ];
   return all.map((route) =>
     ENDING_ACCESS.has(`${route.method} ${route.path}`) ? checkedAfter(route, recheck) : route,

@@ -347,8 +347,11 @@ BEGIN
           -> (app_id || ' ' || new_version || ' ' || new_channel) END AS run
       OFFSET 0
     ) AS told_of
-    WHERE is_offered AND offer IS DISTINCT FROM old_offer
-      OR is_told AND (is_elsewhere OR old_stored_seen < (SELECT newest FROM running))
+    WHERE (
+        is_offered AND offer IS DISTINCT FROM old_offer
+        OR is_told AND (is_elsewhere OR old_stored_seen < (SELECT newest FROM running))
+      )
+      AND (offered IS NOT NULL OR run IS NOT NULL OR NOT is_new)
   ), reached AS (
     INSERT INTO release_devices (
       app_id, device_id, release_id, known, pushed, offered_at, installed_at, installed_on

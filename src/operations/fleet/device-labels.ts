@@ -244,7 +244,7 @@ export class DeviceLabels {
     );
     const canFollow = followed?.epoch === epoch && newest >= followed.position;
     if (!canFollow || changed.length > FORGOTTEN_MAX) this.memory.clear();
-    else for (const each of changed) this.memory.forget(each, each.revision);
+    else for (const each of changed) this.memory.compare(each, each.labels, each.revision);
     this.followed = { epoch, position: newest };
   }
 

@@ -107,6 +107,20 @@ export class StoredLabelMemory {
     else if (known < revision) words.fill(0, at, at + WORDS);
   }
 
+  /**
+   * Takes note of what was found on record, of which several changes may have become one: labels that were
+   * sent count as recorded only where the record consists of them. Otherwise as `forget`.
+   */
+  compare(device: DeviceName, labels: Labels, revision: number): void {
+    const hash = hashText(device.deviceId) | 0;
+    const at = this.find(hash, this.tagOf(device));
+    if (at === undefined) return;
+    const isSent = this.words[at + REVISION] === SENT;
+    const isOther = this.words[at + SAID] !== (tagLabels(labels) ^ hash);
+    if (isSent && isOther) this.words.fill(0, at, at + WORDS);
+    else this.forget(device, revision);
+  }
+
   /** Invalidates all entries, because announcements may have been missed. */
   clear(): void {
     this.words.fill(0);

@@ -4,7 +4,14 @@
 //
 // While an operator changes the key there are several: the first seals, all open.
 
-import { createCipheriv, createDecipheriv, randomBytes, scrypt, scryptSync } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  hkdfSync,
+  randomBytes,
+  scrypt,
+  scryptSync,
+} from 'node:crypto';
 
 /** Secret as it was before it was sealed. */
 export type OpenedSecret = {
@@ -55,6 +62,16 @@ export class SecretBox {
     cipher.setAAD(Buffer.from(`${VERSION}:${owner}`));
     const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
     return [VERSION, ...[nonce, sealed, cipher.getAuthTag()].map(encode)].join('.');
+  }
+
+  /**
+   * Derives a key of 32 bytes for another purpose from each key (HKDF, RFC 5869), in the order of the
+   * setting. None of them tells anything about the others, or about what was sealed.
+   */
+  deriveKeys(purpose: string): readonly Buffer[] {
+    return [...this.#keys.values()].map((key) =>
+      Buffer.from(hkdfSync('sha256', key, '', purpose, KEY_BYTES)),
+    );
   }
 
   /**

@@ -22,6 +22,7 @@ export type NodeState = {
 
 const MESSAGES: Readonly<Record<StoreOutage['store'], string>> = {
   ledger: 'PostgreSQL does not answer: known channels are served, nothing can be changed',
+  upstream: 'the upstream does not answer: known channels are served as they were last',
   engine: 'Redis does not answer: changes arrive by poll, limits count per process',
 };
 

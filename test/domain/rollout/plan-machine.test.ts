@@ -91,12 +91,12 @@ describe('a release never yet published (§27.3)', () => {
     expect(driven.act).toEqual({ kind: 'raise', rollout: 10, reason: 'Step 1 of 1' });
   });
 
-  it('is first published at 0 %, unless the same call says otherwise', () => {
+  it('is first published at 0 %, whatever else the call says (§27.3)', () => {
     const plan = planOf('10:60', UNBORN);
     const before = { ...UNBORN, rolloutPct: 100 };
     const after = { ...before, status: 'published', wasPublished: true } as const;
     expect(firstRollout(plan, before, after)).toBe(0);
-    expect(firstRollout(plan, before, { ...after, rolloutPct: 50 })).toBe(50);
+    expect(firstRollout(plan, before, { ...after, rolloutPct: 50 })).toBe(0);
     expect(firstRollout(undefined, before, after)).toBe(100);
     expect(firstRollout(plan, { ...after, status: 'paused' }, after)).toBe(100);
   });

@@ -1,5 +1,6 @@
-// Serialisation of a batch of check-ins for the Redis stream. What many devices share (contexts and versions)
-// is serialized once per batch; each check-in is the row that `CheckInPacker` made, copied as it is:
+// Serialisation of a batch of check-ins, for the Redis stream, for the journal of an edge and for handing it
+// over. What many devices share (contexts and versions) is serialized once per batch; each check-in is the
+// row that `CheckInPacker` made, copied as it is:
 //
 //   byte lengths of the shared values and of the labels, number of check-ins    32 bits each, little-endian
 //   rows     see `CheckInPack`; little-endian, as is every machine that uWebSockets.js runs on
@@ -15,14 +16,14 @@
 // The shared values and the labels are JSON. The format has a number, which is part of the stream's name: see
 // `keys.checkIns`.
 
-import { isDeviceClient } from '../../contract/device-client.ts';
-import type { Labels } from '../../domain/decision/targeting.ts';
-import type { CheckIn, CheckInSource } from '../../domain/fleet/check-in.ts';
-import { NETWORK_WORDS } from '../../domain/fleet/network-words.ts';
-import { areRowsWhole, type CheckInPack, unpackCheckIns } from '../../packing/check-in-pack.ts';
-import { type CheckInContext, InternedValue } from '../../packing/interned-value.ts';
-import { isLabelPairs } from './label-payload.ts';
-import { parseJson } from './payload.ts';
+import { isDeviceClient } from '../contract/device-client.ts';
+import type { Labels } from '../domain/decision/targeting.ts';
+import type { CheckIn, CheckInSource } from '../domain/fleet/check-in.ts';
+import { NETWORK_WORDS } from '../domain/fleet/network-words.ts';
+import { areRowsWhole, type CheckInPack, unpackCheckIns } from './check-in-pack.ts';
+import { type CheckInContext, InternedValue } from './interned-value.ts';
+import { isLabelPairs } from './label-pairs.ts';
+import { parseJson } from './parse-json.ts';
 
 /** Maximum number of check-ins in a payload: an index of a row's shared values has 16 bits. */
 const COUNT_MAX = 2 ** 16;

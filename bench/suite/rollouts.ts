@@ -1,0 +1,170 @@
+// Roll-outs of a simulated fleet: what each ready-made plan does with good releases and with bad ones. It
+// measures no time; it fails when a preset does not keep what docs/operating.md says of it.
+
+import { stepsText } from '../../src/console/format/plan-words.ts';
+import {
+  PLAN_PRESET_NAMES,
+  PLAN_PRESETS,
+  type PlanPresetName,
+} from '../../src/domain/rollout/plan-presets.ts';
+import type { Report, Row } from '../measure/report.ts';
+import { median } from '../measure/statistics.ts';
+import type { Benchmark } from './benchmark.ts';
+import { type PlayedRollout, playRollout } from './rollouts/play-rollout.ts';
+import { BAD, GOOD, type Trouble } from './rollouts/trouble.ts';
+
+const DEVICES = 20_000;
+const DAYS = 10;
+const WEEK_MINUTES = 10_080;
+/** Minutes between two publishings: a prime, so that releases come at all hours of the week. */
+const APART_MINUTES = 1117;
+/** Roll-out, in percent, that a bad release must not reach. */
+const ROLLOUT_MAX = 25;
+/** Share of the good releases that may be stopped. */
+const FALSE_STOPS_SHARE = 0.01;
+const INVENTED = 10_000;
+/** Minutes by which a play may begin its last step late: it looks once a minute, after each hold. */
+const LATE_MINUTES_MAX = 10;
+
+/** Releases of one kind, one after another. */
+export type Series = {
+  readonly name: string;
+  readonly trouble: Trouble;
+  readonly invented: number;
+  readonly releases: number;
+};
+
+export const rollouts: Benchmark = {
+  name: 'rollouts',
+  title: `plans of a simulated fleet of ${DEVICES.toLocaleString('en-US')} devices, ${DAYS} days`,
+  explanation: [
+    'completed: at 100 % on plan; stopped: by a guard; at most: roll-out that a stopped one had reached;',
+    'days: from the publishing until the stop, the median and the longest. The figures are the same in every',
+    'run. docs/operating.md says what the fleet is like.',
+  ],
+  run: async ({ isSmoke }) => reportOf(isSmoke ? ['fast'] : PLAN_PRESET_NAMES, seriesOf(isSmoke)),
+};
+
+function seriesOf(isSmoke: boolean): readonly Series[] {
+  const [good, others, bad] = isSmoke ? [1, 1, 1] : [200, 20, 40];
+  return [
+    { name: GOOD.name, trouble: GOOD, invented: 0, releases: good },
+    {
+      name: `${GOOD.name}, with 10,000 invented devices`,
+      trouble: GOOD,
+      invented: INVENTED,
+      releases: others,
+    },
+    ...BAD.map((trouble) => ({ name: trouble.name, trouble, invented: 0, releases: bad })),
+  ];
+}
+
+function reportOf(presets: readonly PlanPresetName[], series: readonly Series[]): Report {
+  const rows: Row[] = [];
+  const failures: string[] = [];
+  for (const preset of presets) {
+    for (const each of series) {
+      const played = playSeries(preset, each);
+      const failure = judgeSeries(each, played);
+      if (failure !== undefined) failures.push(`${preset}, ${each.name}: ${failure}`);
+      rows.push(rowOf(preset, each, played));
+    }
+  }
+  return {
+    tables: [],
+    remarks: ['', ...presetTable(presets), '', ...markdown(rows)],
+    json: { rollouts: rows },
+    ...(failures.length === 0 ? {} : { failure: failures.join('; ') }),
+  };
+}
+
+/** Plays the releases of a series under a preset; the same ones in every run. */
+export function playSeries(preset: PlanPresetName, series: Series): readonly PlayedRollout[] {
+  const { trouble, invented, releases } = series;
+  return Array.from({ length: releases }, (_, index) =>
+    playRollout({
+      ...{ devices: DEVICES, invented, days: DAYS, trouble, seed: index + 1 },
+      publishedAtMinute: (index * APART_MINUTES) % WEEK_MINUTES,
+      plan: PLAN_PRESETS[preset],
+    }),
+  );
+}
+
+/** Returns what a series did that it must not; undefined when it is as it should be. */
+export function judgeSeries(
+  { trouble, releases }: Series,
+  played: readonly PlayedRollout[],
+): string | undefined {
+  const stopped = played.filter(({ status }) => status === 'held');
+  if (trouble !== GOOD) {
+    const late = played.filter((each) => each.status !== 'held' || each.rolloutPct >= ROLLOUT_MAX);
+    return late.length === 0 ? undefined : `${late.length} not stopped before ${ROLLOUT_MAX} %`;
+  }
+  const others = played.filter((each) => each.status !== 'held' && !isOnPlan(each));
+  if (others.length > 0) return `${others.length} neither on plan nor stopped`;
+  const isTooMuch = stopped.length > FALSE_STOPS_SHARE * releases;
+  return isTooMuch ? `${stopped.length} of ${releases} stopped` : undefined;
+}
+
+/** Tells whether a release reached everybody, and each step began when it was due. */
+function isOnPlan({ status, rolloutPct, lateMinutesMax }: PlayedRollout): boolean {
+  return status === 'completed' && rolloutPct === 100 && lateMinutesMax <= LATE_MINUTES_MAX;
+}
+
+/** Returns the lines of a table of presets, in Markdown. */
+export function presetTable(names: readonly PlanPresetName[]): readonly string[] {
+  return markdown(names.map(presetRow));
+}
+
+function presetRow(name: PlanPresetName): Row {
+  const { steps, guards } = PLAN_PRESETS[name];
+  return {
+    preset: `\`${name}\``,
+    steps: stepsText(steps),
+    failed: percent(guards.failedPercent),
+    reverted: percent(guards.revertedPercent),
+    stuck: percent(guards.stuckPercent),
+    silent: percent(guards.silentPercent),
+    'stuck, silent after': `${guards.stuckAfterMinutes}, ${guards.silentAfterMinutes} min`,
+    'confirmed after': `${guards.confirmMinutes} min`,
+  };
+}
+
+function rowOf(
+  preset: PlanPresetName,
+  { name, releases }: Series,
+  played: readonly PlayedRollout[],
+): Row {
+  const stopped = played.filter(({ status }) => status === 'held');
+  const days = stopped.map(({ endedAfterDays }) => endedAfterDays);
+  const by = new Map<string, number>();
+  for (const { tripped } of stopped) {
+    const signals = tripped.join(' and ');
+    by.set(signals, (by.get(signals) ?? 0) + 1);
+  }
+  const has = stopped.length > 0;
+  return {
+    preset: `\`${preset}\``,
+    release: name,
+    releases,
+    completed: played.filter(isOnPlan).length,
+    stopped: stopped.length,
+    'at most': has ? `${Math.max(...stopped.map(({ rolloutPct }) => rolloutPct))} %` : '-',
+    days: has ? `${median(days).toFixed(1)}, ${Math.max(...days).toFixed(1)}` : '-',
+    by: [...by].map(([signals, count]) => `${signals}: ${count}`).join('; ') || '-',
+  };
+}
+
+function percent(limit: number | undefined): string {
+  return limit === undefined ? 'no limit' : `${limit} %`;
+}
+
+function markdown(rows: readonly Row[]): string[] {
+  const names = Object.keys(rows[0] ?? {});
+  const line = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
+  return [
+    line(names),
+    `|${names.map(() => '---').join('|')}|`,
+    ...rows.map((row) => line(names.map((name) => row[name] ?? ''))),
+  ];
+}

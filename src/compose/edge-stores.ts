@@ -1,0 +1,152 @@
+// Opening of what an edge has in place of stores: its upstream, the hot state in the process, and its disk.
+
+import { join } from 'node:path';
+import { ConfigError } from '../config.ts';
+import type { EdgeConfig } from '../edge-config.ts';
+import { CheckInJournalFiles } from '../engine/disk/check-in-journal-files.ts';
+import { LastGoodFiles } from '../engine/disk/last-good-files.ts';
+import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { RareLog } from '../observe/rare-log.ts';
+import type { StoreHealth } from '../observe/store-health.ts';
+import type { Tracing } from '../observe/tracing.ts';
+import { RememberedChannels } from '../operations/serving/remembered-channels.ts';
+import { packCheckInPayload } from '../packing/check-in-payload.ts';
+import type { CheckInJournal } from '../ports/check-in-journal.ts';
+import type { Engine } from '../ports/engine.ts';
+import { FollowedFile } from '../upstream/followed-file.ts';
+import { FollowedState } from '../upstream/followed-state.ts';
+import { Follower } from '../upstream/follower.ts';
+import { readCredential } from '../upstream/read-credential.ts';
+import { UpstreamClient } from '../upstream/upstream-client.ts';
+import { UpstreamLedger } from '../upstream/upstream-ledger.ts';
+import { LoggedLedgerReport } from './ledger-report.ts';
+import { makeDataDirectory } from './make-data-directory.ts';
+import { fromSetting, type ServingStores } from './stores.ts';
+import { watchStore } from './watch-stores.ts';
+
+export type EdgeStores = ServingStores & {
+  readonly ledger: UpstreamLedger;
+  readonly journal: CheckInJournal;
+  readonly client: UpstreamClient;
+  readonly follower: Follower;
+  readonly healths: readonly StoreHealth[];
+};
+
+export type EdgeStoresOptions = {
+  readonly config: EdgeConfig;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing | undefined;
+};
+
+const BYTES_PER_MB = 1024 * 1024;
+
+/** Opens what an edge serves with; rejects with a `ConfigError` where its directory cannot be used. */
+export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeStores> {
+  const { config, log, metrics } = options;
+  const rareLog = new RareLog(log);
+  const directory = edgeDirectory(config);
+  const onDiskFault = (path: string, error: unknown, message: string) => {
+    metrics.faults.add('disk');
+    rareLog.warn({ err: error, file: path }, message);
+  };
+  await fromSetting('DATA_DIR', () => makeDataDirectory(directory));
+  const journal = await fromSetting('DATA_DIR', () =>
+    CheckInJournalFiles.open({
+      directory: join(directory, 'check-ins'),
+      bytesMax: config.edge.journalMb * BYTES_PER_MB,
+      onFault: (path, error) => onDiskFault(path, error, JOURNAL_FAULT),
+    }),
+  );
+  const lastGood = new LastGoodFiles(directory, undefined, ({ doing, path, error }) =>
+    onDiskFault(path, error, doing === 'read' ? UNREADABLE : UNWRITABLE),
+  );
+  const hotState = createMemoryEngine();
+  const upstream = openUpstream(options, hotState, (path, error) =>
+    onDiskFault(path, error, UNREADABLE),
+  );
+  const engine = engineWith(hotState, journal, () => upstream.ledger.noteLabels());
+  const memory = new RememberedChannels(lastGood, engine);
+  const report = new LoggedLedgerReport(
+    metrics,
+    log,
+    (channels) => {
+      const news = memory.forget(channels);
+      for (const { appRef, channel } of news) lastGood.forget(appRef, channel);
+      return news;
+    },
+    true,
+  );
+  const watched = watchStore('upstream', upstream.ledger, options);
+  return {
+    ...{ engine, lastGood, memory, report, journal },
+    ...{ ...upstream, ledger: watched.port, healths: [watched.health] },
+  };
+}
+
+/** Returns the directory of an edge: its files do not mix with those of a node in the same DATA_DIR. */
+function edgeDirectory({ dataDir }: Pick<EdgeConfig, 'dataDir'>): string {
+  return join(dataDir, 'edge');
+}
+
+/** Reads a token as the settings have it; throws a `ConfigError` for one of another form. */
+export function credentialOf(token: string) {
+  const credential = readCredential(token);
+  if (credential !== undefined) return credential;
+  throw new ConfigError('EDGE_TOKEN: is not what `sluice edge-token create` has printed');
+}
+
+const JOURNAL_FAULT = 'the journal of check-ins is damaged, or could not be written';
+const UNREADABLE = 'last known state on disk could not be read';
+const UNWRITABLE = 'last known state could not be written to disk';
+
+function openUpstream(
+  { config, log, metrics }: EdgeStoresOptions,
+  engine: Engine,
+  onDamaged: (path: string, error: unknown) => void,
+): Pick<EdgeStores, 'client' | 'follower' | 'ledger'> {
+  const rareLog = new RareLog(log);
+  const path = join(edgeDirectory(config), 'followed');
+  const client = new UpstreamClient({
+    url: config.edge.upstream,
+    credential: credentialOf(config.edge.token),
+    onRefused: (reason, call) => {
+      metrics.edgeRefusals.add(reason);
+      rareLog.warnAbout(reason, { reason, call }, 'an answer of the upstream was refused');
+    },
+  });
+  const state = new FollowedState();
+  const follower = new Follower({
+    client,
+    state,
+    file: new FollowedFile(path, (error) => onDamaged(path, error)),
+    announce(news) {
+      for (const each of news) void engine.announce(each);
+    },
+    onContact(failure) {
+      if (failure !== undefined) metrics.faults.add('upstream-follow');
+      log.debug({ err: failure }, 'the upstream was asked');
+    },
+    onDamaged: (error) => onDamaged(path, error),
+  });
+  return { client, follower, ledger: new UpstreamLedger({ client, state, follower }) };
+}
+
+/**
+ * Returns an engine in this process whose check-ins go into the journal instead of its queue. `onLabels` is
+ * called for those that carry labels.
+ */
+function engineWith(hotState: Engine, journal: CheckInJournal, onLabels: () => void): Engine {
+  return {
+    ...hotState,
+    appendCheckIns(checkIns) {
+      if (checkIns.labels.size > 0) onLabels();
+      return journal.append(packCheckInPayload(checkIns, (length) => Buffer.alloc(length)));
+    },
+    countCheckIns: async () => journal.count,
+    ageOfCheckIns: async () => journal.ageMs,
+    weighCheckIns: async () => journal.bytes,
+  };
+}

@@ -1,0 +1,268 @@
+// Journal of check-ins as files that are only appended to. Many appends share a write and a sync, every 100
+// ms: a kill loses what was not synced, and that was not accepted either.
+//
+//   000001.log  000002.log  000003.log      segments, removed once all of them is acknowledged
+//        ▲ acknowledged          ▲ appended
+//
+// The place up to which all is acknowledged lies in a file of its own. It is not synced: an older one only
+// delivers some batches again.
+
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { join } from 'node:path';
+import { pause } from '../../flow/pause.ts';
+import type { CheckInJournal } from '../../ports/check-in-journal.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import { readRecords, writeRecord } from './journal-record.ts';
+
+const SYNC_MS = 100;
+/** Size above which a segment gets no more records. */
+const SEGMENT_BYTES_MAX = 8 * 1024 * 1024;
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+const SEGMENT = /^(\d{6,15})\.log$/;
+const PLACE_FILE = 'acknowledged';
+
+export type JournalOptions = {
+  readonly directory: string;
+  /** Maximum number of bytes that are not acknowledged. */
+  readonly bytesMax: number;
+  /** Told of what was damaged when the journal was opened, and of what the disk refuses. */
+  readonly onFault: (path: string, error: unknown) => void;
+};
+
+/** Bytes of records that a segment has, whole ones only. */
+type Segment = { readonly number: number; size: number };
+type Place = { readonly segment: number; readonly offset: number };
+type Pending = {
+  readonly record: Buffer;
+  readonly resolve: (outcome: 'accepted') => void;
+  readonly reject: (error: unknown) => void;
+};
+/** What was read and not acknowledged: the ends of its records. */
+type ReadRecord = { readonly end: Place; readonly bytes: number };
+
+export class CheckInJournalFiles implements CheckInJournal {
+  private readonly options: JournalOptions;
+  private segments: Segment[] = [];
+  private place: Place = { segment: 0, offset: 0 };
+  private file: FileHandle | undefined;
+  private pending: Pending[] = [];
+  private pendingBytes = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private syncing: Promise<void> = Promise.resolve();
+  private readOnes: readonly ReadRecord[] = [];
+  private waiting: (() => void) | undefined;
+  /** Time of the oldest record that is not acknowledged, as far as it was read. */
+  private oldestAt: number | undefined;
+  private recordCount = 0;
+  private unacknowledged = 0;
+  private isClosed = false;
+
+  private constructor(options: JournalOptions) {
+    this.options = options;
+  }
+
+  /** Opens a journal with what it holds. Rejects when the directory cannot be used. */
+  static async open(options: JournalOptions): Promise<CheckInJournalFiles> {
+    const journal = new CheckInJournalFiles(options);
+    await mkdir(options.directory, { recursive: true, mode: FOLDER_MODE });
+    await journal.recall();
+    return journal;
+  }
+
+  get count(): number {
+    return this.recordCount;
+  }
+
+  get bytes(): number {
+    return this.unacknowledged + this.pendingBytes;
+  }
+
+  get ageMs(): number {
+    return this.oldestAt === undefined ? 0 : Math.max(0, Date.now() - this.oldestAt);
+  }
+
+  append(batch: Buffer): Promise<'accepted' | 'full'> {
+    if (this.isClosed) return Promise.reject(new Unavailable('engine', new Error('closed')));
+    const record = writeRecord(batch, Date.now());
+    if (this.bytes + record.length > this.options.bytesMax) return Promise.resolve('full');
+    this.pendingBytes += record.length;
+    return new Promise((resolve, reject) => {
+      this.pending.push({ record, resolve, reject });
+      this.timer ??= setTimeout(() => this.sync(), SYNC_MS);
+    });
+  }
+
+  async read(bytesMax: number): Promise<readonly Buffer[]> {
+    const batches: Buffer[] = [];
+    const ends: ReadRecord[] = [];
+    let bytes = 0;
+    let oldestAt: number | undefined;
+    for (const { number, size } of [...this.segments]) {
+      if (number < this.place.segment) continue;
+      const from = number === this.place.segment ? this.place.offset : 0;
+      let last = from;
+      for await (const { content, at, end } of readRecords(this.pathOf(number), from, size)) {
+        if (batches.length > 0 && bytes + content.length > bytesMax) break;
+        oldestAt ??= at;
+        batches.push(Buffer.from(content));
+        bytes += content.length;
+        ends.push({ end: { segment: number, offset: end }, bytes: end - last });
+        last = end;
+      }
+      if (last < size) break;
+    }
+    this.readOnes = ends;
+    this.oldestAt = oldestAt;
+    return batches;
+  }
+
+  async acknowledge(count: number): Promise<void> {
+    const done = this.readOnes.slice(0, count);
+    const last = done.at(-1);
+    if (last === undefined) return;
+    this.readOnes = [];
+    this.place = last.end;
+    this.recordCount -= done.length;
+    this.unacknowledged -= done.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (this.recordCount === 0) this.oldestAt = undefined;
+    await this.removeDone().catch((error) => this.fault(PLACE_FILE, error));
+  }
+
+  async appended(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.recordCount > 0 || signal.aborted) return;
+    const news = new Promise<void>((resolve) => {
+      this.waiting = resolve;
+    });
+    await Promise.race([news, pause(ms, signal)]);
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    clearTimeout(this.timer);
+    this.sync();
+    await this.syncing;
+    await this.file?.close();
+    this.file = undefined;
+  }
+
+  /** Finds what the directory holds, up to the first record of each segment that is not whole. */
+  private async recall(): Promise<void> {
+    const { directory } = this.options;
+    this.place = (await this.readPlace()) ?? this.place;
+    const names = await readdir(directory);
+    const numbers = names.flatMap((name) => Number(SEGMENT.exec(name)?.[1] ?? []) || []);
+    for (const number of numbers.sort((one, other) => one - other)) {
+      if (number < this.place.segment) {
+        await rm(this.pathOf(number), { force: true });
+        continue;
+      }
+      await this.recallSegment(number);
+    }
+  }
+
+  private async recallSegment(number: number): Promise<void> {
+    const path = this.pathOf(number);
+    const { size } = await stat(path);
+    const from = number === this.place.segment ? Math.min(this.place.offset, size) : 0;
+    let end = from;
+    for await (const record of readRecords(path, from, size)) {
+      end = record.end;
+      this.oldestAt ??= record.at;
+      this.recordCount += 1;
+    }
+    this.unacknowledged += end - from;
+    this.segments.push({ number, size: end });
+    if (end < size) this.fault(path, new Error(`${size - end} bytes at its end are no record`));
+  }
+
+  private async readPlace(): Promise<Place | undefined> {
+    const path = join(this.options.directory, PLACE_FILE);
+    try {
+      const [segment, offset] = (await readFile(path, 'utf8')).trim().split(' ').map(Number);
+      const isPlace = Number.isSafeInteger(segment) && Number.isSafeInteger(offset);
+      if (!isPlace) throw new Error('it names no place');
+      return { segment: segment as number, offset: offset as number };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.fault(path, error);
+      return undefined;
+    }
+  }
+
+  private sync(): void {
+    this.timer = undefined;
+    this.syncing = this.syncing.then(() => this.writePending());
+  }
+
+  private async writePending(): Promise<void> {
+    const group = this.pending;
+    if (group.length === 0) return;
+    this.pending = [];
+    const bytes = group.reduce((sum, { record }) => sum + record.length, 0);
+    try {
+      const segment = await this.openSegment();
+      await this.file?.appendFile(Buffer.concat(group.map(({ record }) => record)));
+      await this.file?.datasync();
+      segment.size += bytes;
+      this.unacknowledged += bytes;
+      this.recordCount += group.length;
+      this.oldestAt ??= Date.now();
+      for (const { resolve } of group) resolve('accepted');
+      this.waiting?.();
+      this.waiting = undefined;
+    } catch (error) {
+      this.fault(this.options.directory, error);
+      for (const { reject } of group) reject(new Unavailable('engine', error));
+      // What was written of the group is behind the end of the segment, and is never read.
+      await this.leaveSegment();
+    } finally {
+      this.pendingBytes -= bytes;
+    }
+  }
+
+  private async openSegment(): Promise<Segment> {
+    const last = this.segments.at(-1);
+    if (this.file !== undefined && last !== undefined && last.size < SEGMENT_BYTES_MAX) return last;
+    await this.leaveSegment();
+    const number = Math.max(last?.number ?? 0, this.place.segment) + 1;
+    this.file = await open(this.pathOf(number), 'a', FILE_MODE);
+    const segment = { number, size: 0 };
+    this.segments.push(segment);
+    return segment;
+  }
+
+  private async leaveSegment(): Promise<void> {
+    const { file } = this;
+    this.file = undefined;
+    await file?.close().catch((error: unknown) => this.fault(this.options.directory, error));
+  }
+
+  /** Notes the place on disk, and removes the segments before it. */
+  private async removeDone(): Promise<void> {
+    const { segment, offset } = this.place;
+    const path = join(this.options.directory, PLACE_FILE);
+    await writeFile(`${path}.new`, `${segment} ${offset}\n`, { mode: FILE_MODE });
+    await rename(`${path}.new`, path);
+    const done = this.segments.filter(({ number }) => number < segment);
+    this.segments = this.segments.filter(({ number }) => number >= segment);
+    for (const { number } of done) await rm(this.pathOf(number), { force: true });
+  }
+
+  private pathOf(number: number): string {
+    return join(this.options.directory, `${String(number).padStart(6, '0')}.log`);
+  }
+
+  private fault(path: string, error: unknown): void {
+    this.options.onFault(path, error);
+  }
+}

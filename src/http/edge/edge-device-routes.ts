@@ -1,0 +1,119 @@
+// Routes by which edges read labels of devices and hand over what devices have said (docs/contract.md 29).
+
+import { z } from 'zod';
+import { invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
+import { LIMIT } from '../../contract/limit.ts';
+import type { CheckIn } from '../../domain/fleet/check-in.ts';
+import type { EdgeDevices } from '../../operations/fleet/edge-devices.ts';
+import { parseCheckInPayload } from '../../packing/check-in-payload.ts';
+import type { BodyFailureKind } from '../body.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Route } from '../router.ts';
+import { nameField, textField, wholeField } from '../shape/field.ts';
+import { parseBody, parseShape } from '../shape/parse-shape.ts';
+import type { EdgeGuard } from './edge-guard.ts';
+
+/** Bytes of the length before each batch of check-ins. */
+const LENGTH_BYTES = 4;
+
+const deviceIdField = textField(LIMIT.deviceIdLengthMax);
+const labelsBody = z.strictObject({
+  devices: z
+    .array(z.strictObject({ appId: nameField, deviceId: deviceIdField }))
+    .max(LIMIT.edgeDevicesMax),
+});
+const changesQuery = z.object({
+  after: wholeField(0, Number.MAX_SAFE_INTEGER, 0).optional(),
+});
+const failuresBody = z.strictObject({
+  failures: z
+    .array(
+      z.strictObject({
+        appId: nameField,
+        channel: nameField,
+        deviceId: deviceIdField,
+        runs: nameField.optional().transform((text) => text),
+        canonicalVersion: nameField,
+        reason: textField(LIMIT.failureReasonLengthMax, 0).optional(),
+        network: textField(64, 0).optional(),
+      }),
+    )
+    .max(LIMIT.edgeDevicesMax),
+});
+
+/** Builds the routes about devices. */
+export function edgeDeviceRoutes(guard: EdgeGuard, devices: EdgeDevices): readonly Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/edge/v1/labels',
+      handler: guard(async ({ scope }, exchange) => {
+        const body = await parseBody(exchange, labelsBody);
+        return isFailure(body) ? body : devices.readLabels(scope, body.devices);
+      }),
+    },
+    {
+      method: 'GET',
+      path: '/edge/v1/label-changes',
+      handler: guard(async ({ scope }, { queryText }) => {
+        const given = Object.fromEntries(new URLSearchParams(queryText));
+        const query = parseShape(changesQuery, given);
+        if (isFailure(query)) return query;
+        const after = given.after === undefined ? undefined : query.after;
+        return devices.readLabelChanges(scope, after);
+      }),
+    },
+    {
+      method: 'POST',
+      path: '/edge/v1/check-ins',
+      bodyBytesMax: LIMIT.edgeBodyBytesMax,
+      handler: guard(async ({ scope }, exchange) => {
+        const checkIns = await readCheckIns(exchange);
+        return isFailure(checkIns) ? checkIns : devices.take(scope, checkIns);
+      }),
+    },
+    {
+      method: 'POST',
+      path: '/edge/v1/check-ins/awaited',
+      bodyBytesMax: LIMIT.edgeBodyBytesMax,
+      handler: guard(async ({ scope }, exchange) => {
+        const checkIns = await readCheckIns(exchange);
+        return isFailure(checkIns) ? checkIns : devices.record(scope, checkIns);
+      }),
+    },
+    {
+      method: 'POST',
+      path: '/edge/v1/failures',
+      handler: guard(async ({ scope }, exchange) => {
+        const body = await parseBody(exchange, failuresBody);
+        if (isFailure(body)) return body;
+        const failures = body.failures.map(({ runs, reason, network, ...each }) => ({
+          ...each,
+          runs,
+          reason,
+          network,
+        }));
+        return devices.reportFailures(scope, failures);
+      }),
+    },
+  ];
+}
+
+/** Reads the batches of a body: each with its length in four bytes, little-endian, before it. */
+async function readCheckIns(
+  exchange: Exchange,
+): Promise<Outcome<readonly CheckIn[], 'invalid' | BodyFailureKind>> {
+  const body = await exchange.body;
+  if (isFailure(body)) return body;
+  const checkIns: CheckIn[] = [];
+  for (let at = 0, number = 0; at < body.length; number++) {
+    const isWhole = body.length - at >= LENGTH_BYTES;
+    const end = isWhole ? at + LENGTH_BYTES + body.readUInt32LE(at) : Number.POSITIVE_INFINITY;
+    const batch =
+      end > body.length ? undefined : parseCheckInPayload(body.subarray(at + LENGTH_BYTES, end));
+    if (batch === undefined) return invalidField(`batches.${number}`, 'Malformed check-ins');
+    checkIns.push(...batch);
+    at = end;
+  }
+  return checkIns;
+}

@@ -1,0 +1,62 @@
+// Signing of what edges follow, so that an edge serves nothing that did not come from the service which made
+// its token, whoever stands between them. Ed25519, with keys derived from SECRET_KEY: all nodes sign alike,
+// and no key has to be kept. While an operator changes SECRET_KEY there are several, and all sign: edges know
+// the one that was first when their token was made.
+
+import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { SIGNED_PREFIX } from '../../contract/edge-signature.ts';
+
+/** What the keys are derived for. */
+const PURPOSE = 'sluice edge signature v1';
+/** Beginning of an Ed25519 private key in PKCS #8 (RFC 8410), before its 32 bytes. */
+const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
+/** Length of the head of a public key in SPKI (RFC 8410), before its 32 bytes. */
+const SPKI_HEAD_BYTES = 12;
+
+/** Source of keys: the box of secrets. */
+type KeySource = { deriveKeys(purpose: string): readonly Buffer[] };
+
+type SigningKey = { readonly privateKey: KeyObject; readonly publicKey: string };
+
+export class EdgeSigner {
+  private readonly source: KeySource;
+  /** Keys by what they were derived to, in hexadecimal; replaced when the setting has changed. */
+  private keys: ReadonlyMap<string, SigningKey> = new Map();
+
+  constructor(source: KeySource) {
+    this.source = source;
+  }
+
+  /** Public key of the first SECRET_KEY, 32 bytes in base64url. */
+  get publicKey(): string {
+    const [first] = this.present();
+    if (first === undefined) throw new Error('There is no key to sign with');
+    return first.publicKey;
+  }
+
+  /** Returns the signatures of a body as the header has them: one for each key, the first one first. */
+  sign(body: Buffer): string {
+    const signed = Buffer.concat([Buffer.from(SIGNED_PREFIX), body]);
+    return this.present()
+      .map(({ privateKey }) => sign(null, signed, privateKey).toString('base64url'))
+      .join(',');
+  }
+
+  private present(): readonly SigningKey[] {
+    const seeds = this.source.deriveKeys(PURPOSE);
+    this.keys = new Map(
+      seeds.map((seed) => {
+        const name = seed.toString('hex');
+        return [name, this.keys.get(name) ?? keyOf(seed)] as const;
+      }),
+    );
+    return [...this.keys.values()];
+  }
+}
+
+function keyOf(seed: Buffer): SigningKey {
+  const key = Buffer.concat([PKCS8_HEAD, seed]);
+  const privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' });
+  const spki = createPublicKey(privateKey).export({ format: 'der', type: 'spki' });
+  return { privateKey, publicKey: spki.subarray(SPKI_HEAD_BYTES).toString('base64url') };
+}

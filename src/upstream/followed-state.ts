@@ -1,0 +1,161 @@
+// What an edge knows of all channels of its upstream: the newest index that it has accepted. An index only
+// moves forward: by epochs, then by the revisions of the channels and the time at which it was made. One that
+// is older in any of these was delayed, or kept by somebody and sent again.
+
+import type { EdgeIndexAnswer, EdgeIndexEntry } from '../contract/edge-answer.ts';
+import { compareServing, orderOf, type ServingOrder } from '../domain/decision/serving-order.ts';
+import type { ChannelName } from '../ports/channel-names.ts';
+import type { Announcement } from '../ports/engine.ts';
+
+/** Milliseconds by which an index may be older than the one before it: the nodes' clocks differ by less. */
+const CLOCK_SLACK_MS = 10_000;
+
+export class FollowedState {
+  private index: EdgeIndexAnswer | undefined;
+  private byId = new Map<string, EdgeIndexEntry>();
+  private byName = new Map<string, EdgeIndexEntry>();
+  private apps = new Set<string>();
+  /** States of channels that are known to be newer than the index; bounded by the channels that it has. */
+  private readonly seen = new Map<string, ServingOrder>();
+
+  /** Tag of the index; undefined before the first. */
+  get tag(): string | undefined {
+    return this.index?.tag;
+  }
+
+  /** Epoch of the upstream's ledger; 0 before the first index. */
+  get epoch(): number {
+    return this.index?.epoch ?? 0;
+  }
+
+  /** Whether the index has all channels. */
+  get isComplete(): boolean {
+    return this.index?.isComplete === true;
+  }
+
+  /** Names of all channels. */
+  get names(): readonly ChannelName[] {
+    return [...this.byId.values()].map(nameOf);
+  }
+
+  /** Whether an index is older than what is known. */
+  isReplayed(index: EdgeIndexAnswer): boolean {
+    const held = this.index;
+    if (held === undefined) return false;
+    if (index.epoch !== held.epoch) return index.epoch < held.epoch;
+    if (index.at < held.at - CLOCK_SLACK_MS) return true;
+    return index.channels.some(([, , channelId, , revision]) => {
+      const known = this.byId.get(channelId);
+      return known !== undefined && revision < known[REVISION];
+    });
+  }
+
+  /** Takes an index over that is not replayed; returns what is new in it, as nodes announce it. */
+  adopt(index: EdgeIndexAnswer): readonly Announcement[] {
+    const before = this.byId;
+    const formerEpoch = this.index?.epoch;
+    this.index = index;
+    this.byId = new Map(index.channels.map((entry) => [entry[CHANNEL_ID], entry]));
+    this.byName = new Map();
+    this.apps = new Set();
+    for (const entry of index.channels) {
+      const [appId, appRef, , channel] = entry;
+      this.byName.set(`${appRef}/${channel}`, entry).set(`${appId}/${channel}`, entry);
+      this.apps.add(appId).add(appRef);
+    }
+    for (const channelId of this.seen.keys()) {
+      if (!this.byId.has(channelId)) this.seen.delete(channelId);
+    }
+    // Of the first index everything is new, and nothing is loaded yet.
+    if (formerEpoch === undefined) return [];
+    return index.channels.flatMap((entry) => {
+      const known = formerEpoch === index.epoch ? before.get(entry[CHANNEL_ID]) : undefined;
+      return newsOf(entry, known, index.epoch);
+    });
+  }
+
+  /** Finds a channel by the ref or id of its app, or says what does not exist. */
+  find(app: string, channel: string): ChannelName | 'unknown-app' | 'unknown-channel' {
+    const entry = this.byName.get(`${app}/${channel}`);
+    if (entry !== undefined) return nameOf(entry);
+    return this.apps.has(app) ? 'unknown-channel' : 'unknown-app';
+  }
+
+  /** Finds a channel by its id. */
+  findById(channelId: string): ChannelName | undefined {
+    const entry = this.byId.get(channelId);
+    return entry && nameOf(entry);
+  }
+
+  /** Returns the present revisions of these channels, without those that do not exist. */
+  revisionsOf(channelIds: readonly string[]): ReadonlyMap<string, number> {
+    const revisions = new Map<string, number>();
+    for (const channelId of channelIds) {
+      const entry = this.byId.get(channelId);
+      if (entry === undefined) continue;
+      const seen = this.seen.get(channelId);
+      const isSeen = seen?.epoch === this.epoch && seen.revision > entry[REVISION];
+      revisions.set(channelId, isSeen ? seen.revision : entry[REVISION]);
+    }
+    return revisions;
+  }
+
+  /** Returns the newest state of a channel that is known: nothing older is accepted. */
+  newestOf(channelId: string): ServingOrder {
+    const revision = this.byId.get(channelId)?.[REVISION] ?? 0;
+    const order = { epoch: this.epoch, revision };
+    const seen = this.seen.get(channelId);
+    return seen !== undefined && compareServing(seen, order) > 0 ? seen : order;
+  }
+
+  /** Takes note of a state of a channel that the upstream has shown. */
+  see(channelId: string, order: ServingOrder): void {
+    if (!this.byId.has(channelId) || compareServing(order, this.newestOf(channelId)) <= 0) return;
+    this.seen.set(channelId, orderOf(order));
+  }
+}
+
+const [CHANNEL_ID, REVISION] = [2, 4] as const;
+
+function nameOf([appId, appRef, channelId, channel]: EdgeIndexEntry): ChannelName {
+  return { appId, appRef, channelId, channel };
+}
+
+/** Returns what an entry tells that the one before it did not. */
+function newsOf(
+  entry: EdgeIndexEntry,
+  known: EdgeIndexEntry | undefined,
+  epoch: number,
+): readonly Announcement[] {
+  const [, appRef, channelId, channel, revision, offered] = entry;
+  const state = { appRef, channel, channelId, epoch, revision };
+  const isSame = known?.[REVISION] === revision;
+  const told = isSame ? known[5] : [];
+  const offers = offered
+    .filter((offeredReleaseId) => !told.includes(offeredReleaseId))
+    .map((offeredReleaseId) => ({ ...state, offeredReleaseId }));
+  return isSame ? offers : [state, ...offers];
+}
+
+/** Whether a parsed value is an index as far as its parts have the right types. */
+export function isIndex(index: Readonly<Partial<EdgeIndexAnswer>>): index is EdgeIndexAnswer {
+  const { epoch, at, tag, channels, isComplete } = index;
+  return (
+    [epoch, at].every(Number.isSafeInteger) &&
+    typeof tag === 'string' &&
+    typeof isComplete === 'boolean' &&
+    Array.isArray(channels) &&
+    channels.every(isEntry)
+  );
+}
+
+function isEntry(entry: unknown): boolean {
+  if (!Array.isArray(entry)) return false;
+  const [appId, appRef, channelId, channel, revision, offered] = entry as unknown[];
+  return (
+    [appId, appRef, channelId, channel].every((text) => typeof text === 'string') &&
+    Number.isSafeInteger(revision) &&
+    Array.isArray(offered) &&
+    offered.every((id) => typeof id === 'string')
+  );
+}

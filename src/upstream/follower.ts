@@ -1,0 +1,130 @@
+// Follows the index of the upstream: a request waits there for the next change, for two seconds at most, so
+// that a connection which is silently cut is noticed soon. What is new is announced in this process as other
+// nodes' changes are in theirs.
+
+import type { EdgeIndexAnswer } from '../contract/edge-answer.ts';
+import { type BackOff, backOffMs } from '../flow/back-off.ts';
+import { pause } from '../flow/pause.ts';
+import type { Announcement } from '../ports/engine.ts';
+import { Unavailable } from '../ports/unavailable.ts';
+import type { FollowedFile } from './followed-file.ts';
+import { type FollowedState, isIndex } from './followed-state.ts';
+import { RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
+
+/** Milliseconds for which a request waits at the upstream. */
+const WAIT_MS = 2000;
+/** Longest time for a whole request, beyond its wait. */
+const ANSWER_MS_MAX = 2000;
+/** Milliseconds after contact with the upstream for which what is known counts as its present state. */
+const FRESH_MS = 5000;
+/** Delays after failures: short, because a change has to be there within two seconds of a return. */
+const BACK_OFF: BackOff = { minMs: 100, maxMs: 800 };
+/** Least time between two requests that told nothing new: an upstream that stops lets nobody wait. */
+const QUIET_MS_MIN = 250;
+
+export type FollowerDependencies = {
+  readonly client: Pick<UpstreamClient, 'call' | 'refuse' | 'isProven'>;
+  readonly state: FollowedState;
+  readonly file: Pick<FollowedFile, 'read' | 'keep' | 'flush'>;
+  /** Tells what is new, in the order in which it came. */
+  readonly announce: (news: readonly Announcement[]) => void;
+  /** Called after each failure with its reason, and with undefined once the upstream answers. */
+  readonly onContact: (failure: unknown) => void;
+  /** Called when what lies on disk cannot be used. */
+  readonly onDamaged: (error: unknown) => void;
+};
+
+export class Follower {
+  private readonly dependencies: FollowerDependencies;
+  private readonly stopping = new AbortController();
+  private running: Promise<void> | undefined;
+  /** Monotonic time of the latest answer; undefined before the first. */
+  private contactAt: number | undefined;
+  private onFirst: (() => void) | undefined;
+  /** Resolves with the first answer of the upstream. */
+  readonly first = new Promise<void>((resolve) => {
+    this.onFirst = resolve;
+  });
+
+  constructor(dependencies: FollowerDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Whether the upstream has confirmed a moment ago what is known of it. */
+  get isFresh(): boolean {
+    return this.contactAt !== undefined && performance.now() - this.contactAt < FRESH_MS;
+  }
+
+  /** Reads what lies on disk, then follows until `stop`. */
+  async start(): Promise<void> {
+    await this.recall();
+    this.running ??= this.run();
+  }
+
+  /** Stops soon; the client ends the request in flight when it is closed. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+    await this.dependencies.file.flush();
+  }
+
+  private async recall(): Promise<void> {
+    const { file, client, state, onDamaged } = this.dependencies;
+    try {
+      const kept = await file.read();
+      if (kept === undefined) return;
+      if (!client.isProven(kept.bytes, kept.signatures)) {
+        throw new Error('it has no signature of the right key');
+      }
+      const index = JSON.parse(kept.bytes.toString('utf8')) as Partial<EdgeIndexAnswer>;
+      if (!isIndex(index)) throw new Error('it is no index');
+      state.adopt(index);
+    } catch (error) {
+      onDamaged(error);
+    }
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stopping;
+    for (let failures = 0; !signal.aborted; ) {
+      const beganAt = performance.now();
+      try {
+        const isNew = await this.ask();
+        failures = 0;
+        this.contactAt = performance.now();
+        this.onFirst?.();
+        this.dependencies.onContact(undefined);
+        const tookMs = performance.now() - beganAt;
+        if (!isNew && tookMs < QUIET_MS_MIN) await pause(QUIET_MS_MIN - tookMs, signal);
+      } catch (error) {
+        if (!(error instanceof Unavailable || error instanceof RefusedByUpstream)) throw error;
+        if (signal.aborted) return;
+        failures += 1;
+        this.dependencies.onContact(error);
+        await pause(backOffMs(BACK_OFF, failures), signal);
+      }
+    }
+  }
+
+  /** Asks for an index that is not the known one; returns whether there was one. */
+  private async ask(): Promise<boolean> {
+    const { client, state, file, announce } = this.dependencies;
+    const path = `index?wait=${this.contactAt === undefined ? 0 : WAIT_MS}`;
+    const proven = await client.call('index', {
+      method: 'GET',
+      path,
+      headers: state.tag === undefined ? {} : { 'if-none-match': `"${state.tag}"` },
+      timeoutMs: WAIT_MS + ANSWER_MS_MAX,
+    });
+    if (proven === undefined) return false;
+    const { answer, bytes, signatures } = proven;
+    if (!isIndex(answer)) return client.refuse('malformed', { path }, 'its answer is no index');
+    if (state.isReplayed(answer)) {
+      return client.refuse('replayed', { path }, 'its index is older than the known one');
+    }
+    // Before anybody serves it: after a restart nothing older is accepted.
+    file.keep({ bytes, signatures });
+    announce(state.adopt(answer));
+    return true;
+  }
+}

@@ -1,0 +1,106 @@
+// Hands the check-ins of an edge over to its upstream, from the journal and in its order. What the upstream
+// has not confirmed is handed over again, which does no harm.
+
+import { type BackOff, backOffMs } from '../flow/back-off.ts';
+import { pause } from '../flow/pause.ts';
+import type { CheckInJournal } from '../ports/check-in-journal.ts';
+import { Unavailable } from '../ports/unavailable.ts';
+import { RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
+import { joinBatches } from './write-check-ins.ts';
+
+/** Bytes of one call, about: some fifteen thousand check-ins. */
+const CALL_BYTES_MAX = 1024 * 1024;
+/** Longest time of a call: an upstream whose queue is in its process records before it answers. */
+const CALL_MS_MAX = 15_000;
+const WAIT_MS = 500;
+/**
+ * Milliseconds between two calls, unless there is more than one takes: a call costs as much as many checks,
+ * whatever it carries.
+ */
+const REST_MS = 500;
+const BACK_OFF: BackOff = { minMs: 100, maxMs: 1000 };
+/** Statuses by which the upstream says that it will never take what it was given. */
+const NEVER: ReadonlySet<number> = new Set([400, 413]);
+
+export type HandOverDependencies = {
+  readonly journal: Pick<CheckInJournal, 'read' | 'acknowledge' | 'appended'>;
+  readonly client: Pick<UpstreamClient, 'call'>;
+  /** Told how many check-ins the upstream has taken over, and how many it has dropped. */
+  readonly onHandedOver: (taken: { readonly accepted: number; readonly dropped: number }) => void;
+  /** Told of a batch that the upstream can never take, which is dropped. */
+  readonly onRefused: (error: Error) => void;
+  /** Told of each failure; what was not handed over waits. */
+  readonly onFault: (error: unknown) => void;
+};
+
+export class HandOver {
+  private readonly dependencies: HandOverDependencies;
+  private readonly stopping = new AbortController();
+  private running: Promise<void> | undefined;
+  /** Whether the latest call was refused, so that its batches are tried one by one. */
+  private isOneByOne = false;
+
+  constructor(dependencies: HandOverDependencies) {
+    this.dependencies = dependencies;
+  }
+
+  /** Hands over until `stop`. */
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** Stops soon; the client ends the call in flight when it is closed. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    const { journal, onFault } = this.dependencies;
+    const { signal } = this.stopping;
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        const bytes = await this.handOver();
+        if (bytes === 0) await journal.appended(WAIT_MS, signal);
+        else if (bytes < CALL_BYTES_MAX / 2 && !this.isOneByOne) await pause(REST_MS, signal);
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        failures += 1;
+        onFault(error);
+        await pause(backOffMs(BACK_OFF, failures), signal);
+      }
+    }
+  }
+
+  /** Hands the oldest batches over; returns how many bytes they were. */
+  private async handOver(): Promise<number> {
+    const { journal, onRefused } = this.dependencies;
+    const read = await journal.read(this.isOneByOne ? 1 : CALL_BYTES_MAX);
+    const bytes = read.reduce((sum, { length }) => sum + length, 0);
+    if (bytes === 0) return 0;
+    try {
+      await this.send(read);
+      this.isOneByOne = false;
+    } catch (error) {
+      if (!(error instanceof RefusedByUpstream)) throw error;
+      if (!NEVER.has(error.status)) throw new Unavailable('upstream', error);
+      this.isOneByOne = true;
+      if (read.length > 1) return bytes;
+      onRefused(error);
+    }
+    await journal.acknowledge(read.length);
+    return bytes;
+  }
+
+  private async send(batches: readonly Buffer[]): Promise<void> {
+    const proven = await this.dependencies.client.call('check-ins', {
+      method: 'POST',
+      path: 'check-ins',
+      body: joinBatches(batches),
+      timeoutMs: CALL_MS_MAX,
+    });
+    if (proven === undefined) throw new Unavailable('upstream', new Error('it answers nothing'));
+    this.dependencies.onHandedOver(proven.answer);
+  }
+}

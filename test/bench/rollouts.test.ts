@@ -1,0 +1,264 @@
+// Tests the simulated roll-outs: that they count as the ledger does, and that a slice of them ends as
+// docs/operating.md says. `npm run bench -- rollouts` plays all of them.
+
+import { describe, expect, it } from 'vitest';
+import { DeviceWeek } from '../../bench/suite/rollouts/device-week.ts';
+import { type Onlooker, playRollout } from '../../bench/suite/rollouts/play-rollout.ts';
+import { SignalCounter } from '../../bench/suite/rollouts/signal-counter.ts';
+import type { SimulatedDevice } from '../../bench/suite/rollouts/simulated-fleet.ts';
+import { BAD, fateOf, GOOD, type Trouble } from '../../bench/suite/rollouts/trouble.ts';
+import { judgeSeries, playSeries, presetTable } from '../../bench/suite/rollouts.ts';
+import { type SignalCounts, USUAL_GUARDS } from '../../src/domain/rollout/judge-health.ts';
+import { PLAN_PRESET_NAMES } from '../../src/domain/rollout/plan-presets.ts';
+import { readDocument } from '../docs/document.ts';
+import { checkIn, HOUR_MS, iso, MINUTE_MS } from '../ledger/fleet-fixture.ts';
+import { SignalModel } from '../ledger/signal-model.ts';
+
+const DAY_MINUTES = 1440;
+const DAY_MS = DAY_MINUTES * MINUTE_MS;
+const KNOWN_MINUTES = USUAL_GUARDS.knownForMinutes;
+const FRESHNESS_MS = 5 * MINUTE_MS;
+/** Thursday, 16:30: the third day is a weekend. */
+const PUBLISHED_MINUTE = 3 * DAY_MINUTES + 16.5 * 60;
+const PUBLISHED_AT = PUBLISHED_MINUTE * MINUTE_MS;
+
+/** Everything that can be wrong with a release, much of it. */
+const ALL: Trouble = {
+  name: 'all',
+  shares: [
+    ['dies after', 0.06],
+    ['dies installing', 0.06],
+    ['cannot', 0.1],
+    ['cannot and says so', 0.1],
+    ['leaves again', 0.1],
+  ],
+};
+
+const SMALL = {
+  ...{
+    devices: 400,
+    invented: 0,
+    days: 6,
+    seed: 1,
+    trouble: ALL,
+    publishedAtMinute: PUBLISHED_MINUTE,
+  },
+  plan: {
+    // Without limits, so that the plan goes on whatever happens.
+    guards: USUAL_GUARDS,
+    steps: [
+      { rollout: 20, holdMinutes: DAY_MINUTES },
+      { rollout: 60, holdMinutes: 2 * DAY_MINUTES },
+      { rollout: 100, holdMinutes: 2 * DAY_MINUTES },
+    ],
+  },
+};
+
+/** Hears the checks of a play, and tells what the model of the ledger's signals makes of them. */
+class Ledger {
+  private readonly release = {
+    ...{ id: 'release', channel: 'stable', version: '1.0.0' },
+    ...{ publishedAt: PUBLISHED_AT, isRolledBack: false },
+  };
+  private readonly model = new SignalModel([this.release], {}, FRESHNESS_MS);
+  private readonly failures = new Map<string, number>();
+
+  check(device: SimulatedDevice, at: number, isOffered: boolean, hasFailed: boolean): void {
+    const { id, firstSeen, versionBefore, address } = device;
+    const before = versionBefore === 0 ? '1.0.0-rc.1' : '0.9.0';
+    const add = (parts: Partial<Parameters<typeof checkIn>[2]>) =>
+      this.model.add(checkIn({ appId: 'app' }, id, { version: before, ...parts }));
+    if (!this.model.devices.has(id) && firstSeen < PUBLISHED_AT) add({ at: firstSeen });
+    add({
+      at,
+      version: device.runs === 'release' ? this.release.version : before,
+      offeredReleaseId: isOffered ? this.release.id : undefined,
+    });
+    if (hasFailed) this.failures.set(id, address);
+  }
+
+  /** Adds up what src/ledger/query/read-signals.ts does; of so few devices all are looked at. */
+  countsAt(now: number): SignalCounts {
+    const sums = { offered: 0, installed: 0, reverted: 0 };
+    for (const [key, devices] of Object.entries(this.model.cells())) {
+      const [, kind, known] = key.split(' ');
+      if (Number(known) < KNOWN_MINUTES) continue;
+      if (kind === 'offered' || kind === 'installed' || kind === 'reverted') sums[kind] += devices;
+    }
+    const lookedAt = this.model.lookedAt('release', now, DAY_MS, DAY_MS, KNOWN_MINUTES);
+    const others = this.countOthers(now);
+    return { ...sums, ...lookedAt, scale: 1, failed: this.countFailed(), others };
+  }
+
+  private countOthers(now: number): SignalCounts['others'] {
+    const others = [...this.model.devices.values()].filter(
+      ({ lastSeen, firstSeen, did }) =>
+        lastSeen >= PUBLISHED_AT && firstSeen <= PUBLISHED_AT - DAY_MS && !did.has('release'),
+    );
+    const silent = others.filter(({ lastSeen }) => lastSeen <= now - DAY_MS);
+    return { devices: others.length, silent: silent.length };
+  }
+
+  /** Three failures of an address count, or 1 % of the devices that were offered the release. */
+  private countFailed(): number {
+    const did = [...this.model.devices].filter(([, device]) => {
+      const known = device.did.get('release')?.known ?? -1;
+      return known >= KNOWN_MINUTES;
+    });
+    const offered = did.filter(([, device]) => device.did.get('release')?.offeredAt !== undefined);
+    const byAddress = new Map<number, number>();
+    for (const [id] of offered) {
+      const address = this.failures.get(id);
+      if (address !== undefined) byAddress.set(address, (byAddress.get(address) ?? 0) + 1);
+    }
+    const max = Math.max(3, Math.floor(offered.length / 100));
+    return [...byAddress.values()].reduce((sum, devices) => sum + Math.min(devices, max), 0);
+  }
+}
+
+describe('the counts of a simulated roll-out', () => {
+  it('are those of the model that the ledger is held against, hour by hour (§27.6)', () => {
+    const ledger = new Ledger();
+    const seen: [string, SignalCounts][] = [];
+    const expected: [string, SignalCounts][] = [];
+    const onlooker: Onlooker = {
+      checked: (...check) => ledger.check(...check),
+      counted: (at, counts) => {
+        if ((at - PUBLISHED_AT) % HOUR_MS !== 0) return;
+        seen.push([iso(at), counts]);
+        expected.push([iso(at), ledger.countsAt(at)]);
+      },
+    };
+    const { counts } = playRollout(SMALL, onlooker);
+    expect(seen).toEqual(expected);
+    expect(seen.length).toBeGreaterThan(100);
+    // Of every signal there was something to count.
+    const most = (of: (counts: SignalCounts) => number) =>
+      Math.max(...seen.map(([, each]) => of(each)));
+    expect(most(({ others }) => others.silent)).toBeGreaterThan(10);
+    for (const signal of ['failed', 'reverted', 'stuck', 'silent'] as const) {
+      expect(most((each) => each[signal])).toBeGreaterThan(10);
+    }
+    expect(counts.installed).toBeLessThan(counts.offered);
+  });
+
+  it('are the same with 10,000 invented devices, which fail, fall silent and leave again', () => {
+    const hourly = (invented: number) => {
+      const counted: Omit<SignalCounts, 'others'>[] = [];
+      playRollout(
+        { ...SMALL, invented },
+        {
+          counted: (at, { others: _, ...counts }) => {
+            if ((at - PUBLISHED_AT) % HOUR_MS === 0) counted.push(counts);
+          },
+        },
+      );
+      return counted;
+    };
+    // Without the other devices: they are a sample, in which invented ones take the place of real ones.
+    const real = hourly(0);
+    expect(hourly(10_000)).toEqual(real);
+    expect(real.at(-1)?.failed).toBeGreaterThan(10);
+  });
+
+  it('have three failures of one client address at most, while 1 % of the devices are fewer (§27.9)', () => {
+    const counter = new SignalCounter({
+      ...{ devices: 10, minutes: 10, stuckAfterMinutes: 1440, silentAfterMinutes: 1440 },
+      ...{ isKnown: (device) => device > 0, hashOf: () => 0 },
+      ...{ reachedLookedAt: 100, othersLookedAt: 100 },
+    });
+    for (let device = 0; device < 10; device++) {
+      counter.record(device, 1000, 'below', device < 9);
+      counter.fail(device, device < 7 ? 0 : device);
+      counter.fail(device, device);
+    }
+    // Device 0 was not known, and device 9 was never offered the release.
+    expect(counter.counts(1)).toMatchObject({ offered: 8, failed: 3 + 2 });
+  });
+});
+
+describe('the devices that are looked at', () => {
+  it('are fewer, the more the release reaches, and what is counted of them follows', () => {
+    const count = (reachedLookedAt: number) => {
+      const counter = new SignalCounter({
+        ...{ devices: 100, minutes: 20, stuckAfterMinutes: 2, silentAfterMinutes: 2 },
+        ...{ isKnown: () => true, hashOf: (device) => (device / 100) * 2 ** 32 },
+        ...{ reachedLookedAt, othersLookedAt: 100 },
+      });
+      const seen: SignalCounts[] = [];
+      for (let minute = 0; minute < 10; minute++) {
+        seen.push(counter.counts(minute));
+        // Ten more devices are offered the release in each minute; every other one is seen again.
+        for (let device = 0; device < 10 * (minute + 1); device++) {
+          const isNew = device >= 10 * minute;
+          if (isNew || device % 2 === 0)
+            counter.record(device, minute * MINUTE_MS + 1000, 'below', true);
+        }
+      }
+      return [...seen, counter.counts(10)].at(-1);
+    };
+    const all = { offered: 100, scale: 1, stuckBase: 80, stuck: 35, silentBase: 80, silent: 40 };
+    expect(count(100)).toMatchObject(all);
+    const half = { offered: 100, scale: 2, stuckBase: 50, stuck: 25, silentBase: 50, silent: 25 };
+    expect(count(50)).toMatchObject(half);
+  });
+});
+
+describe('a simulated device', () => {
+  const week = new DeviceWeek();
+  const onAt = (day: number, hour: number, shift: number, isOffice: boolean) => {
+    const on = week.nextOn((day * 24 + hour) * HOUR_MS, shift, isOffice) / HOUR_MS;
+    return [Math.floor(on / 24), on % 24];
+  };
+
+  it('is switched off at night, and in an office from Friday evening until Monday morning', () => {
+    expect(onAt(1, 12, 0, true)).toEqual([1, 12]);
+    expect(onAt(1, 23, 0, true)).toEqual([2, 7]);
+    expect(onAt(4, 17, 0, true)).toEqual([4, 17]);
+    expect(onAt(4, 19, 0, true)).toEqual([7, 7]);
+    expect(onAt(4, 23, 0, true)).toEqual([7, 7]);
+    expect(onAt(6, 12, 1, true)).toEqual([7, 8]);
+    expect(onAt(11, 19, 0, true)).toEqual([14, 7]);
+  });
+
+  it('is on at weekends elsewhere, and always where it never sleeps', () => {
+    expect(onAt(5, 12, 0, false)).toEqual([5, 12]);
+    expect(onAt(5, 23, 0, false)).toEqual([6, 7]);
+    expect(onAt(5, 23, Number.NaN, false)).toEqual([5, 23]);
+  });
+
+  it('meets with the trouble of its release by its share', () => {
+    const [bricks] = BAD;
+    if (bricks === undefined) throw new Error('no bad release');
+    const fates = [0, 0.0149, 0.0151, 0.0299, 0.0301, 0.5].map((draw) => fateOf(bricks, draw));
+    expect(fates).toEqual([
+      ...['dies after', 'dies after', 'dies installing', 'dies installing', 'cannot', 'fine'],
+    ]);
+  });
+});
+
+describe('a slice of the simulated roll-outs', () => {
+  it.each([GOOD, ...BAD])('$name ends under the fast preset as it must', (trouble) => {
+    const series = { name: trouble.name, trouble, invented: 0, releases: 1 };
+    const played = playSeries('fast', series);
+    expect(judgeSeries(series, played)).toBeUndefined();
+    expect(played.map(({ status }) => status)).toEqual([trouble === GOOD ? 'completed' : 'held']);
+  });
+
+  it('the document has the presets as they were played', () => {
+    const { text } = readDocument('docs/operating.md');
+    expect(text).toContain(presetTable(PLAN_PRESET_NAMES).join('\n'));
+  });
+
+  it('what is not as it must be is said', () => {
+    const [bricks] = BAD;
+    if (bricks === undefined) throw new Error('no bad release');
+    const series = { name: '', trouble: GOOD, invented: 0, releases: 1 };
+    const stopped = playSeries('fast', { ...series, trouble: bricks });
+    expect(judgeSeries(series, stopped)).toBe('1 of 1 stopped');
+    const wide = stopped.map((each) => ({ ...each, rolloutPct: 25 }));
+    expect(judgeSeries({ ...series, trouble: bricks }, wide)).toBe('1 not stopped before 25 %');
+    const unfinished = stopped.map((each) => ({ ...each, status: 'running' as const }));
+    expect(judgeSeries(series, unfinished)).toBe('1 neither on plan nor stopped');
+  });
+});

@@ -1,0 +1,61 @@
+// Tests for how long a token of edges counts as it was read (§29.2).
+
+import { expect, it } from 'vitest';
+import { fail } from '../../src/contract/failure.ts';
+import { AuthenticateEdge } from '../../src/operations/access/authenticate-edge.ts';
+import { createEdgeTokenSecret } from '../../src/operations/access/edge-token.ts';
+import type { StoredEdgeToken } from '../../src/ports/edge-ledger.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+
+const SECOND_MS = 1000;
+const HOUR_MS = 3_600_000;
+
+/** A ledger with one token, which can be away, and a clock. */
+function furnish() {
+  const { secret, prefix, hash } = createEdgeTokenSecret();
+  const state = {
+    now: 0,
+    lookups: 0,
+    isAway: false,
+    token: { id: 'edt_1', organizationId: 'org_1', secretHash: hash, isRevoked: false },
+  };
+  const ledger = {
+    async findEdgeToken(wanted: string): Promise<StoredEdgeToken | undefined> {
+      state.lookups += 1;
+      if (state.isAway) throw new Unavailable('ledger', new Error('away'));
+      return wanted === prefix ? state.token : undefined;
+    },
+  };
+  return { state, secret, edges: new AuthenticateEdge(ledger, () => state.now) };
+}
+
+it('a valid token names its scope; a missing, a malformed and a wrong one are refused', async () => {
+  const { edges, secret } = furnish();
+  expect(await edges.authenticate(secret)).toEqual({ tokenId: 'edt_1', scope: 'org_1' });
+  const wrong = `${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`;
+  for (const other of [undefined, '', 'sluice-edge_', wrong, createEdgeTokenSecret().secret]) {
+    expect(await edges.authenticate(other)).toEqual(fail('edgeUnauthorized'));
+  }
+});
+
+it('a token is looked up once in four seconds, and refused within five when revoked', async () => {
+  const { edges, secret, state } = furnish();
+  await edges.authenticate(secret);
+  state.token = { ...state.token, isRevoked: true };
+  state.now = 3 * SECOND_MS;
+  await edges.authenticate(secret);
+  expect(state.lookups).toBe(1);
+  state.now = 5 * SECOND_MS;
+  expect(await edges.authenticate(secret)).toEqual(fail('edgeUnauthorized'));
+});
+
+it('while the ledger is away a known token counts for an hour, and a new one not', async () => {
+  const { edges, secret, state } = furnish();
+  await edges.authenticate(secret);
+  state.isAway = true;
+  state.now = HOUR_MS - SECOND_MS;
+  expect(await edges.authenticate(secret)).toMatchObject({ tokenId: 'edt_1' });
+  state.now = HOUR_MS + SECOND_MS;
+  await expect(edges.authenticate(secret)).rejects.toThrow(Unavailable);
+  await expect(edges.authenticate(createEdgeTokenSecret().secret)).rejects.toThrow(Unavailable);
+});

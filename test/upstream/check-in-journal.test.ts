@@ -1,0 +1,177 @@
+// Tests of the journal in which an edge keeps its check-ins: what was accepted survives a kill, in its order.
+
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { CheckInJournalFiles } from '../../src/engine/disk/check-in-journal-files.ts';
+
+const MANY_BYTES = 1024 * 1024;
+const SEGMENT_BYTES = 8 * 1024 * 1024;
+
+let directory: string;
+const faults: string[] = [];
+const opened: CheckInJournalFiles[] = [];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'sluice-journal-'));
+  faults.length = 0;
+});
+afterEach(async () => {
+  for (const journal of opened.splice(0)) await journal.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function open(bytesMax = 1024 * MANY_BYTES): Promise<CheckInJournalFiles> {
+  const onFault = (path: string, error: unknown) => faults.push(`${path}: ${error}`);
+  const journal = await CheckInJournalFiles.open({ directory, bytesMax, onFault });
+  opened.push(journal);
+  return journal;
+}
+
+async function append(journal: CheckInJournalFiles, ...texts: string[]): Promise<void> {
+  const outcomes = await Promise.all(texts.map((text) => journal.append(Buffer.from(text))));
+  expect(outcomes).toEqual(texts.map(() => 'accepted'));
+}
+
+async function read(journal: CheckInJournalFiles, bytesMax = MANY_BYTES): Promise<string[]> {
+  return (await journal.read(bytesMax)).map((batch) => batch.toString());
+}
+
+function segments(): string[] {
+  return readdirSync(directory).filter((name) => name.endsWith('.log'));
+}
+
+it('what was accepted is there after a kill, in its order, until it is acknowledged', async () => {
+  const first = await open();
+  await append(first, 'one', 'two', 'three');
+  // Not closed: the process was killed.
+  const second = await open();
+  expect([second.count, await read(second)]).toEqual([3, ['one', 'two', 'three']]);
+  await second.acknowledge(2);
+  const third = await open();
+  expect([third.count, await read(third)]).toEqual([1, ['three']]);
+  await append(third, 'four');
+  expect(await read(third)).toEqual(['three', 'four']);
+  await third.acknowledge(2);
+  expect([third.count, third.bytes, third.ageMs, await read(third)]).toEqual([0, 0, 0, []]);
+  expect(faults).toEqual([]);
+});
+
+it('what is read and not acknowledged is read again, and only read batches are removed', async () => {
+  const journal = await open();
+  await append(journal, 'one', 'two');
+  expect(await read(journal)).toEqual(['one', 'two']);
+  expect(await read(journal)).toEqual(['one', 'two']);
+  await append(journal, 'three');
+  await journal.acknowledge(2);
+  expect(await read(journal)).toEqual(['three']);
+  await journal.acknowledge(0);
+  expect(journal.count).toBe(1);
+});
+
+it('the largest batch that a node makes is read as it was appended', async () => {
+  const batch = Buffer.alloc(50 * MANY_BYTES, 7);
+  const journal = await open();
+  expect(await journal.append(batch)).toBe('accepted');
+  const [read] = await (await open()).read(MANY_BYTES);
+  expect(read?.equals(batch)).toBe(true);
+});
+
+it('a read has a bound of bytes, and at least one batch', async () => {
+  const journal = await open();
+  await append(journal, 'a'.repeat(100), 'b'.repeat(100), 'c'.repeat(100));
+  expect(await journal.read(200)).toHaveLength(2);
+  expect(await journal.read(1)).toHaveLength(1);
+});
+
+it('a record that a kill has cut off is passed over, and told', async () => {
+  await append(await open(), 'one', 'two');
+  const [segment = ''] = segments();
+  const path = join(directory, segment);
+  truncateSync(path, readFileSync(path).length - 1);
+  const journal = await open();
+  expect([journal.count, await read(journal)]).toEqual([1, ['one']]);
+  expect(faults).toHaveLength(1);
+  await append(journal, 'three');
+  expect(await read(journal)).toEqual(['one', 'three']);
+});
+
+it('a damaged record hides no later segment', async () => {
+  await append(await open(), 'one');
+  const [segment = ''] = segments();
+  appendFileSync(join(directory, segment), Buffer.alloc(40, 7));
+  const journal = await open();
+  await append(journal, 'two');
+  expect(await read(await open())).toEqual(['one', 'two']);
+});
+
+it('at its bound the journal is full, and takes batches again once some are acknowledged', async () => {
+  const journal = await open(400);
+  await append(journal, 'x'.repeat(150), 'y'.repeat(150));
+  expect(await journal.append(Buffer.from('z'.repeat(150)))).toBe('full');
+  expect(await read(journal)).toHaveLength(2);
+  await journal.acknowledge(1);
+  await append(journal, 'z'.repeat(150));
+  expect((await read(journal)).map((text) => text[0])).toEqual(['y', 'z']);
+});
+
+it('a segment that is full is followed by another, and removed when all is acknowledged', async () => {
+  const journal = await open();
+  const large = 'x'.repeat(SEGMENT_BYTES / 2 + 1);
+  for (const digit of ['1', '2', '3']) await append(journal, digit + large);
+  expect(segments()).toHaveLength(2);
+  const all = await journal.read(4 * SEGMENT_BYTES);
+  expect(all.map((batch) => batch.toString('utf8', 0, 1))).toEqual(['1', '2', '3']);
+  await journal.acknowledge(3);
+  expect(segments()).toHaveLength(1);
+  expect(await read(await open())).toEqual([]);
+});
+
+it('a place that cannot be read delivers again, and loses nothing', async () => {
+  const journal = await open();
+  await append(journal, 'one', 'two');
+  await read(journal);
+  await journal.acknowledge(1);
+  writeFileSync(join(directory, 'acknowledged'), 'nonsense');
+  expect(await read(await open())).toEqual(['one', 'two']);
+  expect(faults).toHaveLength(1);
+});
+
+it('what is appended while the journal closes is on disk', async () => {
+  const journal = await open();
+  const appended = journal.append(Buffer.from('last'));
+  await journal.close();
+  expect(await appended).toBe('accepted');
+  await expect(journal.append(Buffer.from('later'))).rejects.toThrow('closed');
+  expect(await read(await open())).toEqual(['last']);
+});
+
+it('a disk that refuses is told, and what it did not take is not accepted', async () => {
+  const journal = await open();
+  rmSync(directory, { recursive: true });
+  await expect(journal.append(Buffer.from('one'))).rejects.toThrow('engine unavailable');
+  expect([faults.length, journal.count, journal.bytes]).toEqual([1, 0, 0]);
+});
+
+it('a reader that waits is woken by a batch, and by the end of its patience', async () => {
+  const journal = await open();
+  const stop = new AbortController();
+  const woken = journal.appended(60_000, stop.signal);
+  await append(journal, 'one');
+  await woken;
+  await read(journal);
+  await journal.acknowledge(1);
+  await journal.appended(10, stop.signal);
+  stop.abort();
+  await journal.appended(60_000, stop.signal);
+  expect(journal.count).toBe(0);
+});

@@ -1,0 +1,123 @@
+// Tests of what an edge accepts as the state of its upstream (§29.3).
+
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../src/contract/edge-answer.ts';
+import { FollowedState, isIndex } from '../../src/upstream/followed-state.ts';
+
+function entry(channel: string, revision: number, ...offered: string[]): EdgeIndexEntry {
+  return ['app_1', 'app', `chn_${channel}`, channel, revision, offered];
+}
+
+function index(
+  epoch: number,
+  channels: readonly EdgeIndexEntry[],
+  parts: Partial<EdgeIndexAnswer> = {},
+): EdgeIndexAnswer {
+  const tag = JSON.stringify([epoch, channels]);
+  return { kind: 'index', epoch, at: 1_000_000, tag, channels, isComplete: true, ...parts };
+}
+
+function following(...indexes: readonly EdgeIndexAnswer[]): FollowedState {
+  const state = new FollowedState();
+  for (const each of indexes) state.adopt(each);
+  return state;
+}
+
+it('an index with an older revision of any channel is replayed', () => {
+  const state = following(index(0, [entry('stable', 5), entry('beta', 2)]));
+  expect(state.isReplayed(index(0, [entry('stable', 6), entry('beta', 1)]))).toBe(true);
+  expect(state.isReplayed(index(0, [entry('stable', 6), entry('beta', 2)]))).toBe(false);
+});
+
+it('a newer epoch counts before revisions, and an older one is replayed', () => {
+  const state = following(index(3, [entry('stable', 5)]));
+  expect(state.isReplayed(index(2, [entry('stable', 9)]))).toBe(true);
+  const newer = index(4, [entry('stable', 1)]);
+  expect(state.isReplayed(newer)).toBe(false);
+  expect(state.adopt(newer)).toEqual([
+    { appRef: 'app', channel: 'stable', channelId: 'chn_stable', epoch: 4, revision: 1 },
+  ]);
+  expect(state.newestOf('chn_stable')).toEqual({ epoch: 4, revision: 1 });
+});
+
+it('an index from long before is replayed, though it names no older channel', () => {
+  const state = following(index(0, [entry('stable', 5), entry('beta', 1)]));
+  const earlier = index(0, [entry('stable', 5)], { at: 980_000 });
+  expect(state.isReplayed(earlier)).toBe(true);
+  // The clocks of two nodes differ a little.
+  expect(state.isReplayed({ ...earlier, at: 995_000 })).toBe(false);
+});
+
+it('only what is new is announced: changes, and first offers', () => {
+  const state = following(index(0, [entry('stable', 5), entry('beta', 2)]));
+  const told = { appRef: 'app', channel: 'beta', channelId: 'chn_beta', epoch: 0 };
+  expect(state.adopt(index(0, [entry('stable', 5), entry('beta', 3)]))).toEqual([
+    { ...told, revision: 3 },
+  ]);
+  expect(state.adopt(index(0, [entry('stable', 5), entry('beta', 3, 'r1')]))).toEqual([
+    { ...told, revision: 3, offeredReleaseId: 'r1' },
+  ]);
+  expect(state.adopt(index(0, [entry('stable', 5), entry('beta', 4, 'r1')]))).toEqual([
+    { ...told, revision: 4 },
+    { ...told, revision: 4, offeredReleaseId: 'r1' },
+  ]);
+});
+
+it('names are found by ref and id; what is not there is told apart', () => {
+  const state = following(index(0, [entry('stable', 5)]));
+  expect(state.find('app', 'stable')).toMatchObject({ channelId: 'chn_stable' });
+  expect(state.find('app_1', 'stable')).toMatchObject({ channelId: 'chn_stable' });
+  expect(state.find('app', 'beta')).toBe('unknown-channel');
+  expect(state.find('other', 'stable')).toBe('unknown-app');
+});
+
+it('a state that was seen is the least that is accepted, until an index or an epoch passes it', () => {
+  const state = following(index(0, [entry('stable', 5)]));
+  state.see('chn_stable', { epoch: 0, revision: 7 });
+  state.see('chn_stable', { epoch: 0, revision: 6 });
+  state.see('chn_other', { epoch: 9, revision: 9 });
+  expect(state.newestOf('chn_stable')).toEqual({ epoch: 0, revision: 7 });
+  expect(state.revisionsOf(['chn_stable', 'chn_other'])).toEqual(new Map([['chn_stable', 7]]));
+  state.adopt(index(1, [entry('stable', 2)]));
+  expect(state.newestOf('chn_stable')).toEqual({ epoch: 1, revision: 2 });
+  expect(state.revisionsOf(['chn_stable'])).toEqual(new Map([['chn_stable', 2]]));
+});
+
+it('whatever is offered, an accepted state never goes back', () => {
+  const place = fc.record({ epoch: fc.nat(3), revision: fc.nat(5), ahead: fc.nat(30_000) });
+  fc.assert(
+    fc.property(fc.array(place, { maxLength: 20 }), (places) => {
+      const state = following();
+      let [epoch, revision] = [-1, -1];
+      for (const next of places) {
+        const offered = index(next.epoch, [entry('stable', next.revision)], { at: next.ahead });
+        if (state.isReplayed(offered)) continue;
+        state.adopt(offered);
+        const isForward = next.epoch > epoch || (next.epoch === epoch && next.revision >= revision);
+        expect(isForward).toBe(true);
+        [epoch, revision] = [next.epoch, next.revision];
+      }
+    }),
+  );
+});
+
+it('an index whose parts have other types is none', () => {
+  const good = index(0, [entry('stable', 1, 'r')]);
+  expect(isIndex(good)).toBe(true);
+  const parts: readonly Partial<Record<keyof EdgeIndexAnswer, unknown>>[] = [
+    { epoch: 'x' },
+    { at: undefined },
+    { tag: 1 },
+    { isComplete: 'yes' },
+    { channels: {} },
+    { channels: [['app_1', 'app', 'chn', 'stable', 1]] },
+    { channels: [['app_1', 'app', 'chn', 'stable', '1', []]] },
+    { channels: ['x'] },
+  ];
+  for (const part of parts) {
+    expect(isIndex({ ...good, ...part } as Partial<EdgeIndexAnswer>), JSON.stringify(part)).toBe(
+      false,
+    );
+  }
+});

@@ -1,0 +1,108 @@
+// Tests of handing check-ins over: in order, again after a failure, and past what can never be taken.
+
+import { expect, it } from 'vitest';
+import type { EdgeAnswer } from '../../src/contract/edge-answer.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+import { HandOver } from '../../src/upstream/hand-over.ts';
+import {
+  type ProvenAnswer,
+  RefusedByUpstream,
+  type UpstreamCall,
+} from '../../src/upstream/upstream-client.ts';
+import { eventually } from '../support/eventually.ts';
+
+/** A journal of these batches, and an upstream that answers as `take` says. */
+function furnish(batches: string[], take: (texts: readonly string[]) => void) {
+  const told = { accepted: 0, refused: 0, faults: 0 };
+  const journal = {
+    read: async (bytesMax: number) =>
+      batches.slice(0, bytesMax === 1 ? 1 : batches.length).map((text) => Buffer.from(text)),
+    async acknowledge(count: number) {
+      batches.splice(0, count);
+    },
+    appended: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, Math.min(ms, 5))),
+  };
+  const client = {
+    async call<Kind extends EdgeAnswer['kind']>(_: Kind, { body }: UpstreamCall) {
+      const texts = textsOf(body as Buffer);
+      take(texts);
+      const answer = { kind: 'check-ins', accepted: texts.length, dropped: 0 };
+      return { answer, bytes: Buffer.alloc(0), signatures: '' } as unknown as ProvenAnswer<Kind>;
+    },
+  };
+  const handOver = new HandOver({
+    ...{ journal, client },
+    onHandedOver: ({ accepted }) => {
+      told.accepted += accepted;
+    },
+    onRefused: () => {
+      told.refused += 1;
+    },
+    onFault: () => {
+      told.faults += 1;
+    },
+  });
+  return { handOver, told };
+}
+
+function textsOf(body: Buffer): string[] {
+  const texts: string[] = [];
+  for (let at = 0; at < body.length; ) {
+    const end = at + 4 + body.readUInt32LE(at);
+    texts.push(body.toString('utf8', at + 4, end));
+    at = end;
+  }
+  return texts;
+}
+
+it('batches go in their order, and are acknowledged once they were taken', async () => {
+  const batches = ['one', 'two', 'three'];
+  const taken: string[] = [];
+  const { handOver, told } = furnish(batches, (texts) => taken.push(...texts));
+  handOver.start();
+  await eventually('all is handed over', () => batches.length === 0);
+  await handOver.stop();
+  expect(taken).toEqual(['one', 'two', 'three']);
+  expect(told).toEqual({ accepted: 3, refused: 0, faults: 0 });
+});
+
+it('an upstream that is away gets the same again', async () => {
+  const batches = ['one', 'two'];
+  const tries: string[][] = [];
+  const { handOver, told } = furnish(batches, (texts) => {
+    tries.push([...texts]);
+    if (tries.length < 3) throw new Unavailable('upstream', new Error('away'));
+  });
+  handOver.start();
+  await eventually('all is handed over', () => batches.length === 0);
+  await handOver.stop();
+  expect(tries).toEqual([1, 2, 3].map(() => ['one', 'two']));
+  expect(told).toEqual({ accepted: 2, refused: 0, faults: 2 });
+});
+
+it('a batch that the upstream can never take is dropped and told, the others are not', async () => {
+  const batches = ['one', 'bad', 'three'];
+  const taken: string[] = [];
+  const { handOver, told } = furnish(batches, (texts) => {
+    if (texts.includes('bad')) throw new RefusedByUpstream(400, 'malformed');
+    taken.push(...texts);
+  });
+  handOver.start();
+  await eventually('all is handed over', () => batches.length === 0);
+  await handOver.stop();
+  expect(taken).toEqual(['one', 'three']);
+  expect(told).toEqual({ accepted: 2, refused: 1, faults: 0 });
+});
+
+it('an upstream that does not know the call loses nothing', async () => {
+  const batches = ['one'];
+  let tries = 0;
+  const { handOver, told } = furnish(batches, () => {
+    tries += 1;
+    if (tries === 1) throw new RefusedByUpstream(404, 'not found');
+  });
+  handOver.start();
+  await eventually('all is handed over', () => batches.length === 0);
+  await handOver.stop();
+  expect(told).toEqual({ accepted: 1, refused: 0, faults: 1 });
+});

@@ -1,0 +1,52 @@
+// Tests of reading the changes of labels from an upstream that leaves other organizations out.
+
+import { expect, it } from 'vitest';
+import type { EdgeLabelChangesAnswer } from '../../src/contract/edge-answer.ts';
+import { LabelChangeReader } from '../../src/upstream/label-change-reader.ts';
+
+const PAGE_SIZE = 3;
+
+/** An upstream with changes at positions 1, 2, 3, …: `true` for those of this edge's organization. */
+function upstreamOf(own: readonly boolean[]) {
+  const asked: (number | undefined)[] = [];
+  const reader = new LabelChangeReader(async (after): Promise<EdgeLabelChangesAnswer> => {
+    asked.push(after);
+    const newest = own.length;
+    const from = after ?? newest;
+    const through = Math.min(newest, from + PAGE_SIZE);
+    const positions = Array.from({ length: through - from }, (_, index) => from + index + 1);
+    const changed = positions
+      .filter((position) => own[position - 1])
+      .map((position) => ['app', `d${position}`, 1, [['a', 'b']] as const, position] as const);
+    return { kind: 'label-changes', epoch: 0, newest, through, changed };
+  });
+  return { reader, asked };
+}
+
+const positionsOf = (changes: { changed: readonly { position: number }[] }) =>
+  changes.changed.map(({ position }) => position);
+
+it('pages are joined until all changes or as many as were asked for are there', async () => {
+  const { reader } = upstreamOf([true, true, true, true, true, true, true]);
+  expect(positionsOf(await reader.read(0, 100))).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  expect(positionsOf(await reader.read(0, 4))).toEqual([1, 2, 3, 4]);
+  expect(await reader.read(undefined, 4)).toEqual({ epoch: 0, newest: 7, changed: [] });
+});
+
+it('a change behind those of others is found, and they are passed over once', async () => {
+  const { reader, asked } = upstreamOf([...new Array<boolean>(7).fill(false), true]);
+  const found = await reader.read(0, 100);
+  expect(positionsOf(found)).toEqual([8]);
+  expect(found.changed[0]).toMatchObject({ deviceId: 'd8', labels: new Map([['a', 'b']]) });
+  asked.length = 0;
+  expect(positionsOf(await reader.read(0, 100))).toEqual([8]);
+  expect(asked).toEqual([6]);
+});
+
+it('where nothing is of this organization, the next read begins behind it', async () => {
+  const { reader, asked } = upstreamOf(new Array<boolean>(7).fill(false));
+  expect(await reader.read(0, 100)).toEqual({ epoch: 0, newest: 7, changed: [] });
+  asked.length = 0;
+  await reader.read(0, 100);
+  expect(asked).toEqual([7]);
+});
