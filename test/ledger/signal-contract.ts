@@ -274,26 +274,32 @@ export function describeSignals(name: string, open: () => Promise<TestDatabase>)
     test('of more than 10,000 devices, about 10,000 say how many are stuck and silent', async () => {
       const { tenant, release } = await furnish({ ledger, database });
       const times = [tenant.appId, release.id, iso(BEGIN + 2 * DAY_MS), iso(BEGIN + 5 * DAY_MS)];
-      // One of 20 devices saw nothing after its offer, one of 10 still asks, the others have installed it.
       await database.query(
-        `WITH reached AS (
-           INSERT INTO release_devices
-             (app_id, device_id, release_id, known, pushed, offered_at, installed_at)
-           SELECT $1, 'device ' || number, $2, 1440, -1, $3::timestamptz,
-             CASE WHEN number % 20 >= 3 THEN $4::timestamptz END
-           FROM generate_series(1, 40000) AS number
-         ), counted AS (
-           INSERT INTO release_signals (release_id, kind, part, known, pushed, at, devices)
-           VALUES ($2, 'reached', 0, 1440, -1, 'epoch', 40000)
-         )
-         INSERT INTO devices (app_id, device_id, first_seen, last_seen, labels_revision, channel, version,
-           platform, arch, source, client, bundle, labels, label_times)
-         SELECT $1, 'device ' || number, $3, CASE WHEN number % 20 = 0 THEN $3::timestamptz
-           WHEN number % 20 < 3 THEN $4::timestamptz ELSE now() END, 0, 'stable', '0.9.0',
-           'linux', 'x86_64', 'pull', '', '', '{}', '{}'
-         FROM generate_series(1, 40000) AS number`,
-        times,
+        `INSERT INTO release_signals (release_id, kind, part, known, pushed, at, devices)
+         VALUES ($1, 'reached', 0, 1440, -1, 'epoch', 40000)`,
+        [release.id],
       );
+      // One of 20 devices saw nothing after its offer, one of 10 still asks, the others have installed it.
+      for (let first = 0; first < 40_000; first += 5000) {
+        await database.query(
+          `WITH given AS MATERIALIZED (
+             SELECT generate_series($5::int, $5::int + 4999) AS number
+           ), reached AS (
+             INSERT INTO release_devices
+               (app_id, device_id, release_id, known, pushed, offered_at, installed_at)
+             SELECT $1, 'device ' || number, $2, 1440, -1, $3::timestamptz,
+               CASE WHEN number % 20 >= 3 THEN $4::timestamptz END
+             FROM given
+           )
+           INSERT INTO devices (app_id, device_id, first_seen, last_seen, labels_revision, channel, version,
+             platform, arch, source, client, bundle, labels, label_times)
+           SELECT $1, 'device ' || number, $3, CASE WHEN number % 20 = 0 THEN $3::timestamptz
+             WHEN number % 20 < 3 THEN $4::timestamptz ELSE now() END, 0, 'stable', '0.9.0',
+             'linux', 'x86_64', 'pull', '', '', '{}', '{}'
+           FROM given`,
+          [...times, first],
+        );
+      }
       const counts = await readSignals(database, release.id, USUAL_GUARDS);
       expect(counts.scale).toBe(4);
       for (const [hits, base, rate] of [

@@ -71,9 +71,6 @@ BEGIN
 END
 $$;
 
--- As `version_key` says, so that recording need not work it out for each device that leaves a release.
-ALTER TABLE releases ADD COLUMN version_key text COLLATE "C" GENERATED ALWAYS AS (version_key(canonical_version)) STORED;
-
 -- As in 000024, with the signals. They follow from what comes to be on record: a check-in that comes after a
 -- later one of its device tells of no version, and a version that the device had between two recorded check-ins
 -- is not seen.
@@ -370,18 +367,24 @@ BEGIN
     ) AS first
     WHERE new_first_seen <= published_at AND first.id <> ALL (reached_ids)
     RETURNING release_id, app_id, device_id, known, pushed, offered_at, installed_at
-  ), keys AS MATERIALIZED (
-    SELECT jsonb_object_agg(new_version, version_key(new_version)) AS by_version
-    FROM (SELECT DISTINCT new_version FROM noted WHERE may_revert AND cardinality(reached_ids) > 0) AS lower
+  ), lower AS MATERIALIZED (
+    SELECT jsonb_object_agg(new_version, version_key(new_version)) AS keys
+    FROM (SELECT DISTINCT new_version FROM noted WHERE may_revert AND cardinality(reached_ids) > 0) AS told
+  ), higher AS MATERIALIZED (
+    SELECT jsonb_object_agg(id, version_key(canonical_version)) AS keys
+    FROM (SELECT DISTINCT unnest(reached_ids) AS release_id FROM noted WHERE may_revert) AS left_behind
+    CROSS JOIN LATERAL (
+      SELECT id, canonical_version FROM releases
+      WHERE id = left_behind.release_id AND status <> 'rolled_back' OFFSET 0
+    ) AS release
   ), going AS MATERIALIZED (
     SELECT before.release_id, before.device_id, before.known, before.pushed, before.ctid AS reached_row,
       noted.part, noted.at, noted.new_channel,
       (before.offered_at IS NULL AND offered ->> 'id' = before.release_id) IS TRUE AS is_offered,
       (before.installed_at IS NULL AND run ->> 'id' = before.release_id) IS TRUE AS is_installed,
-      before.reverted_at IS NULL AND may_revert AND before.installed_on = new_channel AND EXISTS (
-        SELECT FROM releases WHERE id = before.release_id AND status <> 'rolled_back'
-          AND version_key > ((SELECT by_version FROM keys) ->> new_version) COLLATE "C"
-      ) IS TRUE AS is_reverted
+      (before.reverted_at IS NULL AND may_revert AND before.installed_on = new_channel
+        AND ((SELECT keys FROM higher) ->> before.release_id) COLLATE "C"
+          > ((SELECT keys FROM lower) ->> new_version) COLLATE "C") IS TRUE AS is_reverted
     FROM noted
     CROSS JOIN LATERAL (
       SELECT ctid, * FROM release_devices
