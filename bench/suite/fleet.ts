@@ -12,8 +12,9 @@ export const fleet: Benchmark = {
   title: 'devices as they are, at many times real time (one node, PostgreSQL with fsync, Redis)',
   explanation: [
     'service, background: the processes that serve, and the one that records check-ins; us: CPU per check.',
-    'recording: time of that one process per check, its CPU and its waits for the stores; at 100 % of a',
-    'second it falls behind. rows written: device rows per check. A check has a connection of its own.',
+    'recording: time of that one process per check, its CPU and the waits of its two drains for the stores,',
+    'which they do at once; at 100 % of a second it falls behind. rows written: device rows per check.',
+    'A check has a connection of its own.',
     'measured: the load of the run; scaled: less than that, extrapolated: more, all in proportion.',
   ],
   async run({ isSmoke, fleet: given }) {

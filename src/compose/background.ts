@@ -39,7 +39,7 @@ export type Background = {
  */
 const DRAIN_WAIT_MS_MAX = 1500;
 /** Drains of a process, each with a connection to PostgreSQL: as many as a small machine has cores. */
-const DRAINS = 2;
+export const DRAINS = 2;
 
 /** Starts the background work of a process that does nothing else, with stores of its own. */
 export async function composeBackground(

@@ -46,7 +46,7 @@ describe('the report of a played fleet', () => {
       [3_000_000, 'extrapolated'],
       [10_000_000, 'extrapolated'],
     ]);
-    expect(fleets[3]).toMatchObject({ 'checks/s': 33_333, 'recording %': 94, 'devices GB': 5 });
+    expect(fleets[3]).toMatchObject({ 'checks/s': 33_333, 'recording %': 61, 'devices GB': 5 });
     expect(fleets[3]?.['service cores']).toBeCloseTo(1.67, 2);
     expect(tables[1]?.rows[0]).toMatchObject({ 'service us': 50, 'WAL bytes': 200 });
     expect(tables[0]?.rows).toHaveLength(2);

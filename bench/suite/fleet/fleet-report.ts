@@ -1,6 +1,7 @@
 // Report of a played fleet: how the run went, what a check cost, what fleets of other sizes need, and what
 // ends first. Figures that were not measured are marked.
 
+import { DRAINS } from '../../../src/compose/background.ts';
 import { LatencyHistogram } from '../../load/latency-histogram.ts';
 import type { Report, Row } from '../../measure/report.ts';
 import { type CheckCost, extrapolate, INTERVAL_SECONDS, limitsOf } from './extrapolate.ts';
@@ -70,7 +71,8 @@ function costOf(run: FleetRun, first: FleetStep, last: FleetStep) {
     backgroundUs: us(cpuMs.background),
     redisUs: us(cpuMs.redis),
     postgresUs: us(cpuMs.postgres),
-    recordingUs: waitUs + us(cpuMs.background),
+    // Drains wait for the stores side by side, and take turns on the processor.
+    recordingUs: waitUs / DRAINS + us(cpuMs.background),
     walBytes: (end.walBytes - begin.walBytes) / answers,
     connections: (end.connections - begin.connections) / answers,
     redisFixedBytes: idle.redisBytes,
