@@ -8,15 +8,16 @@ import { drivePlan, type PlanAct } from '../../../src/domain/rollout/drive-plan.
 import type { SignalCounts } from '../../../src/domain/rollout/judge-health.ts';
 import type { PlannedRelease, PlanState } from '../../../src/domain/rollout/plan-state.ts';
 import { newPlan } from '../../../src/domain/rollout/steer-plan.ts';
+import {
+  OTHERS_LOOKED_AT,
+  REACHED_LOOKED_AT,
+} from '../../../src/ledger/query/signal-conditions.ts';
 import { SignalCounter } from './signal-counter.ts';
 import { type SimulatedDevice, SimulatedFleet } from './simulated-fleet.ts';
 import type { Trouble } from './trouble.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1440;
-/** Devices that the ledger looks at of those that the release reached, and of the whole channel. */
-const REACHED_LOOKED_AT = 10_000;
-const OTHERS_LOOKED_AT = 4000;
 
 export type RolloutSettings = {
   readonly devices: number;

@@ -2,19 +2,18 @@
 
 import type { DevicePage } from '../../contract/console-fleet.ts';
 import { isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
-import type { PlanGuards, Signal } from '../../contract/rollout-plan.ts';
+import type { Signal } from '../../contract/rollout-plan.ts';
 import { storableText } from '../../contract/text.ts';
-import { USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
 import type { SignalDeviceFilter } from '../../ports/plan-ledger.ts';
 import type { Reach } from '../../ports/reach.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import type { Sql } from '../database.ts';
 import { deviceConditions, OTHER_CONDITIONS, VERSION_CONDITIONS } from './device-conditions.ts';
 import { DEVICE_COLUMNS, type DeviceRow, deviceOf } from './device-row.ts';
-import { findPlan } from './plan-row.ts';
 import { findReleaseByName } from './planned-release.ts';
 import { countSignals } from './read-signals.ts';
 import { HASH_MAX, HASH_MIN, HASHES, SIGNAL_CONDITIONS, signalTimes } from './signal-conditions.ts';
+import { readSignalTaking } from './signal-taking.ts';
 
 /** Number of devices that one statement should look at. */
 const RANGE_DEVICES = 2000;
@@ -90,16 +89,14 @@ export async function listSignalDevices(
   const found = await findReleaseByName(sql, reach, name);
   if (isFailure(found)) return found;
   const { app, release } = found;
-  const guards: PlanGuards = (await findPlan(sql, release.id))?.state.guards ?? USUAL_GUARDS;
-  const { knownForMinutes: known, stuckAfterMinutes, silentAfterMinutes } = guards;
-  const isPushed = guards.source === 'push';
+  const { known, isPushed, ...after } = await readSignalTaking(sql, release.id);
   const { reached } = await countSignals(sql, release.id, known, isPushed);
   const width = Math.floor(HASHES / Math.max(reached / RANGE_DEVICES, 1));
   const conditions = await deviceConditions(sql, app.id, filter);
   const readRange = (from: Place, to: number, rowsMax: number) =>
     sql.query<DeviceRow & { readonly hash: number }>(RANGES[signal], [
       ...[...conditions, release.id, known, isPushed, from.hash, storableText(from.deviceId), to],
-      ...[stuckAfterMinutes, silentAfterMinutes, rowsMax],
+      ...[after.stuckAfterMinutes, after.silentAfterMinutes, rowsMax],
     ]);
   return readPage(readRange, placeOf(filter.after), width, filter.limit);
 }

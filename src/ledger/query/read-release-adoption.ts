@@ -2,15 +2,15 @@
 
 import { isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
 import type { AdoptionCurve, ReleaseAdoption } from '../../contract/release-trouble.ts';
-import type { PlanGuards } from '../../contract/rollout-plan.ts';
 import { adoptionAtAges, type InstalledInHour } from '../../domain/rollout/adoption-at-age.ts';
-import { USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
 import type { Reach } from '../../ports/reach.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import type { Sql } from '../database.ts';
 import { columns } from './column.ts';
-import { findPlan } from './plan-row.ts';
+import { countInReach } from './count-in-reach.ts';
 import { findReleaseByName } from './planned-release.ts';
+import { IS_KNOWN } from './signal-conditions.ts';
+import { readSignalTaking } from './signal-taking.ts';
 
 /** Ages beyond this are not told: signals are kept for 90 days. */
 const AGE_HOURS_MAX = 90 * 24;
@@ -47,16 +47,9 @@ const INSTALLED_COLUMNS = columns<InstalledInHour & { releaseId: string }>({
 const INSTALLED = `
   SELECT ${INSTALLED_COLUMNS} FROM release_signals
   WHERE release_id = ANY ($1::text[]) AND kind = 'installed'
-    AND CASE WHEN $3 THEN pushed ELSE known END >= $2
+    AND ${IS_KNOWN}
     AND EXISTS (SELECT FROM releases WHERE id = release_id AND is_watched)
   GROUP BY release_id, at`;
-
-const FLEET = `
-  SELECT coalesce(sum(fleet_counts.devices), 0)::float8 AS fleet FROM releases
-  JOIN channels AS own ON own.id = releases.channel_id
-  JOIN channels AS place ON place.id = own.id OR place.follows = own.id
-  JOIN fleet_counts ON fleet_counts.app_id = place.app_id AND fleet_counts.channel = place.name
-  WHERE releases.id = $1`;
 
 /**
  * Reads how a release spreads among the devices that its health counts, and how the one that was published
@@ -72,12 +65,11 @@ export async function readReleaseAdoption(
   const releaseId = found.release.id;
   const [release, before] = await sql.query<Published>(PAIR, [releaseId]);
   if (release === undefined) return null;
-  const guards: PlanGuards = (await findPlan(sql, releaseId))?.state.guards ?? USUAL_GUARDS;
+  const { known, isPushed } = await readSignalTaking(sql, releaseId);
   const installed = await sql.query<InstalledInHour & { releaseId: string }>(INSTALLED, [
     [release.id, ...(before === undefined ? [] : [before.id])],
-    ...[guards.knownForMinutes, guards.source === 'push'],
+    ...[known, isPushed],
   ]);
-  const [sum] = await sql.query<{ fleet: number }>(FLEET, [releaseId]);
   const ageHours = Math.min(Math.ceil(release.ageMs / 3_600_000), AGE_HOURS_MAX);
   const curveOf = ({ id, version, publishedAtMs }: Published): AdoptionCurve => {
     const own = installed.filter((each) => each.releaseId === id);
@@ -87,6 +79,6 @@ export async function readReleaseAdoption(
   return {
     release: curveOf(release),
     before: before === undefined ? null : curveOf(before),
-    fleet: sum?.fleet ?? 0,
+    fleet: await countInReach(sql, releaseId),
   };
 }

@@ -1,26 +1,26 @@
 // Statement that adds up what check-ins tell of a release. Migration 000025 defines the rows that it reads.
 
 import type { PlanGuards } from '../../contract/rollout-plan.ts';
-import { type SignalCounts, USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
+import type { SignalCounts } from '../../domain/rollout/judge-health.ts';
 import type { Sql } from '../database.ts';
+import { countInReach } from './count-in-reach.ts';
 import {
   highestHash,
+  IS_KNOWN,
+  OTHERS_LOOKED_AT,
   REACHED_SAMPLE,
   reachedScale,
   SIGNAL_CONDITIONS,
   signalTimes,
 } from './signal-conditions.ts';
+import { signalTaking } from './signal-taking.ts';
 
 type CountedSignals = Pick<SignalCounts, 'offered' | 'installed' | 'reverted' | 'failed'> & {
-  /** Devices that the release reached, and those of its channel and its followers. */
+  /** Devices that the release reached. */
   readonly reached: number;
-  readonly inReach: number;
 };
 type Looked = Pick<SignalCounts, 'stuck' | 'stuckBase' | 'silent' | 'silentBase'>;
 type Others = SignalCounts['others'];
-
-/** Number of devices that are looked at of a channel and its followers: those that never got the release. */
-const OTHERS_LOOKED_AT = 4000;
 
 const COUNTED = `
   WITH summed AS MATERIALIZED (
@@ -29,7 +29,7 @@ const COUNTED = `
       coalesce(sum(devices) FILTER (WHERE kind = 'reverted'), 0) AS reverted,
       coalesce(sum(devices) FILTER (WHERE kind = 'reached'), 0) AS reached
     FROM release_signals
-    WHERE release_id = $1 AND CASE WHEN $3 THEN pushed ELSE known END >= $2
+    WHERE release_id = $1 AND ${IS_KNOWN}
       AND EXISTS (SELECT FROM releases WHERE id = $1 AND is_watched)
   )
   SELECT offered::float8, installed::float8, reverted::float8, reached::float8, coalesce((
@@ -37,16 +37,10 @@ const COUNTED = `
       ELSE least(devices, greatest(3, floor(offered / 100))) END)
     FROM (
       SELECT network, count(*) AS devices FROM release_failures
-      WHERE release_id = $1 AND is_offered AND CASE WHEN $3 THEN pushed ELSE known END >= $2
+      WHERE release_id = $1 AND is_offered AND ${IS_KNOWN}
       GROUP BY network
     ) AS by_network
-  ), 0)::float8 AS failed, (
-    SELECT coalesce(sum(fleet_counts.devices), 0) FROM releases
-    JOIN channels AS own ON own.id = releases.channel_id
-    JOIN channels AS place ON place.id = own.id OR place.follows = own.id
-    JOIN fleet_counts ON fleet_counts.app_id = place.app_id AND fleet_counts.channel = place.name
-    WHERE releases.id = $1
-  )::float8 AS "inReach"
+  ), 0)::float8 AS failed
   FROM summed`;
 
 const LOOKED = `
@@ -89,15 +83,15 @@ export async function readSignals(
   guards: PlanGuards | null,
   knownForMinutes?: number,
 ): Promise<SignalCounts> {
-  const given: PlanGuards = guards ?? USUAL_GUARDS;
-  const known = knownForMinutes ?? given.knownForMinutes;
-  const isPushed = given.source === 'push';
-  const { stuckAfterMinutes, silentAfterMinutes } = given;
-  const { reached, inReach, ...counts } = await countSignals(sql, releaseId, known, isPushed);
+  const taking = signalTaking(guards);
+  const { isPushed, stuckAfterMinutes, silentAfterMinutes } = taking;
+  const known = knownForMinutes ?? taking.known;
+  const { reached, ...counts } = await countSignals(sql, releaseId, known, isPushed);
   const scale = reachedScale(reached);
   const [looked] = await sql.query<Looked>(LOOKED, [
     ...[releaseId, known, isPushed, highestHash(scale), stuckAfterMinutes, silentAfterMinutes],
   ]);
+  const inReach = await countInReach(sql, releaseId);
   const othersScale = Math.max(inReach / OTHERS_LOOKED_AT, 1);
   const [others] = await sql.query<Others>(OTHERS, [
     ...[releaseId, known, silentAfterMinutes, isPushed, highestHash(othersScale)],

@@ -3,23 +3,22 @@
 
 import { isFailure, type Outcome, type UnknownRelease } from '../../contract/failure.ts';
 import type { FailureReason, ReleaseTrouble } from '../../contract/release-trouble.ts';
-import type { PlanGuards } from '../../contract/rollout-plan.ts';
-import { USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
 import { type PlaceCounts, troublePlaces } from '../../domain/rollout/trouble-places.ts';
 import type { Reach } from '../../ports/reach.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import type { Sql } from '../database.ts';
 import { columns, isoText } from './column.ts';
-import { findPlan } from './plan-row.ts';
 import { findReleaseByName } from './planned-release.ts';
 import { countSignals } from './read-signals.ts';
 import {
   highestHash,
+  IS_KNOWN,
   REACHED_SAMPLE,
   reachedScale,
   SIGNAL_CONDITIONS,
   signalTimes,
 } from './signal-conditions.ts';
+import { readSignalTaking } from './signal-taking.ts';
 
 const REASONS_MAX = 20;
 /** Number of failures whose reasons are read. */
@@ -49,7 +48,7 @@ const PLACES = `
     SELECT device_id FROM (
       SELECT device_id, network, row_number() OVER (PARTITION BY network ORDER BY at, device_id) AS place
       FROM release_failures
-      WHERE release_id = $1 AND is_offered AND CASE WHEN $3 THEN pushed ELSE known END >= $2
+      WHERE release_id = $1 AND is_offered AND ${IS_KNOWN}
     ) AS told WHERE network IS NULL OR place <= $7::float8
   ), placed AS MATERIALIZED (
     SELECT looked_at.*, device_id IN (SELECT device_id FROM failed) AS has_failed,
@@ -72,7 +71,7 @@ const REASON_COLUMNS = columns<FailureReason>({
 const REASONS = `
   SELECT ${REASON_COLUMNS} FROM (
     SELECT nullif(reason, '') AS reason, at FROM release_failures
-    WHERE release_id = $1 AND is_offered AND CASE WHEN $3 THEN pushed ELSE known END >= $2
+    WHERE release_id = $1 AND is_offered AND ${IS_KNOWN}
     ORDER BY release_failures.at DESC LIMIT ${FAILURES_READ_MAX}
   ) AS newest
   GROUP BY reason ORDER BY count(*) DESC, max(newest.at) DESC LIMIT ${REASONS_MAX}`;
@@ -90,15 +89,13 @@ export async function readTrouble(
   const found = await findReleaseByName(sql, reach, name);
   if (isFailure(found)) return found;
   const releaseId = found.release.id;
-  const guards: PlanGuards = (await findPlan(sql, releaseId))?.state.guards ?? USUAL_GUARDS;
-  const { knownForMinutes: known, stuckAfterMinutes, silentAfterMinutes } = guards;
-  const isPushed = guards.source === 'push';
+  const { known, isPushed, ...after } = await readSignalTaking(sql, releaseId);
   const { reached, offered } = await countSignals(sql, releaseId, known, isPushed);
   const scale = reachedScale(reached);
   const perNetwork = Math.max(3, Math.floor(offered / 100));
   const places = await sql.query<PlaceCounts>(PLACES, [
-    ...[releaseId, known, isPushed, highestHash(scale), stuckAfterMinutes, silentAfterMinutes],
-    perNetwork,
+    ...[releaseId, known, isPushed, highestHash(scale)],
+    ...[after.stuckAfterMinutes, after.silentAfterMinutes, perNetwork],
   ]);
   const reasons = await sql.query<FailureReason>(REASONS, [releaseId, known, isPushed]);
   return { signals: troublePlaces(places), scale, reasons };

@@ -1,11 +1,9 @@
-// Parts of the statements that look signals up: what a device is in, and which devices are looked at.
-
-/** Number of devices that are looked at of those that a release reached. */
-const REACHED_LOOKED_AT = 10_000;
+// Parts of the statements that read signals: which devices count, what a device is in, and which devices are
+// looked at.
 
 /**
  * Conditions of signals and of their bases (docs/contract.md 27.6), on columns of `release_devices`, the
- * `last_seen` of the device, and `SIGNAL_TIMES`. Failures are in a table of their own.
+ * `last_seen` of the device, and `signalTimes`. Failures are in a table of their own.
  */
 export const SIGNAL_CONDITIONS = {
   failedBase: 'offered_at IS NOT NULL',
@@ -17,6 +15,17 @@ export const SIGNAL_CONDITIONS = {
     AND last_seen <= now() - silent_after`,
   silentBase: 'least(offered_at, installed_at) <= now() - silent_after',
 } as const;
+
+/**
+ * Condition on rows that tell how long their devices were known: for the edge $2 before the release was
+ * published, by their reports with a key where $3 is true.
+ */
+export const IS_KNOWN = 'CASE WHEN $3 THEN pushed ELSE known END >= $2';
+
+/** Number of devices that are looked at of those that a release reached. */
+export const REACHED_LOOKED_AT = 10_000;
+/** Number of devices that are looked at of a channel and its followers: those that never got the release. */
+export const OTHERS_LOOKED_AT = 4000;
 
 /** Hashes of device ids: how many there are, the lowest and the highest. */
 export const HASHES = 2 ** 32;
