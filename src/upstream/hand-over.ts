@@ -3,10 +3,10 @@
 
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
+import { joinBatches } from '../packing/write-check-ins.ts';
 import type { CheckInJournal } from '../ports/check-in-journal.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
-import { joinBatches } from './write-check-ins.ts';
 
 /** Bytes of one call, about: some fifteen thousand check-ins. */
 const CALL_BYTES_MAX = 1024 * 1024;

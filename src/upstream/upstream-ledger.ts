@@ -6,6 +6,7 @@ import type { EdgeLabels, EdgeSnapshotAnswer } from '../contract/edge-answer.ts'
 import { compareServing, type ServingOrder } from '../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
+import { writeCheckIns } from '../packing/write-check-ins.ts';
 import type { ChannelName, ChannelNameList } from '../ports/channel-names.ts';
 import type { LabelChanges, RecordedChecks, RecordedLabels } from '../ports/fleet-ledger.ts';
 import type { DeviceName, StoredLabels } from '../ports/label-cache.ts';
@@ -23,7 +24,6 @@ import type { FollowedState } from './followed-state.ts';
 import type { Follower } from './follower.ts';
 import { LabelChangeReader } from './label-change-reader.ts';
 import { RefusedByUpstream, type UpstreamCall, type UpstreamClient } from './upstream-client.ts';
-import { type CheckInBatchBytes, writeCheckIns } from './write-check-ins.ts';
 
 export type UpstreamLedgerDependencies = {
   readonly client: Pick<UpstreamClient, 'call' | 'refuse' | 'close'>;
@@ -179,7 +179,7 @@ export class UpstreamLedger implements ServingLedger, Pick<PlanLedger, 'recordFa
     if (checkIns.length === 0) return NOTHING_LEFT_OUT;
     this.keepsLabels = true;
     this.noteLabels();
-    const body: CheckInBatchBytes = writeCheckIns(checkIns);
+    const body = writeCheckIns(checkIns);
     const path = 'check-ins/awaited';
     const call = { method: 'POST', path, body, timeoutMs: CALL_MS_MAX } as const;
     const { labels, unadmitted } = await this.ask('recorded', call);

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import { AuthenticateEdge } from '../../src/operations/access/authenticate-edge.ts';
-import { createEdgeTokenSecret } from '../../src/operations/access/edge-token.ts';
+import { createBearerSecret } from '../../src/operations/access/bearer-secret.ts';
 import type { StoredEdgeToken } from '../../src/ports/edge-ledger.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 
@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 
 /** A ledger with one token, which can be away, and a clock. */
 function furnish() {
-  const { secret, prefix, hash } = createEdgeTokenSecret();
+  const { secret, prefix, hash } = createBearerSecret('sluice-edge');
   const state = {
     now: 0,
     lookups: 0,
@@ -33,7 +33,13 @@ it('a valid token names its scope; a missing, a malformed and a wrong one are re
   const { edges, secret } = furnish();
   expect(await edges.authenticate(secret)).toEqual({ tokenId: 'edt_1', scope: 'org_1' });
   const wrong = `${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`;
-  for (const other of [undefined, '', 'sluice-edge_', wrong, createEdgeTokenSecret().secret]) {
+  for (const other of [
+    undefined,
+    '',
+    'sluice-edge_',
+    wrong,
+    createBearerSecret('sluice-edge').secret,
+  ]) {
     expect(await edges.authenticate(other)).toEqual(fail('edgeUnauthorized'));
   }
 });
@@ -57,5 +63,7 @@ it('while the ledger is away a known token counts for an hour, and a new one not
   expect(await edges.authenticate(secret)).toMatchObject({ tokenId: 'edt_1' });
   state.now = HOUR_MS + SECOND_MS;
   await expect(edges.authenticate(secret)).rejects.toThrow(Unavailable);
-  await expect(edges.authenticate(createEdgeTokenSecret().secret)).rejects.toThrow(Unavailable);
+  await expect(edges.authenticate(createBearerSecret('sluice-edge').secret)).rejects.toThrow(
+    Unavailable,
+  );
 });

@@ -4,8 +4,8 @@
 import { expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import { KEY_RIGHTS } from '../../src/contract/resource.ts';
-import { createApiKeySecret, hashSecret } from '../../src/operations/access/api-key.ts';
 import { AuthenticateKey } from '../../src/operations/access/authenticate-key.ts';
+import { createBearerSecret, hashSecret } from '../../src/operations/access/bearer-secret.ts';
 import type { StoredKey } from '../../src/ports/ledger.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
@@ -45,7 +45,7 @@ function keyring() {
 }
 
 function addKey(ring: ReturnType<typeof keyring>, parts: Partial<StoredKey> = {}): string {
-  const { secret, prefix, hash } = createApiKeySecret();
+  const { secret, prefix, hash } = createBearerSecret('sluice');
   const unlimited = { revokedAt: null, isOver: false, appIds: null, may: null };
   const key = { id: 'key_1', name: 'ci', organizationId: 'org_1', ...unlimited, ...parts };
   ring.stored.set(prefix, { secretHash: hash, ...key });
@@ -84,7 +84,7 @@ it('an unknown, a wrong and a revoked secret, and one that is over, are refused 
   const wrong = right.slice(0, -1) + (right.endsWith('A') ? 'B' : 'A');
   const revoked = addKey(ring, { revokedAt: '2026-01-02T03:04:05.678Z' });
   const over = addKey(ring, { isOver: true });
-  const unknown = createApiKeySecret().secret;
+  const unknown = createBearerSecret('sluice').secret;
   const refusals = [];
   for (const secret of [unknown, wrong, revoked, over])
     refusals.push(await keys.authenticate(secret, ADDRESS));
@@ -108,7 +108,7 @@ it('a key is refused from the moment it is revoked', async () => {
 it('what has not the form of a secret is refused without a look-up', async () => {
   const ring = keyring();
   const keys = new AuthenticateKey(ring, () => undefined);
-  const { secret } = createApiKeySecret();
+  const { secret } = createBearerSecret('sluice');
   const malformed = [
     undefined,
     '',
@@ -140,7 +140,7 @@ it('at most three look-ups run at once; the others wait, and all are answered', 
   const keys = new AuthenticateKey(ring, () => undefined);
   ring.isHolding = true;
   const strangers = Array.from({ length: 50 }, () =>
-    keys.authenticate(createApiKeySecret().secret, ADDRESS),
+    keys.authenticate(createBearerSecret('sluice').secret, ADDRESS),
   );
   const right = keys.authenticate(addKey(ring), ADDRESS);
   await settle();

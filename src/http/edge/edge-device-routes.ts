@@ -5,16 +5,13 @@ import { invalidField, isFailure, type Outcome } from '../../contract/failure.ts
 import { LIMIT } from '../../contract/limit.ts';
 import type { CheckIn } from '../../domain/fleet/check-in.ts';
 import type { EdgeDevices } from '../../operations/fleet/edge-devices.ts';
-import { parseCheckInPayload } from '../../packing/check-in-payload.ts';
+import { readBatches } from '../../packing/write-check-ins.ts';
 import type { BodyFailureKind } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../router.ts';
 import { nameField, textField, wholeField } from '../shape/field.ts';
 import { parseBody, parseShape } from '../shape/parse-shape.ts';
 import type { EdgeGuard } from './edge-guard.ts';
-
-/** Bytes of the length before each batch of check-ins. */
-const LENGTH_BYTES = 4;
 
 const deviceIdField = textField(LIMIT.deviceIdLengthMax);
 const labelsBody = z.strictObject({
@@ -32,7 +29,7 @@ const failuresBody = z.strictObject({
         appId: nameField,
         channel: nameField,
         deviceId: deviceIdField,
-        runs: nameField.optional().transform((text) => text),
+        runs: nameField.optional(),
         canonicalVersion: nameField,
         reason: textField(LIMIT.failureReasonLengthMax, 0).optional(),
         network: textField(64, 0).optional(),
@@ -99,21 +96,18 @@ export function edgeDeviceRoutes(guard: EdgeGuard, devices: EdgeDevices): readon
   ];
 }
 
-/** Reads the batches of a body: each with its length in four bytes, little-endian, before it. */
+/** Reads the check-ins of a body. */
 async function readCheckIns(
   exchange: Exchange,
 ): Promise<Outcome<readonly CheckIn[], 'invalid' | BodyFailureKind>> {
   const body = await exchange.body;
   if (isFailure(body)) return body;
   const checkIns: CheckIn[] = [];
-  for (let at = 0, number = 0; at < body.length; number++) {
-    const isWhole = body.length - at >= LENGTH_BYTES;
-    const end = isWhole ? at + LENGTH_BYTES + body.readUInt32LE(at) : Number.POSITIVE_INFINITY;
-    const batch =
-      end > body.length ? undefined : parseCheckInPayload(body.subarray(at + LENGTH_BYTES, end));
+  let number = 0;
+  for (const batch of readBatches(body)) {
     if (batch === undefined) return invalidField(`batches.${number}`, 'Malformed check-ins');
     checkIns.push(...batch);
-    at = end;
+    number += 1;
   }
   return checkIns;
 }

@@ -14,7 +14,7 @@ import type { Account, Membership } from '../../contract/resource.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import type { StoredAccount } from '../../ports/account-ledger.ts';
 import type { Ledger } from '../../ports/ledger.ts';
-import { equalSecrets } from './api-key.ts';
+import { equalSecrets } from './bearer-secret.ts';
 import type { KnownBrowsers } from './known-browsers.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import type { Passwords } from './passwords.ts';

@@ -7,8 +7,7 @@ import { fail, type Outcome } from '../../contract/failure.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import type { EdgeLedger, EdgeScope, StoredEdgeToken } from '../../ports/edge-ledger.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import { equalSecrets, hashSecret } from './api-key.ts';
-import { edgeTokenPrefix } from './edge-token.ts';
+import { equalSecrets, hashSecret, prefixOfSecret } from './bearer-secret.ts';
 
 /** Edge that has shown a valid token. */
 export type Edge = {
@@ -49,7 +48,7 @@ export class AuthenticateEdge {
    * with `Unavailable` when the ledger does not answer and the token was not seen for an hour.
    */
   async authenticate(secret: string | undefined): Promise<Outcome<Edge, 'edgeUnauthorized'>> {
-    const prefix = secret === undefined ? undefined : edgeTokenPrefix(secret);
+    const prefix = secret === undefined ? undefined : prefixOfSecret('sluice-edge', secret);
     if (secret === undefined || prefix === undefined) return fail('edgeUnauthorized');
     const token = await this.find(prefix);
     const isRight = equalSecrets(hashSecret(secret), token?.secretHash ?? '');

@@ -7,7 +7,7 @@ import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import type { Actor, KeyActor } from '../../ports/actor.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { Reach } from '../../ports/reach.ts';
-import { apiKeyPrefix, equalSecrets, hashSecret } from './api-key.ts';
+import { equalSecrets, hashSecret, prefixOfSecret } from './bearer-secret.ts';
 
 export type Caller = Principal & {
   readonly keyId: string;
@@ -50,7 +50,7 @@ export class AuthenticateKey {
     address: string,
     requestId?: string,
   ): Promise<Outcome<Caller, 'unauthorized'>> {
-    const prefix = secret === undefined ? undefined : apiKeyPrefix(secret);
+    const prefix = secret === undefined ? undefined : prefixOfSecret('sluice', secret);
     if (secret === undefined || prefix === undefined) return fail('unauthorized');
     const key = await this.gate.pass(() => this.ledger.findKey(prefix));
     const isRight = equalSecrets(hashSecret(secret), key?.secretHash ?? '');

@@ -8,8 +8,8 @@ import type {
 import { fail, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { EdgeLedger, EdgeScope } from '../../ports/edge-ledger.ts';
+import { createBearerSecret } from './bearer-secret.ts';
 import type { EdgeSigner } from './edge-signer.ts';
-import { createEdgeTokenSecret } from './edge-token.ts';
 
 type TokenLedger = Pick<EdgeLedger, 'createEdgeToken' | 'listEdgeTokens' | 'revokeEdgeToken'>;
 
@@ -30,7 +30,7 @@ export class EdgeTokens {
     actor: Actor,
   ): Promise<Outcome<IssuedEdgeToken, 'edgesNeedSecretKey' | LostRight>> {
     if (this.signer === undefined) return fail('edgesNeedSecretKey');
-    const { secret, prefix, hash } = createEdgeTokenSecret();
+    const { secret, prefix, hash } = createBearerSecret('sluice-edge');
     const token = await this.ledger.createEdgeToken(
       { organizationId, name, prefix, secretHash: hash },
       actor,

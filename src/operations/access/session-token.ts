@@ -1,7 +1,7 @@
 // Tokens of sessions and invitations: 256 random bits, of which the ledger keeps only the hash.
 
 import { randomBytes } from 'node:crypto';
-import { hashSecret } from './api-key.ts';
+import { hashSecret } from './bearer-secret.ts';
 
 export type SessionToken = { readonly token: string; readonly hash: string };
 

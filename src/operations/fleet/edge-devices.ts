@@ -11,11 +11,10 @@ import type {
 import { LIMIT } from '../../contract/limit.ts';
 import { isStorable } from '../../contract/text.ts';
 import type { CheckIn } from '../../domain/fleet/check-in.ts';
-import { NETWORK_WORDS, writeNetwork } from '../../domain/fleet/network-words.ts';
 import { pause } from '../../flow/pause.ts';
 import { devicePart } from '../../hashing/device-part.ts';
 import { type CheckInPack, CheckInPacker } from '../../packing/check-in-pack.ts';
-import { internContext, internVersion } from '../../packing/interned-value.ts';
+import { packCheckIn } from '../../packing/pack-check-in.ts';
 import type { CheckInQueue } from '../../ports/check-in-queue.ts';
 import type { EdgeScope } from '../../ports/edge-ledger.ts';
 import type { DeviceName, StoredLabels } from '../../ports/label-cache.ts';
@@ -170,14 +169,11 @@ type StreamBatch = { readonly pack: CheckInPack; readonly stream: number };
 /** Packs check-ins for the streams of their devices, in their order. */
 function packByStream(checkIns: readonly CheckIn[], streams: number): readonly StreamBatch[] {
   const packers = Array.from({ length: streams }, () => new CheckInPacker());
-  const network = new Int32Array(NETWORK_WORDS);
   const batches: StreamBatch[] = [];
   for (const checkIn of checkIns) {
-    const { appId, deviceId, version, at, labels } = checkIn;
-    const stream = devicePart(appId, deviceId) & (streams - 1);
+    const stream = devicePart(checkIn.appId, checkIn.deviceId) & (streams - 1);
     const packer = packers[stream] as CheckInPacker;
-    writeNetwork(checkIn.network ?? '', network);
-    packer.add(internContext(checkIn), internVersion(version), deviceId, at, labels, network);
+    packCheckIn(packer, checkIn);
     if (packer.size === BATCH_SIZE_MAX) batches.push({ pack: packer.take(), stream });
   }
   for (const [stream, packer] of packers.entries()) {

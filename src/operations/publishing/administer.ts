@@ -14,7 +14,7 @@ import type { Actor } from '../../ports/actor.ts';
 import type { AppChange } from '../../ports/app-change.ts';
 import type { Changed } from '../../ports/changed.ts';
 import type { ChannelChange, KeyLimits, Ledger } from '../../ports/ledger.ts';
-import { createApiKeySecret } from '../access/api-key.ts';
+import { createBearerSecret } from '../access/bearer-secret.ts';
 import type { SpreadChange } from './spread-change.ts';
 
 export type NewApp = {
@@ -85,7 +85,7 @@ export class Administer {
     limits: KeyLimits,
     actor: Actor,
   ): Promise<Outcome<IssuedKey, 'invalid' | LostRight>> {
-    const { secret, prefix, hash } = createApiKeySecret();
+    const { secret, prefix, hash } = createBearerSecret('sluice');
     const key = await this.ledger.createKey(
       { ...limits, organizationId, name, prefix, secretHash: hash },
       actor,
