@@ -4,12 +4,9 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, ConfigError, consoleUrlOf, reachableHost, readConfig } from './config.ts';
-import { exitOnBug } from './observe/exit-on-bug.ts';
-import { createLog, type Log } from './observe/log.ts';
-import { reloadOnSignal } from './reload-on-signal.ts';
+import type { Log } from './observe/log.ts';
+import { runUntilSignal } from './run-until-signal.ts';
 import { type RunningService, startService } from './start-service.ts';
-import { stopOnSignal } from './stop-on-signal.ts';
-import { tellNearSettings } from './tell-near-settings.ts';
 import { tokenFilePath } from './token-file.ts';
 
 /** Maximum number of questions whether the service is set up; the ledger may not be reachable yet. */
@@ -19,14 +16,7 @@ const SET_UP_CHECK_INTERVAL_MS = 1000;
 /** Runs until a signal stops it. */
 async function main(): Promise<void> {
   const config = readSettings();
-  const log = createLog(config.logLevel);
-  exitOnBug(log);
-  tellNearSettings(log);
-  const running = stopOnSignal(config, log);
-  const reloading = reloadOnSignal(log);
-  const service = await start(config, log);
-  running(service);
-  reloading(service, config);
+  const { service, log } = await runUntilSignal(config, startService);
   const { address, port, adminPort } = service;
   const console = consoleOf(service, config);
   const admin = adminPort === undefined ? {} : { adminAddress: console.address, adminPort };
@@ -43,17 +33,6 @@ function readSettings(): Config {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`sluice: ${error.message}\n`);
-    process.exit(1);
-  }
-}
-
-async function start(config: Config, log: Log): Promise<RunningService> {
-  try {
-    return await startService(config, log);
-  } catch (error) {
-    log.fatal({ err: error }, 'cannot start');
-    const reason = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`sluice: ${reason.replace(/\s+/g, ' ')}\n`);
     process.exit(1);
   }
 }

@@ -152,6 +152,7 @@ const refused: readonly (readonly [path: string, statement: string, complaint: s
   ['src/main.ts', "import './ledger/x.ts';", `${IMPORT}main.ts`],
   ['src/edge-config.ts', "import './edge.ts';", `${IMPORT}edge-config.ts`],
   ['src/setting-shape.ts', "import './config.ts';", `${IMPORT}setting-shape.ts`],
+  ['src/run-until-signal.ts', "import './main.ts';", `${IMPORT}run-until-signal.ts`],
   ['src/stop-on-signal.ts', "import './main.ts';", `${IMPORT}stop-on-signal.ts`],
   ['src/tell-near-settings.ts', "import './main.ts';", `${IMPORT}stop-on-signal.ts`],
   ['src/shed/*.ts', "import '../contract/x.ts';", `${IMPORT}This folder has no import rule`],
