@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ConfigError } from '../config.ts';
 import type { EdgeConfig } from '../edge-config.ts';
 import { CheckInJournalFiles } from '../engine/disk/check-in-journal-files.ts';
-import { LastGoodFiles } from '../engine/disk/last-good-files.ts';
+import { type DiskFault, LastGoodFiles } from '../engine/disk/last-good-files.ts';
 import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -24,6 +24,7 @@ import { UpstreamLedger } from '../upstream/upstream-ledger.ts';
 import { LoggedLedgerReport } from './ledger-report.ts';
 import { makeDataDirectory } from './make-data-directory.ts';
 import { fromSetting, type ServingStores } from './stores.ts';
+import { tellDiskFaults } from './tell-disk-faults.ts';
 import { watchStore } from './watch-stores.ts';
 
 export type EdgeStores = ServingStores & {
@@ -48,25 +49,21 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
   const { config, log, metrics } = options;
   const rareLog = new RareLog(log);
   const directory = edgeDirectory(config);
-  const onDiskFault = (path: string, error: unknown, message: string) => {
-    metrics.faults.add('disk');
-    rareLog.warn({ err: error, file: path }, message);
-  };
+  const onDiskFault = tellDiskFaults(metrics, log);
   await fromSetting('DATA_DIR', () => makeDataDirectory(directory));
   const journal = await fromSetting('DATA_DIR', () =>
     CheckInJournalFiles.open({
       directory: join(directory, 'check-ins'),
       bytesMax: config.edge.journalMb * BYTES_PER_MB,
-      onFault: (path, error) => onDiskFault(path, error, JOURNAL_FAULT),
+      onFault(path, error) {
+        metrics.faults.add('disk');
+        rareLog.warn({ err: error, file: path }, JOURNAL_FAULT);
+      },
     }),
   );
-  const lastGood = new LastGoodFiles(directory, undefined, ({ doing, path, error }) =>
-    onDiskFault(path, error, doing === 'read' ? UNREADABLE : UNWRITABLE),
-  );
+  const lastGood = new LastGoodFiles(directory, undefined, onDiskFault);
   const hotState = createMemoryEngine();
-  const upstream = openUpstream(options, hotState, (path, error) =>
-    onDiskFault(path, error, UNREADABLE),
-  );
+  const upstream = openUpstream(options, hotState, onDiskFault);
   const engine = engineWith(hotState, journal, () => upstream.ledger.noteLabels());
   const memory = new RememberedChannels(lastGood, engine);
   const report = new LoggedLedgerReport(
@@ -99,13 +96,11 @@ export function credentialOf(token: string) {
 }
 
 const JOURNAL_FAULT = 'the journal of check-ins is damaged, or could not be written';
-const UNREADABLE = 'last known state on disk could not be read';
-const UNWRITABLE = 'last known state could not be written to disk';
 
 function openUpstream(
   { config, log, metrics }: EdgeStoresOptions,
   engine: Engine,
-  onDamaged: (path: string, error: unknown) => void,
+  onDiskFault: (fault: DiskFault) => void,
 ): Pick<EdgeStores, 'client' | 'follower' | 'ledger'> {
   const rareLog = new RareLog(log);
   const path = join(edgeDirectory(config), 'followed');
@@ -121,7 +116,7 @@ function openUpstream(
   const follower = new Follower({
     client,
     state,
-    file: new FollowedFile(path, (error) => onDamaged(path, error)),
+    file: new FollowedFile(path, (error) => onDiskFault({ doing: 'write', path, error })),
     announce(news) {
       for (const each of news) void engine.announce(each);
     },
@@ -129,7 +124,7 @@ function openUpstream(
       if (failure !== undefined) metrics.faults.add('upstream-follow');
       log.debug({ err: failure }, 'the upstream was asked');
     },
-    onDamaged: (error) => onDamaged(path, error),
+    onDamaged: (error) => onDiskFault({ doing: 'read', path, error }),
   });
   return { client, follower, ledger: new UpstreamLedger({ client, state, follower }) };
 }

@@ -23,6 +23,7 @@ import { EmbeddedCopies } from './embedded-copies.ts';
 import { LoggedLedgerReport } from './ledger-report.ts';
 import { makeDataDirectory } from './make-data-directory.ts';
 import { keepOwnerOnly } from './owner-only.ts';
+import { tellDiskFaults } from './tell-disk-faults.ts';
 
 export type Stores = {
   readonly ledger: Ledger;
@@ -129,17 +130,9 @@ function closeDataDirectory({ dataDir }: Config, log: Log): void {
 }
 
 function openLastGood({ config, log, metrics, holder }: StoresOptions): LastGood {
-  const rareLog = new RareLog(log);
   const isServing = typeof holder !== 'string';
   const worker = isServing ? holder : undefined;
-  const files = new LastGoodFiles(config.dataDir, worker, ({ doing, path, error }) => {
-    metrics.faults.add('disk');
-    const message =
-      doing === 'read'
-        ? 'last known state on disk could not be read'
-        : 'last known state could not be written to disk';
-    rareLog.warn({ err: error, file: path }, message);
-  });
+  const files = new LastGoodFiles(config.dataDir, worker, tellDiskFaults(metrics, log));
   return isServing ? files : readOnly(files);
 }
 

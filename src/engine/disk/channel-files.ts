@@ -2,7 +2,7 @@
 // release. A release is written once; those that no index names any more are removed. Every file is sealed,
 // so that damage shows.
 
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EditionFinder } from '../../domain/decision/edition-finder.ts';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
@@ -19,6 +19,7 @@ import {
   type SnapshotIndex,
   writeIndex,
 } from '../../snapshot/snapshot-index.ts';
+import { FOLDER_MODE, replaceFile } from './replace-file.ts';
 import { openSealedFile, sealFile } from './seal-file.ts';
 
 /** What a process wrote to a folder last. */
@@ -36,7 +37,6 @@ export type StoredIndex = { readonly index: SnapshotIndex; readonly writtenAtMs:
  * format are ignored.
  */
 const FORMAT = 3;
-const FILE_MODE = 0o600;
 /** Maximum number of files that are open at a time. */
 const OPEN_MAX = 32;
 
@@ -161,9 +161,6 @@ export class ChannelFiles {
   }
 }
 
-/** Mode of every folder: its owner may use it, and nobody else. */
-export const FOLDER_MODE = 0o700;
-
 /** Error with the path of the file that cannot be used. */
 export class FileFault extends Error {
   readonly path: string;
@@ -208,11 +205,8 @@ async function timeOfWriting(path: string): Promise<number> {
 }
 
 async function writeSealed(path: string, content: string): Promise<void> {
-  // Only one process writes to a folder, so a draft that a crash left behind is overwritten.
-  const draft = `${path}.draft`;
   try {
-    await writeFile(draft, sealFile(FORMAT, content), { mode: FILE_MODE });
-    await rename(draft, path);
+    await replaceFile(path, sealFile(FORMAT, content));
   } catch (error) {
     throw new FileFault(path, error);
   }

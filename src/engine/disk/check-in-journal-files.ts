@@ -7,28 +7,17 @@
 // The place up to which all is acknowledged lies in a file of its own. It is not synced: an older one only
 // delivers some batches again.
 
-import {
-  type FileHandle,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pause } from '../../flow/pause.ts';
 import type { CheckInJournal } from '../../ports/check-in-journal.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { readRecords, writeRecord } from './journal-record.ts';
+import { FILE_MODE, FOLDER_MODE, replaceFile } from './replace-file.ts';
 
 const SYNC_MS = 100;
 /** Size above which a segment gets no more records. */
 const SEGMENT_BYTES_MAX = 8 * 1024 * 1024;
-const FOLDER_MODE = 0o700;
-const FILE_MODE = 0o600;
 const SEGMENT = /^(\d{6,15})\.log$/;
 const PLACE_FILE = 'acknowledged';
 
@@ -250,9 +239,7 @@ export class CheckInJournalFiles implements CheckInJournal {
   /** Notes the place on disk, and removes the segments before it. */
   private async removeDone(): Promise<void> {
     const { segment, offset } = this.place;
-    const path = join(this.options.directory, PLACE_FILE);
-    await writeFile(`${path}.new`, `${segment} ${offset}\n`, { mode: FILE_MODE });
-    await rename(`${path}.new`, path);
+    await replaceFile(join(this.options.directory, PLACE_FILE), `${segment} ${offset}\n`);
     const done = this.segments.filter(({ number }) => number < segment);
     this.segments = this.segments.filter(({ number }) => number >= segment);
     for (const { number } of done) await rm(this.pathOf(number), { force: true });

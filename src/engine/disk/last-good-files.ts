@@ -12,13 +12,8 @@ import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts'
 import type { ChannelName } from '../../ports/channel-names.ts';
 import type { LastGood } from '../../ports/last-good.ts';
 import { compareIndexes } from '../../snapshot/snapshot-index.ts';
-import {
-  ChannelFiles,
-  FileFault,
-  FOLDER_MODE,
-  type StoredIndex,
-  type WrittenFolder,
-} from './channel-files.ts';
+import { ChannelFiles, FileFault, type StoredIndex, type WrittenFolder } from './channel-files.ts';
+import { FOLDER_MODE } from './replace-file.ts';
 
 const WAITING_MAX = 10_000;
 const RETRY_MS = 2000;
