@@ -19,6 +19,8 @@ export type Command = {
   readonly fleet?: FleetSettings;
   /** Branch, tag or commit to compare the present tree with instead. */
   readonly ref?: string;
+  /** Whether the present tree answers on an edge in that comparison. */
+  readonly isOnEdge?: boolean;
   /** Branch, tag or commit that `drain` measures beside the present tree. */
   readonly against?: string;
   readonly isSmoke: boolean;
@@ -58,7 +60,8 @@ export function readCommand(args: readonly string[], choices: Choices): Command 
     return { benchmarks: [], target: settings, ...common };
   }
   if (name === DRAIN && ref !== undefined) return { benchmarks: [name], against: ref, ...common };
-  if (ref !== undefined) return { benchmarks: [], ref, ...common };
+  if (values.edge && name !== COMPARE) return `--edge belongs to ${COMPARE}`;
+  if (ref !== undefined) return { benchmarks: [], ref, isOnEdge: values.edge, ...common };
   const { devices, speed, duration } = values;
   if (speed !== undefined && name !== FLEET) return `--speed belongs to ${FLEET}`;
   if (name === FLEET && [devices, speed, duration].some((given) => given !== undefined)) {
@@ -76,6 +79,7 @@ function parse(args: readonly string[]) {
       allowPositionals: true,
       options: {
         smoke: { type: 'boolean', default: false },
+        edge: { type: 'boolean', default: false },
         json: { type: 'string' },
         scenario: { type: 'string' },
         target: { type: 'string' },

@@ -6,7 +6,8 @@
 // `check --target URL [--rate N] [--duration S] [--devices N] [--label K=V]…` loads a running service.
 // `fleet [--devices N] [--speed N] [--duration S]` plays a fleet of another size.
 // `drain REF` records beside the drain of another commit.
-// `compare REF [--scenario NAME]` measures update checks of this tree beside those of another commit.
+// `compare REF [--edge] [--scenario NAME]` measures update checks of this tree, or of its edge, beside those of
+// another commit.
 
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -41,14 +42,25 @@ const command = readCommand(process.argv.slice(2), {
   scenarios: scenarios(false).map(({ name }) => name),
 });
 if (typeof command === 'string') refuse(command);
-const { target, ref, against, benchmarks, json, isSmoke, scenario, fleet } = command;
+const {
+  target,
+  ref,
+  isOnEdge = false,
+  against,
+  benchmarks,
+  json,
+  isSmoke,
+  scenario,
+  fleet,
+} = command;
 if (target !== undefined) {
   show('target', TARGET_EXPLANATION, await attempt(() => loadTarget(target)));
 }
 if (ref !== undefined) {
   const commit = findCommit(ROOT, ref) ?? refuse(`no commit ${ref} in this repository`);
-  const options = { root: ROOT, commit, isSmoke, scenario };
-  console.log(`\ncompare: update checks on the present tree beside ${ref} (PostgreSQL and Redis)`);
+  const options = { root: ROOT, commit, isSmoke, scenario, isOnEdge };
+  const side = isOnEdge ? 'an edge of the present tree' : 'the present tree';
+  console.log(`\ncompare: update checks on ${side} beside ${ref} (PostgreSQL and Redis)`);
   show('compare', COMPARE_EXPLANATION, await attempt(() => compare(options)));
 }
 for (const benchmark of BENCHMARKS.filter(({ name }) => benchmarks.includes(name))) {

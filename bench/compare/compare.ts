@@ -18,6 +18,8 @@ export type CompareOptions = {
   readonly isSmoke: boolean;
   /** Beginning of the names of the scenarios to run; empty for those that matter most. */
   readonly scenario: string;
+  /** Whether the present tree answers on an edge. */
+  readonly isOnEdge: boolean;
 };
 
 const PACE: ComparePace = {
@@ -30,6 +32,11 @@ const PACE: ComparePace = {
   settleSeconds: 1,
   probes: 2000,
 };
+/**
+ * Pace with an edge, which hands its check-ins over twice a second: a round must be long enough to have its
+ * part of that.
+ */
+const EDGE_PACE: ComparePace = { ...PACE, turns: 2, seconds: 2, warmupSeconds: 0.5 };
 const SMOKE: ComparePace = {
   starts: 2,
   startsMin: 2,
@@ -51,6 +58,8 @@ const WAIT_ONCE_MS = 20_000;
 
 /** Beginnings of the names of the scenarios that run unless one is asked for. */
 const USUAL = ['full', '20 %', 'labels', 'version flood'];
+/** Those with an edge. */
+const USUAL_ON_EDGE = ['full', '20 %', 'labels'];
 
 export const COMPARE_EXPLANATION = [
   'cpu: CPU per request of the serving process, present by other: below 1 the present tree needs less.',
@@ -71,17 +80,19 @@ export async function compare(options: CompareOptions): Promise<Report> {
   }
 }
 
-async function compareWith({ folder }: Checkout, { root, isSmoke, scenario }: CompareOptions) {
-  const pair = await startServicePair(root, folder);
+async function compareWith({ folder }: Checkout, options: CompareOptions) {
+  const { root, isSmoke, isOnEdge } = options;
+  const pair = await startServicePair(root, folder, isOnEdge);
   const generator = startGenerator();
   const patience = patienceOf(isSmoke, WAIT_MS, WAIT_ONCE_MS, pair.recording);
   const comparisons: ScenarioComparison[] = [];
   const deadline = performance.now() + SECONDS_MAX * 1000;
-  const list = chosen(isSmoke, scenario);
+  const list = chosen(options);
+  const usual = isOnEdge ? EDGE_PACE : PACE;
   try {
     for (const [index, each] of list.entries()) {
       console.error(`  ${each.name} …`);
-      const pace = isSmoke ? SMOKE : PACE;
+      const pace = isSmoke ? SMOKE : usual;
       const seconds = (deadline - performance.now()) / 1000 / (list.length - index);
       const comparison = await compareScenario(pair, generator, each, pace, patience, seconds);
       comparisons.push(comparison);
@@ -95,8 +106,9 @@ async function compareWith({ folder }: Checkout, { root, isSmoke, scenario }: Co
   return { comparisons, isPinned: pair.isPinned };
 }
 
-function chosen(isSmoke: boolean, wanted: string): Scenario[] {
-  const beginnings = wanted === '' ? USUAL : [wanted];
+function chosen({ isSmoke, scenario, isOnEdge }: CompareOptions): Scenario[] {
+  const usual = isOnEdge ? USUAL_ON_EDGE : USUAL;
+  const beginnings = scenario === '' ? usual : [scenario];
   return scenarios(isSmoke).filter(({ name }) => beginnings.some((each) => name.startsWith(each)));
 }
 

@@ -46,10 +46,17 @@ describe('the command line of the benchmarks', () => {
     expect(read('--nonsense')).toContain("'--nonsense'");
   });
 
+  it('compares an edge with a commit, and nothing else', () => {
+    expect(read('compare', 'HEAD', '--edge')).toMatchObject({ ref: 'HEAD', isOnEdge: true });
+    expect(read('wave', '--edge')).toBe('--edge belongs to compare');
+    expect(read('--edge')).toBe('--edge belongs to compare');
+  });
+
   it('compares with one other commit', () => {
     expect(read('compare', 'v1.0', '--scenario', 'full', '--smoke')).toEqual({
       benchmarks: [],
       ref: 'v1.0',
+      isOnEdge: false,
       isSmoke: true,
       scenario: 'full',
     });

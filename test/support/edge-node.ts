@@ -21,5 +21,10 @@ export function startEdge(
   settings: NodeSettings = {},
 ): Promise<ServingNode> {
   const edge = { EDGE_UPSTREAM: upstream, EDGE_TOKEN: token, ...settings };
-  return startNode(edge, ['--max-semi-space-size=32', SLUICE_COMMAND, 'edge']);
+  return startNode(edge, [
+    '--max-semi-space-size=32',
+    '--no-memory-reducer',
+    SLUICE_COMMAND,
+    'edge',
+  ]);
 }
