@@ -58,6 +58,6 @@ export async function recordEarlier(
     `SELECT check_in_place
      FROM record_check_ins($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
        $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean, $12::text[], $13::text[])`,
-    [...columnsOf(checkIns), false, ...clientColumnsOf(checkIns)],
+    [...columnsOf(checkIns, 'queued'), false, ...clientColumnsOf(checkIns)],
   );
 }

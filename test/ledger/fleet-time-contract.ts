@@ -199,6 +199,27 @@ export function describeFleetTime(fleet: FleetUnderTest): void {
     expect(await hoursOf(tenant)).toEqual([iso(NOON)]);
   });
 
+  test('of each label the newest counts, whatever else of the device comes with it', async () => {
+    const random = randomFrom(20_261_124);
+    const tenant = await createTenant(fleet.ledger);
+    await setTime(NOON + HOUR_MS);
+    for (let device = 0; device < 60; device++) {
+      const events = Array.from({ length: 6 }, (_, index) => {
+        const key = ['ring', 'region', 'battery', undefined][Math.floor(random() * 4)];
+        const labels = key === undefined ? undefined : labelsOf({ [key]: `${index}` });
+        return checkIn(tenant, `d${device}`, { at: NOON + index * 1000, labels });
+      });
+      // Some come before the rest, as a report does that nobody waits for, or the batch of another node.
+      const early = events.filter(() => random() < 0.3);
+      for (const each of early) await record(each);
+      await record(...events.filter((each) => !early.includes(each)));
+      const newest = new Map(events.flatMap(({ labels }) => [...(labels ?? [])]));
+      expect((await deviceOf(fleet.ledger, tenant, `d${device}`)).labels).toEqual(
+        Object.fromEntries([...newest].sort()),
+      );
+    }
+  });
+
   test('any check-ins at any times of any clocks are recorded as the model says', async () => {
     const random = randomFrom(20_261_122);
     const lastNoonOfMonth = NOON + 48 * HOUR_MS;

@@ -33,6 +33,11 @@ export type CheckIn = {
   readonly at: number;
   /** Labels to merge over the stored ones, key by key; undefined or empty changes none. */
   readonly labels: Labels | undefined;
+  /**
+   * Times of those labels that were sent before `at`, by key: with an earlier check-in that was merged with a
+   * later one. A report that came between the two is newer than they are.
+   */
+  readonly labelTimes?: ReadonlyMap<string, number> | undefined;
   /** Id of the release that the answer offered; undefined when it offered none. */
   readonly offeredReleaseId: string | undefined;
   /**
@@ -59,7 +64,7 @@ export function mergeCheckIns(left: CheckIn, right: CheckIn): CheckIn {
     version: later.version ?? earlier.version,
     client: later.client ?? earlier.client,
     bundle: later.client === undefined ? earlier.bundle : later.bundle,
-    labels: mergeUpdates(earlier.labels, later.labels),
+    ...mergeWrites(earlier, later),
     offeredReleaseId: later.offeredReleaseId ?? earlier.offeredReleaseId,
     network: later.network ?? earlier.network,
   };
@@ -67,8 +72,7 @@ export function mergeCheckIns(left: CheckIn, right: CheckIn): CheckIn {
 
 /**
  * Merges check-ins so that each device occurs once. They are merged in the order of their times, those of the
- * same time in the given one: batches of several nodes come in any order, and labels that were merged with a
- * later check-in would else count as later than those that came in between.
+ * same time in the given one, because batches of several nodes come in any order.
  */
 export function coalesceCheckIns(checkIns: Iterable<CheckIn>): CheckIn[] {
   const byDevice = new Map<string, CheckIn>();
@@ -80,7 +84,18 @@ export function coalesceCheckIns(checkIns: Iterable<CheckIn>): CheckIn[] {
   return [...byDevice.values()];
 }
 
-function mergeUpdates(earlier: Labels | undefined, later: Labels | undefined): Labels | undefined {
-  if (earlier === undefined || later === undefined) return later ?? earlier;
-  return mergeLabels(earlier, later);
+/** Returns the labels of both, of each key the later one's, with the times at which they were sent. */
+function mergeWrites(earlier: CheckIn, later: CheckIn): Pick<CheckIn, 'labels' | 'labelTimes'> {
+  if (earlier.labels === undefined || earlier.labels.size === 0) {
+    return { labels: later.labels, labelTimes: later.labelTimes };
+  }
+  const newer: Labels = later.labels ?? new Map();
+  const labels = mergeLabels(earlier.labels, newer);
+  const labelTimes = new Map<string, number>();
+  for (const key of labels.keys()) {
+    const { at, labelTimes: times } = newer.has(key) ? later : earlier;
+    const sentAt = times?.get(key) ?? at;
+    if (sentAt < later.at) labelTimes.set(key, sentAt);
+  }
+  return { labels, labelTimes: labelTimes.size === 0 ? undefined : labelTimes };
 }

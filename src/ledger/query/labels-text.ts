@@ -4,10 +4,20 @@
 import { storableText } from '../../contract/text.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
 
-/** Returns the text of a device's labels; null when there are none. */
-export function labelsText(labels: Labels | undefined): string | null {
+/**
+ * Returns the text of labels that are written; null when there are none. A label that was sent before the
+ * rest is an array of its value and its time in milliseconds since 1970.
+ */
+export function labelsText(
+  labels: Labels | undefined,
+  times?: ReadonlyMap<string, number>,
+): string | null {
   if (labels === undefined || labels.size === 0) return null;
-  const entries = [...labels].map(([key, value]) => [storableText(key), storableText(value)]);
+  const entries = [...labels].map(([key, value]) => {
+    const text = storableText(value);
+    const sentAt = times?.get(key);
+    return [storableText(key), sentAt === undefined ? text : [text, Math.trunc(sentAt)]];
+  });
   return JSON.stringify(Object.fromEntries(entries));
 }
 

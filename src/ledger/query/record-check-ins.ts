@@ -2,6 +2,7 @@
 
 import { storableText } from '../../contract/text.ts';
 import { type CheckIn, coalesceCheckIns } from '../../domain/fleet/check-in.ts';
+import type { CheckKind } from '../../ports/fleet-ledger.ts';
 import type { StoredLabels } from '../../ports/label-cache.ts';
 import type { Sql } from '../database.ts';
 import type { DeviceKeeping } from '../device-keeping.ts';
@@ -19,7 +20,7 @@ type Row = { readonly place: number; readonly labels: string; readonly revision:
 export async function recordCheckIns(
   sql: Sql,
   checkIns: readonly CheckIn[],
-  kind: 'queued' | 'awaited',
+  kind: CheckKind,
   { freshnessMs, history }: DeviceKeeping,
 ): Promise<readonly StoredLabels[]> {
   const distinct = coalesceCheckIns(checkIns.map(storable));
@@ -30,7 +31,7 @@ export async function recordCheckIns(
        $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean, $12::text[], $13::text[],
        $14::integer, $15::integer)`,
     [
-      ...columnsOf(distinct),
+      ...columnsOf(distinct, kind),
       kind === 'awaited',
       ...clientColumnsOf(distinct),
       ...[freshnessMs, history],
@@ -53,6 +54,7 @@ export function storable(checkIn: CheckIn): CheckIn {
     bundle: bundle === undefined ? undefined : storableText(bundle),
     at: checkIn.at,
     labels: checkIn.labels,
+    labelTimes: checkIn.labelTimes,
     appId: storableText(appId),
     deviceId: storableText(deviceId),
     channel: storableText(channel),
@@ -63,8 +65,11 @@ export function storable(checkIn: CheckIn): CheckIn {
   };
 }
 
-/** Returns the fields of check-ins as the first ten arguments of the functions that record them. */
-export function columnsOf(checkIns: readonly CheckIn[]): readonly unknown[] {
+/**
+ * Returns the fields of check-ins as the first ten arguments of the functions that record them. What somebody
+ * waits for is newer than everything that is stored: its labels have no times of their own.
+ */
+export function columnsOf(checkIns: readonly CheckIn[], kind: CheckKind): readonly unknown[] {
   return [
     checkIns.map(({ appId }) => appId),
     checkIns.map(({ deviceId }) => deviceId),
@@ -75,7 +80,9 @@ export function columnsOf(checkIns: readonly CheckIn[]): readonly unknown[] {
     checkIns.map(({ source }) => source),
     checkIns.map(({ at }) => Math.trunc(at)),
     checkIns.map(({ offeredReleaseId }) => offeredReleaseId ?? ''),
-    checkIns.map(({ labels }) => labelsText(labels)),
+    checkIns.map(({ labels, labelTimes }) =>
+      labelsText(labels, kind === 'queued' ? labelTimes : undefined),
+    ),
   ];
 }
 

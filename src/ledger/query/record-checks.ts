@@ -63,7 +63,7 @@ export async function recordChecks(
        $14::integer, $15::integer, $16::integer, $17::text[], $18::text[], $19::integer,
        $20::integer, $21::text)`,
     [
-      ...columnsOf(distinct),
+      ...columnsOf(distinct, kind),
       kind === 'awaited',
       networks,
       networks.map((network) => wideNetworkOf(network ?? '') ?? ''),

@@ -22,11 +22,14 @@ const PENDING_MAX = 20_000;
 /** Maximum number of devices whose notes wait to be settled; those of others end by themselves. */
 const UNSETTLED_MAX = 10_000;
 
+/** Notes of a device that are overtaken: of each key those up to a time, in milliseconds since 1970. */
+type Overtaken = DeviceName & { readonly untilByKey: ReadonlyMap<string, number> };
+
 export class LabelNotes {
   private readonly engine: Pick<Engine, 'labelNotes' | 'tellLabels'>;
   private readonly metrics: Pick<Metrics, 'faults'>;
   private readonly writes: Batcher<LabelNote, undefined>;
-  private readonly unsettled = new Map<string, SettledLabels>();
+  private readonly unsettled = new Map<string, Overtaken>();
 
   constructor(engine: Pick<Engine, 'labelNotes' | 'tellLabels'>, metrics: Pick<Metrics, 'faults'>) {
     this.engine = engine;
@@ -69,7 +72,7 @@ export class LabelNotes {
    * `Unavailable` when the engine does not answer.
    */
   async settle(checkIns: readonly CheckIn[], kind: CheckKind): Promise<void> {
-    const settled = settledBy(checkIns);
+    const settled = checkIns.flatMap(overtakenBy).flatMap(settledOf);
     if (this.store === undefined || settled.length === 0) return;
     const until = Number.MAX_SAFE_INTEGER;
     await this.store.settleLabelNotes(
@@ -80,13 +83,15 @@ export class LabelNotes {
   /** Remembers that notes are overtaken, up to the times of the check-ins: later there may be newer. */
   settleLater(checkIns: readonly CheckIn[]): void {
     if (this.store === undefined) return;
-    for (const settled of settledBy(checkIns)) {
-      const name = deviceKey(settled);
+    for (const overtaken of checkIns.flatMap(overtakenBy)) {
+      const name = deviceKey(overtaken);
       const known = this.unsettled.get(name);
       if (known === undefined && this.unsettled.size >= UNSETTLED_MAX) continue;
-      const labelKeys = [...new Set([...(known?.labelKeys ?? []), ...settled.labelKeys])];
-      const until = Math.max(known?.until ?? 0, settled.until);
-      this.unsettled.set(name, { ...settled, labelKeys, until });
+      const untilByKey = new Map(known?.untilByKey);
+      for (const [key, until] of overtaken.untilByKey) {
+        untilByKey.set(key, Math.max(untilByKey.get(key) ?? 0, until));
+      }
+      this.unsettled.set(name, { ...overtaken, untilByKey });
     }
   }
 
@@ -99,9 +104,9 @@ export class LabelNotes {
   async settleAgain(): Promise<void> {
     if (!this.isBehind) return;
     const waiting = [...this.unsettled];
-    await this.store?.settleLabelNotes(waiting.map(([, settled]) => settled));
-    for (const [name, settled] of waiting) {
-      if (this.unsettled.get(name) === settled) this.unsettled.delete(name);
+    await this.store?.settleLabelNotes(waiting.flatMap(([, overtaken]) => settledOf(overtaken)));
+    for (const [name, overtaken] of waiting) {
+      if (this.unsettled.get(name) === overtaken) this.unsettled.delete(name);
     }
   }
 
@@ -133,17 +138,24 @@ export class LabelNotes {
     device: DeviceName | undefined,
     labels: Labels | undefined,
   ): Labels | undefined {
-    const settled = device && this.unsettled.get(deviceKey(device));
-    if (settled === undefined || labels === undefined) return labels;
-    const rest = [...labels].filter(([key]) => !settled.labelKeys.includes(key));
+    const overtaken = device && this.unsettled.get(deviceKey(device));
+    if (overtaken === undefined || labels === undefined) return labels;
+    const rest = [...labels].filter(([key]) => !overtaken.untilByKey.has(key));
     return rest.length === 0 ? undefined : new Map(rest);
   }
 }
 
-/** Returns what check-ins with labels settle once they are recorded. */
-function settledBy(checkIns: readonly CheckIn[]): readonly SettledLabels[] {
-  return checkIns.flatMap(({ appId, deviceId, labels, at }) => {
-    if (labels === undefined || labels.size === 0) return [];
-    return [{ appId, deviceId, labelKeys: [...labels.keys()], until: at }];
-  });
+/** Returns which notes a check-in with labels overtakes once it is recorded; none of one without labels. */
+function overtakenBy({ appId, deviceId, labels, labelTimes, at }: CheckIn): readonly Overtaken[] {
+  if (labels === undefined || labels.size === 0) return [];
+  const untilByKey = new Map([...labels.keys()].map((key) => [key, labelTimes?.get(key) ?? at]));
+  return [{ appId, deviceId, untilByKey }];
+}
+
+function settledOf({ appId, deviceId, untilByKey }: Overtaken): readonly SettledLabels[] {
+  const keysByTime = new Map<number, string[]>();
+  for (const [key, until] of untilByKey) {
+    keysByTime.set(until, [...(keysByTime.get(until) ?? []), key]);
+  }
+  return [...keysByTime].map(([until, labelKeys]) => ({ appId, deviceId, labelKeys, until }));
 }
