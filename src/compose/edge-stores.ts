@@ -19,6 +19,7 @@ import { FollowedFile } from '../upstream/followed-file.ts';
 import { FollowedState } from '../upstream/followed-state.ts';
 import { Follower } from '../upstream/follower.ts';
 import { readCredential } from '../upstream/read-credential.ts';
+import { RecordedMark } from '../upstream/recorded-mark.ts';
 import { UpstreamClient } from '../upstream/upstream-client.ts';
 import { UpstreamLedger } from '../upstream/upstream-ledger.ts';
 import { LoggedLedgerReport } from './ledger-report.ts';
@@ -32,6 +33,7 @@ export type EdgeStores = ServingStores & {
   readonly journal: CheckInJournal;
   readonly client: UpstreamClient;
   readonly follower: Follower;
+  readonly recorded: RecordedMark;
   readonly healths: readonly StoreHealth[];
 };
 
@@ -62,7 +64,8 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
     }),
   );
   const lastGood = new LastGoodFiles(directory, undefined, onDiskFault);
-  const hotState = createMemoryEngine();
+  const recorded = new RecordedMark(journal);
+  const hotState = createMemoryEngine({ labelNotesEndedBefore: () => recorded.before });
   const upstream = openUpstream(options, hotState, onDiskFault);
   const engine = engineWith(hotState, journal, () => upstream.ledger.noteLabels());
   const memory = new RememberedChannels(lastGood, engine);
@@ -78,7 +81,7 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
   );
   const watched = watchStore('upstream', upstream.ledger, options);
   return {
-    ...{ engine, lastGood, memory, report, journal },
+    ...{ engine, lastGood, memory, report, journal, recorded },
     ...{ ...upstream, ledger: watched.port, healths: [watched.health] },
   };
 }

@@ -70,6 +70,7 @@ export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
   const servers = await listen(config, log, metrics, devices, routes);
   address = config.publicUrl ?? `http://${reachableHost(config.host)}:${servers.main.port}`;
   fleet.start();
+  stores.recorded.start();
   work.labelFeed.start();
   work.handOver.start();
   return {
@@ -197,6 +198,7 @@ async function stopServing(devices: DeviceSide, fleet: Fleet, work: Work): Promi
 }
 
 async function closeStores(stores: EdgeStores, handOver: HandOver): Promise<void> {
+  stores.recorded.stop();
   const stopped = Promise.all([handOver.stop(), stores.follower.stop()]);
   // Ends the calls that both may be waiting for.
   await stores.ledger.close();

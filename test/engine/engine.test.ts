@@ -1,6 +1,6 @@
 // Runs the engine contract against every implementation: memory, Redis, Redis Cluster.
 
-import { it } from 'vitest';
+import { describe, it } from 'vitest';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { CHECK_IN_STREAMS } from '../../src/engine/redis/check-in-streams.ts';
 import { createRedisEngine } from '../../src/engine/redis/redis-engine.ts';
@@ -9,6 +9,7 @@ import { findRedisCli, startRedisCluster } from '../support/redis-cluster.ts';
 import { findRedis, startRedis } from '../support/redis-server.ts';
 import { engineContract } from './engine-contract.ts';
 import type { EnginesUnderTest } from './engines-under-test.ts';
+import { labelRules } from './label-contract.ts';
 
 /** Few enough that a test fills it, and more than any other test appends. */
 const CHECK_IN_BYTES_MAX = 8 * 2 ** 20;
@@ -16,6 +17,11 @@ const CHECK_IN_BYTES_MAX = 8 * 2 ** 20;
 engineContract('memory', async () => {
   const engine = createMemoryEngine({ checkInBytesMax: CHECK_IN_BYTES_MAX });
   return { engine, second: engine, dispose: () => engine.close() };
+});
+
+describe('engine contract: memory, with notes of labels', () => {
+  const engine = createMemoryEngine({ labelNotesEndedBefore: () => Number.NEGATIVE_INFINITY });
+  labelRules(() => ({ engine, second: engine, dispose: () => engine.close() }));
 });
 
 const hasRedis = findRedis() !== undefined;

@@ -111,3 +111,42 @@ it('labels are bounded: those of the device that was of no use for longest go fi
     ...confirmed(third),
   ]);
 });
+
+it('a note counts until its check-in is on record, however often others of the device come', async () => {
+  const time = { now: 1000, endedBefore: 0 };
+  const engine = createMemoryEngine({
+    now: () => time.now,
+    labelNotesEndedBefore: () => time.endedBefore,
+  });
+  const device = { appId: 'app_1', deviceId: 'a' };
+  const note = (at: number, key: string) =>
+    engine.labelNotes?.noteLabels([{ ...device, at, labels: new Map([[key, 'v']]) }]);
+  await note(1, 'ring');
+  time.now = 2000;
+  await note(2, 'battery');
+  time.endedBefore = 1001;
+  expect(await engine.labelNotes?.readLabelNotes([device])).toEqual([new Map([['battery', 'v']])]);
+  time.endedBefore = 2001;
+  expect(await engine.labelNotes?.readLabelNotes([device])).toEqual([undefined]);
+});
+
+it('notes nothing of further devices while too many wait, and does again once they have ended', async () => {
+  const time = { now: 1000, endedBefore: 0 };
+  const engine = createMemoryEngine({
+    now: () => time.now,
+    labelNotesEndedBefore: () => time.endedBefore,
+  });
+  const noteOf = (deviceId: string) => {
+    return { appId: 'app_1', deviceId, at: 1, labels: new Map([['ring', 'early']]) };
+  };
+  const many = Array.from({ length: 100_000 }, (_, index) => noteOf(`d${index}`));
+  await engine.labelNotes?.noteLabels(many);
+  await expect(engine.labelNotes?.noteLabels([noteOf('x')])).rejects.toThrow('too many devices');
+  await engine.labelNotes?.noteLabels([noteOf('d7')]);
+  time.endedBefore = time.now + 1;
+  await engine.labelNotes?.noteLabels([noteOf('x')]);
+  time.endedBefore = 0;
+  expect(await engine.labelNotes?.readLabelNotes([noteOf('x')])).toEqual([
+    new Map([['ring', 'early']]),
+  ]);
+});

@@ -12,6 +12,7 @@ import type { CountedRequest } from '../../ports/rate-decision.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { createMemoryCheckIns } from './memory-check-ins.ts';
 import { createMemoryDeviceRates } from './memory-device-rates.ts';
+import { createMemoryLabelNotes } from './memory-label-notes.ts';
 import { createMemoryLabels } from './memory-labels.ts';
 
 // Both bounds hold against clients that invent names. An evicted snapshot is read again from the ledger, an
@@ -25,6 +26,11 @@ type MemoryEngineOptions = {
   readonly now?: () => number;
   /** Maximum number of bytes in the queue of check-ins; default: 256 MiB. */
   readonly checkInBytesMax?: number;
+  /**
+   * Returns the time by `now` before which labels that were noted are on record. Without it no labels are
+   * noted: the engine's own queue ends with the process, and the labels would be lost.
+   */
+  readonly labelNotesEndedBefore?: () => number;
 };
 
 export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
@@ -39,13 +45,14 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
     if (isClosed) throw new Unavailable('engine', new Error('closed'));
   }
 
-  const { checkInBytesMax = CHECK_IN_BYTES_MAX } = options;
+  const { checkInBytesMax = CHECK_IN_BYTES_MAX, labelNotesEndedBefore } = options;
   const checkIns = createMemoryCheckIns(now, checkInBytesMax, assertOpen);
 
   return {
     ...checkIns.queue,
     ...createMemoryLabels(now, assertOpen),
-    labelNotes: undefined,
+    labelNotes:
+      labelNotesEndedBefore && createMemoryLabelNotes(now, labelNotesEndedBefore, assertOpen),
     ...rates.counter,
     ...createMemoryDeviceRates(now, assertOpen),
     ...news.port,

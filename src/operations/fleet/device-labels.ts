@@ -143,8 +143,8 @@ export class DeviceLabels {
   async store(checkIn: CheckIn & { readonly labels: Labels }): Promise<Labels> {
     const before = await this.find(checkIn);
     const known = withNotes(before);
-    // With notes, what counts is not what is on record.
-    const isOnRecord = known === before.labels;
+    // A note may say otherwise than the record: then the record is to get what the device says now.
+    const isOnRecord = includesLabels(before.labels, checkIn.labels);
     if (isOnRecord && includesLabels(known, checkIn.labels)) {
       this.memory.note(checkIn, checkIn.labels, before.revision);
       return known;

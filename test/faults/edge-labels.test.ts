@@ -1,0 +1,101 @@
+// Tests labels that devices send to an edge with their checks (docs/contract.md 29.7): they count on the edge
+// at once, wherever its upstream is, and reach the record with the check-ins.
+
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { describeOnOneBackend } from '../support/backend.ts';
+import { asks, expectLabels, label, withTargeted } from '../support/device-labels.ts';
+import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+import type { ServingNode } from '../support/node.ts';
+import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
+import { devicesOf, type Tenant } from '../support/tenant.ts';
+
+/** Longest time until a change that was made elsewhere counts on an edge. */
+const CHANGED_MS_MAX = 5000;
+/** So long that only a check that waits for the upstream takes it, on a busy machine too. */
+const ROUND_TRIP_MS = 4000;
+/** A device may ask 120 times a minute. */
+const ASK_INTERVAL_MS = 100;
+/** Time after which the notes of an edge have ended for certain: it hands over, and waits for the record. */
+const NOTES_ENDED_MS = 7000;
+
+describeOnOneBackend('labels that devices send to an edge', (backend) => {
+  let upstream: ServingNode;
+  let edge: ServingNode;
+  let way: NetworkProxy;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    upstream = await backend.start({ SECRET_KEY: 'a key of the tests' });
+    way = await startProxy(Number(new URL(upstream.url).port));
+    const { secret } = await makeEdgeToken(upstream);
+    edge = await startEdge(`http://127.0.0.1:${way.port}`, secret);
+  });
+  afterEach(() => {
+    way.heal();
+    way.delay(0);
+  });
+  afterAll(async () => {
+    await edge?.dispose();
+    await way?.close();
+    await upstream?.dispose();
+  });
+
+  /** An app with a release for one ring, of which the edge knows that it was offered. */
+  async function withOffered(): Promise<Tenant> {
+    const made = await withTargeted(upstream);
+    await eventually('the edge offers the release', async () => {
+      return asks(edge, made, { query: 'l.ring=inner' });
+    });
+    return made;
+  }
+
+  const send = (device: string, ring: string, battery: number) =>
+    asks(edge, tenant, { device, query: `l.ring=${ring}&l.battery=${battery}` });
+
+  it('count while the upstream is away, change with every check, and are recorded after it', async () => {
+    tenant = await withOffered();
+    expect(await send('a', 'inner', 100)).toBe(true);
+    way.blackhole();
+    for (let battery = 99; battery > 50; battery--) {
+      const ring = battery % 2 === 0 ? 'inner' : 'outer';
+      expect(await send('a', ring, battery)).toBe(ring === 'inner');
+      expect(await asks(edge, tenant, { device: 'a' })).toBe(ring === 'inner');
+    }
+    expect(await send('a', 'outer', 50)).toBe(false);
+    way.heal();
+    await expectLabels(upstream, tenant, { ring: 'outer', battery: '50' });
+    expect(await asks(edge, tenant, { device: 'a' })).toBe(false);
+    await sleep(NOTES_ENDED_MS);
+    expect(await asks(edge, tenant, { device: 'a' })).toBe(false);
+  });
+
+  it('give way to a report of other labels within 5 s, also right after they were sent', async () => {
+    tenant = await withOffered();
+    expect(await send('b', 'inner', 1)).toBe(true);
+    expect(await send('b', 'inner', 2)).toBe(true);
+    // The clocks of the two may differ by some milliseconds.
+    await sleep(200);
+    await label(upstream, tenant, 'b', { ring: 'outer' });
+    const isReported = async () => {
+      await sleep(ASK_INTERVAL_MS);
+      return !(await asks(edge, tenant, { device: 'b' }));
+    };
+    await eventually('the edge decides by the report', isReported, CHANGED_MS_MAX);
+    expect(await asks(upstream, tenant, { device: 'b' })).toBe(false);
+  });
+
+  it('are recorded before the answer once for each device, and not with every check', async () => {
+    tenant = await withOffered();
+    const devices = Array.from({ length: 200 }, (_, index) => `c${index}`);
+    await Promise.all(devices.map((device) => send(device, 'inner', 0)));
+    expect(await devicesOf(upstream, tenant)).toHaveLength(devices.length);
+    way.delay(ROUND_TRIP_MS / 2);
+    for (let battery = 1; battery < 5; battery++) {
+      const begin = performance.now();
+      const offered = await Promise.all(devices.map((device) => send(device, 'inner', battery)));
+      expect(performance.now() - begin).toBeLessThan(ROUND_TRIP_MS);
+      expect(offered).not.toContain(false);
+    }
+  });
+});

@@ -1,0 +1,49 @@
+// Tests from when on an edge takes what it has handed over for recorded.
+
+import { expect, it } from 'vitest';
+import { RecordedMark } from '../../src/upstream/recorded-mark.ts';
+
+const BUFFERED_MS = 300;
+
+function setUp() {
+  const journal = { ageMs: 0 };
+  const time = { now: 100_000 };
+  const mark = new RecordedMark(journal, () => time.now);
+  /** Lets time pass, with a tick every half second. */
+  const pass = (ms: number, ageMs: (now: number) => number = () => 0) => {
+    for (const end = time.now + ms; time.now < end; ) {
+      time.now += 500;
+      journal.ageMs = ageMs(time.now);
+      mark.tick();
+    }
+  };
+  return { time, mark, pass };
+}
+
+it('nothing is on record before it was watched for the time of a recording', () => {
+  const { mark, pass } = setUp();
+  expect(mark.before).toBe(Number.NEGATIVE_INFINITY);
+  pass(4000);
+  expect(mark.before).toBe(Number.NEGATIVE_INFINITY);
+  pass(500);
+  expect(mark.before).toBe(100_500 - BUFFERED_MS);
+});
+
+it('what was handed over is on record four seconds later', () => {
+  const { time, mark, pass } = setUp();
+  pass(60_000);
+  expect(mark.before).toBe(time.now - 4000 - BUFFERED_MS);
+});
+
+it('what waits for the upstream is not on record, nor before four seconds after it was taken', () => {
+  const { time, mark, pass } = setUp();
+  pass(10_000);
+  const awayAt = time.now;
+  pass(600_000, (now) => now - awayAt);
+  expect(mark.before).toBe(awayAt - BUFFERED_MS);
+  pass(4000);
+  expect(mark.before).toBe(awayAt - BUFFERED_MS);
+  const takenAt = time.now - 3500;
+  pass(500);
+  expect(mark.before).toBe(takenAt - BUFFERED_MS);
+});
