@@ -6,8 +6,8 @@
 // `check --target URL [--rate N] [--duration S] [--devices N] [--label K=V]…` loads a running service.
 // `fleet [--devices N] [--speed N] [--duration S]` plays a fleet of another size.
 // `drain REF` records beside the drain of another commit.
-// `compare REF [--edge] [--scenario NAME]` measures update checks of this tree, or of its edge, beside those of
-// another commit.
+// `compare REF [--edge] [--scenario NAME]` measures update checks of this tree, or of its edge, beside those
+// of another commit.
 
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -58,7 +58,7 @@ const WAIT_ONCE_MS = 20_000;
 
 /** Beginnings of the names of the scenarios that run unless one is asked for. */
 const USUAL = ['full', '20 %', 'labels', 'version flood'];
-/** Those with an edge. */
+/** Beginnings of the names of those with an edge. */
 const USUAL_ON_EDGE = ['full', '20 %', 'labels'];
 
 export const COMPARE_EXPLANATION = [
