@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { ConfigError } from '../config.ts';
+import { type DirectoryLock, lockDirectory } from '../directory-lock/directory-lock.ts';
 import type { EdgeConfig } from '../edge-config.ts';
 import { CheckInJournalFiles } from '../engine/disk/check-in-journal-files.ts';
 import { type DiskFault, LastGoodFiles } from '../engine/disk/last-good-files.ts';
@@ -18,6 +19,7 @@ import type { Engine } from '../ports/engine.ts';
 import { FollowedFile } from '../upstream/followed-file.ts';
 import { FollowedState } from '../upstream/followed-state.ts';
 import { Follower } from '../upstream/follower.ts';
+import { ProvenLastGood } from '../upstream/proven-last-good.ts';
 import { readCredential } from '../upstream/read-credential.ts';
 import { RecordedMark } from '../upstream/recorded-mark.ts';
 import { UpstreamClient } from '../upstream/upstream-client.ts';
@@ -34,6 +36,8 @@ export type EdgeStores = ServingStores & {
   readonly client: UpstreamClient;
   readonly follower: Follower;
   readonly recorded: RecordedMark;
+  /** Lock of the directory, to be released when all of the rest is closed. */
+  readonly lock: DirectoryLock;
   readonly healths: readonly StoreHealth[];
 };
 
@@ -53,6 +57,7 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
   const directory = edgeDirectory(config);
   const onDiskFault = tellDiskFaults(metrics, log);
   await fromSetting('DATA_DIR', () => makeDataDirectory(directory));
+  const lock = await fromSetting('DATA_DIR', () => lockDirectory(directory, onLockLost));
   const journal = await fromSetting('DATA_DIR', () =>
     CheckInJournalFiles.open({
       directory: join(directory, 'check-ins'),
@@ -63,10 +68,12 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
       },
     }),
   );
-  const lastGood = new LastGoodFiles(directory, undefined, onDiskFault);
+  const state = new FollowedState();
+  const files = new LastGoodFiles(directory, undefined, onDiskFault);
+  const lastGood = new ProvenLastGood(files, state);
   const recorded = new RecordedMark(journal);
   const hotState = createMemoryEngine({ labelNotesEndedBefore: () => recorded.before });
-  const upstream = openUpstream(options, hotState, onDiskFault);
+  const upstream = openUpstream(options, state, hotState, onDiskFault);
   const engine = engineWith(hotState, journal, () => upstream.ledger.noteLabels());
   const memory = new RememberedChannels(lastGood, engine);
   const report = new LoggedLedgerReport(
@@ -81,9 +88,17 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
   );
   const watched = watchStore('upstream', upstream.ledger, options);
   return {
-    ...{ engine, lastGood, memory, report, journal, recorded },
+    ...{ engine, lastGood, memory, report, journal, recorded, lock },
     ...{ ...upstream, ledger: watched.port, healths: [watched.health] },
   };
+}
+
+/**
+ * Ends the process, which is an error that reaches the top: another edge would write the same files, and both
+ * would take the other's check-ins for handed over.
+ */
+function onLockLost(): void {
+  throw new Error('another process has taken over the lock of DATA_DIR');
 }
 
 /** Returns the directory of an edge: its files do not mix with those of a node in the same DATA_DIR. */
@@ -102,6 +117,7 @@ const JOURNAL_FAULT = 'the journal of check-ins is damaged, or could not be writ
 
 function openUpstream(
   { config, log, metrics }: EdgeStoresOptions,
+  state: FollowedState,
   engine: Engine,
   onDiskFault: (fault: DiskFault) => void,
 ): Pick<EdgeStores, 'client' | 'follower' | 'ledger'> {
@@ -115,7 +131,6 @@ function openUpstream(
       rareLog.warnAbout(reason, { reason, call }, 'an answer of the upstream was refused');
     },
   });
-  const state = new FollowedState();
   const follower = new Follower({
     client,
     state,

@@ -125,7 +125,9 @@ function assembleWork(
     ...{ journal, client },
     onHandedOver({ accepted, dropped }) {
       if (accepted > 0) metrics.checkIns.add('handed-over', accepted);
-      if (dropped > 0) metrics.checkIns.add('dropped', dropped);
+      if (dropped === 0) return;
+      metrics.checkIns.add('dropped', dropped);
+      rareLog.warn({ dropped }, 'check-ins of apps that the upstream does not have were dropped');
     },
     onRefused(error) {
       metrics.checkIns.add('dropped');
@@ -206,4 +208,5 @@ async function closeStores(stores: EdgeStores, handOver: HandOver): Promise<void
   await stores.journal.close();
   await stores.lastGood.flush();
   await stores.engine.close();
+  stores.lock.release();
 }

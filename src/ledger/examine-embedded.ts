@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Check, faulty, sound } from '../contract/diagnosis.ts';
-import { isHolderAlive, isOfThisHost, readHolder } from './lock-holder.ts';
+import { isHolderAlive, isOfThisHost, readHolder } from '../directory-lock/lock-holder.ts';
 import { directoryIn } from './open-ledger.ts';
 import { openPgliteDatabase } from './pglite-database.ts';
 import { refuseRecreation } from './refuse-recreation.ts';

@@ -10,7 +10,7 @@ import { cp } from 'node:fs/promises';
 import { PGlite } from '@electric-sql/pglite';
 import type { NoCalls } from '../child-process/calls.ts';
 import { ParentLink } from '../child-process/parent-link.ts';
-import { lockDirectory } from './directory-lock.ts';
+import { lockDirectory } from '../directory-lock/directory-lock.ts';
 import { fillFromTemplate } from './fill-from-template.ts';
 import type {
   CallsToPglite,

@@ -1,4 +1,4 @@
-// Tests the lock on the embedded database's directory.
+// Tests the lock on a directory that one process alone may open.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -9,14 +9,14 @@ import {
   type DirectoryLock,
   type LockTimes,
   lockDirectory,
-} from '../../src/ledger/directory-lock.ts';
-import { describeHolder } from '../../src/ledger/lock-holder.ts';
+} from '../../src/directory-lock/directory-lock.ts';
+import { describeHolder } from '../../src/directory-lock/lock-holder.ts';
 import { eventually } from '../support/eventually.ts';
 import { startProcess } from '../support/server-process.ts';
 
 /** A tenth of the real times: the tests check which of the times decides. */
 const TIMES: LockTimes = { patienceMs: 1500, touchMs: 100, silenceMs: 600 };
-const BUILT = new URL('../../dist/ledger/directory-lock.js', import.meta.url).href;
+const BUILT = new URL('../../dist/directory-lock/directory-lock.js', import.meta.url).href;
 /**
  * Program that takes the lock several times, prints when it has it, and ends without releasing the last one.
  */

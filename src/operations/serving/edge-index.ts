@@ -100,11 +100,16 @@ export class EdgeIndex {
     }
   }
 
-  /** Whether an edge of this scope may know of an app, given by its id. */
+  /**
+   * Whether an edge of this scope may know of an app, given by its id. Rejects with `Unavailable` when that
+   * is not known: an app that is new would else count as one that does not exist.
+   */
   async mayServe(scope: EdgeScope, appId: string): Promise<boolean> {
-    if (scope === null) return true;
     if (!this.organizations.has(appId)) await this.freshen();
-    return this.organizations.get(appId) === scope;
+    const owner = this.organizations.get(appId);
+    if (owner !== undefined) return scope === null || owner === scope;
+    if (!this.isFresh) throw new Unavailable('ledger', 'it does not tell whose an app is');
+    return false;
   }
 
   /** Returns those of these apps, by id, that an edge of this scope may know of. */
@@ -154,10 +159,13 @@ export class EdgeIndex {
     return { epoch: this.epoch, revision };
   }
 
+  private get isFresh(): boolean {
+    return this.readAt !== undefined && performance.now() - this.readAt < FRESH_MS;
+  }
+
   /** Reads the ledger unless it was just read. A ledger that is away leaves what is known. */
   private async freshen(): Promise<void> {
-    const { readAt } = this;
-    if (readAt !== undefined && performance.now() - readAt < FRESH_MS) return;
+    if (this.isFresh) return;
     await this.refresh();
     if (this.readAt === undefined) throw new Unavailable('ledger', 'it was never read');
   }

@@ -1,5 +1,5 @@
-// Lock that lets only one process at a time open a directory. The embedded database has no lock of its own,
-// and two processes on the same files destroy each other's data.
+// Lock that lets only one process at a time open a directory: that of the embedded database, or of an edge.
+// Neither has a lock of its own, and two processes on the same files destroy each other's data.
 //
 // The lock is a file that is made with O_EXCL and names its holder: the process id, the start time of that
 // process (ids are used again), and the host and process-id namespace in which the id is valid (containers
