@@ -1,0 +1,96 @@
+// Tests of what edges follow where several processes of a service answer them, each of which may know of
+// other first offers (§29.3).
+
+import { afterEach, expect, it } from 'vitest';
+import type { EdgeIndexAnswer } from '../../src/contract/edge-answer.ts';
+import { Metrics } from '../../src/observe/metrics.ts';
+import { EdgeIndex } from '../../src/operations/serving/edge-index.ts';
+import type { Announcement } from '../../src/ports/engine.ts';
+import { FollowedState } from '../../src/upstream/followed-state.ts';
+import { Follower } from '../../src/upstream/follower.ts';
+import type { UpstreamCall } from '../../src/upstream/upstream-client.ts';
+import { sleep } from '../support/eventually.ts';
+
+const CHANNEL = { appId: 'app_1', appRef: 'kiosk', channelId: 'chn_1', channel: 'stable' };
+const STATE = { ...CHANNEL, organizationId: 'org_1', revision: 5 };
+const OFFER = { ...CHANNEL, epoch: 1, revision: 5, offeredReleaseId: 'rel_1' };
+const A_WHILE_MS = 60_000;
+
+const clock = { ms: 1_000_000 };
+const made: EdgeIndex[] = [];
+afterEach(() => {
+  for (const index of made.splice(0)) index.stop();
+});
+
+/** A process of the service, which hears what it is told of. */
+function furnish() {
+  let hear: (announcement: Announcement) => void = () => undefined;
+  const index = new EdgeIndex({
+    ledger: { readChannelStates: async () => ({ epoch: 1, channels: [STATE], isComplete: true }) },
+    now: () => clock.ms,
+    metrics: new Metrics('main', '0.0.0'),
+    log: { warn: () => undefined } as never,
+  });
+  index.start({
+    subscribe(onAnnouncement) {
+      hear = onAnnouncement;
+    },
+  });
+  made.push(index);
+  return { index, hear: (announcement: Announcement) => hear(announcement) };
+}
+
+/** Two processes; only the one that edges have followed for long has heard of the first offer. */
+async function furnishTwo() {
+  const [long, other] = [furnish(), furnish()];
+  await long.index.next(null, undefined, 0);
+  long.hear(OFFER);
+  return { long: long.index, other: other.index };
+}
+
+async function told(index: EdgeIndex, heldTag: string | undefined): Promise<EdgeIndexAnswer> {
+  const answer = await index.next(null, heldTag, 0);
+  if (answer === undefined) throw new Error('nothing is told');
+  return answer;
+}
+
+it('an index is as new as the moment at which it is told, whichever process tells it', async () => {
+  const { long, other } = await furnishTwo();
+  const state = new FollowedState();
+  state.adopt(await told(long, undefined));
+  clock.ms += A_WHILE_MS;
+  state.adopt(await told(other, state.tag));
+  const again = await told(long, state.tag);
+  expect([again.at, state.isReplayed(again)]).toEqual([clock.ms, false]);
+});
+
+it('an edge rests between its questions to processes that answer at once by turns', async () => {
+  const { long, other } = await furnishTwo();
+  let calls = 0;
+  const client = {
+    async call(_: unknown, { headers = {} }: UpstreamCall) {
+      calls += 1;
+      await sleep(1);
+      const heldTag = headers['if-none-match']?.slice(1, -1);
+      const answer = await (calls % 2 === 1 ? long : other).next(null, heldTag, 0);
+      return answer && { answer, bytes: Buffer.alloc(0), signatures: '' };
+    },
+    refuse: (_: unknown, __: unknown, reason: string): never => {
+      throw new Error(reason);
+    },
+    isProven: () => true,
+  };
+  const follower = new Follower({
+    client: client as never,
+    state: new FollowedState(),
+    file: { read: async () => undefined, keep: () => undefined, flush: async () => undefined },
+    announce: () => undefined,
+    onContact: () => undefined,
+    onDamaged: () => undefined,
+  });
+  await follower.start();
+  await sleep(1000);
+  await follower.stop();
+  expect(calls).toBeGreaterThan(2);
+  expect(calls).toBeLessThan(8);
+});
