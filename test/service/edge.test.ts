@@ -32,6 +32,12 @@ import {
 const RECORDED_MS_MAX = 5000;
 const LABELS_MS_MAX = 5000;
 const REQUESTS_PER_MINUTE = 120;
+/** What calls about a channel need beside its name. */
+const BODIES: Readonly<Record<string, object>> = {
+  snapshot: { known: [] },
+  releases: { editions: [] },
+  offer: { state: { epoch: 0, revision: 1 }, release: 'rel_none' },
+};
 
 describeOnBackends('a service and its edge', (backend) => {
   let service: ServingNode;
@@ -260,6 +266,35 @@ describeOnBackends('a service and its edge', (backend) => {
         const answer = await asEdge(method, path, body);
         expect([path, answer.status], answer.text).toEqual([path, 400]);
         expect(answer.body?.error, path).toMatch(new RegExp(`^${field}: `));
+      }
+    });
+
+    it('may be more check-ins than fit on a stack (§29.9)', async () => {
+      const count = 2 ** 18;
+      const networks = Buffer.alloc(count * 8).toString('base64');
+      const context = ['app_none', 'stable', 'linux', 'x86_64', 'pull', null];
+      const shared = Buffer.from(JSON.stringify([[context], ['1.0.0'], networks]));
+      const head = Buffer.from(new Uint32Array([0, shared.length, 2, count]).buffer);
+      const batch = Buffer.concat([head, Buffer.alloc(count * 12), shared, Buffer.from('[]')]);
+      batch.writeUInt32LE(batch.length - 4);
+      const [shown = ''] = token.secret.split('.');
+      const headers = { authorization: `Bearer ${shown}` };
+      const url = `${service.url}/edge/v1/check-ins`;
+      const answer = await fetch(url, { method: 'POST', headers, body: batch });
+      expect([answer.status, await answer.json()]).toMatchObject([200, { accepted: 0 }]);
+    });
+
+    it('of an app of another organization is about none (§29.2)', async () => {
+      const [mine, other] = [await createTenant(service), await createTenant(service)];
+      const { secret } = await makeEdgeToken(service, mine.org);
+      for (const path of ['snapshot', 'releases', 'offer']) {
+        const ask = (app: string, channel: string) =>
+          asEdge('POST', path, { app, channel, ...BODIES[path] }, secret);
+        for (const channel of ['stable', 'none']) {
+          const answers = [await ask(other.app, channel), await ask('app-none', channel)];
+          const refusal = { status: 404, text: '{"error":"Unknown app"}' };
+          expect(answers, `${path} ${channel}`).toMatchObject([refusal, refusal]);
+        }
       }
     });
 
