@@ -76,7 +76,7 @@ export class Follower {
     try {
       const kept = await file.read();
       if (kept === undefined) return;
-      if (!client.isProven(kept.bytes, kept.signatures)) {
+      if (!client.isProven(kept.bytes, kept.proof)) {
         throw new Error('it has no signature of the right key');
       }
       const index = JSON.parse(kept.bytes.toString('utf8')) as Partial<EdgeIndexAnswer>;
@@ -120,13 +120,13 @@ export class Follower {
       timeoutMs: WAIT_MS + ANSWER_MS_MAX,
     });
     if (proven === undefined) return;
-    const { answer, bytes, signatures } = proven;
+    const { answer, bytes, proof } = proven;
     if (!isIndex(answer)) return client.refuse('malformed', { path }, 'its answer is no index');
     if (state.isReplayed(answer)) {
       return client.refuse('replayed', { path }, 'its index is older than the known one');
     }
     // Before anybody serves it: after a restart nothing older is accepted.
-    file.keep({ bytes, signatures });
+    file.keep({ bytes, proof });
     announce(state.adopt(answer));
   }
 }
