@@ -73,7 +73,7 @@ it('an edge rests between its questions to processes that answer at once by turn
       await sleep(1);
       const heldTag = headers['if-none-match']?.slice(1, -1);
       const answer = await (calls % 2 === 1 ? long : other).next(null, heldTag, 0);
-      return answer && { answer, bytes: Buffer.alloc(0), signatures: '' };
+      return answer && { answer, bytes: Buffer.alloc(0), proof: '' };
     },
     refuse: (_: unknown, __: unknown, reason: string): never => {
       throw new Error(reason);
