@@ -10,6 +10,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/contract/diagnosis.ts';
+import { writeCheckIns } from '../../src/packing/write-check-ins.ts';
 import { describeOnBackends } from '../support/backend.ts';
 import { asks, expectLabels, label, OLD, withTargeted } from '../support/device-labels.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
@@ -296,6 +297,37 @@ describeOnBackends('a service and its edge', (backend) => {
           expect(answers, `${path} ${channel}`).toMatchObject([refusal, refusal]);
         }
       }
+    });
+
+    it('hands over offers of its own apps only: no signals of others (§29.2)', async () => {
+      const [mine, other] = [await createTenant(service), await createTenant(service)];
+      const [shown = ''] = (await makeEdgeToken(service, mine.org)).secret.split('.');
+      const handOver = async (offeredReleaseId: string | undefined) => {
+        const seen = { appId: mine.appId, deviceId: 'd', channel: 'stable', version: '0.9.0' };
+        const machine = { platform: 'linux', arch: 'x86_64', source: 'pull' } as const;
+        const said = { at: Date.now(), labels: undefined, offeredReleaseId };
+        const headers = { authorization: `Bearer ${shown}` };
+        for (const path of ['check-ins', 'check-ins/awaited']) {
+          const body = Buffer.from(writeCheckIns([{ ...seen, ...machine, ...said }]));
+          const url = `${service.url}/edge/v1/${path}`;
+          expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(200);
+        }
+      };
+      await handOver(undefined);
+      await eventually('it is on record', async () => (await devicesOf(service, mine)).length > 0);
+      const releaseOf = async (tenant: Tenant) => {
+        const { body = {} } = await publish(service, tenant, '1.0.0');
+        return (body.release as { id: string }).id;
+      };
+      const releases = [await releaseOf(other), await releaseOf(mine)];
+      for (const release of releases) await handOver(release);
+      const offeredOf = async (tenant: Tenant) => {
+        const name = `app=${tenant.app}&channel=stable&version=1.0.0&knownForMinutes=0`;
+        const { body = {} } = await manage(service, tenant, 'GET', `releases/health?${name}`);
+        return (body.health as { offered: number }).offered;
+      };
+      await eventually('its own counts', async () => (await offeredOf(mine)) === 1);
+      expect(await offeredOf(other)).toBe(0);
     });
 
     it('is the same to who has it already, until something changes (§29.3)', async () => {
