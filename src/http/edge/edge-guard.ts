@@ -3,7 +3,13 @@
 
 import type { EdgeAnswer } from '../../contract/edge-answer.ts';
 import { EDGE_NONCE_HEADER, EDGE_SIGNATURE_HEADER, NONCE } from '../../contract/edge-signature.ts';
-import { type FailureKind, fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import {
+  type Failure,
+  type FailureKind,
+  fail,
+  isFailure,
+  type Outcome,
+} from '../../contract/failure.ts';
 import type { AuthenticateEdge, Edge } from '../../operations/access/authenticate-edge.ts';
 import type { EdgeSigner } from '../../operations/access/edge-signer.ts';
 import { bearerToken } from '../bearer-token.ts';
@@ -24,18 +30,29 @@ type EdgeWork = (
 
 export type EdgeGuard = (work: EdgeWork) => Handler;
 
+/** Milliseconds after which an edge has waited for its answer. */
+const WAITED_MS = 500;
+
 /** Builds the guard. */
 export function createEdgeGuard({ edges, signer }: EdgeGuardDependencies): EdgeGuard {
   return (work) => async (exchange) => {
     const edge = await edges.authenticate(bearerToken(exchange));
-    if (isFailure(edge)) {
-      exchange.notes.add(['WWW-Authenticate', 'Bearer']);
-      return failureReply(edge);
-    }
+    if (isFailure(edge)) return strangerReply(edge, exchange);
     if (signer === undefined) return failureReply(fail('edgesNeedSecretKey'));
+    const beganAt = performance.now();
     const answer = await work(edge, exchange);
+    if (answer !== undefined && performance.now() - beganAt > WAITED_MS) {
+      // Revoked meanwhile, perhaps: what is new is not for it.
+      const still = await edges.authenticate(bearerToken(exchange));
+      if (isFailure(still)) return strangerReply(still, exchange);
+    }
     return signed(signer, nonceOf(exchange), replyOf(answer));
   };
+}
+
+function strangerReply(refusal: Failure<'edgeUnauthorized'>, { notes }: Exchange): Reply {
+  notes.add(['WWW-Authenticate', 'Bearer']);
+  return failureReply(refusal);
 }
 
 /** Returns what the edge has put into its call; nothing where it has another form. */
