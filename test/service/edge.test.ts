@@ -238,6 +238,19 @@ describeOnBackends('a service and its edge', (backend) => {
       expect(withKey.status).toBe(401);
     });
 
+    it('that are revoked while their edge waits get nothing new (§29.2)', async () => {
+      const { id, secret } = await makeEdgeToken(service);
+      const [shown = ''] = secret.split('.');
+      const tag = (await asEdge('GET', 'index', undefined, secret)).headers.get('etag') ?? '';
+      await admin(service, 'POST', 'edge-tokens/revoke', { id });
+      await sleep(3000);
+      const headers = { authorization: `Bearer ${shown}`, 'if-none-match': tag };
+      const waiting = send(service, 'GET', '/edge/v1/index?wait=5000', { headers });
+      await sleep(2000);
+      await createTenant(service);
+      expect((await waiting).status).toBe(401);
+    });
+
     it('open what edges ask, and nothing else does (§29.2)', async () => {
       const tenant = await createTenant(service);
       for (const secret of ['', 'x', tenant.secret, 'test-admin-token']) {
