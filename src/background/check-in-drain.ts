@@ -38,6 +38,8 @@ const BEHIND_MS = 15_000;
 const REST_FACTOR = 3;
 const REST_MS_MAX = 1000;
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 2000 };
+/** Milliseconds by which the clocks of processes may differ. */
+const AHEAD_MS_MAX = 1000;
 
 export type DrainDependencies = {
   readonly queue: CheckInQueue;
@@ -47,7 +49,7 @@ export type DrainDependencies = {
   /** Streams of the queue that are this drain's at the moment. */
   readonly streams: () => readonly number[];
   readonly labels: Pick<DeviceLabels, 'remember' | 'tellLost'>;
-  readonly clock: Pick<LedgerClock, 'now'>;
+  readonly clock: Pick<LedgerClock, 'now' | 'aheadMs'>;
   readonly metrics: Metrics;
   readonly log: Log;
 };
@@ -154,9 +156,15 @@ export class CheckInDrain {
     }
   }
 
+  /** Time after which no check-in can be; endless while the ledger's time is not known. */
+  private get latestMs(): number {
+    const { clock } = this.dependencies;
+    return clock.aheadMs === undefined ? Number.POSITIVE_INFINITY : clock.now() + AHEAD_MS_MAX;
+  }
+
   private async settleOnce(): Promise<boolean> {
     const { queue, memory, metrics } = this.dependencies;
-    const distinct = coalesceCheckIns(this.inHand.flatMap(({ checkIns }) => checkIns));
+    const distinct = coalesceCheckIns(datedBy(this.latestMs, this.inHand));
     try {
       await memory.confirm(distinct);
       const needed = memory.sift(distinct);
@@ -224,6 +232,17 @@ export class CheckInDrain {
     if (error instanceof Unavailable) log.debug({ err: error, place }, 'check-ins wait');
     else log.error({ err: error, place }, 'check-ins could not be recorded');
   }
+}
+
+/**
+ * Returns check-ins in their order, none later than this time. One may be where the ledger's clock was put
+ * back, or an edge began without its upstream and went by a wrong clock: it would count as later than all
+ * that its device says until then.
+ */
+function datedBy(latestMs: number, batches: readonly CheckInBatch[]): readonly CheckIn[] {
+  return batches.flatMap(({ checkIns }) =>
+    checkIns.map((each) => (each.at > latestMs ? { ...each, at: latestMs } : each)),
+  );
 }
 
 /** Time of the earliest of these check-ins, in milliseconds since 1970; undefined when there are none. */

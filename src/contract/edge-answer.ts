@@ -29,7 +29,7 @@ export type EdgeIndexEntry = readonly [
 export type EdgeIndexAnswer = {
   readonly kind: 'index';
   readonly epoch: number;
-  /** Time at which it was made, in milliseconds since 1970 by the ledger's clock. */
+  /** Time at which it was told, in milliseconds since 1970 by the ledger's clock. */
   readonly at: number;
   /** Text that another index has only when it says the same. */
   readonly tag: string;

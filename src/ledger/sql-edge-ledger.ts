@@ -4,6 +4,7 @@ import type { EdgeLedger } from '../ports/edge-ledger.ts';
 import type { Database } from './database.ts';
 import { createEdgeToken } from './query/create-edge-token.ts';
 import { findEdgeToken } from './query/find-edge-token.ts';
+import { findReleaseApps } from './query/find-release-apps.ts';
 import { listEdgeTokens } from './query/list-edge-tokens.ts';
 import { readChannelStates } from './query/read-channel-states.ts';
 import { revokeEdgeToken } from './query/revoke-edge-token.ts';
@@ -15,6 +16,7 @@ export function createSqlEdgeLedger(database: Database): EdgeLedger {
     listEdgeTokens: () => listEdgeTokens(database),
     revokeEdgeToken: (id, actor) => revokeEdgeToken(database, id, actor),
     findEdgeToken: (prefix) => findEdgeToken(database, prefix),
+    findReleaseApps: (releaseIds) => findReleaseApps(database, releaseIds),
     readChannelStates: (countMax) => readChannelStates(database, countMax),
   };
 }

@@ -60,6 +60,9 @@ export interface EdgeLedger {
   /** Finds the token with this public prefix, revoked or not. */
   findEdgeToken(prefix: string): Promise<StoredEdgeToken | undefined>;
 
+  /** Returns the id of the app of each of these releases, by their ids, without those that there are not. */
+  findReleaseApps(releaseIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+
   /** Reads the states of at most `countMax` channels of all organizations, in one consistent read. */
   readChannelStates(countMax: number): Promise<ChannelStates>;
 }

@@ -1,10 +1,10 @@
-// The newest accepted index of an edge on its disk, with its signatures: an edge that starts knows from it
+// The newest accepted index of an edge on its disk, with what proves it: an edge that starts knows from it
 // which names there are, and accepts nothing that is older, also after a restart.
 
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-export type KeptIndex = { readonly bytes: Buffer; readonly signatures: string };
+export type KeptIndex = { readonly bytes: Buffer; readonly proof: string };
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
@@ -31,8 +31,8 @@ export class FollowedFile {
       throw error;
     }
     const end = content.indexOf('\n');
-    const signatures = content.toString('latin1', 0, Math.max(0, end));
-    return { signatures, bytes: content.subarray(end + 1) };
+    const proof = content.toString('latin1', 0, Math.max(0, end));
+    return { proof, bytes: content.subarray(end + 1) };
   }
 
   /** Schedules a write; of several before it begins, the last counts. */
@@ -56,12 +56,12 @@ export class FollowedFile {
   }
 
   /** Writes beside the file and renames: a reader finds the old one or the new one. */
-  private async write({ bytes, signatures }: KeptIndex): Promise<void> {
+  private async write({ bytes, proof }: KeptIndex): Promise<void> {
     await mkdir(dirname(this.path), { recursive: true, mode: FOLDER_MODE });
     const draft = `${this.path}.new`;
     const file = await open(draft, 'w', FILE_MODE);
     try {
-      await file.writeFile(Buffer.concat([Buffer.from(`${signatures}\n`), bytes]));
+      await file.writeFile(Buffer.concat([Buffer.from(`${proof}\n`), bytes]));
       await file.datasync();
     } finally {
       await file.close();

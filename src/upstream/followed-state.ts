@@ -1,5 +1,5 @@
 // What an edge knows of all channels of its upstream: the newest index that it has accepted. An index only
-// moves forward: by epochs, then by the revisions of the channels and the time at which it was made. One that
+// moves forward: by epochs, then by the revisions of the channels and the time at which it was told. One that
 // is older in any of these was delayed, or kept by somebody and sent again.
 
 import type { EdgeIndexAnswer, EdgeIndexEntry } from '../contract/edge-answer.ts';

@@ -19,7 +19,10 @@ const ANSWER_MS_MAX = 2000;
 const FRESH_MS = 5000;
 /** Delays after failures: short, because a change has to be there within two seconds of a return. */
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 800 };
-/** Least time between two requests that told nothing new: an upstream that stops lets nobody wait. */
+/**
+ * Least time between two requests. An upstream that stops lets nobody wait, and of several processes each may
+ * know of other first offers, so that each answers at once what the one before it has told.
+ */
 const QUIET_MS_MIN = 250;
 
 export type FollowerDependencies = {
@@ -73,7 +76,7 @@ export class Follower {
     try {
       const kept = await file.read();
       if (kept === undefined) return;
-      if (!client.isProven(kept.bytes, kept.signatures)) {
+      if (!client.isProven(kept.bytes, kept.proof)) {
         throw new Error('it has no signature of the right key');
       }
       const index = JSON.parse(kept.bytes.toString('utf8')) as Partial<EdgeIndexAnswer>;
@@ -89,13 +92,13 @@ export class Follower {
     for (let failures = 0; !signal.aborted; ) {
       const beganAt = performance.now();
       try {
-        const isNew = await this.ask();
+        await this.ask();
         failures = 0;
         this.contactAt = performance.now();
         this.onFirst?.();
         this.dependencies.onContact(undefined);
         const tookMs = performance.now() - beganAt;
-        if (!isNew && tookMs < QUIET_MS_MIN) await pause(QUIET_MS_MIN - tookMs, signal);
+        if (tookMs < QUIET_MS_MIN) await pause(QUIET_MS_MIN - tookMs, signal);
       } catch (error) {
         if (!(error instanceof Unavailable || error instanceof RefusedByUpstream)) throw error;
         if (signal.aborted) return;
@@ -106,8 +109,8 @@ export class Follower {
     }
   }
 
-  /** Asks for an index that is not the known one; returns whether there was one. */
-  private async ask(): Promise<boolean> {
+  /** Asks for an index that is not the known one, and takes it over. */
+  private async ask(): Promise<void> {
     const { client, state, file, announce } = this.dependencies;
     const path = `index?wait=${this.contactAt === undefined ? 0 : WAIT_MS}`;
     const proven = await client.call('index', {
@@ -116,15 +119,14 @@ export class Follower {
       headers: state.tag === undefined ? {} : { 'if-none-match': `"${state.tag}"` },
       timeoutMs: WAIT_MS + ANSWER_MS_MAX,
     });
-    if (proven === undefined) return false;
-    const { answer, bytes, signatures } = proven;
+    if (proven === undefined) return;
+    const { answer, bytes, proof } = proven;
     if (!isIndex(answer)) return client.refuse('malformed', { path }, 'its answer is no index');
     if (state.isReplayed(answer)) {
       return client.refuse('replayed', { path }, 'its index is older than the known one');
     }
     // Before anybody serves it: after a restart nothing older is accepted.
-    file.keep({ bytes, signatures });
+    file.keep({ bytes, proof });
     announce(state.adopt(answer));
-    return true;
   }
 }

@@ -8,8 +8,8 @@ import type { CheckInJournal } from '../ports/check-in-journal.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
 
-/** Bytes of one call, about: some fifteen thousand check-ins. */
-const CALL_BYTES_MAX = 1024 * 1024;
+/** Bytes of one call, about: some fifteen thousand check-ins. Proxies take up to 1 MiB by default. */
+const CALL_BYTES_MAX = 1000 * 1024;
 /** Longest time of a call: an upstream whose queue is in its process records before it answers. */
 const CALL_MS_MAX = 15_000;
 const WAIT_MS = 500;
@@ -37,7 +37,10 @@ export class HandOver {
   private readonly dependencies: HandOverDependencies;
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
-  /** Whether the latest call was refused, so that its batches are tried one by one. */
+  /**
+   * Whether the latest call failed, so that its batches are tried one by one: the upstream may refuse one of
+   * them, and a proxy before it bodies of this size.
+   */
   private isOneByOne = false;
 
   constructor(dependencies: HandOverDependencies) {
@@ -83,9 +86,9 @@ export class HandOver {
       await this.send(read);
       this.isOneByOne = false;
     } catch (error) {
+      this.isOneByOne = true;
       if (!(error instanceof RefusedByUpstream)) throw error;
       if (!NEVER.has(error.status)) throw new Unavailable('upstream', error);
-      this.isOneByOne = true;
       if (read.length > 1) return bytes;
       onRefused(error);
     }

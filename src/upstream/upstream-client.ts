@@ -1,7 +1,7 @@
-// Calls of an edge to the service that it follows. Every answer must be signed with the key that the edge's
-// token carries; one that is not is refused, whatever it says, as if the service had not answered.
+// Calls of an edge to the service that it follows. Every answer must be signed for its call with the key that
+// the edge's token carries; one that is not is refused, whatever it says, as if nobody had answered.
 
-import { verify } from 'node:crypto';
+import { randomBytes, verify } from 'node:crypto';
 import {
   type ClientRequest,
   Agent as HttpAgent,
@@ -10,14 +10,19 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { EdgeAnswer } from '../contract/edge-answer.ts';
-import { EDGE_SIGNATURE_HEADER, SIGNED_PREFIX } from '../contract/edge-signature.ts';
+import {
+  EDGE_NONCE_HEADER,
+  EDGE_SIGNATURE_HEADER,
+  signedHead,
+} from '../contract/edge-signature.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { EdgeCredential } from './read-credential.ts';
 
 /**
  * Why something that came from the address of the upstream was refused. `unsigned`: without a signature.
- * `tampered`: changed on its way, or signed by another service. `replayed`: older than what is known.
- * `malformed`: signed, and not what was asked for. `revoked`: the upstream refuses the token.
+ * `tampered`: changed on its way, an answer to another call, or signed by another service. `replayed`: older
+ * than what is known. `malformed`: signed, and not what was asked for. `revoked`: the upstream refuses the
+ * token.
  */
 export type UpstreamRefusal = 'unsigned' | 'tampered' | 'replayed' | 'malformed' | 'revoked';
 
@@ -32,11 +37,14 @@ export type UpstreamCall = {
   readonly timeoutMs: number;
 };
 
-/** Answer of the kind that was asked for, with the bytes and signatures that prove it. */
+/**
+ * Answer of the kind that was asked for, with the bytes and what proves them: the nonce of the call and the
+ * signatures, with a space between them.
+ */
 export type ProvenAnswer<Kind extends EdgeAnswer['kind']> = {
   readonly answer: Extract<EdgeAnswer, { kind: Kind }>;
   readonly bytes: Buffer;
-  readonly signatures: string;
+  readonly proof: string;
 };
 
 export type UpstreamClientOptions = {
@@ -52,6 +60,8 @@ const SIGNATURES_MAX = 8;
 const ANSWER_BYTES_MAX = 192 * 1024 * 1024;
 /** Maximum number of connections. */
 const SOCKETS_MAX = 16;
+const NONCE_BYTES = 16;
+const OK = 200;
 
 export class UpstreamClient {
   private readonly options: UpstreamClientOptions;
@@ -92,28 +102,31 @@ export class UpstreamClient {
     kind: Kind,
     call: UpstreamCall,
   ): Promise<ProvenAnswer<Kind> | undefined> {
-    const { status, signatures, bytes } = await this.send(call);
-    if (status === 304) return undefined;
+    const nonce = randomBytes(NONCE_BYTES).toString('base64url');
+    const { status, signatures, bytes } = await this.send(call, nonce);
     if (status === 401) return this.refuse('revoked', call, 'it does not accept the token');
-    if (status !== 200) {
-      const text = bytes.toString('utf8', 0, 200);
-      if (status >= 400 && status < 500 && status !== 408 && status !== 429) {
-        throw new RefusedByUpstream(status, text);
-      }
+    const text = bytes.toString('utf8', 0, 200);
+    if (status >= 500 || status === 408 || status === 429) {
       throw new Unavailable('upstream', new Error(`it answers ${status}: ${text}`));
     }
-    if (signatures === '') return this.refuse('unsigned', call, 'its answer is not signed');
-    if (!this.isProven(bytes, signatures)) {
+    if (signatures === '') {
+      return this.refuse('unsigned', call, `its answer ${status} is not signed`);
+    }
+    const proof = `${nonce} ${signatures}`;
+    if (!this.isProven(bytes, proof, status)) {
       return this.refuse('tampered', call, 'its answer has no signature of the right key');
     }
+    if (status === 304) return undefined;
+    if (status !== OK) throw new RefusedByUpstream(status, text);
     const answer = parseAnswer(bytes, kind);
     if (answer === undefined) return this.refuse('malformed', call, `its answer is no ${kind}`);
-    return { answer, bytes, signatures };
+    return { answer, bytes, proof };
   }
 
-  /** Whether one of the signatures is of the upstream's key. */
-  isProven(bytes: Buffer, signatures: string): boolean {
-    const signed = Buffer.concat([Buffer.from(SIGNED_PREFIX), bytes]);
+  /** Whether one of the signatures of an answer is of the upstream's key. */
+  isProven(bytes: Buffer, proof: string, status = OK): boolean {
+    const [nonce = '', signatures = ''] = proof.split(' ');
+    const signed = Buffer.concat([Buffer.from(signedHead(nonce, status)), bytes]);
     const { publicKey } = this.credential;
     return signatures
       .split(',')
@@ -127,14 +140,18 @@ export class UpstreamClient {
     throw new Unavailable('upstream', new Error(reason));
   }
 
-  private async send(call: UpstreamCall): Promise<RawAnswer> {
+  private async send(call: UpstreamCall, nonce: string): Promise<RawAnswer> {
     const { method, path, body, headers = {}, timeoutMs } = call;
     if (this.isClosed) throw new Unavailable('upstream', new Error('closed'));
     const bytes = Buffer.isBuffer(body) || body === undefined ? body : JSON.stringify(body);
     const request = this.request(`${this.options.url}/edge/v1/${path}`, {
       method,
       agent: this.agent,
-      headers: { authorization: `Bearer ${this.credential.secret}`, ...headers },
+      headers: {
+        authorization: `Bearer ${this.credential.secret}`,
+        [EDGE_NONCE_HEADER]: nonce,
+        ...headers,
+      },
     });
     this.running.add(request);
     const timer = setTimeout(

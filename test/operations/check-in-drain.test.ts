@@ -97,7 +97,7 @@ function setUp() {
           if (devices.length > 0) story.push(`lost ${devices.map(({ deviceId }) => deviceId)}`);
         },
       },
-      clock: { now: () => Date.now() },
+      clock: { now: () => Date.now(), aheadMs: 0 },
       metrics,
       log: createLog('silent'),
     });
@@ -145,6 +145,17 @@ function names(from: number, to: number): string[] {
 }
 
 describe('what is taken', () => {
+  it('is dated now where it is of a later time, and hides nothing that comes after it', async () => {
+    const { engine, ledger, drainOf } = setUp();
+    const at = Date.now();
+    const first = { ...checkInOf('d'), version: '1.0.0', at: at + 3_600_000 };
+    await engine.appendCheckIns(packCheckIns([first]));
+    await engine.appendCheckIns(packCheckIns([{ ...first, version: '2.0.0', at: at + 5000 }]));
+    await drainOf().finish(DEADLINE_MS);
+    expect(ledger.recorded.map(({ version }) => version)).toEqual(['2.0.0']);
+    expect(ledger.recorded[0]?.at).toBeLessThan(Date.now() + 2000);
+  });
+
   it('is more batches at a time while they are small, and fewer when they are large', async () => {
     const { engine, ledger, drainOf, append } = setUp();
     for (let batch = 0; batch < 400; batch++) await append(...names(batch * 20, batch * 20 + 20));

@@ -1,54 +1,96 @@
-// Tests whose apps an edge may know of, as far as the ledger tells.
+// Tests of what edges follow where several processes of a service answer them, each of which may know of
+// other first offers (§29.3).
 
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
+import type { EdgeIndexAnswer } from '../../src/contract/edge-answer.ts';
+import { Metrics } from '../../src/observe/metrics.ts';
 import { EdgeIndex } from '../../src/operations/serving/edge-index.ts';
-import type { ChannelState, ChannelStates } from '../../src/ports/edge-ledger.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import type { Announcement } from '../../src/ports/engine.ts';
+import { FollowedState } from '../../src/upstream/followed-state.ts';
+import { Follower } from '../../src/upstream/follower.ts';
+import type { UpstreamCall } from '../../src/upstream/upstream-client.ts';
+import { sleep } from '../support/eventually.ts';
 
+const CHANNEL = { appId: 'app_1', appRef: 'kiosk', channelId: 'chn_1', channel: 'stable' };
+const STATE = { ...CHANNEL, organizationId: 'org_1', revision: 5 };
+const OFFER = { ...CHANNEL, epoch: 1, revision: 5, offeredReleaseId: 'rel_1' };
+const A_WHILE_MS = 60_000;
+
+const clock = { ms: 1_000_000 };
+const made: EdgeIndex[] = [];
 afterEach(() => {
-  vi.useRealTimers();
+  for (const index of made.splice(0)) index.stop();
 });
 
-function channelOf(appId: string, organizationId: string): ChannelState {
-  const [appRef, channel, channelId] = [`ref-${appId}`, 'stable', `chn_${appId}`];
-  return { appId, appRef, organizationId, channel, channelId, revision: 1 };
-}
-
-function setUp(...channels: ChannelState[]) {
-  const ledger = {
-    channels,
-    isAway: false,
-    async readChannelStates(): Promise<ChannelStates> {
-      if (this.isAway) throw new Unavailable('ledger', 'away');
-      return { epoch: 0, channels: this.channels, isComplete: true };
-    },
-  };
+/** A process of the service, which hears what it is told of. */
+function furnish() {
+  let hear: (announcement: Announcement) => void = () => undefined;
   const index = new EdgeIndex({
-    ledger,
-    now: () => 0,
-    metrics: { faults: { add: () => undefined } } as never,
+    ledger: { readChannelStates: async () => ({ epoch: 1, channels: [STATE], isComplete: true }) },
+    now: () => clock.ms,
+    metrics: new Metrics('main', '0.0.0'),
     log: { warn: () => undefined } as never,
   });
-  return { ledger, index };
+  index.start({
+    subscribe(onAnnouncement) {
+      hear = onAnnouncement;
+    },
+  });
+  made.push(index);
+  return { index, hear: (announcement: Announcement) => hear(announcement) };
 }
 
-it('knows the apps of its organization, or of all, and no app that does not exist', async () => {
-  const { index } = setUp(channelOf('a', 'org_1'), channelOf('b', 'org_2'));
-  expect(await index.servedOf('org_1', ['a', 'b', 'c'])).toEqual(new Set(['a']));
-  expect(await index.servedOf(null, ['a', 'b', 'c'])).toEqual(new Set(['a', 'b']));
+/** Two processes; only the one that edges have followed for long has heard of the first offer. */
+async function furnishTwo() {
+  const [long, other] = [furnish(), furnish()];
+  await long.index.next(null, undefined, 0);
+  long.hear(OFFER);
+  return { long: long.index, other: other.index };
+}
+
+async function told(index: EdgeIndex, heldTag: string | undefined): Promise<EdgeIndexAnswer> {
+  const answer = await index.next(null, heldTag, 0);
+  if (answer === undefined) throw new Error('nothing is told');
+  return answer;
+}
+
+it('an index is as new as the moment at which it is told, whichever process tells it', async () => {
+  const { long, other } = await furnishTwo();
+  const state = new FollowedState();
+  state.adopt(await told(long, undefined));
+  clock.ms += A_WHILE_MS;
+  state.adopt(await told(other, state.tag));
+  const again = await told(long, state.tag);
+  expect([again.at, state.isReplayed(again)]).toEqual([clock.ms, false]);
 });
 
-it('of an app that may be new it says nothing while the ledger is away', async () => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  const { index, ledger } = setUp(channelOf('a', 'org_1'));
-  expect(await index.mayServe('org_1', 'new')).toBe(false);
-  vi.advanceTimersByTime(2000);
-  ledger.isAway = true;
-  expect(await index.mayServe('org_1', 'a')).toBe(true);
-  for (const scope of ['org_1', null]) {
-    await expect(index.mayServe(scope, 'new')).rejects.toBeInstanceOf(Unavailable);
-  }
-  ledger.isAway = false;
-  ledger.channels = [channelOf('a', 'org_1'), channelOf('new', 'org_1')];
-  expect(await index.mayServe('org_1', 'new')).toBe(true);
+it('an edge rests between its questions to processes that answer at once by turns', async () => {
+  const { long, other } = await furnishTwo();
+  let calls = 0;
+  const client = {
+    async call(_: unknown, { headers = {} }: UpstreamCall) {
+      calls += 1;
+      await sleep(1);
+      const heldTag = headers['if-none-match']?.slice(1, -1);
+      const answer = await (calls % 2 === 1 ? long : other).next(null, heldTag, 0);
+      return answer && { answer, bytes: Buffer.alloc(0), proof: '' };
+    },
+    refuse: (_: unknown, __: unknown, reason: string): never => {
+      throw new Error(reason);
+    },
+    isProven: () => true,
+  };
+  const follower = new Follower({
+    client: client as never,
+    state: new FollowedState(),
+    file: { read: async () => undefined, keep: () => undefined, flush: async () => undefined },
+    announce: () => undefined,
+    onContact: () => undefined,
+    onDamaged: () => undefined,
+  });
+  await follower.start();
+  await sleep(1000);
+  await follower.stop();
+  expect(calls).toBeGreaterThan(2);
+  expect(calls).toBeLessThan(8);
 });

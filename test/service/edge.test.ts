@@ -10,6 +10,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/contract/diagnosis.ts';
+import { writeCheckIns } from '../../src/packing/write-check-ins.ts';
 import { describeOnBackends } from '../support/backend.ts';
 import { asks, expectLabels, label, OLD, withTargeted } from '../support/device-labels.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
@@ -32,6 +33,12 @@ import {
 const RECORDED_MS_MAX = 5000;
 const LABELS_MS_MAX = 5000;
 const REQUESTS_PER_MINUTE = 120;
+/** What calls about a channel need beside its name. */
+const BODIES: Readonly<Record<string, object>> = {
+  snapshot: { known: [] },
+  releases: { editions: [] },
+  offer: { state: { epoch: 0, revision: 1 }, release: 'rel_none' },
+};
 
 describeOnBackends('a service and its edge', (backend) => {
   let service: ServingNode;
@@ -231,6 +238,19 @@ describeOnBackends('a service and its edge', (backend) => {
       expect(withKey.status).toBe(401);
     });
 
+    it('that are revoked while their edge waits get nothing new (§29.2)', async () => {
+      const { id, secret } = await makeEdgeToken(service);
+      const [shown = ''] = secret.split('.');
+      const tag = (await asEdge('GET', 'index', undefined, secret)).headers.get('etag') ?? '';
+      await admin(service, 'POST', 'edge-tokens/revoke', { id });
+      await sleep(3000);
+      const headers = { authorization: `Bearer ${shown}`, 'if-none-match': tag };
+      const waiting = send(service, 'GET', '/edge/v1/index?wait=5000', { headers });
+      await sleep(2000);
+      await createTenant(service);
+      expect((await waiting).status).toBe(401);
+    });
+
     it('open what edges ask, and nothing else does (§29.2)', async () => {
       const tenant = await createTenant(service);
       for (const secret of ['', 'x', tenant.secret, 'test-admin-token']) {
@@ -261,6 +281,66 @@ describeOnBackends('a service and its edge', (backend) => {
         expect([path, answer.status], answer.text).toEqual([path, 400]);
         expect(answer.body?.error, path).toMatch(new RegExp(`^${field}: `));
       }
+    });
+
+    it('may be more check-ins than fit on a stack (§29.9)', async () => {
+      const count = 2 ** 18;
+      const networks = Buffer.alloc(count * 8).toString('base64');
+      const context = ['app_none', 'stable', 'linux', 'x86_64', 'pull', null];
+      const shared = Buffer.from(JSON.stringify([[context], ['1.0.0'], networks]));
+      const head = Buffer.from(new Uint32Array([0, shared.length, 2, count]).buffer);
+      const batch = Buffer.concat([head, Buffer.alloc(count * 12), shared, Buffer.from('[]')]);
+      batch.writeUInt32LE(batch.length - 4);
+      const [shown = ''] = token.secret.split('.');
+      const headers = { authorization: `Bearer ${shown}` };
+      const url = `${service.url}/edge/v1/check-ins`;
+      const answer = await fetch(url, { method: 'POST', headers, body: batch });
+      expect([answer.status, await answer.json()]).toMatchObject([200, { accepted: 0 }]);
+    });
+
+    it('of an app of another organization is about none (§29.2)', async () => {
+      const [mine, other] = [await createTenant(service), await createTenant(service)];
+      const { secret } = await makeEdgeToken(service, mine.org);
+      for (const path of ['snapshot', 'releases', 'offer']) {
+        const ask = (app: string, channel: string) =>
+          asEdge('POST', path, { app, channel, ...BODIES[path] }, secret);
+        for (const channel of ['stable', 'none']) {
+          const answers = [await ask(other.app, channel), await ask('app-none', channel)];
+          const refusal = { status: 404, text: '{"error":"Unknown app"}' };
+          expect(answers, `${path} ${channel}`).toMatchObject([refusal, refusal]);
+        }
+      }
+    });
+
+    it('hands over offers of its own apps only: no signals of others (§29.2)', async () => {
+      const [mine, other] = [await createTenant(service), await createTenant(service)];
+      const [shown = ''] = (await makeEdgeToken(service, mine.org)).secret.split('.');
+      const handOver = async (offeredReleaseId: string | undefined) => {
+        const seen = { appId: mine.appId, deviceId: 'd', channel: 'stable', version: '0.9.0' };
+        const machine = { platform: 'linux', arch: 'x86_64', source: 'pull' } as const;
+        const said = { at: Date.now(), labels: undefined, offeredReleaseId };
+        const headers = { authorization: `Bearer ${shown}` };
+        for (const path of ['check-ins', 'check-ins/awaited']) {
+          const body = Buffer.from(writeCheckIns([{ ...seen, ...machine, ...said }]));
+          const url = `${service.url}/edge/v1/${path}`;
+          expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(200);
+        }
+      };
+      await handOver(undefined);
+      await eventually('it is on record', async () => (await devicesOf(service, mine)).length > 0);
+      const releaseOf = async (tenant: Tenant) => {
+        const { body = {} } = await publish(service, tenant, '1.0.0');
+        return (body.release as { id: string }).id;
+      };
+      const releases = [await releaseOf(other), await releaseOf(mine)];
+      for (const release of releases) await handOver(release);
+      const offeredOf = async (tenant: Tenant) => {
+        const name = `app=${tenant.app}&channel=stable&version=1.0.0&knownForMinutes=0`;
+        const { body = {} } = await manage(service, tenant, 'GET', `releases/health?${name}`);
+        return (body.health as { offered: number }).offered;
+      };
+      await eventually('its own counts', async () => (await offeredOf(mine)) === 1);
+      expect(await offeredOf(other)).toBe(0);
     });
 
     it('is the same to who has it already, until something changes (§29.3)', async () => {

@@ -4,7 +4,11 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { EDGE_SIGNATURE_HEADER, SIGNED_PREFIX } from '../../src/contract/edge-signature.ts';
+import {
+  EDGE_NONCE_HEADER,
+  EDGE_SIGNATURE_HEADER,
+  signedHead,
+} from '../../src/contract/edge-signature.ts';
 
 /** Answer of the upstream on its way. */
 export type WayAnswer = {
@@ -13,8 +17,8 @@ export type WayAnswer = {
   readonly body: Buffer;
 };
 
-/** Returns what the edge gets; `path` is that of its request. */
-export type OnTheWay = (path: string, answer: WayAnswer) => WayAnswer;
+/** Returns what the edge gets; `path` and `nonce` are those of its request. */
+export type OnTheWay = (path: string, answer: WayAnswer, nonce: string) => WayAnswer;
 
 export type EdgeWay = {
   readonly url: string;
@@ -39,7 +43,11 @@ export async function startEdgeWay(upstream: string): Promise<EdgeWay> {
         headers: answer.headers,
         body: Buffer.concat(chunks),
       };
-      const { status, headers: left, body } = onTheWay(url, came);
+      const {
+        status,
+        headers: left,
+        body,
+      } = onTheWay(url, came, String(headers[EDGE_NONCE_HEADER]));
       delete left['content-length'];
       outgoing.writeHead(status, left).end(body);
     });
@@ -72,8 +80,8 @@ export const unsigning: OnTheWay = (_, { headers, ...answer }) => {
 };
 
 /** Signs every answer with another key. */
-export const forging: OnTheWay = (_, answer) => {
-  const signed = Buffer.concat([Buffer.from(SIGNED_PREFIX), answer.body]);
+export const forging: OnTheWay = (_, answer, nonce) => {
+  const signed = Buffer.concat([Buffer.from(signedHead(nonce, answer.status)), answer.body]);
   const signature = sign(null, signed, foreign).toString('base64url');
   return { ...answer, headers: { ...answer.headers, [EDGE_SIGNATURE_HEADER]: signature } };
 };

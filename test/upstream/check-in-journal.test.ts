@@ -2,10 +2,12 @@
 
 import {
   appendFileSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -160,6 +162,47 @@ it('a disk that refuses is told, and what it did not take is not accepted', asyn
   rmSync(directory, { recursive: true });
   await expect(journal.append(Buffer.from('one'))).rejects.toThrow('engine unavailable');
   expect([faults.length, journal.count, journal.bytes]).toEqual([1, 0, 0]);
+});
+
+it('a full disk gets room again by what is acknowledged, though the place cannot be noted', async () => {
+  const journal = await open();
+  const large = 'x'.repeat(SEGMENT_BYTES);
+  await append(journal, large);
+  await append(journal, 'two');
+  // As if there were no room for it.
+  mkdirSync(join(directory, 'acknowledged.draft'));
+  await read(journal);
+  await journal.acknowledge(1);
+  await read(journal);
+  await journal.acknowledge(1);
+  expect([segments(), faults.length]).toEqual([['000002.log'], 2]);
+});
+
+it('a full disk gets no file with each batch that it does not take', async () => {
+  const journal = await open();
+  for (let count = 0; count < 3; count++) {
+    const path = join(directory, '000001.log');
+    symlinkSync('/dev/full', path);
+    await expect(journal.append(Buffer.from('one'))).rejects.toThrow('engine unavailable');
+    expect(segments()).toEqual([]);
+  }
+  await append(journal, 'one');
+  expect([segments(), await read(journal)]).toEqual([['000001.log'], ['one']]);
+});
+
+it('a record that is damaged while the journal is open is told, and holds nothing up', async () => {
+  const journal = await open();
+  await append(journal, 'one', 'two', 'three');
+  const path = join(directory, segments()[0] ?? '');
+  const bytes = readFileSync(path);
+  bytes.writeUInt8(0, bytes.indexOf('two'));
+  writeFileSync(path, bytes);
+  expect(await read(journal)).toEqual(['one']);
+  expect([journal.count, faults]).toEqual([1, [expect.stringContaining('2 records are damaged')]]);
+  await append(journal, 'four');
+  expect(await read(journal)).toEqual(['one', 'four']);
+  await journal.acknowledge(2);
+  expect([journal.count, journal.bytes, await read(journal)]).toEqual([0, 0, []]);
 });
 
 it('a reader that waits is woken by a batch, and by the end of its patience', async () => {

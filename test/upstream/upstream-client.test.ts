@@ -4,7 +4,12 @@ import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { EDGE_SIGNATURE_HEADER, SIGNED_PREFIX } from '../../src/contract/edge-signature.ts';
+import {
+  EDGE_NONCE_HEADER,
+  EDGE_SIGNATURE_HEADER,
+  NONCE,
+  signedHead,
+} from '../../src/contract/edge-signature.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { readCredential } from '../../src/upstream/read-credential.ts';
 import { RefusedByUpstream, UpstreamClient } from '../../src/upstream/upstream-client.ts';
@@ -39,34 +44,44 @@ afterEach(() => {
   server.close();
 });
 
-function signatureOf(body: string, key: KeyObject): string {
-  return sign(null, Buffer.from(SIGNED_PREFIX + body), key).toString('base64url');
+/** Returns the signature of an answer to a call by a key. */
+type Signing = (nonce: string, status: number) => string;
+
+function signing(body: string, key: KeyObject): Signing {
+  return (nonce, status) =>
+    sign(null, Buffer.from(signedHead(nonce, status) + body), key).toString('base64url');
 }
 
-/** Answers with a body, and with these signatures of it. */
-function answering(body: string, ...signatures: readonly string[]): void {
-  answer = (_, response) => {
-    if (signatures.length > 0) response.setHeader(EDGE_SIGNATURE_HEADER, signatures.join(','));
-    response.end(body);
+/** Answers with a status and a body, and with these signatures of it. */
+function answeringWith(status: number, body: string, ...signings: readonly Signing[]): void {
+  answer = (request, response) => {
+    const nonce = String(request.headers[EDGE_NONCE_HEADER]);
+    const signatures = signings.map((each) => each(nonce, status)).join(',');
+    if (signatures !== '') response.setHeader(EDGE_SIGNATURE_HEADER, signatures);
+    response.writeHead(status).end(body);
   };
+}
+
+function answering(body: string, ...signings: readonly Signing[]): void {
+  answeringWith(200, body, ...signings);
 }
 
 const BODY = JSON.stringify({ kind: 'time', at: 5 });
 
 it('an answer with a signature of the right key is believed, also among others', async () => {
-  answering(BODY, signatureOf(BODY, foreign), signatureOf(BODY, privateKey));
+  answering(BODY, signing(BODY, foreign), signing(BODY, privateKey));
   expect((await client.call('time', CALL))?.answer).toEqual({ kind: 'time', at: 5 });
   expect(refused).toEqual([]);
 });
 
 it.each([
   ['unsigned', () => answering(BODY)],
-  ['tampered', () => answering(BODY.replace('5', '6'), signatureOf(BODY, privateKey))],
-  ['tampered', () => answering(BODY, signatureOf(BODY, foreign))],
-  ['tampered', () => answering(BODY, 'nonsense')],
-  ['malformed', () => answering('{}', signatureOf('{}', privateKey))],
-  ['malformed', () => answering('null', signatureOf('null', privateKey))],
-  ['malformed', () => answering('x', signatureOf('x', privateKey))],
+  ['tampered', () => answering(BODY.replace('5', '6'), signing(BODY, privateKey))],
+  ['tampered', () => answering(BODY, signing(BODY, foreign))],
+  ['tampered', () => answering(BODY, () => 'nonsense')],
+  ['malformed', () => answering('{}', signing('{}', privateKey))],
+  ['malformed', () => answering('null', signing('null', privateKey))],
+  ['malformed', () => answering('x', signing('x', privateKey))],
 ])('an answer that is %s is refused, and noted', async (reason, prepare) => {
   prepare();
   await expect(client.call('time', CALL)).rejects.toThrow(Unavailable);
@@ -74,7 +89,7 @@ it.each([
 });
 
 it('an answer of another kind stands for none', async () => {
-  answering(BODY, signatureOf(BODY, privateKey));
+  answering(BODY, signing(BODY, privateKey));
   await expect(client.call('index', { ...CALL, path: 'index?wait=1' })).rejects.toThrow();
   expect(refused).toEqual(['malformed index']);
 });
@@ -88,17 +103,44 @@ it('a token that the upstream refuses is noted as revoked', async () => {
 it('a fault of the upstream is no refusal, and a wrong call is told apart from it', async () => {
   answer = (_, response) => response.writeHead(503).end('{"error":"later"}');
   await expect(client.call('time', CALL)).rejects.toThrow(Unavailable);
-  answer = (_, response) => response.writeHead(400).end('{"error":"wrong"}');
+  answeringWith(400, '{"error":"wrong"}', signing('{"error":"wrong"}', privateKey));
   await expect(client.call('time', CALL)).rejects.toThrow(RefusedByUpstream);
   answer = (_, response) => response.writeHead(429).end();
   await expect(client.call('time', CALL)).rejects.toThrow(Unavailable);
   expect(refused).toEqual([]);
 });
 
+it('an answer to one call stands for none to another', async () => {
+  const signatures: string[] = [];
+  const signed = signing(BODY, privateKey);
+  const once: Signing = (nonce, status) => {
+    expect(nonce).toMatch(NONCE);
+    signatures.push(signed(nonce, status));
+    return signatures[0] ?? '';
+  };
+  answering(BODY, once);
+  expect((await client.call('time', CALL))?.answer).toEqual({ kind: 'time', at: 5 });
+  await expect(client.call('time', CALL)).rejects.toThrow(Unavailable);
+  expect(refused).toEqual(['tampered time']);
+});
+
+it.each([304, 400, 404, 413])(
+  'a %i that the upstream has not signed says nothing',
+  async (status) => {
+    answeringWith(status, '');
+    await expect(client.call('time', CALL)).rejects.toThrow(Unavailable);
+    answeringWith(status, '', (nonce) => signing('', privateKey)(nonce, 200));
+    await expect(client.call('time', CALL)).rejects.toThrow(Unavailable);
+    expect(refused).toEqual(['unsigned time', 'tampered time']);
+  },
+);
+
 it('304 is no answer; the token and the body are sent', async () => {
   const seen: string[] = [];
   answer = (request, response) => {
     seen.push(`${request.method} ${request.url} ${request.headers.authorization}`);
+    const signature = signing('', privateKey)(String(request.headers[EDGE_NONCE_HEADER]), 304);
+    response.setHeader(EDGE_SIGNATURE_HEADER, signature);
     request.setEncoding('utf8').on('data', (text) => seen.push(String(text)));
     request.on('end', () => response.writeHead(304).end());
   };

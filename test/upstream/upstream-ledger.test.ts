@@ -44,7 +44,7 @@ function furnish(answers: Partial<Record<string, EdgeAnswer>>, revision = 5) {
       asked.push(call);
       const answer = answers[call.path];
       if (answer === undefined) throw new Unavailable('upstream', new Error('away'));
-      return { answer, bytes: Buffer.alloc(0), signatures: '' } as unknown as ProvenAnswer<Kind>;
+      return { answer, bytes: Buffer.alloc(0), proof: '' } as unknown as ProvenAnswer<Kind>;
     },
     refuse(refusal: string, _: unknown, reason: string): never {
       refused.push(refusal);

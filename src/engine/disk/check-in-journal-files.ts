@@ -29,8 +29,8 @@ export type JournalOptions = {
   readonly onFault: (path: string, error: unknown) => void;
 };
 
-/** Bytes of records that a segment has, whole ones only. */
-type Segment = { readonly number: number; size: number };
+/** Bytes of records that a segment has, whole ones only, and how many of them are not acknowledged. */
+type Segment = { readonly number: number; size: number; left: number };
 type Place = { readonly segment: number; readonly offset: number };
 type Pending = {
   readonly record: Buffer;
@@ -97,19 +97,24 @@ export class CheckInJournalFiles implements CheckInJournal {
     const ends: ReadRecord[] = [];
     let bytes = 0;
     let oldestAt: number | undefined;
-    for (const { number, size } of [...this.segments]) {
+    for (const segment of [...this.segments]) {
+      const { number, size } = segment;
       if (number < this.place.segment) continue;
       const from = number === this.place.segment ? this.place.offset : 0;
+      const before = ends.length;
       let last = from;
+      let isCut = false;
       for await (const { content, at, end } of readRecords(this.pathOf(number), from, size)) {
-        if (batches.length > 0 && bytes + content.length > bytesMax) break;
+        isCut = batches.length > 0 && bytes + content.length > bytesMax;
+        if (isCut) break;
         oldestAt ??= at;
         batches.push(Buffer.from(content));
         bytes += content.length;
         ends.push({ end: { segment: number, offset: end }, bytes: end - last });
         last = end;
       }
-      if (last < size) break;
+      if (isCut) break;
+      if (last < size) await this.giveUp(segment, last, ends.length - before);
     }
     this.readOnes = ends;
     this.oldestAt = oldestAt;
@@ -124,6 +129,10 @@ export class CheckInJournalFiles implements CheckInJournal {
     this.place = last.end;
     this.recordCount -= done.length;
     this.unacknowledged -= done.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const { end } of done) {
+      const segment = this.segments.find(({ number }) => number === end.segment);
+      if (segment !== undefined) segment.left -= 1;
+    }
     if (this.recordCount === 0) this.oldestAt = undefined;
     await this.removeDone().catch((error) => this.fault(PLACE_FILE, error));
   }
@@ -165,13 +174,15 @@ export class CheckInJournalFiles implements CheckInJournal {
     const { size } = await stat(path);
     const from = number === this.place.segment ? Math.min(this.place.offset, size) : 0;
     let end = from;
+    let left = 0;
     for await (const record of readRecords(path, from, size)) {
       end = record.end;
       this.oldestAt ??= record.at;
-      this.recordCount += 1;
+      left += 1;
     }
+    this.recordCount += left;
     this.unacknowledged += end - from;
-    this.segments.push({ number, size: end });
+    this.segments.push({ number, size: end, left });
     if (end < size) this.fault(path, new Error(`${size - end} bytes at its end are no record`));
   }
 
@@ -203,6 +214,7 @@ export class CheckInJournalFiles implements CheckInJournal {
       await this.file?.appendFile(Buffer.concat(group.map(({ record }) => record)));
       await this.file?.datasync();
       segment.size += bytes;
+      segment.left += group.length;
       this.unacknowledged += bytes;
       this.recordCount += group.length;
       this.oldestAt ??= Date.now();
@@ -211,9 +223,10 @@ export class CheckInJournalFiles implements CheckInJournal {
       this.waiting = undefined;
     } catch (error) {
       this.fault(this.options.directory, error);
-      for (const { reject } of group) reject(new Unavailable('engine', error));
       // What was written of the group is behind the end of the segment, and is never read.
       await this.leaveSegment();
+      await this.removeEmpty();
+      for (const { reject } of group) reject(new Unavailable('engine', error));
     } finally {
       this.pendingBytes -= bytes;
     }
@@ -225,7 +238,7 @@ export class CheckInJournalFiles implements CheckInJournal {
     await this.leaveSegment();
     const number = Math.max(last?.number ?? 0, this.place.segment) + 1;
     this.file = await open(this.pathOf(number), 'a', FILE_MODE);
-    const segment = { number, size: 0 };
+    const segment = { number, size: 0, left: 0 };
     this.segments.push(segment);
     return segment;
   }
@@ -236,13 +249,48 @@ export class CheckInJournalFiles implements CheckInJournal {
     await file?.close().catch((error: unknown) => this.fault(this.options.directory, error));
   }
 
-  /** Notes the place on disk, and removes the segments before it. */
+  /** Removes the file of a segment that has no record: a disk that is full would get one with each try. */
+  private async removeEmpty(): Promise<void> {
+    const last = this.segments.at(-1);
+    if (last === undefined || last.size > 0) return;
+    try {
+      await rm(this.pathOf(last.number), { force: true });
+      this.segments.pop();
+    } catch (error) {
+      this.fault(this.pathOf(last.number), error);
+    }
+  }
+
+  /**
+   * Gives up what is behind the end of the last whole record of a segment, of which so many records were just
+   * read: it was damaged after it was written. Nothing is appended to the segment any more.
+   */
+  private giveUp(segment: Segment, end: number, readCount: number): Promise<void> {
+    this.syncing = this.syncing.then(async () => {
+      if (segment === this.segments.at(-1)) await this.leaveSegment();
+      const lost = segment.left - readCount;
+      this.fault(this.pathOf(segment.number), new Error(`${lost} records are damaged`));
+      this.recordCount -= lost;
+      this.unacknowledged -= segment.size - end;
+      segment.left = readCount;
+      segment.size = end;
+    });
+    return this.syncing;
+  }
+
+  /**
+   * Removes the segments of which nothing is left, then notes the place. A disk that is full has room for the
+   * note only after that, and an older one only delivers some batches again.
+   */
   private async removeDone(): Promise<void> {
     const { segment, offset } = this.place;
-    await replaceFile(join(this.options.directory, PLACE_FILE), `${segment} ${offset}\n`);
-    const done = this.segments.filter(({ number }) => number < segment);
-    this.segments = this.segments.filter(({ number }) => number >= segment);
+    const open = this.file === undefined ? undefined : this.segments.at(-1);
+    const isDone = (each: Segment) =>
+      each.number < segment || (each.number === segment && offset >= each.size && each !== open);
+    const done = this.segments.filter(isDone);
+    this.segments = this.segments.filter((each) => !isDone(each));
     for (const { number } of done) await rm(this.pathOf(number), { force: true });
+    await replaceFile(join(this.options.directory, PLACE_FILE), `${segment} ${offset}\n`);
   }
 
   private pathOf(number: number): string {

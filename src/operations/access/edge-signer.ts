@@ -4,7 +4,7 @@
 // the one that was first when their token was made.
 
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
-import { SIGNED_PREFIX } from '../../contract/edge-signature.ts';
+import { signedHead } from '../../contract/edge-signature.ts';
 
 /** What the keys are derived for. */
 const PURPOSE = 'sluice edge signature v1';
@@ -34,9 +34,12 @@ export class EdgeSigner {
     return first.publicKey;
   }
 
-  /** Returns the signatures of a body as the header has them: one for each key, the first one first. */
-  sign(body: Buffer): string {
-    const signed = Buffer.concat([Buffer.from(SIGNED_PREFIX), body]);
+  /**
+   * Returns the signatures of an answer to the call with this nonce, as the header has them: one for each
+   * key, the first one first.
+   */
+  sign(nonce: string, status: number, body: Buffer): string {
+    const signed = Buffer.concat([Buffer.from(signedHead(nonce, status)), body]);
     return this.present()
       .map(({ privateKey }) => sign(null, signed, privateKey).toString('base64url'))
       .join(',');

@@ -1,6 +1,7 @@
 // What devices of edges have said and what is on record of them. An edge hands its check-ins over as it
 // received them; they go the way of this node's own. Apps that an edge may not serve do not exist for it.
 
+import { LRUCache } from 'lru-cache';
 import type {
   EdgeCheckInsAnswer,
   EdgeLabelChangesAnswer,
@@ -10,7 +11,7 @@ import type {
 } from '../../contract/edge-answer.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isStorable } from '../../contract/text.ts';
-import type { CheckIn } from '../../domain/fleet/check-in.ts';
+import { type CheckIn, deviceKey } from '../../domain/fleet/check-in.ts';
 import { pause } from '../../flow/pause.ts';
 import { devicePart } from '../../hashing/device-part.ts';
 import { type CheckInPack, CheckInPacker } from '../../packing/check-in-pack.ts';
@@ -25,7 +26,10 @@ import type { Admission } from './admission.ts';
 import type { DeviceLabels } from './device-labels.ts';
 
 export type EdgeDevicesDependencies = {
-  readonly ledger: Pick<Ledger, 'readLabels' | 'readLabelChanges' | 'recordFailures'>;
+  readonly ledger: Pick<
+    Ledger,
+    'readLabels' | 'readLabelChanges' | 'recordFailures' | 'findReleaseApps'
+  >;
   readonly queue: Pick<CheckInQueue, 'streams' | 'appendCheckIns' | 'ageOfCheckIns'>;
   /** Whether the queue ends with this process: then check-ins are taken over once they are recorded. */
   readonly isQueueInProcess: boolean;
@@ -40,9 +44,12 @@ const BATCH_SIZE_MAX = 2000;
 /** Longest wait, in milliseconds, for check-ins to be recorded. */
 const RECORDED_WAIT_MS_MAX = 8000;
 const RECORDED_POLL_MS = 50;
+/** Maximum number of releases whose app is remembered; it never changes. */
+const RELEASES_MAX = 10_000;
 
 export class EdgeDevices {
   private readonly dependencies: EdgeDevicesDependencies;
+  private readonly releaseApps = new LRUCache<string, string>({ max: RELEASES_MAX });
 
   constructor(dependencies: EdgeDevicesDependencies) {
     this.dependencies = dependencies;
@@ -88,8 +95,7 @@ export class EdgeDevices {
    */
   async take(scope: EdgeScope, checkIns: readonly CheckIn[]): Promise<EdgeCheckInsAnswer> {
     const { queue, isQueueInProcess } = this.dependencies;
-    const served = await this.servedAmong(scope, checkIns);
-    const good = checkIns.filter((each) => served.has(each.appId) && isRecordable(each));
+    const good = await this.goodOf(scope, checkIns);
     const batches = packByStream(good, queue.streams);
     const appendedAt = performance.now();
     for (const { pack, stream } of batches) {
@@ -104,11 +110,11 @@ export class EdgeDevices {
   /** Records check-ins of distinct devices that wait for it, because of their labels. */
   async record(scope: EdgeScope, checkIns: readonly CheckIn[]): Promise<EdgeRecordedAnswer> {
     const { admission, labels } = this.dependencies;
-    const served = await this.servedAmong(scope, checkIns);
-    const good = checkIns.filter((each) => served.has(each.appId) && isRecordable(each));
+    const good = await this.goodOf(scope, checkIns);
     const { labels: stored, unadmitted } = await admission.record(good, 'awaited');
     await labels.remember(stored, good, 'awaited');
-    const left = checkIns.filter((each) => !good.includes(each));
+    const taken = new Set(good.map(deviceKey));
+    const left = checkIns.filter((each) => !taken.has(deviceKey(each)));
     return {
       kind: 'recorded',
       labels: stored.map(labelsOf),
@@ -125,6 +131,30 @@ export class EdgeDevices {
     const good = failures.filter(({ appId }) => served.has(appId));
     if (good.length > 0) await this.dependencies.ledger.recordFailures(good);
     return { kind: 'check-ins', accepted: good.length, dropped: failures.length - good.length };
+  }
+
+  /**
+   * Returns the check-ins that an edge of this scope may hand over, without the offers of others' releases:
+   * they would count among the signals of those.
+   */
+  private async goodOf(
+    scope: EdgeScope,
+    checkIns: readonly CheckIn[],
+  ): Promise<readonly CheckIn[]> {
+    const served = await this.servedAmong(scope, checkIns);
+    const good = checkIns.filter((each) => served.has(each.appId) && isRecordable(each));
+    if (scope === null) return good;
+    const offers = new Set(good.flatMap(({ offeredReleaseId }) => offeredReleaseId ?? []));
+    const unknown = [...offers].filter((id) => !this.releaseApps.has(id));
+    if (unknown.length > 0) {
+      const found = await this.dependencies.ledger.findReleaseApps(unknown);
+      for (const [id, appId] of found) this.releaseApps.set(id, appId);
+    }
+    return good.map((each) => {
+      const offered = each.offeredReleaseId;
+      const isOwn = offered === undefined || this.releaseApps.get(offered) === each.appId;
+      return isOwn ? each : { ...each, offeredReleaseId: undefined };
+    });
   }
 
   private servedAmong(

@@ -39,6 +39,9 @@ type Followed = ChannelState & {
   readonly heardAt: number;
 };
 
+/** Index without the time at which it is told. */
+type MadeIndex = Omit<EdgeIndexAnswer, 'at'>;
+
 export class EdgeIndex {
   private readonly dependencies: EdgeIndexDependencies;
   private readonly reading = new SharedCall(() => this.read());
@@ -49,7 +52,7 @@ export class EdgeIndex {
   /** Monotonic time at which the latest read that succeeded began; undefined before the first. */
   private readAt: number | undefined;
   /** Indexes of the present state by their scopes. */
-  private readonly made = new Map<EdgeScope, EdgeIndexAnswer>();
+  private readonly made = new Map<EdgeScope, MadeIndex>();
   private readonly waiting = new Set<() => void>();
   private timer: NodeJS.Timeout | undefined;
   private isStopped = false;
@@ -93,7 +96,8 @@ export class EdgeIndex {
     const deadline = performance.now() + waitMs;
     for (;;) {
       const index = this.indexOf(scope);
-      if (index.tag !== heldTag) return index;
+      // Dated when it is told: an edge refuses one that is older than what another process has told it.
+      if (index.tag !== heldTag) return { ...index, at: Math.floor(this.dependencies.now()) };
       const leftMs = deadline - performance.now();
       if (leftMs <= 0 || this.isStopped) return undefined;
       await this.change(leftMs);
@@ -121,7 +125,7 @@ export class EdgeIndex {
     return served;
   }
 
-  private indexOf(scope: EdgeScope): EdgeIndexAnswer {
+  private indexOf(scope: EdgeScope): MadeIndex {
     const known = this.made.get(scope);
     if (known !== undefined) return known;
     const channels = [...this.channels.values()]
@@ -130,8 +134,7 @@ export class EdgeIndex {
     const { epoch, isComplete } = this;
     const text = JSON.stringify([epoch, isComplete, channels]);
     const tag = createHash('sha256').update(text).digest('base64url').slice(0, TAG_LENGTH);
-    const at = Math.floor(this.dependencies.now());
-    const index = { kind: 'index', epoch, at, tag, channels, isComplete } as const;
+    const index = { kind: 'index', epoch, tag, channels, isComplete } as const;
     if (this.made.size >= SCOPES_MAX) this.made.clear();
     this.made.set(scope, index);
     return index;

@@ -6,7 +6,7 @@ import type {
   EdgeReleasesAnswer,
   EdgeSnapshotAnswer,
 } from '../../contract/edge-answer.ts';
-import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
+import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Catalog } from '../../domain/decision/catalog.ts';
 import { compareServing, orderOf, type ServingOrder } from '../../domain/decision/serving-order.ts';
 import type { SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
@@ -110,7 +110,7 @@ export class EdgeSnapshots {
   ): Promise<Outcome<Catalog, NoCatalog>> {
     const { catalogs, index } = this.dependencies;
     const slot = await catalogs.findForCaller(app, channel);
-    if (isFailure(slot)) return slot;
+    if (isFailure(slot)) return toldTo(scope, slot);
     const before = slot.catalog;
     if (before === undefined) return fail('unavailable');
     if (!(await index.mayServe(scope, before.snapshot.appId))) return fail('unknownApp');
@@ -119,6 +119,11 @@ export class EdgeSnapshots {
     }
     return slot.catalog ?? fail('unavailable');
   }
+}
+
+/** An edge of one organization is not told that an app exists: it may be another's. */
+function toldTo(scope: EdgeScope, refusal: Failure<NoCatalog>): Failure<NoCatalog> {
+  return scope !== null && refusal.failure === 'unknownChannel' ? fail('unknownApp') : refusal;
 }
 
 /** Returns the texts of releases by their editions: as many as fit, and one at least. */
