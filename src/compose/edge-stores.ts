@@ -33,6 +33,8 @@ import { watchStore } from './watch-stores.ts';
 export type EdgeStores = ServingStores & {
   readonly ledger: UpstreamLedger;
   readonly journal: CheckInJournal;
+  /** Failures that devices have reported, on their way to the upstream. */
+  readonly failureJournal: CheckInJournal;
   readonly client: UpstreamClient;
   readonly follower: Follower;
   readonly recorded: RecordedMark;
@@ -49,6 +51,8 @@ export type EdgeStoresOptions = {
 };
 
 const BYTES_PER_MB = 1024 * 1024;
+/** Size of the journal of failures: some hundred thousand of them. */
+const FAILURES_MB = 64;
 
 /** Opens what an edge serves with; rejects with a `ConfigError` where its directory cannot be used. */
 export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeStores> {
@@ -58,16 +62,19 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
   const onDiskFault = tellDiskFaults(metrics, log);
   await fromSetting('DATA_DIR', () => makeDataDirectory(directory));
   const lock = await fromSetting('DATA_DIR', () => lockDirectory(directory, onLockLost));
-  const journal = await fromSetting('DATA_DIR', () =>
-    CheckInJournalFiles.open({
-      directory: join(directory, 'check-ins'),
-      bytesMax: config.edge.journalMb * BYTES_PER_MB,
-      onFault(path, error) {
-        metrics.faults.add('disk');
-        rareLog.warn({ err: error, file: path }, JOURNAL_FAULT);
-      },
-    }),
-  );
+  const openJournal = (name: string, megabytes: number) =>
+    fromSetting('DATA_DIR', () =>
+      CheckInJournalFiles.open({
+        directory: join(directory, name),
+        bytesMax: megabytes * BYTES_PER_MB,
+        onFault(path, error) {
+          metrics.faults.add('disk');
+          rareLog.warn({ err: error, file: path }, JOURNAL_FAULT);
+        },
+      }),
+    );
+  const journal = await openJournal('check-ins', config.edge.journalMb);
+  const failureJournal = await openJournal('failures', FAILURES_MB);
   const state = new FollowedState();
   const files = new LastGoodFiles(directory, undefined, onDiskFault);
   const lastGood = new ProvenLastGood(files, state);
@@ -88,7 +95,7 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
   );
   const watched = watchStore('upstream', upstream.ledger, options);
   return {
-    ...{ engine, lastGood, memory, report, journal, recorded, lock },
+    ...{ engine, lastGood, memory, report, journal, failureJournal, recorded, lock },
     ...{ ...upstream, ledger: watched.port, healths: [watched.health] },
   };
 }

@@ -16,8 +16,11 @@ import { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import { FailureReports } from '../operations/fleet/failure-reports.ts';
 import { LabelFeed } from '../operations/fleet/label-feed.ts';
+import { joinBatches } from '../packing/write-check-ins.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { HandOver } from '../upstream/hand-over.ts';
+import { handOverCall } from '../upstream/hand-over-call.ts';
+import { joinFailures, journalFailures } from '../upstream/journal-failures.ts';
 import { version } from '../version.ts';
 import { assembleConnectionLimit } from './assemble-connection-limit.ts';
 import { assembleDeviceSide, type DeviceSide } from './device-side.ts';
@@ -73,6 +76,7 @@ export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
   stores.recorded.start();
   work.labelFeed.start();
   work.handOver.start();
+  work.failuresHandOver.start();
   return {
     address,
     port: servers.main.port,
@@ -93,7 +97,7 @@ export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
       servers.main.close();
       servers.admin?.close();
       await stopServing(devices, fleet, work);
-      await closeStores(stores, work.handOver);
+      await closeStores(stores, work);
       await tracing?.stop();
     },
   };
@@ -104,10 +108,11 @@ type Work = {
   readonly clockWatch: ClockWatch;
   readonly labelFeed: LabelRefresher;
   readonly handOver: HandOver;
+  readonly failuresHandOver: HandOver;
 };
 
 function assembleWork(
-  { ledger, engine, journal, client }: EdgeStores,
+  { ledger, engine, journal, failureJournal, client }: EdgeStores,
   { clock }: Fleet,
   metrics: Metrics,
   log: Log,
@@ -121,8 +126,14 @@ function assembleWork(
   const feed = new LabelFeed({ ledger, engine, log });
   // Changes are followed once labels are kept here that they may be about.
   const follow = async () => (ledger.keepsLabels ? feed.feed() : undefined);
+  const onFault = (error: unknown) => {
+    metrics.faults.add('hand-over');
+    if (error instanceof Unavailable) return;
+    rareLog.warn({ err: error }, 'check-ins could not be handed over');
+  };
   const handOver = new HandOver({
-    ...{ journal, client },
+    journal,
+    send: handOverCall(client, 'check-ins', joinBatches),
     onHandedOver({ accepted, dropped }) {
       if (accepted > 0) metrics.checkIns.add('handed-over', accepted);
       if (dropped === 0) return;
@@ -133,16 +144,22 @@ function assembleWork(
       metrics.checkIns.add('dropped');
       log.error({ err: error }, 'check-ins were refused by the upstream, and are dropped');
     },
-    onFault(error) {
-      metrics.faults.add('hand-over');
-      if (error instanceof Unavailable) return;
-      rareLog.warn({ err: error }, 'check-ins could not be handed over');
-    },
+    onFault,
+  });
+  const failuresHandOver = new HandOver({
+    journal: failureJournal,
+    send: handOverCall(client, 'failures', joinFailures),
+    isOneByOne: true,
+    onHandedOver: () => undefined,
+    onRefused: (error) =>
+      log.error({ err: error }, 'failures were refused by the upstream, and are dropped'),
+    onFault,
   });
   return {
     clockWatch: new ClockWatch({ clock, metrics, log, isTelling: true }),
     labelFeed: new LabelRefresher(follow, metrics, log),
     handOver,
+    failuresHandOver,
   };
 }
 
@@ -160,7 +177,8 @@ function assembleRoutes(
 ): Routes {
   const { catalogs, gate, health, routes } = parts.devices;
   const { checkIns, clock } = parts.fleet;
-  const failures = new FailureReports({ ledger: parts.stores.ledger, checkIns, clock });
+  const ledger = journalFailures(parts.stores.failureJournal);
+  const failures = new FailureReports({ ledger, checkIns, clock });
   const healthOfEdge = healthRoutes(() => health.state());
   const figures = metricsRoutes(() => parts.metrics.registry.metrics());
   const main = [...routes, failureRoute({ catalogs, gate, failures, trustProxy }), ...healthOfEdge];
@@ -199,13 +217,17 @@ async function stopServing(devices: DeviceSide, fleet: Fleet, work: Work): Promi
   await devices.notes.stop();
 }
 
-async function closeStores(stores: EdgeStores, handOver: HandOver): Promise<void> {
+async function closeStores(stores: EdgeStores, work: Work): Promise<void> {
   stores.recorded.stop();
-  const stopped = Promise.all([handOver.stop(), stores.follower.stop()]);
+  const { handOver, failuresHandOver } = work;
+  const stopped = Promise.all([
+    ...[handOver.stop(), failuresHandOver.stop()],
+    stores.follower.stop(),
+  ]);
   // Ends the calls that both may be waiting for.
   await stores.ledger.close();
   await stopped;
-  await stores.journal.close();
+  await Promise.all([stores.journal.close(), stores.failureJournal.close()]);
   await stores.lastGood.flush();
   await stores.engine.close();
   stores.lock.release();

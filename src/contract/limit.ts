@@ -71,6 +71,8 @@ export const LIMIT = {
    * each of 128 + 256 characters of up to 4 bytes.
    */
   edgeBodyBytesMax: 64 * 1024 * 1024,
+  /** Maximum bytes of the failures that an edge hands over at once: 500 of them, all as long as may be. */
+  edgeFailuresBytesMax: 4 * 1024 * 1024,
   /** Maximum number of devices, of check-ins and of changes in a call of an edge about labels. */
   edgeDevicesMax: 500,
 

@@ -1,17 +1,14 @@
-// Hands the check-ins of an edge over to its upstream, from the journal and in its order. What the upstream
-// has not confirmed is handed over again, which does no harm.
+// Hands over to its upstream what an edge has in a journal, in its order. What the upstream has not confirmed
+// is handed over again, which does no harm.
 
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
-import { joinBatches } from '../packing/write-check-ins.ts';
 import type { CheckInJournal } from '../ports/check-in-journal.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
+import { RefusedByUpstream } from './upstream-client.ts';
 
 /** Bytes of one call, about: some fifteen thousand check-ins. Proxies take up to 1 MiB by default. */
 const CALL_BYTES_MAX = 1000 * 1024;
-/** Longest time of a call: an upstream whose queue is in its process records before it answers. */
-const CALL_MS_MAX = 15_000;
 const WAIT_MS = 500;
 /**
  * Milliseconds between two calls, unless there is more than one takes: a call costs as much as many checks,
@@ -22,11 +19,20 @@ const BACK_OFF: BackOff = { minMs: 100, maxMs: 1000 };
 /** Statuses by which the upstream says that it will never take what it was given. */
 const NEVER: ReadonlySet<number> = new Set([400, 413]);
 
+/** Number of things that the upstream has taken over, and of those that it has dropped. */
+export type HandedOver = { readonly accepted: number; readonly dropped: number };
+
 export type HandOverDependencies = {
   readonly journal: Pick<CheckInJournal, 'read' | 'acknowledge' | 'appended'>;
-  readonly client: Pick<UpstreamClient, 'call'>;
-  /** Told how many check-ins the upstream has taken over, and how many it has dropped. */
-  readonly onHandedOver: (taken: { readonly accepted: number; readonly dropped: number }) => void;
+  /**
+   * Hands batches over in one call, as many as they are. Rejects with `Unavailable`, or `RefusedByUpstream`,
+   * when they were not all taken.
+   */
+  readonly send: (batches: readonly Buffer[]) => Promise<HandedOver>;
+  /** Whether a call takes one batch only. */
+  readonly isOneByOne?: boolean;
+  /** Told what became of a call. */
+  readonly onHandedOver: (taken: HandedOver) => void;
   /** Told of a batch that the upstream can never take, which is dropped. */
   readonly onRefused: (error: Error) => void;
   /** Told of each failure; what was not handed over waits. */
@@ -59,13 +65,15 @@ export class HandOver {
   }
 
   private async run(): Promise<void> {
-    const { journal, onFault } = this.dependencies;
+    const { journal, onFault, isOneByOne } = this.dependencies;
     const { signal } = this.stopping;
     for (let failures = 0; !signal.aborted; ) {
       try {
         const bytes = await this.handOver();
         if (bytes === 0) await journal.appended(WAIT_MS, signal);
-        else if (bytes < CALL_BYTES_MAX / 2 && !this.isOneByOne) await pause(REST_MS, signal);
+        else if (bytes < CALL_BYTES_MAX / 2 && !this.isOneByOne && !isOneByOne) {
+          await pause(REST_MS, signal);
+        }
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
@@ -78,12 +86,12 @@ export class HandOver {
 
   /** Hands the oldest batches over; returns how many bytes they were. */
   private async handOver(): Promise<number> {
-    const { journal, onRefused } = this.dependencies;
-    const read = await journal.read(this.isOneByOne ? 1 : CALL_BYTES_MAX);
+    const { journal, send, isOneByOne, onHandedOver, onRefused } = this.dependencies;
+    const read = await journal.read(this.isOneByOne || isOneByOne ? 1 : CALL_BYTES_MAX);
     const bytes = read.reduce((sum, { length }) => sum + length, 0);
     if (bytes === 0) return 0;
     try {
-      await this.send(read);
+      onHandedOver(await send(read));
       this.isOneByOne = false;
     } catch (error) {
       this.isOneByOne = true;
@@ -94,16 +102,5 @@ export class HandOver {
     }
     await journal.acknowledge(read.length);
     return bytes;
-  }
-
-  private async send(batches: readonly Buffer[]): Promise<void> {
-    const proven = await this.dependencies.client.call('check-ins', {
-      method: 'POST',
-      path: 'check-ins',
-      body: joinBatches(batches),
-      timeoutMs: CALL_MS_MAX,
-    });
-    if (proven === undefined) throw new Unavailable('upstream', new Error('it answers nothing'));
-    this.dependencies.onHandedOver(proven.answer);
   }
 }

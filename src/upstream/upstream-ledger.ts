@@ -11,7 +11,6 @@ import type { ChannelName, ChannelNameList } from '../ports/channel-names.ts';
 import type { LabelChanges, RecordedChecks, RecordedLabels } from '../ports/fleet-ledger.ts';
 import type { DeviceName, StoredLabels } from '../ports/label-cache.ts';
 import type { PresentRevisions, RaisedEpoch, SnapshotLookup } from '../ports/ledger.ts';
-import type { PlanLedger, ReportedFailure } from '../ports/plan-ledger.ts';
 import type { ServingLedger } from '../ports/serving-ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import {
@@ -39,7 +38,7 @@ const CALL_MS_MAX = 5000;
 const MARKS_MAX = 100;
 const NOTHING_LEFT_OUT: RecordedChecks = { labels: [], unadmitted: [], left: [] };
 
-export class UpstreamLedger implements ServingLedger, Pick<PlanLedger, 'recordFailures'> {
+export class UpstreamLedger implements ServingLedger {
   private readonly dependencies: UpstreamLedgerDependencies;
   private readonly labelChanges: LabelChangeReader;
   /** Whether labels of devices were asked of the upstream, and are kept here. */
@@ -190,11 +189,6 @@ export class UpstreamLedger implements ServingLedger, Pick<PlanLedger, 'recordFa
       }),
       left: [],
     };
-  }
-
-  async recordFailures(failures: readonly ReportedFailure[]): Promise<void> {
-    const body = { failures };
-    await this.ask('check-ins', { method: 'POST', path: 'failures', body, timeoutMs: CALL_MS_MAX });
   }
 
   async confirm(): Promise<void> {

@@ -2,8 +2,10 @@
 
 import { expect, it } from 'vitest';
 import type { EdgeAnswer } from '../../src/contract/edge-answer.ts';
+import { joinBatches } from '../../src/packing/write-check-ins.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { HandOver } from '../../src/upstream/hand-over.ts';
+import { handOverCall } from '../../src/upstream/hand-over-call.ts';
 import {
   type ProvenAnswer,
   RefusedByUpstream,
@@ -31,7 +33,8 @@ function furnish(batches: string[], take: (texts: readonly string[]) => void) {
     },
   };
   const handOver = new HandOver({
-    ...{ journal, client },
+    journal,
+    send: handOverCall(client, 'check-ins', joinBatches),
     onHandedOver: ({ accepted }) => {
       told.accepted += accepted;
     },

@@ -81,6 +81,7 @@ export function edgeDeviceRoutes(guard: EdgeGuard, devices: EdgeDevices): readon
     {
       method: 'POST',
       path: '/edge/v1/failures',
+      bodyBytesMax: LIMIT.edgeFailuresBytesMax,
       handler: guard(async ({ scope }, exchange) => {
         const body = await parseBody(exchange, failuresBody);
         if (isFailure(body)) return body;
