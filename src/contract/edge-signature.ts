@@ -13,7 +13,7 @@ export const NONCE = /^[\w-]{16,64}$/;
  * What the signed bytes begin with, so that nothing that the key signs for another purpose can stand for an
  * answer.
  */
-export const SIGNED_PREFIX = 'sluice edge v1\n';
+const SIGNED_PREFIX = 'sluice edge v1\n';
 
 /**
  * Returns what is signed before the body of an answer: an answer stands for no other one, and for none to

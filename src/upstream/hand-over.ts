@@ -20,7 +20,7 @@ const BACK_OFF: BackOff = { minMs: 100, maxMs: 1000 };
 const NEVER: ReadonlySet<number> = new Set([400, 413]);
 
 /** Number of things that the upstream has taken over, and of those that it has dropped. */
-export type HandedOver = { readonly accepted: number; readonly dropped: number };
+type HandedOver = { readonly accepted: number; readonly dropped: number };
 
 export type HandOverDependencies = {
   readonly journal: Pick<CheckInJournal, 'read' | 'acknowledge' | 'appended'>;
