@@ -290,7 +290,10 @@ export function isLoopback(host: string): boolean {
 const CLIENT_VARIABLES = ['SLUICE_URL', 'SLUICE_KEY'];
 
 export type ClientConfig = Readonly<{
-  url: string;
+  /** Base of the management API, which is where devices ask. */
+  managementUrl: string;
+  /** Base of the console API, which has an address of its own with ADMIN_LISTEN. */
+  consoleUrl: string;
   adminToken: string | undefined;
   apiKey: string | undefined;
   /** Directory in which an embedded service keeps its generated token. */
@@ -303,17 +306,22 @@ export function readClientConfig(environment: NodeJS.ProcessEnv = process.env): 
   const { ADMIN_TOKEN, ADMIN_TOKEN_FILE } = environment;
   const files = readFiles({ ADMIN_TOKEN, ADMIN_TOKEN_FILE });
   const config = readSettings({ ...environment, WORKERS: undefined }, files);
-  const { host, port } = config.adminListen ?? config;
-  const url = environment.SLUICE_URL || `http://${reachableHost(host)}:${port}`;
-  if (!isUrl(url, HTTP_SCHEMES)) {
+  const given = environment.SLUICE_URL || undefined;
+  if (given !== undefined && !isUrl(given, HTTP_SCHEMES)) {
     throw new ConfigError('SLUICE_URL: must be an http:// or https:// address');
   }
+  const url = given?.replace(/\/+$/, '');
   return Object.freeze({
-    url: url.replace(/\/+$/, ''),
+    managementUrl: url ?? urlOf(config),
+    consoleUrl: url ?? urlOf(config.adminListen ?? config),
     adminToken: config.adminTokens[0],
     apiKey: environment.SLUICE_KEY || undefined,
     dataDir: config.dataDir,
   });
+}
+
+function urlOf({ host, port }: ListenAddress): string {
+  return `http://${reachableHost(host)}:${port}`;
 }
 
 /** Returns the host for a URL: a wildcard address, which cannot be called, becomes loopback. */

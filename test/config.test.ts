@@ -349,20 +349,29 @@ describe('readConfig', () => {
 });
 
 describe('readClientConfig', () => {
-  it.each<[environment: NodeJS.ProcessEnv, url: string]>([
+  it.each<[environment: NodeJS.ProcessEnv, url: string, consoleUrl?: string]>([
     [{}, 'http://127.0.0.1:8080'],
     [{ HOST: '0.0.0.0', PORT: '9000' }, 'http://127.0.0.1:9000'],
     [{ HOST: '::', PORT: '9000' }, 'http://[::1]:9000'],
-    [{ ADMIN_LISTEN: '[::]:9090' }, 'http://[::1]:9090'],
+    [{ ADMIN_LISTEN: '[::]:9090' }, 'http://127.0.0.1:8080', 'http://[::1]:9090'],
+    [
+      { ADMIN_LISTEN: '127.0.0.1:9090', PORT: '81' },
+      'http://127.0.0.1:81',
+      'http://127.0.0.1:9090',
+    ],
     [{ ADMIN_LISTEN: '127.0.0.1:9090', SLUICE_URL: 'http://a.example' }, 'http://a.example'],
     [{ HOST: 'fe80::1' }, 'http://[fe80::1]:8080'],
     [{ SLUICE_URL: 'https://sluice.example.com/base/' }, 'https://sluice.example.com/base'],
     [{ SLUICE_URL: '', PORT: '81' }, 'http://127.0.0.1:81'],
     // A setting of the service only, which may share its environment with the command.
     [{ WORKERS: '8' }, 'http://127.0.0.1:8080'],
-  ])('%j calls %s (Command line)', (environment, url) => {
-    expect(readClientConfig(environment).url).toBe(url);
-  });
+  ])(
+    '%j: publishers ask %s, operators the same unless %s (Command line)',
+    (environment, url, consoleUrl = url) => {
+      const config = readClientConfig(environment);
+      expect([config.managementUrl, config.consoleUrl]).toEqual([url, consoleUrl]);
+    },
+  );
 
   it.each(['localhost:8080', 'ftp://a', '/sluice'])(
     'SLUICE_URL cannot be %s (Command line)',

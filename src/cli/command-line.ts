@@ -50,13 +50,13 @@ function usageLine(text: string): string {
 }
 
 function connectConsole(): ServiceClient {
-  const { url, adminToken, dataDir } = readClientConfig();
-  return ServiceClient.ofConsole(url, adminToken ?? readToken(dataDir, 'admin-token'));
+  const { consoleUrl, adminToken, dataDir } = readClientConfig();
+  return ServiceClient.ofConsole(consoleUrl, adminToken ?? readToken(dataDir, 'admin-token'));
 }
 
 function connectManagement(): ServiceClient {
-  const { url, apiKey } = readClientConfig();
-  return ServiceClient.ofManagement(url, apiKey);
+  const { managementUrl, apiKey } = readClientConfig();
+  return ServiceClient.ofManagement(managementUrl, apiKey);
 }
 
 function report(error: unknown): number {

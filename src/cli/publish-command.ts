@@ -49,12 +49,7 @@ export function addPublishCommand(releases: Command, connect: Connect): void {
     .option('--url-base <url>', 'address of the folder that the files are uploaded to', urlBase)
     .option('--notes <file>', 'file with the release notes, in Markdown')
     .option('--rollout <percent>', "devices that get it (default: the channel's)", wholeNumber)
-    .option(
-      '--label <key=values>',
-      'only devices with one of these values, repeatable',
-      addLabel,
-      {},
-    )
+    .option('--label <key=values>', 'only devices with one of these values, repeatable', addLabel)
     .option('--paused', 'offer it to nobody yet')
     .option('--dry-run', 'say what speaks against it and what it would do, and publish nothing');
   answering(command, connect, publish, textOf, ({ findings = [] }) =>
@@ -148,7 +143,8 @@ function urlBase(text: string): string {
 function addLabel(text: string, labels: Labels = {}): Labels {
   const [, key = '', values = ''] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
   if (key === '') throw new InvalidArgumentError('It must be KEY=VALUE, or KEY=V1,V2.');
-  return { ...labels, [key]: [...(labels[key] ?? []), ...values.split(',')] };
+  const before = Object.hasOwn(labels, key) ? (labels[key] ?? []) : [];
+  return { ...labels, [key]: [...before, ...values.split(',')] };
 }
 
 function textOf({ release, outcome, passedOver, findings, effect }: PublishAnswer): string {

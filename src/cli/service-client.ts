@@ -10,7 +10,11 @@ type Surface = {
   readonly token: string | undefined;
   /** What to say where there is no token. */
   readonly missing: string;
+  /** Words for the address that has it. */
+  readonly place: string;
 };
+
+const NOT_FOUND = 404;
 
 export class ServiceClient {
   private readonly url: string;
@@ -24,13 +28,15 @@ export class ServiceClient {
   /** Client of the console API. */
   static ofConsole(url: string, token: string | undefined): ServiceClient {
     const missing = 'no admin token: set ADMIN_TOKEN, or DATA_DIR to where the service keeps it';
-    return new ServiceClient(url, { base: 'console/api', token, missing });
+    const place = 'of the console, which is that of ADMIN_LISTEN where it is set';
+    return new ServiceClient(url, { base: 'console/api', token, missing, place });
   }
 
   /** Client of the management API. */
   static ofManagement(url: string, token: string | undefined): ServiceClient {
     const missing = 'no API key: set SLUICE_KEY';
-    return new ServiceClient(url, { base: 'api/v1', token, missing });
+    const place = 'that devices ask, not that of ADMIN_LISTEN';
+    return new ServiceClient(url, { base: 'api/v1', token, missing, place });
   }
 
   /** Sends a request and returns the JSON answer; rejects with `ServiceError`. */
@@ -41,8 +47,20 @@ export class ServiceClient {
     const answer = await readJson(response);
     if (response.ok && answer !== undefined) return answer;
     if (response.ok) throw new ServiceError(`what answers at ${this.url} is not the service`);
-    const text = errorText(answer) ?? `the service answered ${response.status}`;
+    const text = this.refusal(path, response.status, errorText(answer));
     throw new ServiceError(text, response.status, Number(response.headers.get('retry-after')));
+  }
+
+  /**
+   * Returns the line for a refusal. A 404 that names nothing is not about what the command asked for: this
+   * API is elsewhere, such as on the port that ADMIN_LISTEN set apart.
+   */
+  private refusal(path: string, status: number, text: string | undefined): string {
+    const isElsewhere = text === undefined || /^not found\.?$/i.test(text);
+    if (status !== NOT_FOUND || !isElsewhere) return text ?? `the service answered ${status}`;
+    const { base, place } = this.surface;
+    const [asked] = path.split('?');
+    return `nothing at ${this.url}/${base}/${asked}: SLUICE_URL must be the address ${place}`;
   }
 
   private async send(

@@ -8,7 +8,7 @@ export type ReleaseTrouble = {
   readonly signals: Readonly<Record<Signal, SignalTrouble>>;
   /** Number of devices that each of those that were looked at stands for; 1 when all were. */
   readonly scale: number;
-  /** Most frequent reasons of the newest 10,000 failures, at most 20. */
+  /** Most frequent reasons of the newest 10,000 failures that the health counts, at most 20. */
   readonly reasons: readonly FailureReason[];
 };
 

@@ -11,6 +11,7 @@ function entry(action: string, before: unknown, after: unknown): AuditEntry {
   };
 }
 
+const EMPTY = { matchLabels: {}, matchExpressions: [] };
 const SERVED = { status: 'published', rolloutPct: 25, targets: null };
 
 describe('the sentence of an entry', () => {
@@ -39,6 +40,13 @@ describe('the sentence of an entry', () => {
       'Paused it, raised the roll-out from 25 % to 100 %',
     ],
     ['release.publish', null, { ...SERVED, artifacts: 3 }, 'Published it at 25 % with 3 artifacts'],
+    [
+      'release.publish',
+      null,
+      { ...SERVED, targets: EMPTY, artifacts: 3 },
+      'Published it at 25 % with 3 artifacts',
+    ],
+    ['release.serve', { ...SERVED, targets: EMPTY }, { ...SERVED, status: 'paused' }, 'Paused it'],
     [
       'release.publish',
       null,

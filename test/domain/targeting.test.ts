@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TargetExpression, Targeting, TargetOperator } from '../../src/contract/resource.ts';
+import { isTargeted } from '../../src/domain/decision/is-targeted.ts';
 import {
   compileTargeting,
   matchesFields,
@@ -24,6 +25,22 @@ function matches(
 function expression(key: string, operator: TargetOperator, ...values: string[]): Targeting {
   return targeting({ matchExpressions: [{ key, operator, values }] });
 }
+
+describe('whether a release is for some devices only (§2.3)', () => {
+  it.each<[targets: Targeting | null, expected: boolean]>([
+    [null, false],
+    [targeting({}), false],
+    [targeting({ matchLabels: { ring: ['a'] } }), true],
+    [expression('ring', 'Exists'), true],
+    [expression('$platform', 'In', 'linux'), true],
+  ])('%j: %s', (targets, expected) => {
+    expect(isTargeted(targets)).toBe(expected);
+  });
+
+  it('what is empty is compiled as none is', () => {
+    expect(compileTargeting(targeting({}))).toEqual(compileTargeting(null));
+  });
+});
 
 describe('operators over a label', () => {
   const table: readonly (readonly [

@@ -159,9 +159,15 @@ export function describeTrouble(name: string, open: () => Promise<TestDatabase>)
       await ledger.recordCheckIns(ids.map((id) => checkIn(tenant, id, {})));
       const at = BEGIN + DAY_MS + MINUTE_MS;
       await ledger.recordCheckIns(ids.map((id) => checkIn(tenant, id, { ...offer, at })));
-      for (const id of ids.slice(0, 6)) await fail(tenant, [id], 'invented', '192.0.2.1');
+      // Of the same moment, all are on record: those before them are counted when a failure is recorded.
+      await fail(tenant, ids.slice(0, 6), 'invented', '192.0.2.1');
       await fail(tenant, ids.slice(6, 10), 'told with a key');
-      expect((await readTrouble(tenant)).signals.failed.devices).toBe(7);
+      const { signals, reasons } = await readTrouble(tenant);
+      expect(signals.failed.devices).toBe(7);
+      expect(reasons).toMatchObject([
+        { reason: 'told with a key', devices: 4 },
+        { reason: 'invented', devices: 3 },
+      ]);
       const health = await ledger.readHealth(tenant.organizationId, nameOf(tenant));
       expect(expectValue(health).failed).toBe(7);
     });

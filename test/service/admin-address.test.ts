@@ -132,6 +132,42 @@ describeOnBackends('an admin address', (backend) => {
     expect(JSON.parse(stdout)).toMatchObject({ name: 'By command' });
   });
 
+  it("publishers' commands ask the port of the service by themselves", async () => {
+    const tenant = await createTenant(console);
+    await publish(node, tenant, '1.1.0');
+    const { hostname: HOST, port: PORT } = new URL(node.url);
+    const settings = { HOST, PORT, ADMIN_LISTEN: new URL(console.url).host };
+    const named = ['--app', tenant.app, '--channel', 'stable'];
+    const device = ['--device', 'never seen'];
+    const list = ['release', 'list', '--app', tenant.app];
+    const env = { ...settings, SLUICE_KEY: tenant.secret };
+    const listed = await runSluice([...list, '--json'], env);
+    expect(listed.stderr).toBe('');
+    expect(JSON.parse(listed.stdout)).toMatchObject({ total: 1 });
+    const plan = await runSluice(['plan', 'show', ...named, '--version', '1.1.0'], env);
+    expect(plan.stderr).toBe('sluice: No plan\n');
+    const explained = await runSluice(['explain', ...named, ...device], env);
+    expect(explained.stderr).toBe('sluice: Unknown device\n');
+  });
+
+  it('a command that is sent to the other address says where it asked, and names SLUICE_URL', async () => {
+    const { secret } = await createTenant(console);
+    const list = await runSluice(['release', 'list', '--app', 'notes'], {
+      ...{ SLUICE_URL: console.url, SLUICE_KEY: secret },
+    });
+    expect([list.code, list.stdout]).toEqual([1, '']);
+    expect(list.stderr).toBe(
+      `sluice: nothing at ${console.url}/api/v1/releases: SLUICE_URL must be the address that devices ask, ` +
+        'not that of ADMIN_LISTEN\n',
+    );
+    const org = await runSluice(['org', 'list'], { SLUICE_URL: node.url, ADMIN_TOKEN });
+    expect([org.code, org.stdout]).toEqual([1, '']);
+    expect(org.stderr).toBe(
+      `sluice: nothing at ${node.url}/console/api/session: SLUICE_URL must be the address of the ` +
+        'console, which is that of ADMIN_LISTEN where it is set\n',
+    );
+  });
+
   async function sample(name: string): Promise<number> {
     const text = await metricsOf(console);
     const line = text.split('\n').find((each) => each.startsWith(`${name} `));

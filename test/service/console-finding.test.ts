@@ -109,6 +109,7 @@ serviceSuite('finding things', (node) => {
     await control(node, tenant, '1.0.0', { rollout: 50 });
     await control(node, tenant, '1.0.0', { rollout: 20 });
     await control(node, tenant, '1.0.0', { status: 'paused', rollout: 30 });
+    await control(node, tenant, '1.0.0', { targets: {} });
     await control(node, tenant, '1.0.0', { targets: { matchLabels: { ring: ['a'] } } });
     const audit = async (query: string) => {
       const { status, body } = await viewer.call('GET', `audit?org=${tenant.org}&${query}`);
@@ -192,7 +193,8 @@ serviceSuite('finding things', (node) => {
   });
 
   it('the overview tells what is served below a release that not all can have', async () => {
-    await publish(node, tenant, '1.0.0');
+    // An empty targeting is as none.
+    await publish(node, tenant, '1.0.0', { targets: {} });
     await publish(node, tenant, '1.1.0', { targets: { matchLabels: { ring: ['a'] } } });
     await publish(node, tenant, '1.2.0', { artifacts: [] });
     await publish(node, tenant, '1.3.0');

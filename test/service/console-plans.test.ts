@@ -1,10 +1,21 @@
 // Tests the calls of the console API by which people plan roll-outs, for publishers of the organization alone
 // (docs/contract.md 27).
 
-import { beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { describeOnOneBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import type { ServingNode } from '../support/node.ts';
 import { member } from '../support/person.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { admin, createTenant, publish, type Tenant } from '../support/tenant.ts';
+import {
+  admin,
+  check,
+  createTenant,
+  publish,
+  report,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
 
 const PLAN = 'releases/plan';
 const STEPS = [
@@ -106,5 +117,46 @@ serviceSuite('plans at the console', (node) => {
     const refused = await admin(node, 'POST', PLAN, { ...name, ...parts });
     expect(refused.status).toBe(400);
     expect(refused.body?.error).toContain(error);
+  });
+});
+
+describeOnOneBackend('the trouble of a release', (backend) => {
+  let node: ServingNode;
+  beforeAll(async () => {
+    // Failures are bounded by public addresses, which only a proxy can tell here.
+    node = await backend.start({ TRUST_PROXY: '1' });
+  });
+  afterAll(() => node?.dispose());
+
+  it('as many reasons of failures are told as failures count, of one client address three (§27.9)', async () => {
+    const app = await createTenant(node);
+    const ids = Array.from({ length: 6 }, (_, index) => `device ${index}`);
+    const devices = ids.map((deviceId) => ({ deviceId, version: '0.9.0', platform: 'linux' }));
+    expect((await report(node, app, devices)).status).toBe(200);
+    expect((await publish(node, app, '1.0.0')).status).toBe(201);
+    const guards = { knownForMinutes: 0 };
+    const of = { app: app.app, channel: 'stable', version: '1.0.0' };
+    const plan = { ...of, steps: [{ rollout: 100, holdMinutes: 60 }], guards };
+    expect((await admin(node, 'POST', PLAN, plan)).status).toBe(200);
+    for (const device of ids) {
+      expect((await check(node, app, '0.9.0', { device })).status).toBe(200);
+    }
+    await Promise.all(
+      ids.map(async (device) => {
+        const path = `/u/${app.app}/stable/linux/x86_64/0.9.0/failure`;
+        const body = { version: '1.0.0', reason: 'disk full' };
+        const headers = { 'x-service-device': device, 'x-forwarded-for': '203.0.113.7' };
+        expect((await send(node, 'POST', path, { body, headers })).status).toBe(204);
+      }),
+    );
+    const read = async (path: string) =>
+      (await admin(node, 'GET', `${path}?${new URLSearchParams(of)}`)).body;
+    await eventually('all is on record', async () => {
+      const { health } = (await read(PLAN)) as { health: { offered: number; failed: number } };
+      return health.offered === 6 && health.failed === 3;
+    });
+    expect(await read('releases/trouble')).toMatchObject({
+      ...{ signals: { failed: { devices: 3 } }, reasons: [{ reason: 'disk full', devices: 3 }] },
+    });
   });
 });

@@ -363,6 +363,18 @@ deviceSuite('other updaters', (node) => {
       expect(await nameOf(download(tenant, '/darwin'))).toBe(404);
     });
 
+    it('an empty targeting is as none (§2.3, §22)', async () => {
+      const tenant = await createTenant(node);
+      const targets = { matchLabels: { ring: ['a'] } };
+      await release(tenant, '1.0.0', [artifact('darwin', '1.dmg')], { targets: {} });
+      await release(tenant, '1.1.0', [artifact('darwin', '2.dmg')], { targets });
+      expect(await nameOf(download(tenant, '/darwin'))).toBe('1.dmg');
+      expect((await control(node, tenant, '1.1.0', { targets: {} })).status).toBe(200);
+      await eventually('the newer one is for everybody', async () => {
+        return (await nameOf(download(tenant, '/darwin'))) === '2.dmg';
+      });
+    });
+
     it('by format and arch: arch goes before format (§22)', async () => {
       const tenant = await createTenant(node);
       await release(tenant, '1.0.0', [

@@ -226,6 +226,28 @@ serviceSuite("publishers' commands", (node) => {
     });
   });
 
+  it('without --label a release is for every device, and people can download it (Command line, §22)', async () => {
+    const tenant = await createTenant(node);
+    await sluiceJson(tenant, ...publishArgs(tenant, [write('Notes-1.2.3.msi')]));
+    const shown = await sluiceJson(tenant, 'release', 'show', ...nameArgs(tenant));
+    expect(shown).toMatchObject({ release: { rolloutPct: 100 }, targets: null });
+    const download = `${node.url}/download/${tenant.app}/stable/windows`;
+    const { status, headers } = await fetch(download, { redirect: 'manual' });
+    expect([status, headers.get('location')]).toEqual([302, `${BASE}/Notes-1.2.3.msi`]);
+  });
+
+  it.each(['constructor', '__proto__'])(
+    '--label %s=x is a label as any other (Command line)',
+    async (key) => {
+      const tenant = await createTenant(node);
+      const flags = ['--label', `${key}=a`, '--label', `${key}=b,c`];
+      await sluiceJson(tenant, ...publishArgs(tenant, [write('a-linux.zip')], ...flags));
+      const { targets } = await sluiceJson(tenant, 'release', 'show', ...nameArgs(tenant));
+      const { matchLabels } = targets as { matchLabels: object };
+      expect(Object.entries(matchLabels)).toEqual([[key, ['a', 'b', 'c']]]);
+    },
+  );
+
   it('--dry-run publishes nothing, tells findings and effect, and ends with 1 on an error (Command line)', async () => {
     const tenant = await createTenant(node);
     await report(node, tenant, [{ deviceId: 'd', version: '1.0.0', platform: 'linux' }]);

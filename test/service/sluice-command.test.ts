@@ -373,6 +373,8 @@ describeOnOneBackend('the sluice command', (backend) => {
     });
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(ONE_LINE);
+    const asked = `${node.url}/nowhere/console/api/organizations`;
+    expect(stderr).toContain(`nothing at ${asked}: SLUICE_URL must be `);
   });
 
   it('a wrong, missing or impossible admin token is one line and exit 1, and is never shown (Command line)', async () => {

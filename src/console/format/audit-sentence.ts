@@ -1,6 +1,7 @@
 // Sentences for audit entries: what was done, in the words of the page, without the names of fields.
 
-import type { AuditEntry, ReleaseStatus } from '../../contract/resource.ts';
+import type { AuditEntry, ReleaseStatus, Targeting } from '../../contract/resource.ts';
+import { isTargeted } from '../../domain/decision/is-targeted.ts';
 import { actionText } from './action-text.ts';
 import { consolePath } from './console-path.ts';
 
@@ -21,7 +22,7 @@ export function auditSentence({ action, before, after }: AuditEntry): AuditSente
       return steered(was, is);
     case 'release.publish':
     case 'release.promote':
-      return { text: published(action, is), isWhole: isEmpty(is.targets) };
+      return { text: published(action, is), isWhole: targetsOf(is) === null };
     case 'release.withdraw':
       return { text: 'Withdrew it', isWhole: true };
     case 'release.complete':
@@ -74,7 +75,7 @@ function steered(was: Fields, is: Fields): AuditSentence {
     const from = isEmpty(was.rolloutPct) ? '' : ` from ${was.rolloutPct} %`;
     parts.push(`${verb} the roll-out${from} to ${is.rolloutPct} %`);
   }
-  const isRetargeted = JSON.stringify(was.targets) !== JSON.stringify(is.targets);
+  const isRetargeted = JSON.stringify(targetsOf(was)) !== JSON.stringify(targetsOf(is));
   if (isRetargeted) parts.push('changed whom it is for');
   return { text: sentence(parts, 'Steered it'), isWhole: parts.length > 0 && !isRetargeted };
 }
@@ -160,6 +161,12 @@ function sentence(parts: readonly string[], fallback: string): string {
 
 function fieldsOf(state: unknown): Fields {
   return typeof state === 'object' && state !== null ? (state as Fields) : {};
+}
+
+/** Returns the targeting of a state; null where it has no condition. */
+function targetsOf({ targets }: Fields): Targeting | null {
+  const given = isEmpty(targets) ? null : (targets as Targeting);
+  return isTargeted(given) ? given : null;
 }
 
 function isEmpty(value: unknown): boolean {

@@ -5,6 +5,7 @@ import type { Artifact } from '../../contract/resource.ts';
 import { foldArch, foldPlatform, NO_ARCH } from './artifact.ts';
 import { artifactFormat } from './artifact-format.ts';
 import type { Catalog, CompiledRelease } from './catalog.ts';
+import { isTargeted } from './is-targeted.ts';
 
 export type DownloadQuery = {
   /** Folded platform. */
@@ -42,7 +43,7 @@ export function downloadFor(catalog: Catalog, query: DownloadQuery): string | un
 }
 
 function isForEverybody({ source: { rolloutPct, targets } }: CompiledRelease): boolean {
-  return rolloutPct === EVERYBODY_PCT && targets === null;
+  return rolloutPct === EVERYBODY_PCT && !isTargeted(targets);
 }
 
 function bestOf(

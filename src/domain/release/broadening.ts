@@ -2,16 +2,15 @@
 // devices, expressions not at all (docs/contract.md 3.6).
 
 import type { TargetExpression, Targeting } from '../../contract/resource.ts';
-
-const NOTHING: Targeting = { matchLabels: {}, matchExpressions: [] };
+import { NO_CONDITIONS } from '../decision/is-targeted.ts';
 
 /** Returns why a change of targeting is not a broadening, or undefined when it is one or changes nothing. */
 export function obstacleToBroadening(
   before: Targeting | null,
   after: Targeting | null,
 ): 'expressions' | 'labels' | undefined {
-  const from = before ?? NOTHING;
-  const to = after ?? NOTHING;
+  const from = before ?? NO_CONDITIONS;
+  const to = after ?? NO_CONDITIONS;
   if (!sameExpressions(from.matchExpressions, to.matchExpressions)) return 'expressions';
   return labelsBroaden(from.matchLabels, to.matchLabels) ? undefined : 'labels';
 }

@@ -11,6 +11,7 @@ import type { AppState, ReleaseStatus } from '../../contract/resource.ts';
 import { byVersion } from '../../domain/decision/by-version.ts';
 import type { Sql } from '../database.ts';
 import { isoText } from './column.ts';
+import { conditionsText } from './conditions-text.ts';
 import { type AppTotal, countSeenByApp } from './count-seen-by-app.ts';
 
 type Row = AppTotal & AppState & { readonly channels: string };
@@ -39,7 +40,7 @@ const APPS = `
       SELECT coalesce(json_agg(json_build_array(
         releases.version, releases.status, releases.rollout_pct, ${isoText('releases.created_at')},
         EXISTS (SELECT FROM artifacts WHERE release_id = releases.id),
-        releases.targets IS NOT NULL
+        ${conditionsText('releases.targets')} IS NOT NULL
       )), '[]'::json)
       FROM releases WHERE releases.channel_id = channels.id
     )) ORDER BY channels.name), '[]'::json)::text

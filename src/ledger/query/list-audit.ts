@@ -7,16 +7,19 @@ import { storableText } from '../../contract/text.ts';
 import type { AuditFilter } from '../../ports/console-ledger.ts';
 import type { Sql } from '../database.ts';
 import { AUDIT_COLUMNS } from './column.ts';
+import { conditionsText } from './conditions-text.ts';
 import { organizationExists } from './organization-exists.ts';
 
 /** Form of a cursor: time in milliseconds and id of the last entry of a page. */
 const CURSOR = /^(\d{1,16})-(\d{1,18})$/;
 
+const targetsOf = (state: 'before' | 'after') => conditionsText(`${state} ->> 'targets'`);
+
 /** Whether the entry of a steered release says that it was done to it ($10). */
 const HAS_DONE = `CASE $10::text
     WHEN 'raised' THEN (after ->> 'rolloutPct')::int > (before ->> 'rolloutPct')::int
     WHEN 'lowered' THEN (after ->> 'rolloutPct')::int < (before ->> 'rolloutPct')::int
-    WHEN 'retargeted' THEN (after ->> 'targets') IS DISTINCT FROM (before ->> 'targets')
+    WHEN 'retargeted' THEN ${targetsOf('after')} IS DISTINCT FROM ${targetsOf('before')}
     ELSE after ->> 'status' = $10 AND (before ->> 'status') IS DISTINCT FROM $10
   END`;
 

@@ -40,16 +40,24 @@ const PLACE_COLUMNS = columns<PlaceCounts>({
   silentBase: counted('silentBase'),
 });
 
-// Of a client address, as many failures are taken as count: the first ones. The version before is that of the
-// change which brought the device to the release; none is known of one that was on that version already, or
-// that has forgotten so early a change.
+/**
+ * Failures of the release $1 that count as in the health: of a client address the first ones, up to a number
+ * that is a parameter.
+ */
+const failuresThatCount = (perNetwork: string) => `(
+  SELECT device_id, reason, at FROM (
+    SELECT device_id, reason, at, network,
+      row_number() OVER (PARTITION BY network ORDER BY at, device_id) AS place
+    FROM release_failures
+    WHERE release_id = $1 AND is_offered AND ${IS_KNOWN}
+  ) AS told WHERE network IS NULL OR place <= ${perNetwork}::float8
+)`;
+
+// The version before is that of the change which brought the device to the release; none is known of one that
+// was on that version already, or that has forgotten so early a change.
 const PLACES = `
   WITH failed AS MATERIALIZED (
-    SELECT device_id FROM (
-      SELECT device_id, network, row_number() OVER (PARTITION BY network ORDER BY at, device_id) AS place
-      FROM release_failures
-      WHERE release_id = $1 AND is_offered AND ${IS_KNOWN}
-    ) AS told WHERE network IS NULL OR place <= $7::float8
+    SELECT device_id FROM ${failuresThatCount('$7')} AS counted
   ), placed AS MATERIALIZED (
     SELECT looked_at.*, device_id IN (SELECT device_id FROM failed) AS has_failed,
       CASE WHEN installed_at IS NULL THEN version ELSE coalesce((
@@ -70,9 +78,8 @@ const REASON_COLUMNS = columns<FailureReason>({
 
 const REASONS = `
   SELECT ${REASON_COLUMNS} FROM (
-    SELECT nullif(reason, '') AS reason, at FROM release_failures
-    WHERE release_id = $1 AND is_offered AND ${IS_KNOWN}
-    ORDER BY release_failures.at DESC LIMIT ${FAILURES_READ_MAX}
+    SELECT nullif(reason, '') AS reason, at FROM ${failuresThatCount('$4')} AS counted
+    ORDER BY counted.at DESC LIMIT ${FAILURES_READ_MAX}
   ) AS newest
   GROUP BY reason ORDER BY count(*) DESC, max(newest.at) DESC LIMIT ${REASONS_MAX}`;
 
@@ -97,6 +104,8 @@ export async function readTrouble(
     ...[releaseId, known, isPushed, highestHash(scale)],
     ...[after.stuckAfterMinutes, after.silentAfterMinutes, perNetwork],
   ]);
-  const reasons = await sql.query<FailureReason>(REASONS, [releaseId, known, isPushed]);
+  const reasons = await sql.query<FailureReason>(REASONS, [
+    ...[releaseId, known, isPushed, perNetwork],
+  ]);
   return { signals: troublePlaces(places), scale, reasons };
 }
