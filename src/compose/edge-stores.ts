@@ -15,6 +15,7 @@ import { RememberedChannels } from '../operations/serving/remembered-channels.ts
 import { packCheckInPayload } from '../packing/check-in-payload.ts';
 import type { CheckInJournal } from '../ports/check-in-journal.ts';
 import type { Engine } from '../ports/engine.ts';
+import { failureInWords } from '../upstream/failure-in-words.ts';
 import { FollowedFile } from '../upstream/followed-file.ts';
 import { FollowedState } from '../upstream/followed-state.ts';
 import { Follower } from '../upstream/follower.ts';
@@ -50,7 +51,9 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
   const rareLog = new RareLog(log);
   const directory = edgeDirectory(config);
   const onDiskFault = tellDiskFaults(metrics, log);
-  await fromSetting('DATA_DIR', () => makeDataDirectory(directory));
+  for (const each of [directory, join(directory, 'check-ins')]) {
+    await fromSetting('DATA_DIR', () => makeDataDirectory(each));
+  }
   const journal = await fromSetting('DATA_DIR', () =>
     CheckInJournalFiles.open({
       directory: join(directory, 'check-ins'),
@@ -76,7 +79,10 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
     },
     true,
   );
-  const watched = watchStore('upstream', upstream.ledger, options);
+  const watched = watchStore('upstream', upstream.ledger, {
+    ...options,
+    reasonOf: failureInWords,
+  });
   return {
     ...{ engine, lastGood, memory, report, journal },
     ...{ ...upstream, ledger: watched.port, healths: [watched.health] },
@@ -113,6 +119,7 @@ function openUpstream(
     },
   });
   const state = new FollowedState();
+  let lastFailure: unknown;
   const follower = new Follower({
     client,
     state,
@@ -121,12 +128,14 @@ function openUpstream(
       for (const each of news) void engine.announce(each);
     },
     onContact(failure) {
+      lastFailure = failure;
       if (failure !== undefined) metrics.faults.add('upstream-follow');
       log.debug({ err: failure }, 'the upstream was asked');
     },
     onDamaged: (error) => onDiskFault({ doing: 'read', path, error }),
   });
-  return { client, follower, ledger: new UpstreamLedger({ client, state, follower }) };
+  const ledger = new UpstreamLedger({ client, state, follower, lastFailure: () => lastFailure });
+  return { client, follower, ledger };
 }
 
 /**
