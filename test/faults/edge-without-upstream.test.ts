@@ -1,5 +1,5 @@
 // Tests what an edge says of an upstream that it cannot use, and what it does with a certificate of a private
-// authority (docs/operating.md, Edges).
+// authority (docs/operating.md, Set-ups).
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
