@@ -12,8 +12,8 @@ import { examineEdge } from './examine-edge.ts';
 import { examineSettings } from './examine-settings.ts';
 
 /**
- * Examines what the environment names; `upstream` takes the place of EDGE_UPSTREAM, as at the start of an edge.
- * Never rejects for what it finds.
+ * Examines what the environment names; `upstream` takes the place of EDGE_UPSTREAM, as at the start of an
+ * edge. Never rejects for what it finds.
  */
 export async function diagnose(
   upstream?: string,

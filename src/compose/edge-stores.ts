@@ -54,10 +54,16 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
   for (const each of [directory, join(directory, 'check-ins')]) {
     await fromSetting('DATA_DIR', () => makeDataDirectory(each));
   }
+  const bytesMax = config.edge.journalMb * BYTES_PER_MB;
+  metrics.gauge(
+    'sluice_edge_journal_bytes_max',
+    'Bytes of check-ins at which the journal takes no more',
+    () => bytesMax,
+  );
   const journal = await fromSetting('DATA_DIR', () =>
     CheckInJournalFiles.open({
       directory: join(directory, 'check-ins'),
-      bytesMax: config.edge.journalMb * BYTES_PER_MB,
+      bytesMax,
       onFault(path, error) {
         metrics.faults.add('disk');
         rareLog.warn({ err: error, file: path }, JOURNAL_FAULT);
