@@ -27,17 +27,24 @@ const FILES = {
   SECRET_KEY: SECRET,
 };
 
-describe('deploy/systemd/sluice.service', () => {
-  const unit = readFileSync(join(DEPLOY, 'systemd/sluice.service'), 'utf8');
+describe.each([
+  ['sluice', 'dist/main.js', '-/etc/sluice/sluice.env'],
+  ['sluice-edge', 'dist/cli/sluice.js edge', '/etc/sluice/edge.env'],
+])('deploy/systemd/%s.service', (name, program, settings) => {
+  const unit = readFileSync(join(DEPLOY, `systemd/${name}.service`), 'utf8');
 
   it('starts the service with the flags of npm start, as nobody, and leaves it time to stop', () => {
     const { scripts } = JSON.parse(readFileSync(join(DEPLOY, '../package.json'), 'utf8')) as {
       scripts: Record<string, string>;
     };
-    const start = scripts.start?.replace(/^node /, '').replace('dist/', '/opt/sluice/dist/');
+    const start = scripts.start
+      ?.replace(/^node /, '')
+      .replace('dist/main.js', `/opt/sluice/${program}`);
     expect(unit).toContain(`ExecStart=/usr/bin/node ${start}\n`);
     for (const line of [
-      ...['DynamicUser=yes', 'StateDirectory=sluice', 'StateDirectoryMode=0700', 'UMask=0077'],
+      ...['DynamicUser=yes', `StateDirectory=${name}`, 'StateDirectoryMode=0700', 'UMask=0077'],
+      ...[`WorkingDirectory=/var/lib/${name}`, `EnvironmentFile=${settings}`],
+      `Environment=NODE_ENV=production DATA_DIR=/var/lib/${name}`,
       ...[
         'NoNewPrivileges=yes',
         'ProtectSystem=strict',
@@ -56,10 +63,10 @@ describe('deploy/systemd/sluice.service', () => {
   it.skipIf(analyze === undefined)(`${title}${missing}`, () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-unit-'));
     try {
-      const path = join(folder, 'sluice.service');
+      const path = join(folder, `${name}.service`);
       writeFileSync(path, unit.replaceAll('/usr/bin/node', process.execPath));
       const verified = spawnSync(analyze ?? '', ['verify', '--man=no', path], { encoding: 'utf8' });
-      expect([verified.status, complaintsIn(verified.stderr)]).toEqual([0, []]);
+      expect([verified.status, complaintsIn(verified.stderr, name)]).toEqual([0, []]);
       const limits = [`--threshold=${EXPOSURE_MAX}`, '--offline=true', '--no-pager'];
       const told = execFileSync(analyze ?? '', ['security', ...limits, path], { encoding: 'utf8' });
       console.info(told.trim().split('\n').at(-1));
@@ -70,8 +77,8 @@ describe('deploy/systemd/sluice.service', () => {
 });
 
 /** Returns what is said of the unit itself: systemd also reads, and judges, the units of the machine. */
-function complaintsIn(output: string): string[] {
-  return output.split('\n').filter((line) => line.includes('sluice.service'));
+function complaintsIn(output: string, name: string): string[] {
+  return output.split('\n').filter((line) => line.includes(`${name}.service`));
 }
 
 describe('deploy/kubernetes', () => {
