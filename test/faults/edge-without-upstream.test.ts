@@ -15,7 +15,7 @@ import { findOpenssl } from '../support/nginx-front.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../support/node.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
-import { send } from '../support/tenant.ts';
+import { check, createTenant, publish, send } from '../support/tenant.ts';
 
 const TOLD_MS_MAX = 20_000;
 const openssl = findOpenssl();
@@ -105,10 +105,10 @@ describe.skipIf(openssl === undefined)(title + missing, { timeout: 90_000 }, () 
       EDGE_TOKEN: token,
     });
     const { checks } = JSON.parse(told.stdout) as Diagnosis;
-    const check = checks.find(({ name }) => name === 'upstream');
-    expect(check).toMatchObject({ ok: false });
+    const found = checks.find(({ name }) => name === 'upstream');
+    expect(found).toMatchObject({ ok: false });
     // Codes of OpenSSL behind that name addresses in memory.
-    const cause = check?.message.replace(/^upstream unavailable: /, '').slice(0, 12);
+    const cause = found?.message.replace(/^upstream unavailable: /, '').slice(0, 12);
     expect(err.message).toContain(cause);
   });
 
@@ -123,5 +123,19 @@ describe.skipIf(openssl === undefined)(title + missing, { timeout: 90_000 }, () 
     const env = { DATA_DIR: edge.dataDir, EDGE_TOKEN: token, ...trusting };
     const { code, stdout } = await runSluice(['doctor', '--upstream', url], env);
     expect([code, stdout]).toEqual([0, expect.stringContaining('ok   upstream: answers')]);
+  });
+
+  it('serves the channels that it has loaded without its service, and answers 503 for others (§29.6)', async () => {
+    const alone = await startNode({ SECRET_KEY: 'a key of the tests' });
+    endings.push(() => alone.dispose());
+    const [asked, other] = [await createTenant(alone), await createTenant(alone)];
+    for (const tenant of [asked, other]) await publish(alone, tenant, '1.0.0');
+    const { secret } = await makeEdgeToken(alone);
+    const edge = await startEdge(alone.url, secret);
+    endings.push(() => edge.dispose());
+    await eventually('it serves', async () => (await check(edge, asked, '0.9.0')).status === 200);
+    await alone.kill();
+    expect((await check(edge, other, '0.9.0')).status).toBe(503);
+    expect((await check(edge, asked, '0.9.0')).status).toBe(200);
   });
 });
