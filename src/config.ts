@@ -180,6 +180,16 @@ export function readConfig(
   environment: NodeJS.ProcessEnv = process.env,
   files: FileValues = readFiles(environment),
 ): Config {
+  const config = readAnyConfig(environment, files);
+  refuseLonelyWorkers(config);
+  return config;
+}
+
+/** Reads the settings as `readConfig` does, for as many processes as they say: an edge judges that itself. */
+export function readAnyConfig(
+  environment: NodeJS.ProcessEnv = process.env,
+  files: FileValues = readFiles(environment),
+): Config {
   const config = readSettings(environment, files);
   refuseShortSecrets(config);
   return config;
@@ -217,15 +227,6 @@ function readSettings(environment: NodeJS.ProcessEnv, files: FileValues): Config
     throw new ConfigError(`${name in files ? `${name}_FILE` : name}: ${issue?.message}`);
   }
   const settings = parsed.data;
-  if (settings.WORKERS > 1) {
-    // The setting is refused, not ignored: an operator who asks for four processes must not silently get one.
-    const missing = (['REDIS_URL', 'DATABASE_URL'] as const).filter((name) => !settings[name]);
-    if (missing.length > 0) {
-      throw new ConfigError(
-        `WORKERS: more than 1 needs ${missing.join(' and ')}: the processes share their state there`,
-      );
-    }
-  }
   const { HOST: host, PORT: port, ADMIN_LISTEN: adminListen } = settings;
   if (adminListen !== undefined && isSameAddress({ host, port }, adminListen)) {
     throw new ConfigError('ADMIN_LISTEN: must be another address than that of HOST and PORT');
@@ -270,6 +271,19 @@ function refuse(line: string): never {
   throw new ConfigError(line);
 }
 
+/**
+ * Refuses several processes that have no stores to share. The setting is refused, not ignored: an operator
+ * who asks for four processes must not silently get one.
+ */
+function refuseLonelyWorkers({ workers, redisUrl, databaseUrl }: Config): void {
+  if (workers === 1) return;
+  const stores = { REDIS_URL: redisUrl, DATABASE_URL: databaseUrl };
+  const missing = Object.entries(stores).flatMap(([name, url]) => (url === undefined ? name : []));
+  if (missing.length === 0) return;
+  const reason = 'the processes share their state there';
+  throw new ConfigError(`WORKERS: more than 1 needs ${missing.join(' and ')}: ${reason}`);
+}
+
 /** Refuses secrets that can be guessed, unless only this machine can reach the service. */
 function refuseShortSecrets({ host, adminListen, adminTokens, secretKeys }: Config): void {
   if (isLoopback(host) && isLoopback(adminListen?.host ?? host)) return;
@@ -305,7 +319,7 @@ export function readClientConfig(environment: NodeJS.ProcessEnv = process.env): 
   // The other files may be readable for the service's account alone.
   const { ADMIN_TOKEN, ADMIN_TOKEN_FILE } = environment;
   const files = readFiles({ ADMIN_TOKEN, ADMIN_TOKEN_FILE });
-  const config = readSettings({ ...environment, WORKERS: undefined }, files);
+  const config = readSettings(environment, files);
   const given = environment.SLUICE_URL || undefined;
   if (given !== undefined && !isUrl(given, HTTP_SCHEMES)) {
     throw new ConfigError('SLUICE_URL: must be an http:// or https:// address');

@@ -2,15 +2,16 @@
 // manifests of Kubernetes against the settings of the service and against each other.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { readEdgeConfig } from '../src/edge-config.ts';
+import { readDocument, sectionOf } from './docs/document.ts';
 import { findBinary } from './support/find-binary.ts';
-import { findNginx } from './support/nginx-front.ts';
+import { findNginx, findOpenssl, makeCertificate } from './support/nginx-front.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
@@ -26,17 +27,24 @@ const FILES = {
   SECRET_KEY: SECRET,
 };
 
-describe('deploy/systemd/sluice.service', () => {
-  const unit = readFileSync(join(DEPLOY, 'systemd/sluice.service'), 'utf8');
+describe.each([
+  ['sluice', 'dist/main.js', '-/etc/sluice/sluice.env'],
+  ['sluice-edge', 'dist/cli/sluice.js edge', '/etc/sluice/edge.env'],
+])('deploy/systemd/%s.service', (name, program, settings) => {
+  const unit = readFileSync(join(DEPLOY, `systemd/${name}.service`), 'utf8');
 
   it('starts the service with the flags of npm start, as nobody, and leaves it time to stop', () => {
     const { scripts } = JSON.parse(readFileSync(join(DEPLOY, '../package.json'), 'utf8')) as {
       scripts: Record<string, string>;
     };
-    const start = scripts.start?.replace(/^node /, '').replace('dist/', '/opt/sluice/dist/');
+    const start = scripts.start
+      ?.replace(/^node /, '')
+      .replace('dist/main.js', `/opt/sluice/${program}`);
     expect(unit).toContain(`ExecStart=/usr/bin/node ${start}\n`);
     for (const line of [
-      ...['DynamicUser=yes', 'StateDirectory=sluice', 'StateDirectoryMode=0700', 'UMask=0077'],
+      ...['DynamicUser=yes', `StateDirectory=${name}`, 'StateDirectoryMode=0700', 'UMask=0077'],
+      ...[`WorkingDirectory=/var/lib/${name}`, `EnvironmentFile=${settings}`],
+      `Environment=NODE_ENV=production DATA_DIR=/var/lib/${name}`,
       ...[
         'NoNewPrivileges=yes',
         'ProtectSystem=strict',
@@ -55,10 +63,10 @@ describe('deploy/systemd/sluice.service', () => {
   it.skipIf(analyze === undefined)(`${title}${missing}`, () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-unit-'));
     try {
-      const path = join(folder, 'sluice.service');
+      const path = join(folder, `${name}.service`);
       writeFileSync(path, unit.replaceAll('/usr/bin/node', process.execPath));
       const verified = spawnSync(analyze ?? '', ['verify', '--man=no', path], { encoding: 'utf8' });
-      expect([verified.status, complaintsIn(verified.stderr)]).toEqual([0, []]);
+      expect([verified.status, complaintsIn(verified.stderr, name)]).toEqual([0, []]);
       const limits = [`--threshold=${EXPOSURE_MAX}`, '--offline=true', '--no-pager'];
       const told = execFileSync(analyze ?? '', ['security', ...limits, path], { encoding: 'utf8' });
       console.info(told.trim().split('\n').at(-1));
@@ -69,8 +77,8 @@ describe('deploy/systemd/sluice.service', () => {
 });
 
 /** Returns what is said of the unit itself: systemd also reads, and judges, the units of the machine. */
-function complaintsIn(output: string): string[] {
-  return output.split('\n').filter((line) => line.includes('sluice.service'));
+function complaintsIn(output: string, name: string): string[] {
+  return output.split('\n').filter((line) => line.includes(`${name}.service`));
 }
 
 describe('deploy/kubernetes', () => {
@@ -261,7 +269,7 @@ describe('the profile `edges` of docker-compose.yml', () => {
       const site = String(content)
         .replaceAll('$$', '$')
         .replaceAll(/edge-\d:8080/g, '127.0.0.1:8080')
-        .replace('/var/cache/nginx/sluice', join(folder, 'cache'));
+        .replace('/var/cache/nginx-sluice', join(folder, 'cache'));
       const path = join(folder, 'nginx.conf');
       writeFileSync(path, `pid ${folder}/pid;\nevents {}\nhttp {\n${site}\n}\n`);
       const { status, stderr } = spawnSync(nginx ?? '', ['-t', '-q', '-c', path, '-p', folder], {
@@ -271,6 +279,54 @@ describe('the profile `edges` of docker-compose.yml', () => {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
+  });
+});
+
+describe('deploy/nginx-cache.conf', () => {
+  const [nginx, openssl] = [findNginx(), findOpenssl()];
+  const isRoot = process.getuid?.() === 0;
+  const canRun = isRoot && nginx !== undefined && openssl !== undefined;
+  const missing = canRun ? '' : ' (skipped: not root, or no nginx or openssl on this machine)';
+  const shipped = readFileSync(join(DEPLOY, 'nginx-cache.conf'), 'utf8');
+
+  /** Returns what nginx complains of in a site, which is whole but for its certificate. */
+  function complaintsOf(site: string): string {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-cache-'));
+    const [, cache = ''] = /^proxy_cache_path (\S+) /m.exec(site) ?? [];
+    const wasThere = existsSync(cache);
+    try {
+      makeCertificate(openssl ?? '', folder);
+      const certified = site.replaceAll('/etc/ssl/sluice/updates', join(folder, 'cert'));
+      const path = join(folder, 'nginx.conf');
+      writeFileSync(path, `pid ${folder}/pid;\nevents {}\nhttp {\n${certified}\n}\n`);
+      const args = ['-t', '-q', '-c', path, '-p', folder];
+      const { status, stderr } = spawnSync(nginx ?? '', args, { encoding: 'utf8' });
+      return status === 0 && existsSync(cache) ? '' : `${status} ${stderr}`;
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+      if (!wasThere) rmSync(cache, { recursive: true, force: true });
+    }
+  }
+
+  it.skipIf(!canRun)(`is what nginx takes as it stands, but for the certificate${missing}`, () => {
+    expect(complaintsOf(shipped)).toBe('');
+  });
+
+  it.skipIf(!canRun)(`takes what the manual adds for /u${missing}`, () => {
+    const section = sectionOf(readDocument('docs/operating.md'), 'Behind a cache');
+    const [, added = ''] = /```nginx\n([^`]*)```/.exec(section) ?? [];
+    expect(added).toContain('location /u/ {');
+    const whole = shipped.replace('  location / {', () => `${added}\n  location / {`);
+    expect(whole).toContain(added);
+    expect(complaintsOf(whole)).toBe('');
+  });
+
+  it('keeps what it keeps where the cache of docker-compose.yml does', () => {
+    const [path, other] = ['deploy/nginx-cache.conf', 'docker-compose.yml'].map((name) => {
+      const text = readFileSync(join(DEPLOY, '..', name), 'utf8');
+      return /proxy_cache_path (\S+) /.exec(text)?.[1];
+    });
+    expect([path, other]).toEqual([expect.stringMatching(/^\/var\/cache\/[^/]+$/), path]);
   });
 });
 

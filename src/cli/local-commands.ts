@@ -8,7 +8,8 @@ import { printAnswer } from './print-answer.ts';
 
 /** What the commands do; each is loaded when its command runs. */
 export type LocalCommands = {
-  diagnose(): Promise<Diagnosis>;
+  /** Examines the settings; `upstream` takes the place of the setting, as for an edge. */
+  diagnose(upstream: string | undefined): Promise<Diagnosis>;
   /** Starts an edge, which goes on running; `upstream` takes the place of the setting. */
   edge(upstream: string | undefined): Promise<void>;
   /** Resolves with the numbers of the newest migration, before and after. */
@@ -25,9 +26,10 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
   program
     .command('doctor')
     .description('say what is wrong with the settings and the stores, without a running service')
+    .option('--upstream <url>', 'of an edge: service to follow (default: EDGE_UPSTREAM)')
     .option('--json', 'print one JSON document and nothing else')
-    .action(async ({ json }: { json?: true }) => {
-      const diagnosis = await local.diagnose();
+    .action(async ({ upstream, json }: { upstream?: string; json?: true }) => {
+      const diagnosis = await local.diagnose(upstream);
       print(json ? JSON.stringify(diagnosis) : textOf(diagnosis));
       if (diagnosis.checks.some(({ ok }) => !ok)) throw new NotWell();
     });

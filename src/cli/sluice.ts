@@ -7,10 +7,10 @@ import { addLocalCommands, type LocalCommands } from './local-commands.ts';
 
 /** Loaded by their commands only, because the others need no drivers. */
 const LOCAL: LocalCommands = {
-  async diagnose() {
+  async diagnose(upstream) {
     // biome-ignore lint/style/noRestrictedImports: this command reaches the stores as the service does.
     const { diagnose } = await import('../compose/diagnose.ts');
-    return diagnose();
+    return diagnose(upstream);
   },
   async edge(upstream) {
     // biome-ignore lint/style/noRestrictedImports: this command is the edge itself.

@@ -85,7 +85,9 @@ export function assembleDeviceSide(options: DeviceSideOptions): DeviceSide {
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
   const warmUp = new WarmUp(catalogs, known, log);
   const hasRedis = config.redisUrl !== undefined;
-  const readiness = new Readiness(ledger, engine, hasRedis, catalogs, lastGood, warmUp);
+  const isEdge = stores.healths.some(({ store }) => store === 'upstream');
+  const name = isEdge ? 'upstream' : 'ledger';
+  const readiness = new Readiness(ledger, name, engine, hasRedis, catalogs, lastGood, warmUp);
   const health = new NodeHealth(readiness, stores.healths, config.readyUnconfirmedMsMax);
   metrics.gauge(
     'sluice_catalog_unconfirmed_seconds',

@@ -3,6 +3,7 @@
 
 import { type Config, ConfigError, readConfig, readNearSettings } from '../config.ts';
 import { type Check, type Diagnosis, faulty, sound } from '../contract/diagnosis.ts';
+import { readUpstreamConfig, type UpstreamConfig } from '../edge-config.ts';
 import { examineRedis } from '../engine/redis/examine-redis.ts';
 import { examineEmbedded } from '../ledger/examine-embedded.ts';
 import { examinePostgres } from '../ledger/examine-postgres.ts';
@@ -10,34 +11,40 @@ import { examineDataDirectory } from './examine-data-directory.ts';
 import { examineEdge } from './examine-edge.ts';
 import { examineSettings } from './examine-settings.ts';
 
-/** Examines what the environment names; never rejects for what it finds. */
-export async function diagnose(environment?: NodeJS.ProcessEnv): Promise<Diagnosis> {
-  let config: Config;
+/**
+ * Examines what the environment names; `upstream` takes the place of EDGE_UPSTREAM, as at the start of an
+ * edge. Never rejects for what it finds.
+ */
+export async function diagnose(
+  upstream?: string,
+  environment?: NodeJS.ProcessEnv,
+): Promise<Diagnosis> {
   try {
-    config = readConfig(environment);
+    const edge = readUpstreamConfig(upstream, environment);
+    const checks = edge === undefined ? await ofNode(environment) : await ofEdge(edge);
+    return { checks: [settingsCheck(environment), ...checks] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return { checks: [faulty('settings', error.message)] };
   }
+}
+
+function settingsCheck(environment?: NodeJS.ProcessEnv): Check {
   const near = readNearSettings(environment).map(({ name, setting }) => `${name} (${setting}?)`);
-  const settings =
-    near.length === 0
-      ? sound('settings', 'can be read')
-      : sound('settings', `can be read; these look like settings and are not: ${near.join(', ')}`);
-  if (config.edge.upstream !== undefined) {
-    const edge = await examineEdge(config);
-    return { checks: [settings, examineDataDirectory(config.dataDir), ...edge] };
-  }
+  if (near.length === 0) return sound('settings', 'can be read');
+  const names = near.join(', ');
+  return sound('settings', `can be read; these look like settings and are not: ${names}`);
+}
+
+async function ofEdge(config: UpstreamConfig): Promise<readonly Check[]> {
+  return [examineDataDirectory(config.dataDir), ...(await examineEdge(config.edge))];
+}
+
+async function ofNode(environment?: NodeJS.ProcessEnv): Promise<readonly Check[]> {
+  const config = readConfig(environment);
   const [ledger, redis] = await Promise.all([examineLedger(config), examineEngine(config)]);
-  return {
-    checks: [
-      settings,
-      ...examineSettings(config),
-      examineDataDirectory(config.dataDir),
-      ...ledger,
-      ...redis,
-    ],
-  };
+  const directory = examineDataDirectory(config.dataDir);
+  return [...examineSettings(config), directory, ...ledger, ...redis];
 }
 
 async function examineLedger(config: Config): Promise<readonly Check[]> {

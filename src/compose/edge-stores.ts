@@ -16,6 +16,7 @@ import { RememberedChannels } from '../operations/serving/remembered-channels.ts
 import { packCheckInPayload } from '../packing/check-in-payload.ts';
 import type { CheckInJournal } from '../ports/check-in-journal.ts';
 import type { Engine } from '../ports/engine.ts';
+import { failureInWords } from '../upstream/failure-in-words.ts';
 import { FollowedFile } from '../upstream/followed-file.ts';
 import { FollowedState } from '../upstream/followed-state.ts';
 import { Follower } from '../upstream/follower.ts';
@@ -51,30 +52,17 @@ export type EdgeStoresOptions = {
 };
 
 const BYTES_PER_MB = 1024 * 1024;
+/** Journals, each in a directory of its name. */
+const JOURNALS = ['check-ins', 'failures'] as const;
 /** Size of the journal of failures: some hundred thousand of them. */
 const FAILURES_MB = 64;
 
 /** Opens what an edge serves with; rejects with a `ConfigError` where its directory cannot be used. */
 export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeStores> {
   const { config, log, metrics } = options;
-  const rareLog = new RareLog(log);
   const directory = edgeDirectory(config);
   const onDiskFault = tellDiskFaults(metrics, log);
-  await fromSetting('DATA_DIR', () => makeDataDirectory(directory));
-  const lock = await fromSetting('DATA_DIR', () => lockDirectory(directory, onLockLost));
-  const openJournal = (name: string, megabytes: number) =>
-    fromSetting('DATA_DIR', () =>
-      CheckInJournalFiles.open({
-        directory: join(directory, name),
-        bytesMax: megabytes * BYTES_PER_MB,
-        onFault(path, error) {
-          metrics.faults.add('disk');
-          rareLog.warn({ err: error, file: path }, JOURNAL_FAULT);
-        },
-      }),
-    );
-  const journal = await openJournal('check-ins', config.edge.journalMb);
-  const failureJournal = await openJournal('failures', FAILURES_MB);
+  const { journal, failureJournal, lock } = await openDirectory(options, directory);
   const state = new FollowedState();
   const files = new LastGoodFiles(directory, undefined, onDiskFault);
   const lastGood = new ProvenLastGood(files, state);
@@ -93,11 +81,46 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
     },
     true,
   );
-  const watched = watchStore('upstream', upstream.ledger, options);
+  const watched = watchStore('upstream', upstream.ledger, {
+    ...options,
+    reasonOf: failureInWords,
+  });
   return {
     ...{ engine, lastGood, memory, report, journal, failureJournal, recorded, lock },
     ...{ ...upstream, ledger: watched.port, healths: [watched.health] },
   };
+}
+
+/** Makes the directory of an edge, takes its lock, and opens the journals in it. */
+async function openDirectory(
+  { config, log, metrics }: EdgeStoresOptions,
+  directory: string,
+): Promise<Pick<EdgeStores, 'journal' | 'failureJournal' | 'lock'>> {
+  const rareLog = new RareLog(log);
+  for (const each of [directory, ...JOURNALS.map((name) => join(directory, name))]) {
+    await fromSetting('DATA_DIR', () => makeDataDirectory(each));
+  }
+  const lock = await fromSetting('DATA_DIR', () => lockDirectory(directory, onLockLost));
+  const bytesMax = config.edge.journalMb * BYTES_PER_MB;
+  metrics.gauge(
+    'sluice_edge_journal_bytes_max',
+    'Bytes of check-ins at which the journal takes no more',
+    () => bytesMax,
+  );
+  const openJournal = (name: (typeof JOURNALS)[number], bytes: number) =>
+    fromSetting('DATA_DIR', () =>
+      CheckInJournalFiles.open({
+        directory: join(directory, name),
+        bytesMax: bytes,
+        onFault(path, error) {
+          metrics.faults.add('disk');
+          rareLog.warn({ err: error, file: path }, JOURNAL_FAULT);
+        },
+      }),
+    );
+  const journal = await openJournal('check-ins', bytesMax);
+  const failureJournal = await openJournal('failures', FAILURES_MB * BYTES_PER_MB);
+  return { journal, failureJournal, lock };
 }
 
 /**
@@ -138,6 +161,7 @@ function openUpstream(
       rareLog.warnAbout(reason, { reason, call }, 'an answer of the upstream was refused');
     },
   });
+  let lastFailure: unknown;
   const follower = new Follower({
     client,
     state,
@@ -146,12 +170,14 @@ function openUpstream(
       for (const each of news) void engine.announce(each);
     },
     onContact(failure) {
+      lastFailure = failure;
       if (failure !== undefined) metrics.faults.add('upstream-follow');
       log.debug({ err: failure }, 'the upstream was asked');
     },
     onDamaged: (error) => onDiskFault({ doing: 'read', path, error }),
   });
-  return { client, follower, ledger: new UpstreamLedger({ client, state, follower }) };
+  const ledger = new UpstreamLedger({ client, state, follower, lastFailure: () => lastFailure });
+  return { client, follower, ledger };
 }
 
 /**

@@ -1,12 +1,14 @@
 // Examination of the data directory for `sluice doctor`: whether this account can use it, and others cannot.
 
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { type Check, faulty, sound } from '../contract/diagnosis.ts';
 
 const NAME = 'data-dir';
 /** Bits of a mode that let anybody but the owner in. */
 const OTHERS = 0o077;
+/** Maximum number of files and folders that are looked at: some seconds' worth. */
+const ENTRIES_MAX = 200_000;
 
 /** Examines the directory. Never throws, and makes nothing. */
 export function examineDataDirectory(path: string): Check {
@@ -21,20 +23,48 @@ export function examineDataDirectory(path: string): Check {
     return ownershipCheck(directory, stats.uid, stats.mode);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOTDIR') return faulty(NAME, `${fileAbove(directory)} is no directory`);
     return faulty(NAME, `${directory} cannot be used by this account (${code ?? String(error)})`);
   }
 }
 
 function ownershipCheck(directory: string, owner: number, mode: number): Check {
-  const foreign = readdirSync(directory).find(
-    (name) => statSync(join(directory, name), { throwIfNoEntry: false })?.uid !== owner,
-  );
+  const foreign = findForeign(directory, owner);
   if (foreign !== undefined) {
-    return faulty(NAME, `${directory} is of account ${owner}, ${foreign} in it is not: chown it`);
+    const name = relative(directory, foreign);
+    return faulty(NAME, `${directory} is of account ${owner}, ${name} in it is not: chown it`);
   }
   return (mode & OTHERS) === 0
     ? sound(NAME, `${directory} is for account ${owner} only`)
     : sound(NAME, `${directory} lets other accounts in; the next start ends that`);
+}
+
+/** Returns something below a directory that is of another account; undefined where nothing is. */
+function findForeign(directory: string, owner: number): string | undefined {
+  const folders = [directory];
+  let count = 0;
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      // A service that runs removes files meanwhile. A link counts as what it leads to.
+      const stats = statSync(path, { throwIfNoEntry: false });
+      if (stats !== undefined && stats.uid !== owner) return path;
+      if (entry.isDirectory()) folders.push(path);
+      if (++count >= ENTRIES_MAX) return undefined;
+    }
+  }
+  return undefined;
+}
+
+/** Returns the file that stands where a directory above this one should. */
+function fileAbove(directory: string): string {
+  const above = dirname(directory);
+  try {
+    statSync(above);
+    return above;
+  } catch {
+    return above === directory ? above : fileAbove(above);
+  }
 }
 
 /** Looks for the nearest directory that is there, in which the first start makes the others. */

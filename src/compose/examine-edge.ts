@@ -1,8 +1,8 @@
 // Examination of an edge for `sluice doctor`: whether its token has the right form, and whether the upstream
 // takes it, signs with the key that it carries, and has about the same time.
 
-import type { Config } from '../config.ts';
 import { type Check, faulty, sound } from '../contract/diagnosis.ts';
+import type { UpstreamConfig } from '../edge-config.ts';
 import { readCredential } from '../upstream/read-credential.ts';
 import { UpstreamClient, type UpstreamRefusal } from '../upstream/upstream-client.ts';
 
@@ -19,10 +19,11 @@ const REFUSALS: Readonly<Record<UpstreamRefusal, string>> = {
   replayed: 'its answer is an older one',
 };
 
-/** Examines an edge, which the settings are of when they name an upstream; never rejects. */
-export async function examineEdge({ edge }: Config): Promise<readonly Check[]> {
-  const { upstream: url, token } = edge;
-  if (url === undefined) return [];
+/** Examines the settings of an edge; never rejects. */
+export async function examineEdge({
+  upstream: url,
+  token,
+}: UpstreamConfig['edge']): Promise<readonly Check[]> {
   if (token === undefined) return [faulty('edge-token', 'EDGE_TOKEN is not set')];
   const credential = readCredential(token);
   if (credential === undefined) {

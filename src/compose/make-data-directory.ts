@@ -43,12 +43,23 @@ function tryToMake(directory: string): boolean {
     // Another process of the node may have made it; a root cannot be made, only be there.
     if (isDirectory(directory)) return true;
     if (code === 'ENOENT' && dirname(directory) !== directory) return false;
-    throw error;
+    throw new Error(reasonOf(directory, code), { cause: error });
   }
 }
 
+/** Returns why a directory cannot be made, in words like those of `sluice doctor`. */
+function reasonOf(directory: string, code: string | undefined): string {
+  if (code === 'EEXIST') return `${directory} is no directory`;
+  if (code === 'ENOTDIR') return `${dirname(directory)} is no directory`;
+  return `${directory} cannot be made by this account (${code})`;
+}
+
 function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 function codeOf(error: unknown): string | undefined {

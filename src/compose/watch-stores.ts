@@ -12,7 +12,17 @@ const PROBE_INTERVAL_MS = 1000;
 const WAITING: ReadonlySet<string> = new Set(['takeCheckIns']);
 
 /** Port that can be probed and closed: the ledger or the engine. */
-type StorePort = { isReachable(): Promise<boolean>; close(): Promise<void> };
+type StorePort = {
+  isReachable(): Promise<boolean>;
+  /** Returns why it is not reachable, where the port knows. */
+  lastFailure?(): Error;
+  close(): Promise<void>;
+};
+
+/** What watching needs; `reasonOf` returns the reason of an outage by the error of a call. */
+type WatchOptions = Pick<StoresOptions, 'metrics' | 'log' | 'tracing'> & {
+  readonly reasonOf?: (error: unknown) => string;
+};
 
 /** Stores of a process, and what the log and the figures say of each that can be lost. */
 export type WatchedStores = Stores & { readonly healths: readonly StoreHealth[] };
@@ -48,16 +58,16 @@ function watchOpened(options: StoresOptions, stores: Stores): WatchedStores {
 export function watchStore<Port extends StorePort>(
   store: StoreName,
   port: Port,
-  { metrics, log, tracing }: Pick<StoresOptions, 'metrics' | 'log' | 'tracing'>,
+  { metrics, log, tracing, reasonOf }: WatchOptions,
 ): { readonly port: Port; readonly health: StoreHealth } {
-  const health = new StoreHealth(store, log);
+  const health = new StoreHealth(store, log, reasonOf);
   metrics.storeUp.set(store, () => (health.outage === undefined ? 1 : 0));
   let isProbing = false;
   const probe = async (): Promise<void> => {
     if (isProbing || health.silentMs < PROBE_INTERVAL_MS) return;
     isProbing = true;
     if (await port.isReachable()) health.succeeded();
-    else health.failed('the store does not answer');
+    else health.failed(port.lastFailure?.() ?? 'the store does not answer');
     isProbing = false;
   };
   const timer = setInterval(() => void probe(), PROBE_INTERVAL_MS).unref();

@@ -177,7 +177,7 @@ class PgDatabase extends ConnectedDatabase implements MovableDatabase {
     for (;;) {
       const client = await this.#pool.take().catch((error: unknown) => {
         // Every failure to connect makes the data unavailable, a refused password included.
-        throw new Unavailable('ledger', describable(error));
+        throw new Unavailable('ledger', error);
       });
       const { greeter } = this.#options;
       const isExamining = greeter !== undefined && greeter.identity === undefined;
@@ -252,7 +252,7 @@ class PgConnection implements Connection {
       const state = error instanceof pg.DatabaseError ? error.code : undefined;
       this.isBroken = state !== QUERY_CANCELED && state !== LOCK_NOT_AVAILABLE;
       if (state === LOCK_NOT_AVAILABLE) throw new LockedTooLong('ledger', error);
-      throw new Unavailable('ledger', describable(error));
+      throw new Unavailable('ledger', error);
     }
   }
 }
@@ -267,13 +267,4 @@ function isConnectionFault(error: unknown): boolean {
     return sqlStateKind(error.code ?? '') !== 'faulty';
   }
   return !(error instanceof TypeError || error instanceof RangeError);
-}
-
-/**
- * Returns an error with a message. A host with several addresses fails with an AggregateError, which has a
- * code but no message; its first error has one.
- */
-function describable(error: unknown): unknown {
-  if (error instanceof AggregateError && error.message === '') return error.errors[0] ?? error;
-  return error;
 }

@@ -21,19 +21,25 @@ export class StoreHealth {
   readonly store: StoreName;
   private readonly log: Pick<Log, 'warn'>;
   private readonly now: () => number;
+  private readonly reasonOf: (error: unknown) => string;
   private succeededAt: number;
   private failedCount = 0;
   private present: StoreOutage | undefined;
 
-  /** `now` is a monotonic clock in milliseconds. A store counts as there until a call has failed. */
+  /**
+   * `reasonOf` returns the reason of an outage by the error of a call. `now` is a monotonic clock in
+   * milliseconds. A store counts as there until a call has failed.
+   */
   constructor(
     store: StoreName,
     log: Pick<Log, 'warn'>,
+    reasonOf: (error: unknown) => string = messageOf,
     now: () => number = () => performance.now(),
   ) {
     this.store = store;
     this.log = log;
     this.now = now;
+    this.reasonOf = reasonOf;
     this.succeededAt = now();
   }
 
@@ -60,9 +66,14 @@ export class StoreHealth {
   /** Notes that a call failed because the store did not answer it. */
   failed(error: unknown): void {
     this.failedCount += 1;
-    if (this.present !== undefined || this.silentMs < LOST_AFTER_MS) return;
-    const reason = error instanceof Error ? error.message : String(error);
-    this.present = { store: this.store, since: Math.round(Date.now() - this.silentMs), reason };
-    this.log.warn({ store: this.store, err: error }, 'store lost');
+    const { present, silentMs, store } = this;
+    if (present === undefined && silentMs < LOST_AFTER_MS) return;
+    const since = present?.since ?? Math.round(Date.now() - silentMs);
+    this.present = { store, since, reason: this.reasonOf(error) };
+    if (present === undefined) this.log.warn({ store, err: error }, 'store lost');
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

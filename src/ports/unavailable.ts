@@ -9,8 +9,9 @@ export class Unavailable extends Error {
 
   /** `cause` is the driver's error, kept for the log. */
   constructor(store: UnavailableStore, cause: unknown) {
-    super(`${store} unavailable: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      cause,
+    const told = describable(cause);
+    super(`${store} unavailable: ${told instanceof Error ? told.message : String(told)}`, {
+      cause: told,
     });
     this.name = 'Unavailable';
     this.store = store;
@@ -22,3 +23,12 @@ export class Unavailable extends Error {
  * calls which need other locks may succeed.
  */
 export class LockedTooLong extends Unavailable {}
+
+/**
+ * Returns an error with a message. A host with several addresses fails with an AggregateError, which has a
+ * code but no message; its first error has one.
+ */
+function describable(error: unknown): unknown {
+  if (error instanceof AggregateError && error.message === '') return error.errors[0] ?? error;
+  return error;
+}

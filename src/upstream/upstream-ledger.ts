@@ -28,6 +28,8 @@ export type UpstreamLedgerDependencies = {
   readonly client: Pick<UpstreamClient, 'call' | 'refuse' | 'close'>;
   readonly state: FollowedState;
   readonly follower: Pick<Follower, 'isFresh'>;
+  /** Returns why the upstream could not be followed the last time; undefined when it could. */
+  readonly lastFailure: () => unknown;
 };
 
 /** Longest times of calls in milliseconds. A snapshot may be large, and the way to the upstream long. */
@@ -215,13 +217,19 @@ export class UpstreamLedger implements ServingLedger {
     return this.dependencies.follower.isFresh;
   }
 
+  /** Returns why it is not reachable, as the error of a call. */
+  lastFailure(): Unavailable {
+    const failure = this.dependencies.lastFailure();
+    const cause = failure instanceof Unavailable ? failure.cause : failure;
+    return new Unavailable('upstream', cause ?? new Error('it has not answered for some seconds'));
+  }
+
   async close(): Promise<void> {
     this.dependencies.client.close();
   }
 
   private demandFresh(): void {
-    if (this.dependencies.follower.isFresh) return;
-    throw new Unavailable('upstream', new Error('it has not answered for some seconds'));
+    if (!this.dependencies.follower.isFresh) throw this.lastFailure();
   }
 
   private channelOf(channelId: string): ChannelName {

@@ -7,7 +7,7 @@ import { StoreHealth } from '../../src/observe/store-health.ts';
 function setUp() {
   let now = 0;
   const warn = vi.fn();
-  const health = new StoreHealth('ledger', { warn }, () => now);
+  const health = new StoreHealth('ledger', { warn }, undefined, () => now);
   return {
     health,
     lines: () => warn.mock.calls.map(([details, message]) => ({ message, ...details })),
@@ -38,10 +38,13 @@ it('one line when it is lost, one when it is back: how long it was away and how 
   }
   expect(lines()).toEqual([{ message: 'store lost', store: 'ledger', err: error }]);
   expect(health.outage).toMatchObject({ store: 'ledger', reason: 'connection refused' });
+  const since = health.outage?.since;
+  health.failed(new Error('no route'));
+  expect(health.outage).toEqual({ store: 'ledger', reason: 'no route', since });
   health.succeeded();
   health.succeeded();
   expect(lines().slice(1)).toEqual([
-    { message: 'store back', store: 'ledger', afterMs: 32_500, failedCalls: 300 },
+    { message: 'store back', store: 'ledger', afterMs: 32_500, failedCalls: 301 },
   ]);
   expect(health.outage).toBeUndefined();
   expect(health.silentMs).toBe(0);

@@ -5,10 +5,11 @@ import type { StoreOutage } from '../../src/observe/store-health.ts';
 import { NodeHealth } from '../../src/operations/serving/node-health.ts';
 
 const SINCE = Date.UTC(2026, 1, 3, 4, 5, 6, 789);
+const REASON = 'connect ECONNREFUSED 10.0.0.7:5432';
 
 function storeOf(store: StoreOutage['store'], silentMs: number) {
-  const outage = { store, since: SINCE, reason: 'connect ECONNREFUSED 10.0.0.7:5432' };
-  return { outage: silentMs < 2000 ? undefined : outage, silentMs };
+  const outage = { store, since: SINCE, reason: REASON };
+  return { store, outage: silentMs < 2000 ? undefined : outage, silentMs };
 }
 
 function healthOf(obstacle: string | undefined, silentMs: readonly [number, number], max?: number) {
@@ -40,6 +41,19 @@ describe('the state of a node', () => {
     expect((await healthOf(undefined, [31_000, 500], 30_000).state()).obstacle).toBeUndefined();
     expect((await healthOf('draining', [31_000, 31_000], 30_000).state()).obstacle).toBe(
       'draining',
+    );
+  });
+
+  it('of an edge names its upstream, with the reason that may be told', async () => {
+    const health = new NodeHealth(
+      { obstacle: async () => undefined },
+      [storeOf('upstream', 31_000)],
+      30_000,
+    );
+    const { obstacle, degraded } = await health.state();
+    expect(obstacle).toBe('the upstream has not answered for 31 s');
+    expect(degraded[0]?.message).toBe(
+      `the upstream does not answer, known channels are served as they were last: ${REASON}`,
     );
   });
 });

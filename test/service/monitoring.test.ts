@@ -8,9 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { quotedIn, readDocument, repositoryPath, sectionOf, tableRows } from '../docs/document.ts';
 import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
 import { describeOnRealStores } from '../support/backend.ts';
+import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import { overProcesses } from '../support/metrics.ts';
+import type { ServingNode } from '../support/node.ts';
 import { findPromtool, promtool } from '../support/promtool.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { check, createTenant, manage, publish, randomId, send } from '../support/tenant.ts';
@@ -75,7 +77,10 @@ function withoutVariables(expr: string): string {
 describeOnRealStores('the metrics of a node', () => {
   let stores: Stores;
   let node: WorkerNode;
+  let edge: ServingNode;
   let text: string;
+  /** Figures of an edge of the node. */
+  let ofEdge: string;
 
   const sample = (name: string) => {
     const line = overProcesses(text)
@@ -108,14 +113,19 @@ describeOnRealStores('the metrics of a node', () => {
       const isComplete = PROCESSES.every((each) => text.includes(`process="${each}"`));
       return isComplete && sample('sluice_check_ins_total{outcome="stored"}') >= 40;
     });
+    edge = await startEdge(node.url, (await makeEdgeToken(admin)).secret);
+    ofEdge = (await send(edge, 'GET', '/metrics')).text;
   }, 120_000);
   afterAll(async () => {
+    await edge?.dispose();
     await node?.dispose();
     await stores?.drop();
   });
 
-  it.skipIf(SKIPPED !== '')(`keep Prometheus' conventions${SKIPPED}`, () => {
-    expect(promtool(['check', 'metrics'], text)).toEqual({ code: 0, output: '' });
+  it.skipIf(SKIPPED !== '')(`keep Prometheus' conventions, as those of an edge${SKIPPED}`, () => {
+    for (const each of [text, ofEdge]) {
+      expect(promtool(['check', 'metrics'], each)).toEqual({ code: 0, output: '' });
+    }
   });
 
   it('name the process of every series; nothing is added up', () => {
@@ -192,7 +202,7 @@ describeOnRealStores('the metrics of a node', () => {
     ['sluice.json', queries],
   ] as const)('%s', (_name, expressions) => {
     it.each(expressions)('$title asks for metrics and labels that exist', ({ expr }) => {
-      const known = labelsByMetric(text);
+      const known = labelsByMetric(`${text}\n${ofEdge}`);
       const recorded = new Set(rules.flatMap(({ record }) => record ?? []));
       const parts = expr.matchAll(/([a-z]\w*(?::[\w:]+)?)(?:\{([^}]*)\})?/g);
       const asked = [...parts].filter(([, name = '']) => /^(sluice|process|nodejs)_|:/.test(name));

@@ -69,7 +69,7 @@ export async function startNginxCache(origin: string): Promise<CacheFront> {
     'listen 443 ssl': `listen 127.0.0.1:${port}`,
     'server 127.0.0.1:8080 ': `server ${origin} `,
     'server 127.0.0.1:8081 ': `server ${origin} backup `,
-    '/var/cache/nginx/sluice': join(folder, 'cache'),
+    '/var/cache/nginx-sluice': join(folder, 'cache'),
     '/etc/ssl/sluice/updates.pem': join(folder, 'cert.pem'),
     '/etc/ssl/sluice/updates.key': join(folder, 'cert.key'),
   });
@@ -124,7 +124,8 @@ ${temporary.join('')}  include ${folder}/sluice.conf;
 `;
 }
 
-function makeCertificate(openssl: string, folder: string): void {
+/** Makes `cert.pem` and `cert.key` in a folder. */
+export function makeCertificate(openssl: string, folder: string): void {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   const files = ['-keyout', join(folder, 'cert.key'), '-out', join(folder, 'cert.pem')];
   const args = ['req', '-x509', ...key, ...files, '-days', '2', '-subj', '/CN=updates.example.com'];

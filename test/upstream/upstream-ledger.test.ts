@@ -7,7 +7,11 @@ import { Unavailable } from '../../src/ports/unavailable.ts';
 import { releaseText } from '../../src/snapshot/release-text.ts';
 import { indexText, writeIndex } from '../../src/snapshot/snapshot-index.ts';
 import { FollowedState } from '../../src/upstream/followed-state.ts';
-import type { ProvenAnswer, UpstreamCall } from '../../src/upstream/upstream-client.ts';
+import {
+  type ProvenAnswer,
+  RefusedByUpstream,
+  type UpstreamCall,
+} from '../../src/upstream/upstream-client.ts';
 import { UpstreamLedger } from '../../src/upstream/upstream-ledger.ts';
 
 const DEVICE = { appId: 'app_1', deviceId: 'd' };
@@ -39,6 +43,7 @@ function furnish(answers: Partial<Record<string, EdgeAnswer>>, revision = 5) {
   const asked: UpstreamCall[] = [];
   const refused: string[] = [];
   const follower = { isFresh: true };
+  const fault: { latest?: unknown } = {};
   const client = {
     async call<Kind extends EdgeAnswer['kind']>(_: Kind, call: UpstreamCall) {
       asked.push(call);
@@ -56,7 +61,9 @@ function furnish(answers: Partial<Record<string, EdgeAnswer>>, revision = 5) {
   const entry = ['app_1', 'app', 'chn_1', 'stable', revision, []] as const;
   const index = { kind: 'index', epoch: 0, at: 0, tag: 't', isComplete: true } as const;
   state.adopt({ ...index, channels: [entry] });
-  return { ledger: new UpstreamLedger({ client, state, follower }), asked, refused, follower };
+  const lastFailure = () => fault.latest;
+  const ledger = new UpstreamLedger({ client, state, follower, lastFailure });
+  return { ledger, asked, refused, follower, fault };
 }
 
 it('a snapshot is read without the releases that are known, which stay the same objects', async () => {
@@ -127,6 +134,21 @@ it('names that do not exist are told without a call, while the upstream is there
     await expect(call()).rejects.toThrow(Unavailable);
   }
   expect(await ledger.isReachable()).toBe(false);
+});
+
+it('what the upstream does not confirm fails for the reason for which it could not be followed', async () => {
+  const { ledger, follower, fault } = furnish({});
+  follower.isFresh = false;
+  expect(ledger.lastFailure().message).toContain('has not answered');
+  const cause = new Error('connect ECONNREFUSED 127.0.0.1:1');
+  const refusal = new RefusedByUpstream(404, 'Not found');
+  for (const [latest, reason] of [
+    [new Unavailable('upstream', cause), cause],
+    [refusal, refusal],
+  ]) {
+    fault.latest = latest;
+    await expect(ledger.confirm()).rejects.toMatchObject({ name: 'Unavailable', cause: reason });
+  }
 });
 
 it('an offer that is refused tells the state to decide from', async () => {

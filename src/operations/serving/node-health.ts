@@ -5,7 +5,11 @@ import type { StoreOutage } from '../../observe/store-health.ts';
 import type { Readiness } from './readiness.ts';
 
 /** Health of one store, as the calls of this process show it. */
-type ObservedStore = { readonly outage: StoreOutage | undefined; readonly silentMs: number };
+type ObservedStore = {
+  readonly store: StoreOutage['store'];
+  readonly outage: StoreOutage | undefined;
+  readonly silentMs: number;
+};
 
 /** Store that a node does without, since when (RFC 3339), and what that means. */
 type Degradation = {
@@ -20,10 +24,12 @@ export type NodeState = {
   readonly degraded: readonly Degradation[];
 };
 
-const MESSAGES: Readonly<Record<StoreOutage['store'], string>> = {
-  ledger: 'PostgreSQL does not answer: known channels are served, nothing can be changed',
-  upstream: 'the upstream does not answer: known channels are served as they were last',
-  engine: 'Redis does not answer: changes arrive by poll, limits count per process',
+/** The reasons of a node's own stores name their addresses, and are for the log alone. */
+const MESSAGES: Readonly<Record<StoreOutage['store'], (reason: string) => string>> = {
+  ledger: () => 'PostgreSQL does not answer: known channels are served, nothing can be changed',
+  upstream: (reason) =>
+    `the upstream does not answer, known channels are served as they were last: ${reason}`,
+  engine: () => 'Redis does not answer: changes arrive by poll, limits count per process',
 };
 
 export class NodeHealth {
@@ -57,7 +63,7 @@ export class NodeHealth {
     const degraded = this.stores.flatMap(({ outage }) => {
       if (outage === undefined) return [];
       const since = new Date(outage.since).toISOString();
-      return [{ store: outage.store, since, message: MESSAGES[outage.store] }];
+      return [{ store: outage.store, since, message: MESSAGES[outage.store](outage.reason) }];
     });
     return { obstacle: (await this.readiness.obstacle()) ?? this.unconfirmed(), degraded };
   }
@@ -65,6 +71,8 @@ export class NodeHealth {
   private unconfirmed(): string | undefined {
     const { unconfirmedMs, unconfirmedMsMax } = this;
     if (unconfirmedMsMax === undefined || unconfirmedMs <= unconfirmedMsMax) return undefined;
-    return `no store has answered for ${Math.round(unconfirmedMs / 1000)} s`;
+    const isEdge = this.stores.some(({ store }) => store === 'upstream');
+    const silent = isEdge ? 'the upstream has not' : 'no store has';
+    return `${silent} answered for ${Math.round(unconfirmedMs / 1000)} s`;
   }
 }

@@ -9,6 +9,7 @@ import type { WarmUp } from './warm-up.ts';
 
 export class Readiness {
   private readonly ledger: ServingLedger;
+  private readonly ledgerName: 'ledger' | 'upstream';
   private readonly engine: Engine;
   private readonly isEngineShared: boolean;
   private readonly catalogs: Catalogs;
@@ -16,9 +17,13 @@ export class Readiness {
   private readonly warmUp: Pick<WarmUp, 'isOver'>;
   private isDraining = false;
 
-  /** `isEngineShared` says that other nodes may have stored snapshots in the engine that this node needs. */
+  /**
+   * `ledgerName` is what an operator knows the ledger by. `isEngineShared` says that other nodes may have
+   * stored snapshots in the engine that this node needs.
+   */
   constructor(
     ledger: ServingLedger,
+    ledgerName: 'ledger' | 'upstream',
     engine: Engine,
     isEngineShared: boolean,
     catalogs: Catalogs,
@@ -26,6 +31,7 @@ export class Readiness {
     warmUp: Pick<WarmUp, 'isOver'>,
   ) {
     this.ledger = ledger;
+    this.ledgerName = ledgerName;
     this.engine = engine;
     this.isEngineShared = isEngineShared;
     this.catalogs = catalogs;
@@ -48,6 +54,7 @@ export class Readiness {
       (await this.ledger.isReachable()) ||
       (await this.lastGood.hasAny()) ||
       (this.isEngineShared && (await this.engine.isReachable()));
-    return canDecide ? undefined : 'the ledger cannot be reached and nothing is known without it';
+    if (canDecide) return undefined;
+    return `the ${this.ledgerName} cannot be reached and nothing is known without it`;
   }
 }
