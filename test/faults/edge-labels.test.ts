@@ -3,12 +3,12 @@
 
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { describeOnOneBackend } from '../support/backend.ts';
-import { asks, expectLabels, label, withTargeted } from '../support/device-labels.ts';
+import { asks, expectLabels, label, OLD, withTargeted } from '../support/device-labels.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import type { ServingNode } from '../support/node.ts';
 import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
-import { devicesOf, type Tenant } from '../support/tenant.ts';
+import { check, devicesOf, type Tenant } from '../support/tenant.ts';
 
 /** Longest time until a change that was made elsewhere counts on an edge. */
 const CHANGED_MS_MAX = 5000;
@@ -45,7 +45,8 @@ describeOnOneBackend('labels that devices send to an edge', (backend) => {
   async function withOffered(): Promise<Tenant> {
     const made = await withTargeted(upstream);
     await eventually('the edge offers the release', async () => {
-      return asks(edge, made, { query: 'l.ring=inner' });
+      // 404 at first: the edge hears of the app a moment later.
+      return (await check(edge, made, OLD, { query: 'l.ring=inner' })).status === 200;
     });
     return made;
   }
