@@ -337,7 +337,7 @@ describe('reading', () => {
 
 describe('storing', () => {
   it('writes the ledger and then the engine before it resolves, and answers what the device has', async () => {
-    const { cache, store, labels } = setUp();
+    const { cache, store, labels } = setUp({ labelNotes: undefined });
     store.change(device('a'), new Map([['region', 'eu']]));
     const after = await labels.store(checkInWith('a', ring('beta')));
     expect(after).toEqual(new Map([...ring('beta'), ['region', 'eu']]));
@@ -346,7 +346,7 @@ describe('storing', () => {
   });
 
   it('writes nothing when the device has these labels already', async () => {
-    const { store, labels } = setUp();
+    const { store, labels } = setUp({ labelNotes: undefined });
     store.change(device('a'), new Map([...ring('beta'), ['region', 'eu']]));
     const answer = await labels.store(checkInWith('a', ring('beta')));
     expect(answer).toEqual(new Map([...ring('beta'), ['region', 'eu']]));
@@ -354,7 +354,7 @@ describe('storing', () => {
   });
 
   it('is one statement for all devices of the same moment', async () => {
-    const { cache, store, labels } = setUp();
+    const { cache, store, labels } = setUp({ labelNotes: undefined });
     const ids = Array.from({ length: 50 }, (_, index) => `${index}`);
     await Promise.all(ids.map((id) => labels.store(checkInWith(id, ring(id)))));
     expect(store.writes.map(({ length }) => length)).toEqual([50]);
@@ -362,7 +362,7 @@ describe('storing', () => {
   });
 
   it('with the ledger away answers the known labels with the new ones over them, and counts a fault', async () => {
-    const { cache, store, labels, faults } = setUp();
+    const { cache, store, labels, faults } = setUp({ labelNotes: undefined });
     const known = new Map([...ring('alpha'), ['region', 'eu']]);
     cache.entries.set('a', { ...device('a'), labels: known, revision: 1 });
     store.fault = ledgerAway();
@@ -408,6 +408,15 @@ describe('noting', () => {
     expect((await labels.read(device('a'))).get('ring')).toBe('delta');
   });
 
+  it('is done for a device that turns out to be on record, in place of writing the ledger', async () => {
+    const { cache, store, labels } = setUp({ isRecorded: () => false });
+    cache.entries.set('a', { ...device('a'), labels: ring('old'), revision: 1 });
+    expect(await labels.store(checkInWith('a', ring('beta')))).toEqual(ring('beta'));
+    expect(await labels.store(checkInWith('new', ring('beta')))).toEqual(ring('beta'));
+    expect([...store.entries.keys()]).toEqual(['new']);
+    expect(await labels.read(device('a'))).toEqual(ring('beta'));
+  });
+
   it('is refused where the engine is away, of what may not be recorded, and without notes', async () => {
     const { cache, labels, faults } = setUp();
     cache.labelNotes.fault = away();
@@ -423,7 +432,7 @@ describe('noting', () => {
   });
 
   it('is forgotten with the device', async () => {
-    const { labels } = setUp();
+    const { labels } = setUp({ labelNotes: undefined });
     await labels.note(note('beta'), tagLabels(ring('beta')));
     await labels.forget([device('a')]);
     expect((await labels.read(device('a'))).size).toBe(0);
@@ -434,7 +443,7 @@ describe('what the engine could not be told', () => {
   /** Sets up an engine that has old labels of a device, because it was away when they changed. */
   async function untold() {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const made = setUp();
+    const made = setUp({ labelNotes: undefined });
     await made.labels.store(checkInWith('a', ring('old')));
     made.cache.writeFault = away();
     await made.labels.store(checkInWith('a', ring('new')));
@@ -511,7 +520,7 @@ describe('what the engine could not be told', () => {
 
 describe('labels known to be in the record', () => {
   it('are known after they were stored, or found there, and asked about no more', async () => {
-    const { store, labels } = setUp();
+    const { store, labels } = setUp({ labelNotes: undefined });
     labels.start();
     expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
     await labels.store(checkInWith('a', ring('early')));
@@ -524,7 +533,7 @@ describe('labels known to be in the record', () => {
   });
 
   it('are no longer known when a report, or another node, has changed them', async () => {
-    const { cache, store, labels } = setUp();
+    const { cache, store, labels } = setUp({ labelNotes: undefined });
     labels.start();
     await labels.store(checkInWith('a', ring('early')));
     await labels.remember([store.change(device('a'), ring('late'))], [], 'awaited');
@@ -537,7 +546,7 @@ describe('labels known to be in the record', () => {
   });
 
   it('are no longer known of a device that was deleted, and not cached either', async () => {
-    const { cache, labels } = setUp();
+    const { cache, labels } = setUp({ labelNotes: undefined });
     labels.start();
     for (const id of ['a', 'b']) await labels.store(checkInWith(id, ring('early')));
     await labels.forget([device('a')]);
@@ -549,7 +558,7 @@ describe('labels known to be in the record', () => {
   });
 
   it('are not known when the ledger could not be told, or when news may have been missed', async () => {
-    const { cache, store, labels } = setUp();
+    const { cache, store, labels } = setUp({ labelNotes: undefined });
     labels.start();
     store.fault = away();
     cache.entries.set('a', { ...device('a'), labels: ring('old'), revision: 1 });
@@ -565,7 +574,7 @@ describe('labels known to be in the record', () => {
   });
 
   it('are no longer known when the ledger has other ones, although nobody told', async () => {
-    const { cache, store, labels } = setUp();
+    const { cache, store, labels } = setUp({ labelNotes: undefined });
     await labels.follow();
     for (const id of ['a', 'b']) await labels.store(checkInWith(id, ring('early')));
     await labels.follow();
@@ -581,7 +590,7 @@ describe('labels known to be in the record', () => {
   it.each(['many changes', 'a new epoch', 'a position that went back'])(
     'are all forgotten after %s',
     async (reason) => {
-      const { store, labels } = setUp();
+      const { store, labels } = setUp({ labelNotes: undefined });
       await labels.follow();
       await labels.store(checkInWith('a', ring('early')));
       await labels.follow();

@@ -8,6 +8,7 @@
 
 import type { Labels } from '../../domain/decision/targeting.ts';
 import { type CheckIn, deviceKey } from '../../domain/fleet/check-in.ts';
+import { tagLabels } from '../../domain/fleet/label.ts';
 import { includesLabels, mergeLabels } from '../../domain/fleet/merge-labels.ts';
 import { Batcher } from '../../flow/batcher.ts';
 import { withinTime } from '../../flow/within-time.ts';
@@ -15,7 +16,7 @@ import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { DELETED_REVISION } from '../../ports/deleted-revision.ts';
 import type { Engine } from '../../ports/engine.ts';
-import type { CheckKind } from '../../ports/fleet-ledger.ts';
+import type { CheckKind, RecordedLabels } from '../../ports/fleet-ledger.ts';
 import type {
   CachedLabels,
   DeviceName,
@@ -48,11 +49,13 @@ const RETELL_MS = 500;
 const LEDGER_WAIT_MS_MAX = 1500;
 /** Time for which a ledger that did not answer is not asked again. */
 const LEDGER_REST_MS = 1000;
-/** Number of changed devices from which on forgetting all is less work than forgetting them. */
+/** Number of changed devices above which all is forgotten. */
 const FORGOTTEN_MAX = 500;
 
 /** Labels on record, and those that the device has sent and that are not on record yet. */
-type FoundLabels = StoredLabels & { readonly noted: Labels | undefined };
+type FoundLabels = RecordedLabels & { readonly noted: Labels | undefined };
+
+type LabelledCheckIn = CheckIn & { readonly labels: Labels };
 
 export class DeviceLabels {
   private readonly dependencies: DeviceLabelsDependencies;
@@ -126,9 +129,7 @@ export class DeviceLabels {
 
   /**
    * Notes labels of a check whose check-in will carry them, so that they count on every node from now on.
-   * Resolves with false when that is not certain: then they have to be stored. A device that is not known to
-   * be on record is noted nowhere, and neither are labels that were noted before, when others were recorded
-   * since.
+   * Resolves with false when that is not certain, or the device is not known to be on record: `store` them.
    */
   async note(note: LabelNote, labelsTag: number): Promise<boolean> {
     if (this.memory.isInDoubt(note, labelsTag)) return false;
@@ -136,12 +137,22 @@ export class DeviceLabels {
   }
 
   /**
-   * Records the labels of a check-in for every node before it resolves, and returns the device's merged
-   * labels. When the ledger is unavailable the labels are not lost, because the check-in carries them too;
-   * the result is then what the engine knows, with the request's labels merged over it.
+   * Makes labels that `note` did not take count on every node before it resolves, and returns the device's
+   * merged labels. They are recorded; or noted, where the device turns out to be on record and nothing else
+   * was recorded since they were noted last. When the ledger is unavailable they are not lost, because the
+   * check-in carries them too; the result is then what the engine knows, with them merged over it.
    */
-  async store(checkIn: CheckIn & { readonly labels: Labels }): Promise<Labels> {
+  async store(checkIn: LabelledCheckIn): Promise<Labels> {
     const before = await this.find(checkIn);
+    const { labels } = checkIn;
+    const mayNote = before.isRecorded && !this.memory.isInDoubt(checkIn, tagLabels(labels));
+    if (!mayNote || includesLabels(before.labels, labels)) return this.storeAfter(before, checkIn);
+    this.dependencies.admission.learn(checkIn);
+    if (await this.notes.note(checkIn)) return mergeLabels(withNotes(before), labels);
+    return this.storeAfter(before, checkIn);
+  }
+
+  private async storeAfter(before: FoundLabels, checkIn: LabelledCheckIn): Promise<Labels> {
     const known = withNotes(before);
     // A note may say otherwise than the record: then the record is to get what the device says now.
     const isOnRecord = includesLabels(before.labels, checkIn.labels);
@@ -270,14 +281,16 @@ export class DeviceLabels {
   private async complete(
     devices: readonly DeviceName[],
     cached: readonly (CachedLabels | undefined)[],
-  ): Promise<readonly (StoredLabels | Unavailable)[]> {
-    const open = devices.filter((_, index) => cached[index]?.isConfirmed !== true);
-    if (open.length === 0) return cached as readonly CachedLabels[];
+  ): Promise<readonly (RecordedLabels | Unavailable)[]> {
+    // Only of devices that are on record does the engine cache labels.
+    const known = cached.map((entry) => entry && { ...entry, isRecorded: true });
+    const open = devices.filter((_, index) => known[index]?.isConfirmed !== true);
+    if (open.length === 0) return known as readonly RecordedLabels[];
     const read = await this.askLedger(open);
-    if (read instanceof Unavailable) return cached.map((entry) => entry ?? read);
+    if (read instanceof Unavailable) return known.map((entry) => entry ?? read);
     const rest = read[Symbol.iterator]();
-    return cached.map((entry) =>
-      entry?.isConfirmed ? entry : (rest.next().value as StoredLabels),
+    return known.map((entry) =>
+      entry?.isConfirmed ? entry : (rest.next().value as RecordedLabels),
     );
   }
 
@@ -299,7 +312,7 @@ export class DeviceLabels {
    */
   private async askLedger(
     devices: readonly DeviceName[],
-  ): Promise<readonly StoredLabels[] | Unavailable> {
+  ): Promise<readonly RecordedLabels[] | Unavailable> {
     if (this.isLedgerResting()) return new Unavailable('ledger', 'it has just not answered');
     try {
       const read = await withinTime(this.readAndFill(devices), LEDGER_WAIT_MS_MAX);
@@ -313,7 +326,7 @@ export class DeviceLabels {
     }
   }
 
-  private async readAndFill(devices: readonly DeviceName[]): Promise<readonly StoredLabels[]> {
+  private async readAndFill(devices: readonly DeviceName[]): Promise<readonly RecordedLabels[]> {
     const read = await this.dependencies.ledger.readLabels(devices);
     // An id that somebody invented is not worth a place in the engine.
     await this.fill(read.filter(({ isRecorded }) => isRecorded));
