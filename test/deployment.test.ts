@@ -236,9 +236,12 @@ describe('deploy/kubernetes-edge', () => {
     expect(labels).toMatchObject(selector as object);
     const named = list(container, 'ports').map(({ name }) => name);
     expect(named).toContain((ports as Fields[])[0]?.targetPort);
-    for (const name of ['stateful-set.yaml', 'pod-disruption-budget.yaml']) {
+    const others = ['stateful-set.yaml', 'pod-disruption-budget.yaml', 'pod-monitor.yaml'];
+    for (const name of others) {
       expect(labels, name).toMatchObject(at(document(name), 'spec', 'selector', 'matchLabels'));
     }
+    const [endpoint] = list(at(document('pod-monitor.yaml'), 'spec'), 'podMetricsEndpoints');
+    expect(named).toContain(endpoint?.port);
   });
 });
 
