@@ -374,7 +374,10 @@ describeOnBackends('a service and its edge', (backend) => {
       expect((await offer({ release: 'rel_none' })).body).toMatchObject({ isRecorded: false });
       await control(service, tenant, '1.0.0', { rollout: 50 });
       const revision = Number(state.revision) + 1;
-      expect((await offer()).body).toMatchObject({ isRecorded: false, revision });
+      // The process that is asked hears of the change a moment after it was made.
+      await expect
+        .poll(async () => (await offer()).body)
+        .toMatchObject({ isRecorded: false, revision });
       const present = { ...state, revision };
       expect((await offer({ state: present })).body).toMatchObject({ isRecorded: true });
       expect((await control(service, tenant, '1.0.0', { rollout: 10 })).status).toBe(422);
