@@ -74,10 +74,10 @@ serviceSuite('a code host that calls a release back', (node) => {
   it('holds the plan of what it pauses, and no later event lets it go on (§27.3)', async () => {
     const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
     await announce('published');
-    const steps = [{ rollout: 100, holdMinutes: 60 }];
-    expect((await manage(node, tenant, 'PUT', 'releases/plan', { ...name, steps })).status).toBe(
-      200,
-    );
+    // With guards it is not done at once, although the release is at 100 % already.
+    const plan = { steps: [{ rollout: 100, holdMinutes: 60 }], guards: { failedPercent: 1 } };
+    const put = await manage(node, tenant, 'PUT', 'releases/plan', { ...name, ...plan });
+    expect(put.status, put.text).toBe(200);
     const planOf = async () => {
       const query = new URLSearchParams(name);
       return (await manage(node, tenant, 'GET', `releases/plan?${query}`)).body?.plan;
