@@ -13,15 +13,16 @@ const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
 /** Length of the head of a public key in SPKI (RFC 8410), before its 32 bytes. */
 const SPKI_HEAD_BYTES = 12;
 
-/** Source of keys: the box of secrets. */
+/** Source of keys: the box of secrets, which returns the same array until they are others. */
 type KeySource = { deriveKeys(purpose: string): readonly Buffer[] };
 
 type SigningKey = { readonly privateKey: KeyObject; readonly publicKey: string };
 
 export class EdgeSigner {
   private readonly source: KeySource;
-  /** Keys by what they were derived to, in hexadecimal; replaced when the setting has changed. */
-  private keys: ReadonlyMap<string, SigningKey> = new Map();
+  /** What the keys are made of; another array when the setting has changed. */
+  private seeds: readonly Buffer[] | undefined;
+  private keys: readonly SigningKey[] = [];
 
   constructor(source: KeySource) {
     this.source = source;
@@ -47,13 +48,9 @@ export class EdgeSigner {
 
   private present(): readonly SigningKey[] {
     const seeds = this.source.deriveKeys(PURPOSE);
-    this.keys = new Map(
-      seeds.map((seed) => {
-        const name = seed.toString('hex');
-        return [name, this.keys.get(name) ?? keyOf(seed)] as const;
-      }),
-    );
-    return [...this.keys.values()];
+    if (seeds !== this.seeds) this.keys = seeds.map(keyOf);
+    this.seeds = seeds;
+    return this.keys;
   }
 }
 

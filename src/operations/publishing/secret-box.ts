@@ -35,6 +35,8 @@ const SALT = 'sluice secret box v1';
 export class SecretBox {
   /** Derived keys by the value that they were derived from, in the order of the setting. */
   #keys: ReadonlyMap<string, Buffer>;
+  /** Keys for other purposes, by their purpose: each answer to an edge asks for some. */
+  readonly #derived = new Map<string, readonly Buffer[]>();
 
   /**
    * `secretKeys` are the values of the setting SECRET_KEY, at least one. They should be random, but operators
@@ -51,6 +53,7 @@ export class SecretBox {
       async (key) => [key, this.#keys.get(key) ?? (await deriveKey(key))] as const,
     );
     this.#keys = new Map(await Promise.all(derived));
+    this.#derived.clear();
   }
 
   /** Encrypts a secret of `owner` to `v1.<nonce>.<ciphertext>.<tag>`, in base64url, under the first key. */
@@ -66,12 +69,17 @@ export class SecretBox {
 
   /**
    * Derives a key of 32 bytes for another purpose from each key (HKDF, RFC 5869), in the order of the
-   * setting. None of them tells anything about the others, or about what was sealed.
+   * setting. None of them tells anything about the others, or about what was sealed. The same array until the
+   * setting changes; `purpose` is a constant of the caller.
    */
   deriveKeys(purpose: string): readonly Buffer[] {
-    return [...this.#keys.values()].map((key) =>
+    const known = this.#derived.get(purpose);
+    if (known !== undefined) return known;
+    const derived = [...this.#keys.values()].map((key) =>
       Buffer.from(hkdfSync('sha256', key, '', purpose, KEY_BYTES)),
     );
+    this.#derived.set(purpose, derived);
+    return derived;
   }
 
   /**
