@@ -149,7 +149,8 @@ function assembleWork(
   const failuresHandOver = new HandOver({
     journal: failureJournal,
     send: handOverCall(client, 'failures', joinFailures),
-    isOneByOne: true,
+    // A batch for a call: its endpoint bounds the failures in one.
+    callBytesMax: 1,
     onHandedOver: () => undefined,
     onRefused: (error) =>
       log.error({ err: error }, 'failures were refused by the upstream, and are dropped'),

@@ -29,8 +29,8 @@ export type HandOverDependencies = {
    * when they were not all taken.
    */
   readonly send: (batches: readonly Buffer[]) => Promise<HandedOver>;
-  /** Whether a call takes one batch only. */
-  readonly isOneByOne?: boolean;
+  /** Bytes of one call, about: a batch that is larger goes alone. Default: 1,000 KiB. */
+  readonly callBytesMax?: number;
   /** Told what became of a call. */
   readonly onHandedOver: (taken: HandedOver) => void;
   /** Told of a batch that the upstream can never take, which is dropped. */
@@ -41,6 +41,7 @@ export type HandOverDependencies = {
 
 export class HandOver {
   private readonly dependencies: HandOverDependencies;
+  private readonly callBytesMax: number;
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
   /**
@@ -51,6 +52,7 @@ export class HandOver {
 
   constructor(dependencies: HandOverDependencies) {
     this.dependencies = dependencies;
+    this.callBytesMax = dependencies.callBytesMax ?? CALL_BYTES_MAX;
   }
 
   /** Hands over until `stop`. */
@@ -65,15 +67,13 @@ export class HandOver {
   }
 
   private async run(): Promise<void> {
-    const { journal, onFault, isOneByOne } = this.dependencies;
+    const { journal, onFault } = this.dependencies;
     const { signal } = this.stopping;
     for (let failures = 0; !signal.aborted; ) {
       try {
         const bytes = await this.handOver();
         if (bytes === 0) await journal.appended(WAIT_MS, signal);
-        else if (bytes < CALL_BYTES_MAX / 2 && !this.isOneByOne && !isOneByOne) {
-          await pause(REST_MS, signal);
-        }
+        else if (bytes < this.callBytesMax / 2 && !this.isOneByOne) await pause(REST_MS, signal);
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
@@ -86,8 +86,8 @@ export class HandOver {
 
   /** Hands the oldest batches over; returns how many bytes they were. */
   private async handOver(): Promise<number> {
-    const { journal, send, isOneByOne, onHandedOver, onRefused } = this.dependencies;
-    const read = await journal.read(this.isOneByOne || isOneByOne ? 1 : CALL_BYTES_MAX);
+    const { journal, send, onHandedOver, onRefused } = this.dependencies;
+    const read = await journal.read(this.isOneByOne ? 1 : this.callBytesMax);
     const bytes = read.reduce((sum, { length }) => sum + length, 0);
     if (bytes === 0) return 0;
     try {
