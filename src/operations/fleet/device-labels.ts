@@ -54,7 +54,6 @@ const FORGOTTEN_MAX = 500;
 
 /** Labels on record, and those that the device has sent and that are not on record yet. */
 type FoundLabels = RecordedLabels & { readonly noted: Labels | undefined };
-
 type LabelledCheckIn = CheckIn & { readonly labels: Labels };
 
 export class DeviceLabels {
@@ -97,11 +96,7 @@ export class DeviceLabels {
     return this.memory.holds(device, labelsTag);
   }
 
-  /**
-   * Remembers that labels with this hash are on their way to the device's record with a check-in, so that the
-   * next one need not carry them. What is recorded of the device's labels makes this forgotten. Labels that a
-   * release asks for are looked up again after that.
-   */
+  /** Remembers that labels with this hash travel with a check-in; see `StoredLabelMemory.noteSent`. */
   noteSent(device: DeviceName, labelsTag: number, areAskedFor: boolean): void {
     this.memory.noteSent(device, labelsTag, areAskedFor);
   }
@@ -273,7 +268,10 @@ export class DeviceLabels {
     const [noted, cached] = await Promise.all([this.readNotes(devices), this.askEngine(devices)]);
     const stored = await this.complete(devices, cached);
     return stored.map((entry, index) => {
-      return entry instanceof Unavailable ? entry : { ...entry, noted: noted[index] };
+      if (entry instanceof Unavailable) return entry;
+      // Only of devices that are on record does the engine cache labels.
+      const isRecorded = cached[index] !== undefined || (entry as RecordedLabels).isRecorded;
+      return { ...entry, isRecorded, noted: noted[index] };
     });
   }
 
@@ -281,15 +279,13 @@ export class DeviceLabels {
   private async complete(
     devices: readonly DeviceName[],
     cached: readonly (CachedLabels | undefined)[],
-  ): Promise<readonly (RecordedLabels | Unavailable)[]> {
-    // Only of devices that are on record does the engine cache labels.
-    const known = cached.map((entry) => entry && { ...entry, isRecorded: true });
-    const open = devices.filter((_, index) => known[index]?.isConfirmed !== true);
-    if (open.length === 0) return known as readonly RecordedLabels[];
+  ): Promise<readonly (CachedLabels | RecordedLabels | Unavailable)[]> {
+    const open = devices.filter((_, index) => cached[index]?.isConfirmed !== true);
+    if (open.length === 0) return cached as readonly CachedLabels[];
     const read = await this.askLedger(open);
-    if (read instanceof Unavailable) return known.map((entry) => entry ?? read);
+    if (read instanceof Unavailable) return cached.map((entry) => entry ?? read);
     const rest = read[Symbol.iterator]();
-    return known.map((entry) =>
+    return cached.map((entry) =>
       entry?.isConfirmed ? entry : (rest.next().value as RecordedLabels),
     );
   }
