@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnOneBackend } from '../support/backend.ts';
-import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
+import { startEdgeOnAWay } from '../support/edge-arrival.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import type { ServingNode } from '../support/node.ts';
-import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
+import type { Proxy as NetworkProxy } from '../support/tcp-proxy.ts';
 import { check, createTenant, manage, publish, report, send } from '../support/tenant.ts';
 
 /** Time in which the service records what an edge has kept for it. */
@@ -19,9 +19,7 @@ describeOnOneBackend('failures that devices report to an edge', (backend) => {
   let edge: ServingNode;
   beforeAll(async () => {
     upstream = await backend.start({ SECRET_KEY: 'a key of the tests' });
-    way = await startProxy(Number(new URL(upstream.url).port));
-    const { secret } = await makeEdgeToken(upstream);
-    edge = await startEdge(`http://127.0.0.1:${way.port}`, secret);
+    ({ edge, way } = await startEdgeOnAWay(upstream));
   });
   afterAll(async () => {
     await edge?.dispose();

@@ -4,10 +4,10 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { describeOnOneBackend } from '../support/backend.ts';
 import { asks, expectLabels, label, OLD, withTargeted } from '../support/device-labels.ts';
-import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
+import { startEdgeOnAWay } from '../support/edge-arrival.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import type { ServingNode } from '../support/node.ts';
-import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
+import type { Proxy as NetworkProxy } from '../support/tcp-proxy.ts';
 import { check, devicesOf, type Tenant } from '../support/tenant.ts';
 
 /** Longest time until a change that was made elsewhere counts on an edge. */
@@ -27,9 +27,7 @@ describeOnOneBackend('labels that devices send to an edge', (backend) => {
 
   beforeAll(async () => {
     upstream = await backend.start({ SECRET_KEY: 'a key of the tests' });
-    way = await startProxy(Number(new URL(upstream.url).port));
-    const { secret } = await makeEdgeToken(upstream);
-    edge = await startEdge(`http://127.0.0.1:${way.port}`, secret);
+    ({ edge, way } = await startEdgeOnAWay(upstream));
   });
   afterEach(() => {
     way.heal();

@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnOneBackend } from '../support/backend.ts';
+import { ARRIVES_MS_MAX, arrives, offeredBy } from '../support/edge-arrival.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import {
   type EdgeWay,
@@ -18,8 +19,6 @@ import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
 import { admin, check, control, createTenant, publish, type Tenant } from '../support/tenant.ts';
 
-/** Promise of contract 29.6. */
-const ARRIVES_MS_MAX = 2000;
 const ASK_INTERVAL_MS = 20;
 
 describeOnOneBackend('what comes from the address of the upstream', (backend) => {
@@ -37,21 +36,6 @@ describeOnOneBackend('what comes from the address of the upstream', (backend) =>
     const tenant = await createTenant(upstream);
     await publish(upstream, tenant, version);
     return tenant;
-  }
-
-  /** Version that an edge offers to a new device; null for 204. */
-  async function offeredBy(edge: ServingNode, tenant: Tenant): Promise<unknown> {
-    const answer = await check(edge, tenant, '0.9.0', { device: randomUUID() });
-    return answer.status === 204 ? null : (answer.body?.version ?? answer.status);
-  }
-
-  function arrives(edge: ServingNode, tenant: Tenant, version: unknown) {
-    const isThere = async () => {
-      if ((await offeredBy(edge, tenant)) === version) return true;
-      await sleep(ASK_INTERVAL_MS);
-      return false;
-    };
-    return eventually(`${version} arrives`, isThere, ARRIVES_MS_MAX);
   }
 
   async function edgeOnBadWay(org: string | null = null) {

@@ -8,10 +8,11 @@ import { cpSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeOnOneBackend } from '../support/backend.ts';
+import { arrives, type EdgeOnAWay, offeredBy, startEdgeOnAWay } from '../support/edge-arrival.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
-import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
+import { startProxy } from '../support/tcp-proxy.ts';
 import {
   check,
   control,
@@ -22,8 +23,7 @@ import {
 } from '../support/tenant.ts';
 
 const AWAY_MS = process.env.SLUICE_EDGE_LONG === '1' ? 600_000 : 15_000;
-/** Promises of contract 29.6. */
-const ARRIVES_MS_MAX = 2000;
+/** Promise of contract 29.6. */
 const ARRIVES_AFTER_CUT_MS_MAX = 5000;
 /** Time in which what an edge has answered is on its disk: a batch waits 50 ms, a sync comes every 100 ms. */
 const SYNCED_MS = 1000;
@@ -31,8 +31,6 @@ const ASK_INTERVAL_MS = 20;
 const PAGE_SIZE = 1000;
 /** Time in which the service records what has come together: a quarter of that time, or half a minute. */
 const RECORDED_MS_MAX = Math.max(30_000, AWAY_MS / 4);
-
-type OwnEdge = { readonly edge: ServingNode; readonly way: NetworkProxy };
 
 describeOnOneBackend('an edge', (backend) => {
   let upstream: ServingNode;
@@ -45,37 +43,19 @@ describeOnOneBackend('an edge', (backend) => {
     await upstream?.dispose();
   });
 
-  /** An edge whose way to the upstream can fail. */
-  async function edgeOnAWay(): Promise<OwnEdge> {
-    const way = await startProxy(Number(new URL(upstream.url).port));
-    const { secret } = await makeEdgeToken(upstream);
-    const edge = await startEdge(`http://127.0.0.1:${way.port}`, secret);
+  async function edgeOnAWay(): Promise<EdgeOnAWay> {
+    const started = await startEdgeOnAWay(upstream);
     ends.push(
-      () => way.close(),
-      () => edge.dispose(),
+      () => started.way.close(),
+      () => started.edge.dispose(),
     );
-    return { edge, way };
+    return started;
   }
 
   async function withRelease(...versions: string[]): Promise<Tenant> {
     const tenant = await createTenant(upstream);
     for (const version of versions) await publish(upstream, tenant, version);
     return tenant;
-  }
-
-  /** Version that an edge offers to a new device; null for 204. */
-  async function offeredBy(edge: ServingNode, tenant: Tenant): Promise<unknown> {
-    const answer = await check(edge, tenant, '0.9.0', { device: randomUUID() });
-    return answer.status === 204 ? null : (answer.body?.version ?? answer.status);
-  }
-
-  function arrives(edge: ServingNode, tenant: Tenant, version: unknown, msMax = ARRIVES_MS_MAX) {
-    const isThere = async () => {
-      if ((await offeredBy(edge, tenant)) === version) return true;
-      await sleep(ASK_INTERVAL_MS);
-      return false;
-    };
-    return eventually(`${version} arrives`, isThere, msMax);
   }
 
   describe('and changes', () => {
