@@ -23,6 +23,8 @@ export type ClockWatchDependencies = {
    * one clock, so one of them tells it.
    */
   readonly isTelling: boolean;
+  /** Milliseconds between two comparisons; 5,000 by default. */
+  readonly intervalMs?: number;
 };
 
 export class ClockWatch {
@@ -72,7 +74,8 @@ export class ClockWatch {
       log[level]({ err: error }, 'the clocks could not be compared');
     }
     if (this.isStopped) return;
-    this.timer = setTimeout(() => void this.compare(), INTERVAL_MS);
+    const { intervalMs = INTERVAL_MS } = this.dependencies;
+    this.timer = setTimeout(() => void this.compare(), intervalMs);
   }
 
   private warn(): void {
