@@ -64,8 +64,8 @@ function missingCheck(directory: string): Check {
 }
 
 /**
- * Returns the nearest of what is above a directory that is there. What is below a file is not: there `statSync`
- * throws with Node 20 and finds nothing with Node 22.
+ * Returns the nearest of what is above a directory that is there. Nothing is below a file: of that `statSync`
+ * throws with Node 20, and finds nothing with Node 22.
  */
 function nearestAbove(directory: string): string {
   const above = dirname(directory);
