@@ -1,7 +1,8 @@
 // Rules of a ledger that went back: its epoch rises once, marks of offers come back, and a change of a
 // channel that is known to be newer elsewhere is not accepted.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { admitDatabase } from '../../src/ledger/admit-database.ts';
 import { migrate } from '../../src/ledger/migrate.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
 import { type KnownState, type KnownStates, LedgerBehind } from '../../src/ports/known-state.ts';
@@ -90,6 +91,23 @@ export function describeRewinds(name: string, open: () => Promise<TestDatabase>)
       expect((await ledger.readRevisions([])).epoch).toBe(epoch + 1);
       expect(await ledger.raiseEpoch(epoch - 1)).toEqual({ epoch: epoch + 1, isRaised: false });
       expect(await ledger.raiseEpoch(epoch + 5)).toEqual({ epoch: epoch + 6, isRaised: true });
+    });
+
+    test('a rise on a database that moved is the one for the move', async () => {
+      const { database } = opened;
+      const report = { raised: vi.fn(), lost: vi.fn() };
+      const admit = (highestEpoch: number) => {
+        const memory = { channels: async () => ({ channels: [], isComplete: true }), highestEpoch };
+        return admitDatabase(database, memory, report);
+      };
+      await admit(0);
+      await database.query("UPDATE ledger_epoch SET identity = 'another server'");
+      const { epoch } = await ledger.readRevisions([]);
+      // One node compares states, another one finds that its connection leads elsewhere.
+      expect(await ledger.raiseEpoch(epoch)).toEqual({ epoch: epoch + 1, isRaised: true });
+      await admit(epoch + 1);
+      expect(report.raised).not.toHaveBeenCalled();
+      expect((await ledger.readRevisions([])).epoch).toBe(epoch + 1);
     });
 
     test('the epoch never goes back, whoever writes it', async () => {
