@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { CheckInJournalFiles } from '../../src/engine/disk/check-in-journal-files.ts';
 
 const MANY_BYTES = 1024 * 1024;
@@ -66,6 +66,24 @@ it('what was accepted is there after a kill, in its order, until it is acknowled
   await third.acknowledge(2);
   expect([third.count, third.bytes, third.ageMs, await read(third)]).toEqual([0, 0, 0, []]);
   expect(faults).toEqual([]);
+});
+
+it('a batch is on disk at once when none was before it, and shares a sync with others else', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  try {
+    const journal = await open();
+    await append(journal, 'one');
+    const later = append(journal, 'two', 'three');
+    await journal.read(MANY_BYTES);
+    expect([journal.count, vi.getTimerCount()]).toEqual([1, 1]);
+    vi.advanceTimersByTime(50);
+    await later;
+    expect(await read(journal)).toEqual(['one', 'two', 'three']);
+    vi.advanceTimersByTime(50);
+    await append(journal, 'four');
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it('what is read and not acknowledged is read again, and only read batches are removed', async () => {

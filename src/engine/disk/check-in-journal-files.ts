@@ -1,5 +1,5 @@
-// Journal of check-ins as files that are only appended to. Many appends share a write and a sync, every 100
-// ms: a kill loses what was not synced, and that was not accepted either.
+// Journal of check-ins as files that are only appended to. An append is written and synced at once, or with
+// others 50 ms after the last sync began: a kill loses what was not synced, and that was not accepted either.
 //
 //   000001.log  000002.log  000003.log      segments, removed once all of them is acknowledged
 //        ▲ acknowledged          ▲ appended
@@ -15,7 +15,8 @@ import { Unavailable } from '../../ports/unavailable.ts';
 import { readRecords, writeRecord } from './journal-record.ts';
 import { FILE_MODE, FOLDER_MODE, replaceFile } from './replace-file.ts';
 
-const SYNC_MS = 100;
+/** Minimum time in milliseconds from the begin of a sync to that of the next one. */
+const SYNC_INTERVAL_MS = 50;
 /** Size above which a segment gets no more records. */
 const SEGMENT_BYTES_MAX = 8 * 1024 * 1024;
 const SEGMENT = /^(\d{6,15})\.log$/;
@@ -48,6 +49,10 @@ export class CheckInJournalFiles implements CheckInJournal {
   private pending: Pending[] = [];
   private pendingBytes = 0;
   private timer: NodeJS.Timeout | undefined;
+  /** Whether what is pending has a sync that will take it. */
+  private isScheduled = false;
+  /** Monotonic time in milliseconds before which no sync begins. */
+  private nextSyncAt = 0;
   private syncing: Promise<void> = Promise.resolve();
   private readOnes: readonly ReadRecord[] = [];
   private waiting: (() => void) | undefined;
@@ -88,7 +93,7 @@ export class CheckInJournalFiles implements CheckInJournal {
     this.pendingBytes += record.length;
     return new Promise((resolve, reject) => {
       this.pending.push({ record, resolve, reject });
-      this.timer ??= setTimeout(() => this.sync(), SYNC_MS);
+      this.schedule();
     });
   }
 
@@ -199,15 +204,24 @@ export class CheckInJournalFiles implements CheckInJournal {
     }
   }
 
+  private schedule(): void {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    const waitMs = this.nextSyncAt - performance.now();
+    if (waitMs > 0) this.timer = setTimeout(() => this.sync(), waitMs);
+    else this.sync();
+  }
+
   private sync(): void {
-    this.timer = undefined;
     this.syncing = this.syncing.then(() => this.writePending());
   }
 
   private async writePending(): Promise<void> {
     const group = this.pending;
+    this.isScheduled = false;
     if (group.length === 0) return;
     this.pending = [];
+    this.nextSyncAt = performance.now() + SYNC_INTERVAL_MS;
     const bytes = group.reduce((sum, { record }) => sum + record.length, 0);
     try {
       const segment = await this.openSegment();
