@@ -46,6 +46,31 @@ describeInBrowser('forms at the console', (browser) => {
     await dialog.getByRole('button', { name: 'Publish', exact: false }).waitFor();
   });
 
+  it('a refusal of what was asked before does not end the session that was begun after it', async () => {
+    await visit(page, `/console/apps/${tenant.app}/stable`);
+    const dialog = await beginRelease('7.0.0');
+    const held: (() => Promise<void>)[] = [];
+    await page.route('**/console/api/**', async (route) => {
+      if (route.request().method() !== 'GET') return route.continue();
+      const response = await route.fetch();
+      // The first refusal asks to sign in; those of the next polls are on their way for long.
+      if (response.status() === 401 && held.push(() => route.fulfill({ response })) > 1) return;
+      await route.fulfill({ response });
+    });
+    await tab.context.clearCookies();
+    const again = page.getByRole('dialog', { name: 'Sign in again' });
+    await again.waitFor();
+    await expect.poll(() => held.length, { timeout: 15_000 }).toBeGreaterThan(1);
+    await again.getByLabel('Email').fill(owner.email);
+    await again.getByLabel('Password').fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await again.waitFor({ state: 'detached' });
+    for (const arrive of held.slice(1)) await arrive();
+    await page.waitForTimeout(1000);
+    expect(await again.count()).toBe(0);
+    expect(await dialog.getByLabel('Version').inputValue()).toBe('7.0.0');
+  }, 60_000);
+
   it('the end of the session shows the sign-in page when nothing is filled in', async () => {
     await visit(page, `/console/apps/${tenant.app}/stable`);
     await tab.context.clearCookies();

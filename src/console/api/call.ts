@@ -30,6 +30,10 @@ const WRITE_MS_MAX = 30_000;
 
 /** Listener for answers that show that the session ended or its role changed; set once. */
 let onRefused: (isSignedOut: boolean) => void = () => undefined;
+/** Number of sessions that were opened: a refusal of what was asked before one was says nothing about it. */
+let sessionCount = 0;
+/** Calls that need no session, and open one; with a wrong password they are also a 401. */
+const OPENS_SESSION = /^(?:session|setup|invitation|password-reset)$/;
 
 /**
  * Sends a request and returns the answer's JSON. Rejects with an `ApiError` for refusals, faults and lost
@@ -45,12 +49,13 @@ export async function call<M extends Method, Path extends PathOf<M>>(
 
 /** Sends a request and returns the answer as text: two equal texts are equal answers. */
 export async function callForText(method: Method, path: string, body?: unknown): Promise<string> {
+  const opensSession = method === 'POST' && OPENS_SESSION.test(path);
+  const session = sessionCount;
   const response = await reach(method, path, body);
   const text = await textOf(response, method);
+  if (response.ok && opensSession) sessionCount += 1;
   if (response.ok) return text === '' ? '{}' : text;
-  // A sign-in with a wrong password is also a 401, but says nothing about the present session.
-  const needsNone = method === 'POST' && /^(?:session|setup|invitation|password-reset)$/.test(path);
-  if (response.status === 401 && !needsNone) onRefused(true);
+  if (response.status === 401 && !opensSession) noteSignedOut(session);
   if (response.status === 403) onRefused(false);
   throw new ApiError(response.status, readError(text) ?? `The service answered ${response.status}`);
 }
@@ -74,9 +79,14 @@ export async function statusOf(path: string): Promise<number> {
   }
 }
 
-/** Says that the session is over, as a refusal with 401 does. */
-export function noteSignedOut(): void {
-  onRefused(true);
+/** Returns which session is the present one, for `noteSignedOut`. */
+export function presentSession(): number {
+  return sessionCount;
+}
+
+/** Says that a session is over, as a refusal with 401 does; another one may have been opened meanwhile. */
+export function noteSignedOut(session: number): void {
+  if (session === sessionCount) onRefused(true);
 }
 
 /** Sets the listener that is called when the session is over or its role no longer suffices. */

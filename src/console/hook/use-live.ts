@@ -8,7 +8,7 @@ import type {
   LiveEndReason,
   LiveEvents,
 } from '../../contract/console-fleet.ts';
-import { noteSignedOut, statusOf } from '../api/call.ts';
+import { noteSignedOut, presentSession, statusOf } from '../api/call.ts';
 import { queryText } from '../format/query-text.ts';
 
 export type LiveRow = ActivitySample & { readonly id: number };
@@ -69,6 +69,8 @@ class Feed {
   private rows: LiveRow[] = [];
   private counts: { readonly at: number; readonly count: number }[] = [];
   private lastId = 0;
+  /** Session in which the stream was opened. */
+  private session = 0;
   private isClosed = false;
 
   constructor(app: string) {
@@ -92,6 +94,7 @@ class Feed {
   }
 
   private open(): void {
+    this.session = presentSession();
     const source = new EventSource(`/console/api/${this.path}`);
     this.source = source;
     source.addEventListener('open', () => {
@@ -121,11 +124,9 @@ class Feed {
   /** Ends the present stream; another one is opened later, unless that is in vain. */
   private end(reason: LiveEndReason | undefined): void {
     if (this.isClosed) return;
-    if (reason === 'signed-out') {
-      noteSignedOut();
-      return;
-    }
-    this.state = reason ?? 'lost';
+    // The page stays while somebody signs in again over it.
+    if (reason === 'signed-out') noteSignedOut(this.session);
+    this.state = reason === undefined || reason === 'signed-out' ? 'lost' : reason;
     if (reason === 'no-access') return;
     this.retry = setTimeout(() => this.open(), RETRY_MS);
   }

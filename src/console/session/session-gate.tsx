@@ -2,7 +2,7 @@
 // leads to its page after signing in.
 
 import { type ComponentChildren, Fragment } from 'preact';
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SessionState } from '../../contract/console.ts';
 import { ApiError } from '../api/api-error.ts';
 import { call, whenRefused } from '../api/call.ts';
@@ -27,9 +27,14 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
   const [isExpired, setExpired] = useState(false);
   const [fault, setFault] = useState<string>();
   const [chosen, setChosen] = useState(() => localStorage.getItem(STORED) ?? undefined);
+  const turn = useRef(0);
   const refresh = useCallback(async (known?: SessionState) => {
+    turn.current += 1;
+    const mine = turn.current;
     try {
       const found = known ?? (await call('GET', 'session'));
+      // What is known since is newer than this answer.
+      if (mine !== turn.current) return;
       const isOver = found.state !== 'signedIn' && hasUnsaved();
       setExpired(isOver);
       if (!isOver) setSession(found);
