@@ -72,8 +72,8 @@ describeOnBackends('admission of new devices', (backend) => {
   }
 
   /**
-   * Waits until `count` check-ins more were recorded or refused than before `work`. `minutes` is the number of
-   * those that this touched, each of which has a bound of its own.
+   * Waits until `count` check-ins more were recorded or refused than before `work`. `minutes` counts those
+   * that this touched, each of which has a bound of its own.
    */
   async function settled(count: number, work: () => Promise<unknown>) {
     const outcomes = ['stored', 'unadmitted', 'dropped'] as const;
