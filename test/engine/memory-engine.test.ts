@@ -28,6 +28,16 @@ it('a place is free exactly one window after it was taken, not a millisecond bef
   });
 });
 
+it('a place is not taken for longer than the window, whatever fractions the clock has', async () => {
+  // The sum of this time and the window is rounded up.
+  const engine = createMemoryEngine({ now: () => 125_230.470_290_547_57 });
+  const [first, refused] = [
+    await engine.countRequest('key', 1, 10_000),
+    await engine.countRequest('key', 1, 10_000),
+  ];
+  expect([first.leaveMs, refused.leaveMs]).toEqual([10_000, 10_000]);
+});
+
 it('an announcement is never heard before the call that made it has returned', async () => {
   const engine = createMemoryEngine();
   const events: string[] = [];

@@ -185,16 +185,18 @@ function countIn(
   windowMs: number,
   now: number,
 ): CountedRequest {
-  const firstWithin = allowedAt.findIndex((at) => at > now - windowMs);
+  // Differences of times only: the sum of a time and the window would be rounded, by up to a millisecond more.
+  const untilLeaves = (at: number) => Math.ceil(windowMs - (now - at));
+  const firstWithin = allowedAt.findIndex((at) => now - at < windowMs);
   allowedAt.splice(0, firstWithin === -1 ? allowedAt.length : firstWithin);
   if (allowedAt.length < limit) {
     allowedAt.push(now);
-    const leaveMs = Math.ceil((allowedAt[0] ?? now) + windowMs - now);
+    const leaveMs = untilLeaves(allowedAt[0] ?? now);
     return { isAllowed: true, waitMs: 0, remaining: limit - allowedAt.length, leaveMs };
   }
   // After the limit was lowered, several requests must leave the window before one is allowed.
   const leavesLast = allowedAt[allowedAt.length - limit] ?? now;
-  const waitMs = Math.ceil(leavesLast + windowMs - now);
+  const waitMs = untilLeaves(leavesLast);
   return { isAllowed: false, waitMs, remaining: 0, leaveMs: waitMs };
 }
 
