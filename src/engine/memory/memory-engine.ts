@@ -185,7 +185,7 @@ function countIn(
   windowMs: number,
   now: number,
 ): CountedRequest {
-  // Differences of times only: the sum of a time and the window would be rounded, by up to a millisecond more.
+  // Differences of times only: the sum of a time and the window would be rounded, by a millisecond at most.
   const untilLeaves = (at: number) => Math.ceil(windowMs - (now - at));
   const firstWithin = allowedAt.findIndex((at) => now - at < windowMs);
   allowedAt.splice(0, firstWithin === -1 ? allowedAt.length : firstWithin);
