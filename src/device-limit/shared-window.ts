@@ -43,7 +43,8 @@ export function settleDebt(
   windowMs: number,
   now: number,
 ): number {
-  for (const [id, at] of window) if (at <= now - windowMs) window.delete(id);
+  // Differences of times only: the sum of a time and the window would be rounded.
+  for (const [id, at] of window) if (now - at >= windowMs) window.delete(id);
   const isAllowed = window.size < limit;
   for (const { id, ageMs } of debt.owed) {
     const name = `${debt.process}:${id}`;
@@ -51,7 +52,7 @@ export function settleDebt(
   }
   if (!isAllowed) {
     const times = [...window.values()].sort((a, b) => a - b);
-    return Math.max(1, Math.ceil((times[times.length - limit] as number) + windowMs - now));
+    return Math.max(1, Math.ceil(windowMs - (now - (times[times.length - limit] as number))));
   }
   const name = `${debt.process}:${debt.requestId}`;
   if (!window.has(name)) window.set(name, now);
