@@ -49,8 +49,6 @@ export class CheckInJournalFiles implements CheckInJournal {
   private pending: Pending[] = [];
   private pendingBytes = 0;
   private timer: NodeJS.Timeout | undefined;
-  /** Whether what is pending has a sync that will take it. */
-  private isScheduled = false;
   /** Monotonic time in milliseconds before which no sync begins. */
   private nextSyncAt = 0;
   private syncing: Promise<void> = Promise.resolve();
@@ -93,7 +91,8 @@ export class CheckInJournalFiles implements CheckInJournal {
     this.pendingBytes += record.length;
     return new Promise((resolve, reject) => {
       this.pending.push({ record, resolve, reject });
-      this.schedule();
+      // The sync that the first one waits for takes all that come until it begins.
+      if (this.pending.length === 1) this.schedule();
     });
   }
 
@@ -205,8 +204,6 @@ export class CheckInJournalFiles implements CheckInJournal {
   }
 
   private schedule(): void {
-    if (this.isScheduled) return;
-    this.isScheduled = true;
     const waitMs = this.nextSyncAt - performance.now();
     if (waitMs > 0) this.timer = setTimeout(() => this.sync(), waitMs);
     else this.sync();
@@ -218,7 +215,6 @@ export class CheckInJournalFiles implements CheckInJournal {
 
   private async writePending(): Promise<void> {
     const group = this.pending;
-    this.isScheduled = false;
     if (group.length === 0) return;
     this.pending = [];
     this.nextSyncAt = performance.now() + SYNC_INTERVAL_MS;
