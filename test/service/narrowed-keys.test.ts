@@ -59,12 +59,27 @@ serviceSuite('narrowed keys', (node) => {
     return (body?.keys as Json[] | undefined)?.find(({ id }) => id === keyId);
   }
 
+  /** Reads what calls left in the audit log; a plan goes on meanwhile, and what it does is not theirs. */
+  async function auditedCalls(tenant: Tenant): Promise<Json[] | undefined> {
+    const { body } = await admin(node, 'GET', `audit?org=${tenant.org}`);
+    return (body?.entries as Json[] | undefined)?.filter(
+      ({ actor }) => !String(actor).startsWith('plan:'),
+    );
+  }
+
   const stable = { channel: 'stable' };
   const device = { deviceId: 'd1', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
   const plan = (key: Tenant, app: string) =>
     manage(node, key, 'PUT', 'releases/plan', {
       ...{ app, ...stable, version: '1.0.0', steps: [{ rollout: 100, holdMinutes: 60 }] },
     });
+  /** Plans for a release that devices do not all get yet: such a plan stays running, so that it can be held. */
+  const running = async (owner: Tenant, app: string) => {
+    await manage(node, owner, 'PATCH', 'releases', {
+      ...{ app, ...stable, version: '1.0.0', rollout: 10 },
+    });
+    return plan(owner, app);
+  };
   const calls: readonly Call[] = [
     {
       what: 'publish',
@@ -112,7 +127,7 @@ serviceSuite('narrowed keys', (node) => {
     {
       what: 'steering of a plan',
       needs: ['control'],
-      prepare: plan,
+      prepare: running,
       make: (key, app) =>
         manage(node, key, 'PATCH', 'releases/plan', {
           ...{ app, ...stable, version: '1.0.0', action: 'hold' },
@@ -121,7 +136,7 @@ serviceSuite('narrowed keys', (node) => {
     {
       what: 'reading of a plan',
       needs: ['read'],
-      prepare: plan,
+      prepare: running,
       make: (key, app) =>
         manage(node, key, 'GET', `releases/plan?app=${app}&channel=stable&version=1.0.0`),
     },
@@ -194,9 +209,10 @@ serviceSuite('narrowed keys', (node) => {
       const id = await published(tenant, tenant.app);
       await prepare?.(tenant, tenant.app);
       const others = KEY_RIGHTS.filter((right) => !needs.includes(right));
-      const audit = async () => (await admin(node, 'GET', `audit?org=${tenant.org}`)).text;
+      const audit = () => auditedCalls(tenant);
       const without = await narrowed(tenant, { may: others });
       const before = await audit();
+      expect(before?.length).toBeGreaterThan(0);
       const refused = await make(without, tenant.app, id);
       expect([refused.status, refused.body]).toEqual([
         403,
@@ -204,7 +220,7 @@ serviceSuite('narrowed keys', (node) => {
       ]);
       const unknown = await make(without, 'nobody', 'rel_nobody');
       expect(unknown.status).toBe(namesNothing ? 403 : 404);
-      expect(await audit()).toBe(before);
+      expect(await audit()).toEqual(before);
       for (const right of needs) {
         const only = await narrowed(tenant, { may: [right] });
         expect((await make(only, tenant.app, id)).status).toBeLessThan(300);
