@@ -25,6 +25,11 @@ export class LoadConnection {
   private readonly batch: Buffer;
   private reader: ResponseReader;
   private socket: Dialled['socket'] | undefined;
+  /**
+   * Number of requests that may still be sent. Each connection has its share: one whose answers come sooner
+   * would otherwise ask for its devices again, and those of a slow one would not be asked for at all.
+   */
+  private left: number;
   /** Number of requests that are not answered yet. */
   private unanswered = 0;
   /** Time when the unanswered requests left, or should have left. */
@@ -38,6 +43,7 @@ export class LoadConnection {
     this.connect = connect;
     this.writer = new RequestWriter(question, `${host}:${port}`, place, skip);
     this.pipelining = ready === undefined ? pipelining : 1;
+    this.left = ready === undefined ? shareOf(run.sentMax, place) : Number.POSITIVE_INFINITY;
     const batchLength = this.pipelining === 1 ? 0 : this.writer.lengthMax * this.pipelining;
     this.batch = Buffer.allocUnsafe(batchLength);
     this.reader = this.newReader();
@@ -71,7 +77,7 @@ export class LoadConnection {
 
   /** Sends the next requests at once, as the closed loop does. */
   sendNext(): void {
-    if (this.socket?.readyState !== 'open') return;
+    if (this.socket?.readyState !== 'open' || this.left === 0) return;
     this.since = performance.now();
     this.send();
   }
@@ -99,18 +105,19 @@ export class LoadConnection {
 
   private send(): void {
     const { run, pipelining, socket } = this;
+    const count = Math.min(pipelining, this.left);
+    this.left -= count;
+    this.unanswered = count;
     if (pipelining === 1) {
-      this.unanswered = 1;
       socket?.write(this.writer.write(run.skipped + run.sent));
       run.sent += 1;
       return;
     }
     let length = 0;
-    for (let index = 0; index < pipelining; index++) {
+    for (let index = 0; index < count; index++) {
       length += this.writer.write(run.skipped + run.sent).copy(this.batch, length);
       run.sent += 1;
     }
-    this.unanswered = pipelining;
     socket?.write(this.batch.subarray(0, length));
   }
 
@@ -128,7 +135,7 @@ export class LoadConnection {
     if (this.unanswered > 0 || run.isStopped) return true;
     if (this.reader.closes || run.options.isOneRequest === true) this.socket?.destroy();
     else if (this.ready !== undefined) this.ready.push(this);
-    else if (run.sent < run.sentMax) {
+    else if (this.left > 0) {
       this.since = this.now;
       this.send();
     }
@@ -140,11 +147,16 @@ export class LoadConnection {
     if (run.isStopped) return;
     if (this.unanswered > 0) run.fail('connection closed');
     const again = async () => {
-      if (run.isStopped || run.sent >= run.sentMax) return;
+      if (run.isStopped || this.left === 0 || run.sent >= run.sentMax) return;
       await this.open();
       if (this.ready === undefined) this.sendNext();
     };
     if (run.options.isOneRequest === true && this.unanswered === 0) void again();
     else setTimeout(again, RECONNECT_MS);
   }
+}
+
+/** Number of all requests that a connection sends when as many as possible send the same number. */
+function shareOf(sentMax: number, { connection, connections }: Place): number {
+  return Math.ceil((sentMax - connection) / connections);
 }

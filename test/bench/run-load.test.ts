@@ -4,6 +4,7 @@ import type { RequestListener } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LatencyHistogram } from '../../bench/load/latency-histogram.ts';
 import type { LoadOptions, LoadRun } from '../../bench/load/load-run.ts';
+import { deviceId } from '../../bench/load/question.ts';
 import { runLoad } from '../../bench/load/run-load.ts';
 import { loopbackServer } from './loopback-server.ts';
 
@@ -36,6 +37,20 @@ describe('a load run', () => {
     expect(result.sent).toBe(asked);
     expect(result.statuses['200']).toBe(result.responses);
     expect(asked - result.responses).toBeLessThanOrEqual(4);
+  });
+
+  it('asks once for each device when it may ask as often as there are devices', async () => {
+    const asked = new Map<string, number>();
+    const options = await serve((request, response) => {
+      const device = String(request.headers['x-service-device']);
+      asked.set(device, (asked.get(device) ?? 0) + 1);
+      // Every fourth connection waits for its answers: its devices are d, d + 4, d + 8 …
+      setTimeout(() => response.end('hello'), slow.has(device) ? 30 : 0);
+    });
+    const slow = new Set(Array.from({ length: 16 }, (_, turn) => deviceId(turn * 4)));
+    await runLoad({ ...options, requestsMax: 64, seconds: 20 });
+    expect(asked.size).toBe(64);
+    expect(Math.max(...asked.values())).toBe(1);
   });
 
   it('tells of a generator that never sleeps how long it had something to do', async () => {
