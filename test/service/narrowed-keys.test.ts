@@ -73,7 +73,7 @@ serviceSuite('narrowed keys', (node) => {
     manage(node, key, 'PUT', 'releases/plan', {
       ...{ app, ...stable, version: '1.0.0', steps: [{ rollout: 100, holdMinutes: 60 }] },
     });
-  /** Plans for a release that devices do not all get yet: such a plan stays running, so that it can be held. */
+  /** Plans for a release that not all devices get yet: such a plan stays running, and can be held. */
   const running = async (owner: Tenant, app: string) => {
     await manage(node, owner, 'PATCH', 'releases', {
       ...{ app, ...stable, version: '1.0.0', rollout: 10 },
