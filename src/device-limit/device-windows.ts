@@ -22,7 +22,16 @@
 
 import { LIMIT } from '../contract/limit.ts';
 import { BODY_WORDS, clearNote, NOTE_SILENCE_MS, noteOffset } from './note-offset.ts';
-import { KNOWN, OWED, PENDING, RequestRings, RING_BYTES, RING_ENTRIES } from './request-rings.ts';
+import {
+  type Claim,
+  claimOf,
+  KNOWN,
+  OWED,
+  PENDING,
+  RequestRings,
+  RING_BYTES,
+  RING_ENTRIES,
+} from './request-rings.ts';
 
 export type DeviceWindowsOptions = {
   /** Maximum number of devices counted at a time; a power of two, at least 8. */
@@ -31,13 +40,6 @@ export type DeviceWindowsOptions = {
   readonly ringCapacity: number;
   /** Whether other processes serve the same devices. */
   readonly isShared: boolean;
-};
-
-/** Question to the shared store about one request; the caller passes it back with the store's answer. */
-export type Claim = {
-  readonly time: number;
-  readonly requestId: string;
-  readonly owed: readonly { readonly time: number; readonly id: string; readonly ageMs: number }[];
 };
 
 /** Result of `admit`: the request is allowed. */
@@ -122,19 +124,7 @@ export class DeviceWindows {
   claim(hash: number, tag: number, nowMs: number): Claim {
     const time = nowMs >>> 0;
     const ring = this.findRing(hash, tag);
-    const owed: { time: number; id: string; ageMs: number }[] = [];
-    let requestId = `${time}.0`;
-    if (ring === NONE) return { time, requestId, owed };
-    // Named by time and sequence within that millisecond, so that a request reported twice is recognised.
-    for (let index = 0, sequence = 0; index < this.rings.count(ring); index++) {
-      const at = this.rings.time(ring, index);
-      sequence = index > 0 && this.rings.time(ring, index - 1) === at ? sequence + 1 : 0;
-      const id = `${at}.${sequence}`;
-      const state = this.rings.state(ring, index);
-      if (state === OWED) owed.push({ time: at, id, ageMs: (time - at) >>> 0 });
-      if (state === PENDING && at === time) requestId = id;
-    }
-    return { time, requestId, owed };
+    return ring === NONE ? claimOf(time, []) : this.rings.claim(ring, time);
   }
 
   /** Records that the store allowed the request. */

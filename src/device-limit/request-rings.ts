@@ -121,6 +121,24 @@ export class RequestRings {
     return NONE;
   }
 
+  /**
+   * Builds the question to the store about the request of this time: it tells of all that the store has not
+   * been told of.
+   */
+  claim(ring: number, time: number): Claim {
+    const owed: Claim['owed'][number][] = [];
+    let requestId: string | undefined;
+    for (let index = 0, sequence = 0; index < this.count(ring); index++) {
+      const at = this.time(ring, index);
+      sequence = index > 0 && this.time(ring, index - 1) === at ? sequence + 1 : 0;
+      const id = nameOf(at, sequence);
+      const state = this.state(ring, index);
+      if (state === OWED) owed.push({ time: at, id, ageMs: (time - at) >>> 0 });
+      if (state === PENDING && at === time) requestId = id;
+    }
+    return claimOf(time, owed, requestId);
+  }
+
   /** Removes one entry; later entries move one index down. */
   remove(ring: number, index: number): void {
     const count = this.counts[ring] as number;
@@ -142,6 +160,26 @@ export class RequestRings {
     const entry = (this.first[ring] as number) + index;
     return ring * RING_ENTRIES + (entry >= RING_ENTRIES ? entry - RING_ENTRIES : entry);
   }
+}
+
+/** Question to the shared store about one request; the caller passes it back with the store's answer. */
+export type Claim = {
+  readonly time: number;
+  readonly requestId: string;
+  readonly owed: readonly { readonly time: number; readonly id: string; readonly ageMs: number }[];
+};
+
+/** Builds the question about a request; its name is mostly that of the first in its millisecond. */
+export function claimOf(time: number, owed: Claim['owed'], requestId = nameOf(time, 0)): Claim {
+  return { time, requestId, owed };
+}
+
+/**
+ * Returns the name of a request: its time, and its place among those of the same millisecond. So one that is
+ * reported twice is recognised.
+ */
+function nameOf(time: number, sequence: number): string {
+  return `${time}.${sequence}`;
 }
 
 /** Number of entries in a ring. */

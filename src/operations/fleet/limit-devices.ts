@@ -7,12 +7,8 @@ import { randomBytes } from 'node:crypto';
 // Imported, because the global `performance` is a getter that every access would call.
 import { performance } from 'node:perf_hooks';
 import { type Failure, failUntil } from '../../contract/failure.ts';
-import {
-  ADMITTED,
-  type Claim,
-  DeviceWindows,
-  MUST_SETTLE,
-} from '../../device-limit/device-windows.ts';
+import { ADMITTED, DeviceWindows, MUST_SETTLE } from '../../device-limit/device-windows.ts';
+import type { Claim } from '../../device-limit/request-rings.ts';
 import type { DeviceDebt } from '../../device-limit/shared-window.ts';
 import { Batcher } from '../../flow/batcher.ts';
 import type { Metrics } from '../../observe/metrics.ts';
