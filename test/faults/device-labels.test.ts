@@ -114,6 +114,19 @@ describeOnRealStores('device labels on two nodes', () => {
     await expect.poll(() => notesOf(cluster)).toEqual([]);
   });
 
+  it('labels that are on record are looked up by a node that has just started, not noted anew (§13.12)', async () => {
+    const tenant = await withBoth();
+    const asked = { device: 'd', query: 'l.ring=inner' };
+    expect(await asks(here, tenant, asked)).toBe(true);
+    await expectLabels(here, tenant, { ring: 'inner' });
+    await expect.poll(() => notesOf(cluster)).toEqual([]);
+    const started = await cluster.addNode();
+    await untilOffered(started, tenant);
+    expect(await asks(started, tenant, asked)).toBe(true);
+    expect(await notesOf(cluster)).toEqual([]);
+    await started.dispose();
+  });
+
   it('labels that change back and forth on both: the last check decides (§4.7.4)', async () => {
     const tenant = await withBoth();
     for (let round = 0; round < 10; round++) {

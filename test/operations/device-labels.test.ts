@@ -380,9 +380,14 @@ describe('storing', () => {
 describe('noting', () => {
   const at = checkInOf('a').at;
   const note = (value: string) => ({ ...device('a'), labels: ring(value), at });
+  /** Lets a device send other labels before, so that its next ones are noted and not looked up. */
+  const sendOthers = ({ labels }: ReturnType<typeof setUp>) =>
+    labels.noteSent(device('a'), tagLabels(ring('before')), true);
 
   it('writes no ledger; what is noted counts over what is on record, until that is as new', async () => {
-    const { store, labels } = setUp();
+    const made = setUp();
+    const { store, labels } = made;
+    sendOthers(made);
     store.change(device('a'), new Map([...ring('alpha'), ['region', 'eu']]));
     expect(await labels.note(note('beta'), tagLabels(ring('beta')))).toBe(true);
     expect(store.writes).toEqual([]);
@@ -396,8 +401,11 @@ describe('noting', () => {
   });
 
   it('is overtaken by a report, whatever the clocks say, also while the engine is not told', async () => {
-    const { cache, store, labels } = setUp();
+    const made = setUp();
+    const { cache, store, labels } = made;
+    sendOthers(made);
     await labels.note(note('beta'), tagLabels(ring('beta')));
+    expect((await labels.read(device('a'))).get('ring')).toBe('beta');
     const report = { ...checkInWith('a', ring('gamma')), at: at - 1000 };
     await labels.remember([store.change(device('a'), ring('gamma'))], [report], 'awaited');
     expect((await labels.read(device('a'))).get('ring')).toBe('gamma');
@@ -418,22 +426,41 @@ describe('noting', () => {
   });
 
   it('is refused where the engine is away, of what may not be recorded, and without notes', async () => {
-    const { cache, labels, faults } = setUp();
+    const made = setUp();
+    const { cache, labels, faults } = made;
+    sendOthers(made);
     cache.labelNotes.fault = away();
     expect(await labels.note(note('beta'), tagLabels(ring('beta')))).toBe(false);
     expect(faults('label-write')).toBe(1);
     cache.labelNotes.fault = undefined;
     const strict = setUp({ isRecorded: () => false });
+    sendOthers(strict);
     expect(await strict.labels.note(note('beta'), tagLabels(ring('beta')))).toBe(false);
     expect((await strict.labels.read(device('a'))).size).toBe(0);
-    expect(
-      await setUp({ labelNotes: undefined }).labels.note(note('beta'), tagLabels(ring('beta'))),
-    ).toBe(false);
+    const without = setUp({ labelNotes: undefined });
+    sendOthers(without);
+    expect(await without.labels.note(note('beta'), tagLabels(ring('beta')))).toBe(false);
+  });
+
+  it('is not for a device of which nothing is known here: its record may have them', async () => {
+    const { cache, store, labels } = setUp();
+    cache.entries.set('a', store.change(device('a'), ring('beta')));
+    expect(await labels.note(note('beta'), tagLabels(ring('beta')))).toBe(false);
+    expect(await labels.store(checkInWith('a', ring('beta')))).toEqual(ring('beta'));
+    expect(labels.areStored(device('a'), tagLabels(ring('beta')))).toBe(true);
+    expect([store.writes, await cache.labelNotes.readLabelNotes([device('a')])]).toEqual([
+      [],
+      [undefined],
+    ]);
+    // From now on a look would find what the device had before.
+    expect(await labels.note(note('gamma'), tagLabels(ring('gamma')))).toBe(true);
   });
 
   it('is forgotten with the device', async () => {
-    const { labels } = setUp({ labelNotes: undefined });
-    await labels.note(note('beta'), tagLabels(ring('beta')));
+    const made = setUp();
+    const { labels } = made;
+    sendOthers(made);
+    expect(await labels.note(note('beta'), tagLabels(ring('beta')))).toBe(true);
     await labels.forget([device('a')]);
     expect((await labels.read(device('a'))).size).toBe(0);
   });
@@ -574,8 +601,10 @@ describe('labels known to be in the record', () => {
   });
 
   it('are no longer known when the ledger has other ones, although nobody told', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
     const { cache, store, labels } = setUp({ labelNotes: undefined });
     await labels.follow();
+    vi.advanceTimersByTime(1);
     for (const id of ['a', 'b']) await labels.store(checkInWith(id, ring('early')));
     await labels.follow();
     expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(true);
@@ -590,8 +619,10 @@ describe('labels known to be in the record', () => {
   it.each(['many changes', 'a new epoch', 'a position that went back'])(
     'are all forgotten after %s',
     async (reason) => {
+      vi.useFakeTimers({ toFake: ['performance'] });
       const { store, labels } = setUp({ labelNotes: undefined });
       await labels.follow();
+      vi.advanceTimersByTime(1);
       await labels.store(checkInWith('a', ring('early')));
       await labels.follow();
       expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(true);

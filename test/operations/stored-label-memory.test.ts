@@ -98,6 +98,34 @@ it('what was sent while a release asks for it is noted again, and looked up afte
   expect(memory.holds(DEVICE, said)).toBe(false);
 });
 
+it('knows which labels no look at the stores would find, also after it has forgotten everything', () => {
+  let now = 2 ** 31 - 5;
+  const memory = new StoredLabelMemory(() => now);
+  const said = tagLabels(labels({ battery: '80' }));
+  const other = tagLabels(labels({ battery: '81' }));
+  expect(memory.areNew(DEVICE, said)).toBe(false);
+  memory.note(DEVICE, labels({ battery: '80' }), 3);
+  expect([memory.areNew(DEVICE, said), memory.areNew(DEVICE, other)]).toEqual([false, true]);
+  memory.noteSent(DEVICE, other, true);
+  expect([memory.areNew(DEVICE, said), memory.areNew(DEVICE, other)]).toEqual([true, true]);
+  now += 10;
+  memory.clear();
+  // Whether these are on record was perhaps announced meanwhile.
+  expect([memory.areNew(DEVICE, said), memory.areNew(DEVICE, other)]).toEqual([true, false]);
+  expect(memory.areNew({ ...DEVICE, deviceId: 'device-2' }, said)).toBe(false);
+  now += 1;
+  memory.noteSent(DEVICE, other, true);
+  memory.forget(DEVICE, 7);
+  now += 1;
+  expect([memory.areNew(DEVICE, other), memory.isInDoubt(DEVICE, other)]).toEqual([false, true]);
+  memory.clear();
+  expect(memory.isInDoubt(DEVICE, other)).toBe(false);
+  now += 1;
+  memory.note(DEVICE, labels({ battery: '81' }), 7);
+  now += 1;
+  expect(memory.holds(DEVICE, other)).toBe(true);
+});
+
 it('forgets everything when it may have missed something, and each entry in time', () => {
   let now = 1000;
   const memory = new StoredLabelMemory(() => now);

@@ -124,10 +124,12 @@ export class DeviceLabels {
 
   /**
    * Notes labels of a check whose check-in will carry them, so that they count on every node from now on.
-   * Resolves with false when that is not certain, or the device is not known to be on record: `store` them.
+   * Resolves with false when that is not certain, or the device is not known to be on record, or its record
+   * may have them already: `store` them. Devices mostly have the labels that they had before this process
+   * began: one look at the record, and it remembers them.
    */
   async note(note: LabelNote, labelsTag: number): Promise<boolean> {
-    if (this.memory.isInDoubt(note, labelsTag)) return false;
+    if (!this.memory.areNew(note, labelsTag)) return false;
     return (await this.isRecorded(note)) && this.notes.note(note);
   }
 

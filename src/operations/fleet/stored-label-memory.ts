@@ -4,7 +4,8 @@
 //
 // An entry is valid until the device's labels change. Every change is announced to all processes, and entries
 // also expire in case an announcement was lost. A stale entry does little harm: decisions never use it; it
-// only delays writing back a label that was changed elsewhere at the same moment.
+// only delays writing back a label that was changed elsewhere at the same moment. One that is valid no more
+// still tells whether the device sends other labels now, which need no look at the stores.
 
 import { hashText } from '../../domain/decision/cohort.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
@@ -43,6 +44,8 @@ const IN_DOUBT = -3;
 export class StoredLabelMemory {
   private readonly words = new Int32Array(SETS * WAYS * WORDS);
   private readonly now: () => number;
+  /** Time of the latest `clear`, in whole milliseconds. */
+  private clearedMs = Number.NEGATIVE_INFINITY;
   /** Index of the entry that is replaced next in a full set. */
   private turn = 0;
   // Cached hash of the latest app id: consecutive requests mostly belong to the same app.
@@ -70,7 +73,21 @@ export class StoredLabelMemory {
 
   /** Returns whether labels with this hash were sent, and labels of the device were announced since. */
   isInDoubt(device: DeviceName, labelsTag: number): boolean {
-    return this.words[this.findSaid(device, labelsTag) + REVISION] === IN_DOUBT;
+    const at = this.findSaid(device, labelsTag);
+    return this.words[at + REVISION] === IN_DOUBT && this.isValid(at);
+  }
+
+  /**
+   * Returns whether a look at the stores would not find labels with this hash on record: the device sent
+   * other ones before, or it sent these and nothing was announced of it since. False for a device of which
+   * nothing is known here.
+   */
+  areNew(device: DeviceName, labelsTag: number): boolean {
+    const hash = hashText(device.deviceId) | 0;
+    const at = this.find(hash, this.tagOf(device));
+    if (at === undefined) return false;
+    if (this.words[at + SAID] !== (labelsTag ^ hash)) return true;
+    return this.words[at + REVISION] === SENT_ASKED_FOR && this.isValid(at);
   }
 
   private put(device: DeviceName, labelsTag: number, revision: number): void {
@@ -89,8 +106,7 @@ export class StoredLabelMemory {
     const { words } = this;
     const at = this.findSaid(device, labelsTag);
     if (Number.isNaN(at) || (words[at + REVISION] as number) < SENT) return false;
-    const age = ((this.now() | 0) - (words[at + TIME] as number)) | 0;
-    return age >= 0 && age < TTL_MS;
+    return this.ageOf(at) < TTL_MS;
   }
 
   /** Invalidates the device's entry when it was made at an earlier revision of its labels. */
@@ -123,7 +139,7 @@ export class StoredLabelMemory {
 
   /** Invalidates all entries, because announcements may have been missed. */
   clear(): void {
-    this.words.fill(0);
+    this.clearedMs = Math.floor(this.now());
   }
 
   /** Returns the offset of the device's entry when it is about labels with this hash, else NaN. */
@@ -131,6 +147,19 @@ export class StoredLabelMemory {
     const hash = hashText(device.deviceId) | 0;
     const at = this.find(hash, this.tagOf(device));
     return at !== undefined && this.words[at + SAID] === (labelsTag ^ hash) ? at : Number.NaN;
+  }
+
+  private isValid(at: number): boolean {
+    return this.ageOf(at) < Number.POSITIVE_INFINITY;
+  }
+
+  /** Returns the age of an entry in milliseconds; infinite when all were invalidated since it was made. */
+  private ageOf(at: number): number {
+    const now = this.now();
+    // Kept modulo 2^32: what seems to come from the future is older than 24 days.
+    const ageMs = ((now | 0) - (this.words[at + TIME] as number)) | 0;
+    const isValid = ageMs >= 0 && ageMs < Math.floor(now) - this.clearedMs;
+    return isValid ? ageMs : Number.POSITIVE_INFINITY;
   }
 
   /** Returns the offset of the entry with this tag in the set of this hash, or undefined. */
