@@ -12,7 +12,7 @@ import { alternate, type Round, type Side, type SideSummary } from '../measure/r
 import { median } from '../measure/statistics.ts';
 import { countSettled } from '../service/bench-service.ts';
 import { askFirst } from '../service/probe.ts';
-import { CONNECTIONS, type Scenario } from '../service/scenarios.ts';
+import { CONNECTIONS, meetingsOf, type Scenario } from '../service/scenarios.ts';
 import { differingShare } from './answers.ts';
 import type { ServicePair } from './service-pair.ts';
 
@@ -83,12 +83,11 @@ export async function compareScenario(
     await pair.restart();
     const nodes = pair.nodes();
     if (starts.length === 0) differing = await compareAnswers(nodes, scenario, pace.probes);
-    const { isMetBy } = scenario;
-    const isToMeet = isMetBy === 'node' || (isMetBy === 'stores' && starts.length === 0);
+    const meetings = meetingsOf(scenario, starts.length === 0);
     const sides: Side[] = [];
     for (const [place, node] of nodes.entries()) {
       const side = sideFor(node, questionOf(scenario, place), scenario, pace);
-      if (isToMeet) await meetFleet(generator, side, patience);
+      await meetFleet(generator, side, patience, meetings);
       sides.push(await warmSide(generator, side, pace.settleSeconds));
     }
     // The side that goes first changes with every start, as it does with every turn.

@@ -67,11 +67,15 @@ export async function warmSide(generator: Generator, side: Side, seconds: number
   return { ...side, load: { ...side.load, skip: sent } };
 }
 
-/** Lets every device of the fleet ask once, and waits with this patience until all are on record. */
+/**
+ * Lets every device of the fleet ask, and waits with this patience until all are on record; `times` times, one
+ * after the other.
+ */
 export async function meetFleet(
   generator: Generator,
   side: Side,
   patience: Patience,
+  times = 1,
 ): Promise<void> {
   const load = {
     ...side.load,
@@ -83,6 +87,8 @@ export async function meetFleet(
     warmupSeconds: 0,
     requestsMax: side.load.question.devices,
   };
-  await measure(generator, { ...side, load }, 0);
-  await waitUntilIdle(patience);
+  for (let time = 0; time < times; time++) {
+    await measure(generator, { ...side, load }, 0);
+    await waitUntilIdle(patience);
+  }
 }

@@ -22,8 +22,8 @@ export type Scenario = {
   /** Status that every answer must have. */
   readonly expected: number;
   /**
-   * Whether every device asks once before anything is measured: `stores`, once in all, so that the stores
-   * know it; `node`, after every start of a node, so that the node has seen its labels too.
+   * Whether every device asks before anything is measured: `stores`, once in all, so that the stores know it;
+   * `node`, `NODE_MEETINGS` times after every start of a node, so that the node knows its labels too.
    */
   readonly isMetBy?: 'stores' | 'node';
   /** Whether each check has a connection of its own. */
@@ -33,6 +33,12 @@ export type Scenario = {
   /** Whether `check` also runs it at half of its rate, for latencies. */
   readonly isPaced?: boolean;
 };
+
+/**
+ * Number of times that every device asks before a node knows the labels of all. What the first time brings to
+ * the record changes so much that the node forgets all it knew; the second time it finds that on record.
+ */
+const NODE_MEETINGS = 2;
 
 /** Number of old versions that the fleet runs: real fleets have a long tail of them. */
 const OLD_VERSIONS = 320;
@@ -72,7 +78,7 @@ export function scenarios(isSmoke: boolean): Scenario[] {
     {
       name: 'labels from the request',
       // Fewer devices, because PostgreSQL records the labels of each before its first answer.
-      question: { paths: labelPaths(), devices: fleet(98_304) },
+      question: { paths: labelPaths(), devices: fleet(65_536) },
       expected: 200,
       isMetBy: 'node',
     },
@@ -134,6 +140,12 @@ export function scenarios(isSmoke: boolean): Scenario[] {
       expected: 200,
     },
   ];
+}
+
+/** Returns how often every device asks after a start of a node, before anything is measured. */
+export function meetingsOf({ isMetBy }: Scenario, isFirstStart: boolean): number {
+  if (isMetBy === 'node') return NODE_MEETINGS;
+  return isMetBy === 'stores' && isFirstStart ? 1 : 0;
 }
 
 /** Releases of an app's channel, and those of the channel that it follows, if it does. */

@@ -16,7 +16,7 @@ import { median } from '../../measure/statistics.ts';
 import { type ChildServer, startPinnedServer } from '../../servers/start-server.ts';
 import { type BenchService, countSettled } from '../../service/bench-service.ts';
 import { probe } from '../../service/probe.ts';
-import { CONNECTIONS, type Scenario } from '../../service/scenarios.ts';
+import { CONNECTIONS, meetingsOf, type Scenario } from '../../service/scenarios.ts';
 
 export type Pace = {
   readonly rounds: number;
@@ -135,9 +135,9 @@ async function warmUp(
 ): Promise<Side[]> {
   const warm: Side[] = [];
   for (const side of sides) {
-    if (scenario.isMetBy !== undefined && side.name !== 'floor') {
+    if (side.name !== 'floor') {
       const patience = patienceOf(retries === 0, RECORDING_MS_MAX, RECORDING_MS_MAX, recording);
-      await meetFleet(generator, side, patience);
+      await meetFleet(generator, side, patience, meetingsOf(scenario, true));
     }
     warm.push(await warmSide(generator, side, warmupSeconds * 6));
   }
