@@ -68,8 +68,8 @@ export async function warmSide(generator: Generator, side: Side, seconds: number
 }
 
 /**
- * Lets every device of the fleet ask, and waits with this patience until all are on record; `times` times, one
- * after the other.
+ * Lets every device of the fleet ask, and waits with this patience until all are on record; `times` times,
+ * one after the other.
  */
 export async function meetFleet(
   generator: Generator,
