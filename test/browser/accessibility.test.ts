@@ -66,7 +66,7 @@ describeInBrowser('accessibility of the console', (browser) => {
       await tab.page.getByRole('dialog').waitFor();
       expect(await faultsOn(tab.page), `${path} ${button}`).toEqual([]);
     }
-  }, 180_000);
+  }, 300_000);
 
   it('a dialog takes the focus, and Escape gives it back to where it was', async () => {
     const { page } = tab;
@@ -124,7 +124,7 @@ describeInBrowser('accessibility of the console', (browser) => {
     }
     await guest.close();
     expect(await tab.complaints()).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   it('nothing on the page of the first run', async () => {
     const fresh = await startNode();

@@ -44,7 +44,7 @@ describeInBrowser('addresses of the console', (browser) => {
       ]).toEqual(seen);
       expect(page.url()).toBe(node.url + path);
     }
-  }, 60_000);
+  }, 120_000);
 
   it('by a link of the operator set a new password, once, and lead into the console', async () => {
     const person = await member(node, furnished.tenant.org, 'viewer');

@@ -69,7 +69,7 @@ describeInBrowser('forms at the console', (browser) => {
     await page.waitForTimeout(1000);
     expect(await again.count()).toBe(0);
     expect(await dialog.getByLabel('Version').inputValue()).toBe('7.0.0');
-  }, 60_000);
+  }, 120_000);
 
   it('the end of the session shows the sign-in page when nothing is filled in', async () => {
     await visit(page, `/console/apps/${tenant.app}/stable`);
@@ -130,5 +130,5 @@ describeInBrowser('forms at the console', (browser) => {
     await expect
       .poll(() => page.getByText('cannot be reached').count(), { timeout: 15_000 })
       .toBe(0);
-  }, 60_000);
+  }, 120_000);
 });

@@ -74,7 +74,7 @@ describeInBrowser('quick ways at the console', (browser) => {
     const answer = await fetch(`${node.url}${new URL(url).pathname}`, { headers });
     expect(await answer.json()).toMatchObject({ version: '1.0.0' });
     await steps.waitFor({ state: 'detached', timeout: 30_000 });
-  }, 60_000);
+  }, 120_000);
 
   it('an id that nobody has seen gets a form for what it would get', async () => {
     await publish(node, tenant, '2.0.0', { rollout: 0 });

@@ -96,7 +96,7 @@ describeInBrowser('hostile values at the console', (browser) => {
       await visit(page, path);
       await expectSound(path);
     }
-  }, 90_000);
+  }, 180_000);
 
   it('run nothing as release notes, which are the only markup there is', async () => {
     for (const index of HOSTILE.notes.keys()) {
@@ -107,7 +107,7 @@ describeInBrowser('hostile values at the console', (browser) => {
         '.prose :is(script, img, iframe, style, svg, [onclick], a[href^="javascript:"])';
       expect(await page.locator(active).count(), path).toBe(0);
     }
-  }, 60_000);
+  }, 120_000);
 
   it('run nothing on the page of a device, whatever its id', async () => {
     for (const name of HOSTILE.names) {
@@ -120,7 +120,7 @@ describeInBrowser('hostile values at the console', (browser) => {
       expect(await page.locator('h1').textContent()).toBe(id);
       await expectSound(id);
     }
-  }, 60_000);
+  }, 120_000);
 
   it('run nothing in dialogs and menus, and push none wide', async () => {
     const { app } = furnished.tenant;
@@ -142,7 +142,7 @@ describeInBrowser('hostile values at the console', (browser) => {
       await open();
       await expectSound(`what ${path} opens`);
     }
-  }, 60_000);
+  }, 120_000);
 
   it('run nothing in the live feed', async () => {
     await visit(page, `/console/apps/${furnished.tenant.app}/fleet`);

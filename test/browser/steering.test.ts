@@ -126,7 +126,7 @@ describeInBrowser('steering at the console', (browser) => {
     await page.unroute('**/console/api/**');
     await page.locator('.as-of.old').waitFor({ state: 'detached' });
     await page.getByRole('alert').first().waitFor({ state: 'detached' });
-  }, 60_000);
+  }, 120_000);
 
   it('Escape throws away nothing that was filled in, and no secret, without asking', async () => {
     await visit(page, `/console/apps/${tenant.app}/stable`);

@@ -115,5 +115,5 @@ describeInBrowser('trouble of a release at the console', (browser) => {
     await page.goto(`/console/apps/${opened.tenant.app}/fleet?${filter}#devices`);
     await page.getByRole('table', { name: 'Devices that are reverted' }).waitFor();
     expect(await faultsOn(page)).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 });

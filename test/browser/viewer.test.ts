@@ -77,7 +77,7 @@ describeInBrowser('a viewer at the console', (browser) => {
       ).toEqual([]);
       await expect(page.getByRole('combobox', { name: /^Role of/ }).count()).resolves.toBe(0);
     }
-  }, 60_000);
+  }, 120_000);
 
   it('is refused every write that a page of theirs could send', async () => {
     const { org } = furnished.tenant;
