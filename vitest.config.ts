@@ -1,7 +1,6 @@
-// How the tests run, in parts: `unit` needs no server, the others need real ones (test/support/global-setup.ts).
-// Forked processes, because the tests open native handles and kill servers. Three of them wherever a node is
-// started: tests often wait for a time to pass, and with more of them a time limit under test would have to wait
-// for a processor.
+// How the tests run, in parts; CONTRIBUTING.md says what each part holds and who runs it. `unit` needs no
+// server, the others need real ones (test/support/global-setup.ts). Forked processes, because the tests open
+// native handles and kill servers.
 
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -15,27 +14,17 @@ const SERVER_PARTS: Readonly<Record<string, { folders: string[]; before: string[
   service: { folders: ['test/service'], before: [SERVERS, NODES] },
   browser: { folders: ['test/browser'], before: [SERVERS, NODES] },
   faults: { folders: ['test/faults', 'test/child-process'], before: [SERVERS] },
+  release: { folders: ['test/release'], before: [SERVERS] },
+  timed: { folders: ['test/timed'], before: [SERVERS] },
 };
+/** Files at a time: a file often waits for a server, so more than a small machine has processors. */
+const FILES_AT_A_TIME = 4;
 
 /**
  * Files that take longest, the longest first: begun last, they would run on alone. A fresh clone knows no times
  * of earlier runs.
  */
-const LONGEST = [
-  'device-limit',
-  'check-in-faults',
-  'stop',
-  'foreign-database',
-  'pglite-database',
-  'workers',
-  'static-stability',
-  'propagation',
-  'backup',
-  'known-channels',
-  'record-database',
-  'ledger-went-back',
-  'hung-worker',
-].map((name) => `/test/faults/${name}.test.ts`);
+const LONGEST: readonly string[] = [];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -49,6 +38,7 @@ const shared = {
   testTimeout: 30_000,
   hookTimeout: 60_000,
   pool: 'forks',
+  maxWorkers: FILES_AT_A_TIME,
   // Loading every module once for each file would cost as much as many of the tests.
   isolate: false,
 } as const;
@@ -65,7 +55,6 @@ export default defineConfig({
           exclude: Object.values(SERVER_PARTS).flatMap(({ folders }) => folders.map(within)),
           env: { SLUICE_TEST_PART: 'unit' },
           setupFiles: ['test/support/property-runs.ts'],
-          maxWorkers: '100%',
           // They import JSON as only bundlers do.
           server: { deps: { inline: [/@actions\/(?:workflow-parser|expressions)/] } },
         },
@@ -76,9 +65,8 @@ export default defineConfig({
           name,
           include: folders.map(within),
           globalSetup: before,
-          // After the unit tests, which take every processor and measure no time.
-          sequence: { groupOrder: 1 },
-          maxWorkers: 3,
+          // What measures time runs after everything else, one file at a time.
+          ...(name === 'timed' ? { maxWorkers: 1, sequence: { groupOrder: 1 } } : {}),
         },
       })),
     ],

@@ -1,40 +1,28 @@
-// Declares suites on the two set-ups of the service, embedded and on real stores. Where the stores can
-// matter, a suite runs unchanged on both.
+// Declares suites whose nodes have settings and stores of their own. matrix.ts says on which set-ups a suite
+// runs.
 
 import { describe, inject } from 'vitest';
+import { type SetUp, setUpsOf } from './matrix.ts';
 import { type NodeSettings, type ServingNode, startNode } from './node.ts';
 import { startNodeOnReal } from './real-node.ts';
 
 export type Backend = {
-  readonly name: 'embedded' | 'PostgreSQL and Redis';
+  readonly name: Exclude<SetUp, 'edge'>;
   /** Starts a node with stores of its own; `dispose` ends both. */
   start(settings?: NodeSettings): Promise<ServingNode>;
 };
 
 const NO_STORES = '(skipped: no PostgreSQL or no Redis on this machine)';
 
-const embedded: Backend = { name: 'embedded', start: startNode };
-
-/** Runs a suite against the embedded set-up and against the real stores, as far as they are there. */
+/** Runs a suite on the best set-up; embedded as well where the matrix says so. */
 export function describeOnBackends(title: string, suite: (backend: Backend) => void): void {
-  describe(`${title} (embedded)`, () => suite(embedded));
-  const real = realBackend();
-  if (real === undefined) {
-    // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
-    describe.skip(`${title} ${NO_STORES}`, () => suite(embedded));
-    return;
+  const stores = realStores();
+  for (const setUp of setUpsOf(title, ['PostgreSQL and Redis', 'embedded'], stores !== undefined)) {
+    describe(`${title} (${setUp})`, () => suite(backendOf(setUp, stores?.postgresUrl)));
   }
-  describe(`${title} (${real.name})`, () => suite(real));
 }
 
-/**
- * Runs a suite against one set-up, for rules that no store can change: on the real stores when there are any,
- * else embedded.
- */
-export function describeOnOneBackend(title: string, suite: (backend: Backend) => void): void {
-  const backend = realBackend() ?? embedded;
-  describe(`${title} (${backend.name})`, () => suite(backend));
-}
+export { describeOnBackends as describeOnOneBackend };
 
 /** Runs a suite that needs the real stores, or skips it and says why. */
 export function describeOnRealStores(title: string, suite: () => void): void {
@@ -49,12 +37,11 @@ export function realStores(): { postgresUrl: string; redisUrl: string } | undefi
   return postgresUrl === '' || redisUrl === '' ? undefined : { postgresUrl, redisUrl };
 }
 
-/** The set-up on real stores; undefined when one of the stores is missing. */
-function realBackend(): Backend | undefined {
-  const stores = realStores();
-  if (stores === undefined) return undefined;
+function backendOf(setUp: SetUp, postgresUrl: string | undefined): Backend {
+  if (setUp === 'embedded' || postgresUrl === undefined)
+    return { name: 'embedded', start: startNode };
   return {
     name: 'PostgreSQL and Redis',
-    start: (settings) => startNodeOnReal(stores.postgresUrl, settings),
+    start: (settings) => startNodeOnReal(postgresUrl, settings),
   };
 }

@@ -1,68 +1,45 @@
 // Declares suites that speak HTTP to a node which other suites use too: each makes a tenant of its own there.
 // A suite that stops its node, reads its output or its metrics, or chooses its settings takes
-// `describeOnBackends`.
+// `describeOnBackends`. matrix.ts says on which set-ups a suite runs.
 
 import { describe, inject } from 'vitest';
+import { type SetUp, setUpsOf } from './matrix.ts';
 
 /** The run's node of one set-up (shared-nodes.ts). */
-export type SharedNode = {
-  readonly url: string;
-  readonly setUp: 'embedded' | 'PostgreSQL and Redis' | 'edge';
-};
+export type SharedNode = { readonly url: string; readonly setUp: SetUp };
 
-/** Runs a suite against the embedded set-up and against the real stores, as far as they are there. */
+/** Runs a suite on the best set-up; in the whole matrix embedded as well. */
 export function serviceSuite(title: string, suite: (node: SharedNode) => void): void {
-  const embedded = embeddedNode();
-  const real = realNode();
-  describe(`${title} (${embedded.setUp})`, () => suite(embedded));
-  if (real === undefined) {
-    // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
-    describe.skip(`${title} (skipped: no PostgreSQL or no Redis on this machine)`, () =>
-      suite(embedded));
-    return;
-  }
-  describe(`${title} (${real.setUp})`, () => suite(real));
+  suiteOn(['PostgreSQL and Redis', 'embedded'], title, suite);
 }
 
 /**
- * Runs a suite against one set-up, for rules that no store can change: on the real stores when there are any,
- * else embedded.
- */
-export function serviceSuiteOnce(title: string, suite: (node: SharedNode) => void): void {
-  const node = sharedNode();
-  describe(`${title} (${node.setUp})`, () => suite(node));
-}
-
-/**
- * Runs a suite of what devices ask against the set-ups of `serviceSuite`, and against an edge. What an edge
- * does otherwise than a node is listed in test/service/edge.test.ts.
+ * Runs a suite of what devices ask on the best set-up; in the whole matrix embedded and on an edge as well. What
+ * an edge does otherwise than a node is listed in test/service/edge.test.ts.
  */
 export function deviceSuite(title: string, suite: (node: SharedNode) => void): void {
-  serviceSuite(title, suite);
-  describe(`${title} (edge)`, () => suite(edgeNode()));
+  suiteOn(['PostgreSQL and Redis', 'embedded', 'edge'], title, suite);
 }
 
-/** Runs a suite of what devices ask against one set-up, as `serviceSuiteOnce` does, and against an edge. */
-export function deviceSuiteOnce(title: string, suite: (node: SharedNode) => void): void {
-  serviceSuiteOnce(title, suite);
-  describe(`${title} (edge)`, () => suite(edgeNode()));
-}
+export { deviceSuite as deviceSuiteOnce, serviceSuite as serviceSuiteOnce };
 
-/** The run's node on the real stores when there are any, else the embedded one. */
+/** The run's node on the best set-up. */
 export function sharedNode(): SharedNode {
-  return realNode() ?? embeddedNode();
+  const [setUp = 'embedded'] = setUpsOf('', ['PostgreSQL and Redis', 'embedded'], hasReal());
+  return nodeOf(setUp);
 }
 
-function embeddedNode(): SharedNode {
-  return { url: inject('embeddedNodeUrl'), setUp: 'embedded' };
+function suiteOn(known: readonly SetUp[], title: string, suite: (node: SharedNode) => void): void {
+  for (const setUp of setUpsOf(title, known, hasReal())) {
+    const node = nodeOf(setUp);
+    describe(`${title} (${setUp})`, () => suite(node));
+  }
 }
 
-function edgeNode(): SharedNode {
-  return { url: inject('edgeUrl'), setUp: 'edge' };
+function nodeOf(setUp: SetUp): SharedNode {
+  return { url: inject('sharedNodes')[setUp], setUp };
 }
 
-/** The run's node on real stores; undefined when one of the stores is missing. */
-function realNode(): SharedNode | undefined {
-  const url = inject('realNodeUrl');
-  return url === '' ? undefined : { url, setUp: 'PostgreSQL and Redis' };
+function hasReal(): boolean {
+  return inject('sharedNodes')['PostgreSQL and Redis'] !== '';
 }

@@ -1,9 +1,10 @@
-// Global setup of all tests that speak HTTP: one node of each set-up, for suites that only need a tenant of
-// their own (service-suite.ts). Suites that stop a node, read its output or metrics, or choose its settings
-// start one themselves.
+// Global setup of all tests that speak HTTP: a node for the suites that only need a tenant of their own
+// (service-suite.ts), on the best set-up of the machine; in the whole matrix one of each set-up. Suites that
+// stop a node, read its output or metrics, or choose its settings start one themselves.
 
 import type { TestProject } from 'vitest/node';
 import { startEdgeFront } from './edge-front.ts';
+import { IS_WHOLE_MATRIX, type SetUp } from './matrix.ts';
 import { startNode } from './node.ts';
 import { Person } from './person.ts';
 import { startNodeOnReal } from './real-node.ts';
@@ -11,22 +12,14 @@ import { shareInRun } from './share-in-run.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    embeddedNodeUrl: string;
-    /** URL of the node on real stores; empty when there is no PostgreSQL or no Redis. */
-    realNodeUrl: string;
-    /** URL of an edge and the node that it follows, as one: see edge-front.ts. */
-    edgeUrl: string;
+    /** URL of the run's node on each set-up; empty where there is none. */
+    sharedNodes: Readonly<Record<SetUp, string>>;
   }
 }
 
 const SETTINGS = { SECRET_KEY: 'a key of the tests' };
 
-type SharedNodes = {
-  readonly embeddedUrl: string;
-  readonly realUrl: string;
-  readonly edgeUrl: string;
-  stop(): Promise<void>;
-};
+type SharedNodes = { readonly urls: Readonly<Record<SetUp, string>>; stop(): Promise<void> };
 
 /**
  * Starts the nodes, or uses those of another part of the run. Returns the function that ends them after the
@@ -38,27 +31,28 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const { shared, release } = await shareInRun('nodes', () =>
     startNodes(isReal ? postgresUrl : undefined),
   );
-  project.provide('embeddedNodeUrl', shared.embeddedUrl);
-  project.provide('realNodeUrl', shared.realUrl);
-  project.provide('edgeUrl', shared.edgeUrl);
+  project.provide('sharedNodes', shared.urls);
   return release;
 }
 
 async function startNodes(postgresUrl: string | undefined): Promise<SharedNodes> {
-  const nodes = await Promise.all([
-    startNode(SETTINGS),
-    ...(postgresUrl === undefined ? [] : [startNodeOnReal(postgresUrl, SETTINGS)]),
+  const [real, embedded] = await Promise.all([
+    postgresUrl === undefined ? undefined : startNodeOnReal(postgresUrl, SETTINGS),
+    postgresUrl === undefined || IS_WHOLE_MATRIX ? startNode(SETTINGS) : undefined,
   ]);
+  const nodes = [real, embedded].filter((node) => node !== undefined);
   // Creates the first account. Suites that test a node without an account start their own.
   await Promise.all(nodes.map((node) => new Person(node).setUp('First')));
-  const [embedded, real] = nodes;
-  const edge = await startEdgeFront(real ?? embedded);
+  const [best] = nodes;
+  const edge = IS_WHOLE_MATRIX && best !== undefined ? await startEdgeFront(best) : undefined;
   return {
-    embeddedUrl: embedded.url,
-    realUrl: real?.url ?? '',
-    edgeUrl: edge.url,
+    urls: {
+      'PostgreSQL and Redis': real?.url ?? '',
+      embedded: embedded?.url ?? '',
+      edge: edge?.url ?? '',
+    },
     async stop() {
-      await edge.stop();
+      await edge?.stop();
       await Promise.all(nodes.map((node) => node.dispose()));
     },
   };

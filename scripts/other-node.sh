@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Runs the unit tests, and enough of the service to see its native modules and the command at work, on the other
+# line of Node that package.json names: 22, or 20 where this machine has 22. npm brings that Node; nothing stays.
+set -euo pipefail
+
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+if [ "$(uname -s)" != Linux ]; then
+  echo 'skipped: npm has the other Node for Linux only'
+  exit 0
+fi
+
+other_node=$(mktemp -d)
+trap 'rm -rf -- "$other_node"' EXIT
+package="node-linux-$(node -p process.arch)"
+version=$(node -p 'process.version.startsWith("v22.") ? "20.20.2" : "22.23.3"')
+npm install --no-save --no-package-lock --loglevel=error --prefix "$other_node" "$package@$version"
+PATH=$other_node/node_modules/$package/bin:$PATH
+echo "Node $(node --version)"
+npm run test:unit
+npm run test:service -- test/service/{tour,health,embedded,update-check-decision}.test.ts

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Everything that can be proved here, some 40 minutes: every part of the tests with every suite on every set-up,
+# the long times of the contract, the other Node, chaos, and one quick pass of every benchmark. It is run before
+# a release, and before a change ends that touches what only this covers. `.ci/run` installs what it needs.
+set -euo pipefail
+
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+step() {
+  printf '\n== %s (%s s)\n' "$*" "$SECONDS"
+}
+
+export SLUICE_MATRIX=all SLUICE_FULL=1
+
+step 'Tests: every part, every set-up'
+npx vitest run
+
+step 'The other Node'
+scripts/other-node.sh
+
+step 'Chaos'
+npm run chaos -- --seed "${SEED:-1}" --minutes "${CHAOS_MINUTES:-4}"
+
+step 'Benchmarks, one quick pass'
+npm run bench -- --smoke
+npm run bench -- compare HEAD --smoke --scenario full
+
+step 'All passed'

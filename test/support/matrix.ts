@@ -1,0 +1,30 @@
+// The matrix: on which set-ups a suite over HTTP runs. A suite runs once, on the best set-up that the machine
+// has: PostgreSQL and Redis where both are installed, else embedded. What a set-up can change is proved on that
+// set-up: the ports by their contract suites (test/ledger, test/engine), the embedded set-up by
+// test/service/embedded.test.ts, an edge by test/service/edge.test.ts, and by the suites of the list below.
+// `SLUICE_MATRIX=all`, which `npm run test:all` sets, runs every suite on every set-up that it knows.
+
+export type SetUp = 'embedded' | 'PostgreSQL and Redis' | 'edge';
+
+/** Suites with nodes of their own that also run embedded, by title, and what the embedded set-up can change. */
+export const ALSO_EMBEDDED: Readonly<Record<string, string>> = {
+  crash: 'PGlite recovers its directory by itself, PostgreSQL outlives the node',
+  'the fleet': 'check-ins wait in the memory of the node, not in Redis',
+  stop: 'the ledger closes with the node',
+};
+
+/** Whether every suite runs on every set-up that it knows. */
+export const IS_WHOLE_MATRIX = process.env.SLUICE_MATRIX === 'all';
+
+/**
+ * Returns the set-ups that a suite runs on, of those that it knows and the machine has, the best first. Empty
+ * when the machine has none of them.
+ */
+export function setUpsOf(title: string, known: readonly SetUp[], hasReal: boolean): SetUp[] {
+  const order = ['PostgreSQL and Redis', 'embedded', 'edge'] as const;
+  const there = order.filter((setUp) => known.includes(setUp) && (hasReal || setUp !== order[0]));
+  return there.filter(
+    (setUp, index) =>
+      index === 0 || IS_WHOLE_MATRIX || (setUp === 'embedded' && title in ALSO_EMBEDDED),
+  );
+}
