@@ -1,10 +1,11 @@
 // Tests decisions that a cache can keep with nginx in front, as deploy/nginx-cache.conf sets it up
 // (docs/contract.md 28.8): how often the service is asked, when a pause arrives, and what clients are told
-// while the service is away. All times are divided by 15, or are the real ones with SLUICE_CACHE_SCALE=1.
+// while the service is away. All times are divided by 15, or are the real ones with SLUICE_FULL=1.
 
 import { Agent, get } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, sleep } from '../support/eventually.ts';
+import { IS_FULL } from '../support/full-run.ts';
 import { type HastyOrigin, startHastyOrigin } from '../support/hasty-origin.ts';
 import {
   type CacheFront,
@@ -18,7 +19,7 @@ import { ARTIFACT, control, createTenant, publish, type Tenant } from '../suppor
 
 type Reply = { readonly status: number; readonly version: string | undefined };
 
-const SCALE = Number(process.env.SLUICE_CACHE_SCALE ?? '15');
+const SCALE = IS_FULL ? 1 : 15;
 const FRESH_MS = 30_000 / SCALE;
 /** Longest time in which clients are told what was so before a change, while the service answers. */
 const SEEN_MS = 61_000 / SCALE;

@@ -1,5 +1,5 @@
 // Tests many edges of one service (docs/contract.md 29.6): a change reaches all of them, and following costs
-// the service little. With SLUICE_EDGE_LONG=1 there are 20 of them, and the cost is measured for a minute
+// the service little. With SLUICE_FULL=1 there are 20 of them, and the cost is measured for a minute
 // each with and without them; else there are three, and the figure is only printed.
 
 import { randomUUID } from 'node:crypto';
@@ -8,12 +8,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnOneBackend } from '../support/backend.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually, sleep } from '../support/eventually.ts';
+import { IS_FULL } from '../support/full-run.ts';
 import type { ServingNode } from '../support/node.ts';
 import { check, createTenant, publish, type Tenant } from '../support/tenant.ts';
 
-const IS_LONG = process.env.SLUICE_EDGE_LONG === '1';
-const EDGES = IS_LONG ? 20 : 3;
-const MEASURED_MS = IS_LONG ? 60_000 : 5000;
+const EDGES = IS_FULL ? 20 : 3;
+const MEASURED_MS = IS_FULL ? 60_000 : 5000;
 /** Number of edges for which the cost is promised, and the promise in percent of a core. */
 const PROMISED = { edges: 50, cpuPercentMax: 2 };
 const ARRIVES_MS_MAX = 5000;
@@ -86,7 +86,7 @@ describeOnOneBackend('many edges', (backend) => {
         `${followed.toFixed(2)} %; for ${PROMISED.edges} that is ${percent.toFixed(2)} % more`,
     );
     // In some seconds, a tick of the clock is too much of what is measured.
-    if (IS_LONG) expect(percent).toBeLessThan(PROMISED.cpuPercentMax);
+    if (IS_FULL) expect(percent).toBeLessThan(PROMISED.cpuPercentMax);
     else expect(followed).toBeLessThan(20);
   });
 });
