@@ -16,23 +16,19 @@ import { cohortBucket, cohortThreshold, hashText } from '../../src/domain/decisi
 import { decide } from '../../src/domain/decision/decide.ts';
 import { manifestOf } from '../../src/updater/manifest.ts';
 import { anyLabels, anyTargeting, device, planOf, snapshot, version } from '../domain/sample.ts';
+import { release, serve, setChannel, tenantWith } from '../support/released.ts';
 import { deviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   ARTIFACT,
-  admin,
   type CheckOptions,
   check,
-  control,
   createTenant,
   manage,
-  publish,
   type Tenant,
 } from '../support/tenant.ts';
 
-type Fields = Record<string, unknown>;
-
-const DEVICES = Array.from({ length: 300 }, () => randomUUID());
+const DEVICES = Array.from({ length: 100 }, () => randomUUID());
 const GROUP_SIZE = 20;
 
 deviceSuite('update check: cohorts', (node) => {
@@ -41,106 +37,58 @@ deviceSuite('update check: cohorts', (node) => {
     return versionOf(await check(node, tenant, '1.0.0', options));
   }
 
-  /** Publishes a release and returns its id. */
-  async function release(tenant: Tenant, text: string, more: Fields = {}): Promise<string> {
-    const answer = await publish(node, tenant, text, more);
-    expect(answer.status, answer.text).toBe(201);
-    return String((answer.body?.release as Fields | undefined)?.id);
+  /** An app with one staged release, and the release's id. */
+  async function staged(rollout: number) {
+    const tenant = await createTenant(node);
+    const { id } = await release(node, tenant, '1.1.0', { rollout });
+    return { tenant, id: String(id) };
   }
 
-  async function serve(tenant: Tenant, text: string, change: Fields): Promise<void> {
-    const answer = await control(node, tenant, text, change);
-    expect(answer.status, answer.text).toBe(200);
-  }
-
-  async function policy(tenant: Tenant, change: Fields): Promise<void> {
-    const body = { app: tenant.app, name: 'stable', ...change };
-    expect((await admin(node, 'PATCH', 'channels', body)).status).toBe(200);
-  }
-
-  /** Returns the devices that are offered this version. */
-  async function offered(tenant: Tenant, text: string): Promise<string[]> {
+  /** Returns the devices that are offered 1.1.0. */
+  async function offered(tenant: Tenant): Promise<string[]> {
     const answers = await inGroups(DEVICES, (each) => ask(tenant, { device: each }));
-    return DEVICES.filter((_, index) => answers[index] === text);
+    return DEVICES.filter((_, index) => answers[index] === '1.1.0');
   }
 
-  it('raising the rollout from 10 to 50 to 100 drops nobody, and covers about that share (§3.8)', async () => {
-    const tenant = await createTenant(node);
-    const id = await release(tenant, '1.1.0', { rollout: 10 });
-    let before: string[] = [];
-    for (const rollout of [10, 50, 100]) {
-      await serve(tenant, '1.1.0', { rollout });
-      const now = await offered(tenant, '1.1.0');
-      expect(now).toEqual(DEVICES.filter((each) => isIn(id, rollout, each)));
-      expect(now).toEqual(expect.arrayContaining(before));
-      const share = rollout / 100;
-      const sixSigma = 6 * Math.sqrt(DEVICES.length * share * (1 - share));
-      expect(Math.abs(now.length - DEVICES.length * share)).toBeLessThanOrEqual(sixSigma);
-      before = now;
+  it('a cohort is that of the domain: it grows with the rollout, and a pause leaves it (§3.8, §13.7)', async () => {
+    const { tenant, id } = await staged(0);
+    expect(await offered(tenant)).toEqual([]);
+    expect(await ask(tenant)).toBeNull();
+    for (const rollout of [10, 50]) {
+      await serve(node, tenant, '1.1.0', { rollout });
+      expect(await offered(tenant)).toEqual(DEVICES.filter((each) => isIn(id, rollout, each)));
     }
+    await serve(node, tenant, '1.1.0', { status: 'paused' });
+    expect(await offered(tenant)).toEqual([]);
+    await serve(node, tenant, '1.1.0', { status: 'published' });
+    expect(await offered(tenant)).toEqual(DEVICES.filter((each) => isIn(id, 50, each)));
+    await serve(node, tenant, '1.1.0', { rollout: 100 });
+    expect(await offered(tenant)).toEqual(DEVICES);
   });
 
-  it('a pause in between moves nobody to the other side of the cohort (§3.8)', async () => {
-    const tenant = await createTenant(node);
-    await release(tenant, '1.1.0', { rollout: 40 });
-    const before = await offered(tenant, '1.1.0');
-    await serve(tenant, '1.1.0', { status: 'paused' });
-    expect(await offered(tenant, '1.1.0')).toEqual([]);
-    await serve(tenant, '1.1.0', { status: 'published' });
-    expect(await offered(tenant, '1.1.0')).toEqual(before);
-  });
-
-  it('devices outside a cohort fall through to the next eligible release (§3.8)', async () => {
-    const tenant = await createTenant(node);
-    await release(tenant, '1.1.0');
-    const second = await release(tenant, '1.2.0', { rollout: 50 });
-    const first = await release(tenant, '1.3.0', { rollout: 20 });
-    const expected = (each: string): string => {
-      if (isIn(first, 20, each)) return '1.3.0';
-      return isIn(second, 50, each) ? '1.2.0' : '1.1.0';
+  it('devices outside a cohort fall through to the next eligible release, or get 204 (§3.8, §4.7.2)', async () => {
+    const { tenant, id: second } = await staged(50);
+    const first = String((await release(node, tenant, '1.2.0', { rollout: 20 })).id);
+    const expected = (each: string): string | null => {
+      if (isIn(first, 20, each)) return '1.2.0';
+      return isIn(second, 50, each) ? '1.1.0' : null;
     };
     const answers = await inGroups(DEVICES, (each) => ask(tenant, { device: each }));
     expect(answers).toEqual(DEVICES.map(expected));
     expect(new Set(answers).size).toBe(3);
   });
 
-  it('a device outside the only cohort gets 204 (§4.7.2)', async () => {
-    const tenant = await createTenant(node);
-    const id = await release(tenant, '1.1.0', { rollout: 50 });
-    expect(await ask(tenant, { device: deviceIn(id, 50) })).toBe('1.1.0');
-    expect(await ask(tenant, { device: deviceOutside(id, 50) })).toBeNull();
-  });
-
   it('without a device id only releases at 100 % are eligible (§13.7)', async () => {
-    const tenant = await createTenant(node);
-    await release(tenant, '1.1.0');
-    await release(tenant, '1.2.0', { rollout: 99 });
+    const tenant = await tenantWith(node, ['1.1.0'], ['1.2.0', { rollout: 99 }]);
     expect(await ask(tenant)).toBe('1.1.0');
-    await serve(tenant, '1.2.0', { rollout: 100 });
+    await serve(node, tenant, '1.2.0', { rollout: 100 });
     expect(await ask(tenant)).toBe('1.2.0');
-  });
-
-  it('a rollout of 0 % offers to nobody, with or without a device id (§13.7)', async () => {
-    const tenant = await createTenant(node);
-    await release(tenant, '1.1.0', { rollout: 0 });
-    expect(await offered(tenant, '1.1.0')).toEqual([]);
-    expect(await ask(tenant)).toBeNull();
-  });
-
-  it('the same device gets the same answer every time (§13.7)', async () => {
-    const tenant = await createTenant(node);
-    const id = await release(tenant, '1.1.0', { rollout: 50 });
-    const [inside, outside] = [deviceIn(id, 50), deviceOutside(id, 50)];
-    for (let round = 0; round < 10; round++) {
-      expect(await ask(tenant, { device: inside })).toBe('1.1.0');
-      expect(await ask(tenant, { device: outside })).toBeNull();
-    }
   });
 
   it("a new release starts at the channel's default rollout (§11.1)", async () => {
     const tenant = await createTenant(node);
-    await policy(tenant, { defaultRollout: 30 });
-    const id = await release(tenant, '1.1.0');
+    await setChannel(node, tenant, { defaultRollout: 30 });
+    const id = String((await release(node, tenant, '1.1.0')).id);
     expect(await ask(tenant, { device: deviceIn(id, 30) })).toBe('1.1.0');
     expect(await ask(tenant, { device: deviceOutside(id, 30) })).toBeNull();
   });
@@ -161,8 +109,7 @@ deviceSuite('update check: cohorts', (node) => {
       ],
       ['spaces and punctuation inside', (serial) => `my "device", ${serial}; (blue)`],
     ])('%s is hashed as its UTF-8 text (§19.1)', async (_, make) => {
-      const tenant = await createTenant(node);
-      const id = await release(tenant, '1.1.0', { rollout: 50 });
+      const { tenant, id } = await staged(50);
       const ids = Array.from({ length: 24 }, (_each, serial) => make(serial));
       const answers = await Promise.all(ids.map((each) => ask(tenant, { device: onWire(each) })));
       expect(answers).toEqual(ids.map((each) => (isIn(id, 50, each) ? '1.1.0' : null)));
@@ -175,22 +122,22 @@ deviceSuite('update check: cohorts', (node) => {
       ['one of 129 ASCII characters', 'x'.repeat(129)],
       ['one of 129 characters of two bytes', `x${'ä'.repeat(127)}x`],
     ])('%s counts as absent (§19.1)', async (_, text) => {
-      const tenant = await createTenant(node);
-      await release(tenant, '1.1.0');
-      await release(tenant, '1.2.0', { rollout: 99 });
+      const tenant = await tenantWith(node, ['1.1.0'], ['1.2.0', { rollout: 99 }]);
       expect(await ask(tenant, { device: onWire(text) })).toBe('1.1.0');
     });
   });
 
   it('a downgrade goes to the first release below that the device may have, else nowhere (§13.2, §13.4)', async () => {
-    const tenant = await createTenant(node);
-    await release(tenant, '0.6.0', { artifacts: [{ ...ARTIFACT, platform: 'darwin' }] });
-    const staged = await release(tenant, '0.7.0', { rollout: 30 });
-    await release(tenant, '0.8.0', { targets: { matchLabels: { ring: ['inner'] } } });
-    await release(tenant, '0.9.0', { artifacts: [] });
-    await release(tenant, '1.0.0');
-    await serve(tenant, '1.0.0', { status: 'rolled_back' });
-    const [inside, outside] = [deviceIn(staged, 30), deviceOutside(staged, 30)];
+    const tenant = await tenantWith(node, [
+      '0.6.0',
+      { artifacts: [{ ...ARTIFACT, platform: 'darwin' }] },
+    ]);
+    const id = String((await release(node, tenant, '0.7.0', { rollout: 30 })).id);
+    await release(node, tenant, '0.8.0', { targets: { matchLabels: { ring: ['inner'] } } });
+    await release(node, tenant, '0.9.0', { artifacts: [] });
+    await release(node, tenant, '1.0.0');
+    await serve(node, tenant, '1.0.0', { status: 'rolled_back' });
+    const [inside, outside] = [deviceIn(id, 30), deviceOutside(id, 30)];
     expect(await ask(tenant, { device: inside })).toBe('0.7.0');
     // This check comes last, because the label stays with the device.
     expect(await ask(tenant, { device: inside, query: 'l.ring=inner' })).toBe('0.8.0');
@@ -221,10 +168,10 @@ deviceSuite('update check: cohorts', (node) => {
   }, 120_000);
 
   async function setUp(tenant: Tenant, { releases, ...terms }: ChannelPlan): Promise<void> {
-    await policy(tenant, terms);
+    await setChannel(node, tenant, terms);
     for (const { status, ...parts } of releases) {
-      await release(tenant, parts.version, parts);
-      await serve(tenant, parts.version, { status });
+      await release(node, tenant, parts.version, parts);
+      await serve(node, tenant, parts.version, { status });
     }
   }
 
