@@ -4,21 +4,13 @@
 import Parser from 'rss-parser';
 import { expect, it } from 'vitest';
 import { feedBreaches } from '../support/feed-rules.ts';
-import { deviceSuiteOnce } from '../support/service-suite.ts';
-import {
-  type Answer,
-  ARTIFACT,
-  createTenant,
-  publish,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
-
-type Release = { readonly version: string; readonly createdAt: string };
+import { release, tenantWith } from '../support/released.ts';
+import { deviceSuite } from '../support/service-suite.ts';
+import { ARTIFACT, createTenant, send, type Tenant } from '../support/tenant.ts';
 
 const KIB = 1024;
 
-deviceSuiteOnce('the RSS feed', (node) => {
+deviceSuite('the RSS feed', (node) => {
   /** Returns the feed as a reader parses it, after checking every rule. */
   async function read({ app }: Tenant) {
     const path = `/feed/${app}/stable/rss.xml`;
@@ -34,55 +26,42 @@ deviceSuiteOnce('the RSS feed', (node) => {
 
   /** Publishes a release in a new app and returns the feed's only item. */
   async function itemOf(more: Record<string, unknown>) {
-    const tenant = await createTenant(node);
-    const published = await publish(node, tenant, '1.0.0', more);
-    expect(published.status).toBe(201);
-    const { items, text } = await read(tenant);
+    const { items } = await read(await tenantWith(node, ['1.0.0', more]));
     expect(items).toHaveLength(1);
-    return { item: items[0], text, tenant };
+    return items[0];
   }
 
-  it('has title, link, description, a link to itself, and the date of the newest (§4.10)', async () => {
+  it('has title, link, description, a link to itself, and its releases with their dates (§4.10)', async () => {
     const tenant = await createTenant(node);
-    const published = await publish(node, tenant, '1.0.0');
+    const { lastBuildDate, ...empty } = await read(tenant);
+    expect([empty.items, lastBuildDate]).toEqual([[], undefined]);
+    const versions = ['2.0', '1.0.0-beta.1+build.5', 'v3'];
+    const dates: string[] = [];
+    for (const version of versions) {
+      const { createdAt } = await release(node, tenant, version, { notes: `Notes of ${version}` });
+      dates.push(new Date(String(createdAt)).toUTCString());
+    }
+    const { app } = tenant;
     const feed = await read(tenant);
-    const { createdAt } = releaseOf(published);
     expect(feed).toMatchObject({
-      title: `${tenant.app} stable`,
-      link: `${node.url}/feed/${tenant.app}/stable`,
-      description: `Releases of ${tenant.app} on the channel stable`,
-      feedUrl: `${node.url}/feed/${tenant.app}/stable/rss.xml`,
-      lastBuildDate: new Date(createdAt).toUTCString(),
+      title: `${app} stable`,
+      link: `${node.url}/feed/${app}/stable`,
+      description: `Releases of ${app} on the channel stable`,
+      feedUrl: `${node.url}/feed/${app}/stable/rss.xml`,
+      lastBuildDate: dates.at(-1),
+      items: versions
+        .map((version, index) => ({
+          guid: `${app}:stable:${version}`,
+          title: `${app} ${version}`,
+          pubDate: dates[index],
+          content: expect.stringContaining(`<p>Notes of ${version}</p>`),
+        }))
+        .toReversed(),
     });
   });
 
-  it('keeps every rule without releases', async () => {
-    const { items, lastBuildDate } = await read(await createTenant(node));
-    expect([items, lastBuildDate]).toEqual([[], undefined]);
-  });
-
-  it('has the same releases in the same order as the JSON feed (§4.10)', async () => {
-    const tenant = await createTenant(node);
-    for (const version of ['2.0', '1.0.0-beta.1+build.5', 'v3']) {
-      await publish(node, tenant, version, { notes: `Notes of ${version}` });
-    }
-    const json = await send(node, 'GET', `/feed/${tenant.app}/stable`);
-    const releases = json.body?.releases as Release[];
-    const { items } = await read(tenant);
-    expect(items.map(({ guid }) => guid)).toEqual(
-      releases.map(({ version }) => `${tenant.app}:stable:${version}`),
-    );
-    expect(items.map(({ title }) => title)).toEqual(
-      releases.map(({ version }) => `${tenant.app} ${version}`),
-    );
-    expect(items.map(({ pubDate }) => pubDate)).toEqual(
-      releases.map(({ createdAt }) => new Date(createdAt).toUTCString()),
-    );
-    expect(items[0]?.content).toContain('<p>Notes of v3</p>');
-  });
-
   it('notes are HTML made from their Markdown', async () => {
-    const { item } = await itemOf({ notes: '# News\n\n- **a** & `<b>`\n- [c](https://d.e/)' });
+    const item = await itemOf({ notes: '# News\n\n- **a** & `<b>`\n- [c](https://d.e/)' });
     expect(item?.content).toContain('<h1>News</h1>');
     expect(item?.content).toContain('<li><strong>a</strong> &amp; <code>&lt;b&gt;</code></li>');
     expect(item?.content).toContain(
@@ -96,7 +75,7 @@ deviceSuiteOnce('the RSS feed', (node) => {
       { platform: 'windows', url: 'https://a.b/setup.exe' },
       { platform: '<b>odd</b>' },
     ];
-    const { item } = await itemOf({ artifacts });
+    const item = await itemOf({ artifacts });
     expect(item?.content).toContain('href="https://a.b/mac.dmg?x=1&amp;y=2"');
     expect(item?.content).toContain('>darwin aarch64</a>');
     expect(item?.content).toContain('href="https://a.b/setup.exe"');
@@ -115,23 +94,23 @@ deviceSuiteOnce('the RSS feed', (node) => {
     ],
     ['https://a.b', 1, 'application/octet-stream', '1'],
   ])('the only artifact is the enclosure: %s', async (url, size, type, length) => {
-    const { item } = await itemOf({ artifacts: [{ ...ARTIFACT, url, size }] });
+    const item = await itemOf({ artifacts: [{ ...ARTIFACT, url, size }] });
     expect(item?.enclosure).toMatchObject({ url: new URL(url).href, type, length });
   });
 
   it('an address that feeds do not allow is written so that they do', async () => {
     const url = 'https://exämple.com/ü/"<>{}|^`\\?q=ä{|}"#é';
-    const { item } = await itemOf({ artifacts: [{ platform: 'linux', url }] });
+    const item = await itemOf({ artifacts: [{ platform: 'linux', url }] });
     expect(new URL(item?.enclosure?.url ?? '').hostname).toBe('xn--exmple-cua.com');
   });
 
   it('of several artifacts none is the enclosure: RSS has one per item, readers download it', async () => {
     const artifacts = [ARTIFACT, { ...ARTIFACT, arch: 'aarch64' }];
-    expect((await itemOf({ artifacts })).item?.enclosure).toBeUndefined();
-    expect((await itemOf({ artifacts: [] })).item?.enclosure).toBeUndefined();
-    expect((await itemOf({ artifacts: [{ platform: 'linux' }] })).item?.enclosure).toBeUndefined();
+    expect((await itemOf({ artifacts }))?.enclosure).toBeUndefined();
+    expect((await itemOf({ artifacts: [] }))?.enclosure).toBeUndefined();
+    expect((await itemOf({ artifacts: [{ platform: 'linux' }] }))?.enclosure).toBeUndefined();
     const oneAddress = [ARTIFACT, { platform: 'windows' }];
-    expect((await itemOf({ artifacts: oneAddress })).item?.enclosure?.url).toBe(ARTIFACT.url);
+    expect((await itemOf({ artifacts: oneAddress }))?.enclosure?.url).toBe(ARTIFACT.url);
   });
 
   it.each([
@@ -146,19 +125,15 @@ deviceSuiteOnce('the RSS feed', (node) => {
     '😀 \u{10ffff} é \r\n\t',
     '`<script>` &amp;lt;script&amp;gt; &lt;script&gt;',
   ])('is well-formed and harmless with the notes %j', async (notes) => {
-    await itemOf({ notes });
-    await itemOf({ notes: `${notes}\n${'x'.repeat(40 * KIB)}` });
+    const long = `${notes}\n${'x'.repeat(40 * KIB)}`;
+    await read(await tenantWith(node, ['1.0.0', { notes }], ['1.1.0', { notes: long }]));
   });
 
   it('is well-formed and harmless with 256 KiB of Markdown, which is shown as it was written', async () => {
     const part = '# Title\n\n- **item** <script>alert(1)</script> ]]> \u0007\n';
     const notes = part.repeat(Math.floor((256 * KIB) / Buffer.byteLength(part)));
-    const { item } = await itemOf({ notes });
+    const item = await itemOf({ notes });
     expect(item?.content).toMatch(/^<pre># Title/);
     expect(item?.content?.length).toBeGreaterThan(notes.length);
   });
 });
-
-function releaseOf({ body = {} }: Answer): Release {
-  return body.release as Release;
-}
