@@ -1,64 +1,59 @@
-// Tests that everything the service answered is still there after a crash (docs/operating.md, What happens
-// when).
+// Tests that everything the service answered is still there after a kill -9 (docs/operating.md, What happens
+// when): what publishers were told, what was offered, what orchestrators reported and planned, and labels.
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
+import { asks, expectLabels, OLD, withTargeted } from '../support/device-labels.ts';
+import { eventually } from '../support/eventually.ts';
 import type { ServingNode } from '../support/node.ts';
 import {
   admin,
   check,
   control,
   createTenant,
+  decisions,
+  devicesOf,
   manage,
   publish,
+  report,
   type Tenant,
 } from '../support/tenant.ts';
 
 const TEST_TIMEOUT_MS = 90_000;
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const DEVICE = { version: '1.0.0', platform: 'linux', arch: 'x86_64' } as const;
+const REPORTED = { ...DEVICE, deviceId: 'reported', labels: { ring: 'inner' } };
+const PLANNED = { ...DEVICE, deviceId: 'planned' };
 
 describeOnBackends('crash', (backend) => {
   let node: ServingNode;
+  beforeAll(async () => {
+    node = await backend.start();
+  });
   afterAll(() => node?.dispose());
+
+  async function crash(): Promise<void> {
+    await node.kill();
+    node = await node.restart();
+  }
 
   it(
     'after kill -9 and a restart all that was answered is there, also what was offered (Set-up, Offered)',
     async () => {
-      node = await backend.start();
       const tenants = await Promise.all(Array.from({ length: 3 }, () => createTenant(node)));
-      for (const tenant of tenants) {
-        expect((await publish(node, tenant, '1.0.0')).status).toBe(201);
-        expect(
-          (await publish(node, tenant, '1.1.0', { rollout: 50, notes: 'Größer 🚀' })).status,
-        ).toBe(201);
-        expect(
-          (await publish(node, tenant, '1.2.0', { rollout: 50, status: 'paused' })).status,
-        ).toBe(201);
-        expect((await control(node, tenant, '1.0.0', { status: 'rolled_back' })).status).toBe(200);
-        expect(
-          (
-            await admin(node, 'PATCH', 'channels', {
-              app: tenant.app,
-              name: 'beta',
-              defaultRollout: 5,
-            })
-          ).status,
-        ).toBe(200);
-      }
+      for (const tenant of tenants) await furnish(tenant);
       const before = await Promise.all(tenants.map((tenant) => recorded(node, tenant)));
       // The first offers are the last work of the node before its kill.
       const device = await Promise.all(tenants.map((tenant) => firstOffered(node, tenant)));
-      await node.kill();
-      node = await node.restart();
+      await crash();
       expect(await Promise.all(tenants.map((tenant) => recorded(node, tenant)))).toEqual(before);
       for (const [index, tenant] of tenants.entries()) {
         const again = await check(node, tenant, '0.9.0', { device: device[index] ?? '' });
         expect(again.body).toMatchObject({ version: '1.1.0', notes: 'Größer 🚀' });
         const lowered = await control(node, tenant, '1.1.0', { rollout: 49 });
-        expect([lowered.status, lowered.body?.error]).toEqual([
-          422,
-          expect.stringContaining('50%'),
-        ]);
+        const error = expect.stringContaining('50%');
+        expect([lowered.status, lowered.body?.error]).toEqual([422, error]);
         // 1.2.0 was never offered, so its rollout may still be lowered.
         expect((await control(node, tenant, '1.2.0', { rollout: 10 })).status).toBe(200);
         expect((await control(node, tenant, '1.0.0', { status: 'published' })).status).toBe(409);
@@ -66,6 +61,54 @@ describeOnBackends('crash', (backend) => {
     },
     TEST_TIMEOUT_MS,
   );
+
+  it(
+    'a report and a planned wave survive it right after their answers (§17.6, §14.2)',
+    async () => {
+      const tenant = await createTenant(node);
+      expect((await publish(node, tenant, '2.0.0')).status).toBe(201);
+      expect((await decisions(node, tenant, [PLANNED])).body?.updatesOffered).toBe(1);
+      expect((await report(node, tenant, [REPORTED])).status).toBe(200);
+      await crash();
+      const lastOffered = { version: '2.0.0', at: expect.stringMatching(TIMESTAMP) };
+      expect(await devicesOf(node, tenant)).toEqual([
+        expect.objectContaining({ ...PLANNED, source: 'push', lastOffered }),
+        expect.objectContaining(REPORTED),
+      ]);
+      // Offered: its rollout cannot be lowered any more.
+      expect((await control(node, tenant, '2.0.0', { rollout: 0 })).status).toBe(422);
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'labels of a request survive it right after the answer (§4.7.4)',
+    async () => {
+      const tenant = await withTargeted(node);
+      // A first offer that takes long is 503, and is repeated.
+      await eventually('the release is offered', async () => {
+        return (await check(node, tenant, OLD, { query: 'l.ring=inner' })).status === 200;
+      });
+      expect(await asks(node, tenant, { device: 'd', query: 'l.ring=inner' })).toBe(true);
+      await crash();
+      expect(await asks(node, tenant, { device: 'd' })).toBe(true);
+      await expectLabels(node, tenant, { ring: 'inner' });
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  async function furnish(tenant: Tenant): Promise<void> {
+    const wide = { rollout: 50, notes: 'Größer 🚀' };
+    const channel = { app: tenant.app, name: 'beta', defaultRollout: 5 };
+    const answers = [
+      await publish(node, tenant, '1.0.0'),
+      await publish(node, tenant, '1.1.0', wide),
+      await publish(node, tenant, '1.2.0', { rollout: 50, status: 'paused' }),
+      await control(node, tenant, '1.0.0', { status: 'rolled_back' }),
+      await admin(node, 'PATCH', 'channels', channel),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 200, 200]);
+  }
 
   /** Returns the answers of the management and console API about a tenant. */
   async function recorded(from: ServingNode, tenant: Tenant): Promise<unknown[]> {

@@ -8,8 +8,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually, sleep } from '../support/eventually.ts';
+import { IS_FULL } from '../support/full-run.ts';
 import {
   type Answer,
+  admin,
   anotherKey,
   check,
   control,
@@ -20,9 +22,9 @@ import {
 
 const NORMAL_MS_MAX = 1000;
 const FAULT_MS_MAX = 5000;
-const CHANGE_COUNT = 200;
+const CHANGE_COUNT = IS_FULL ? 200 : 40;
 const CHANGES_PER_KEY = 100;
-const FAULT_ROUNDS = 5;
+const FAULT_ROUNDS = IS_FULL ? 5 : 2;
 const ANNOUNCEMENT = 'sluice:announcements';
 
 describeOnRealStores('propagation between nodes', () => {
@@ -35,6 +37,8 @@ describeOnRealStores('propagation between nodes', () => {
     cluster = await startCluster();
     [publisher, other] = await Promise.all([cluster.addNode(), cluster.addNode()]);
     tenant = await createTenant(publisher);
+    const follows = { app: tenant.app, name: 'beta', follows: 'stable' };
+    expect((await admin(publisher, 'PATCH', 'channels', follows)).status).toBe(200);
     await publish(publisher, tenant, '1.0.0');
     await publish(publisher, tenant, '1.1.0');
     await check(other, tenant, '0.9.0');
@@ -42,8 +46,8 @@ describeOnRealStores('propagation between nodes', () => {
   afterAll(() => cluster.dispose());
 
   /** Returns the version that a node offers a device on 0.9.0. */
-  async function offeredBy(node: ClusterNode): Promise<unknown> {
-    return (await check(node, tenant, '0.9.0')).body?.version;
+  async function offeredBy(node: ClusterNode, channel = 'stable'): Promise<unknown> {
+    return (await check(node, tenant, '0.9.0', { channel })).body?.version;
   }
 
   /** Pauses or resumes 1.1.0 on the publisher; returns the version to be offered from then on. */
@@ -55,9 +59,13 @@ describeOnRealStores('propagation between nodes', () => {
   }
 
   /** Measures the milliseconds until the node offers the expected version. */
-  async function timeUntil(node: ClusterNode, expected: string): Promise<number> {
+  async function timeUntil(
+    node: ClusterNode,
+    expected: string,
+    channel = 'stable',
+  ): Promise<number> {
     const start = performance.now();
-    while ((await offeredBy(node)) !== expected) {
+    while ((await offeredBy(node, channel)) !== expected) {
       if (performance.now() - start > FAULT_MS_MAX * 2) throw new Error('never arrived');
       await sleep(1);
     }
@@ -88,18 +96,20 @@ describeOnRealStores('propagation between nodes', () => {
     }
   });
 
-  it('every other node serves a change within 1 second: median and worst of 200 changes', async () => {
+  it('every other node serves a change within 1 second: and so do those who follow the channel (§11.20)', async () => {
     const original = tenant;
-    const times: number[] = [];
+    const [times, followed]: [number[], number[]] = [[], []];
     for (let round = 0; round < CHANGE_COUNT; round++) {
       if (round % CHANGES_PER_KEY === 0) tenant = await anotherKey(publisher, original);
       const { expected } = await flip(round % 2 === 0);
-      times.push(await timeUntil(other, expected));
+      const timeMs = await timeUntil(other, expected);
+      times.push(timeMs);
+      followed.push(timeMs + (await timeUntil(other, expected, 'beta')));
     }
     times.sort((left, right) => left - right);
     const worst = times.at(-1) ?? Number.NaN;
     report(`${CHANGE_COUNT} changes: median ${ms(times[CHANGE_COUNT / 2])}, worst ${ms(worst)}`);
-    expect(worst).toBeLessThan(NORMAL_MS_MAX);
+    expect(Math.max(...followed)).toBeLessThan(NORMAL_MS_MAX);
   }, 120_000);
 
   it('within 5 seconds when the message is lost', async () => {
