@@ -3,6 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { KEY_RIGHTS, type KeyRight } from '../../src/contract/resource.ts';
 import { eventually } from '../support/eventually.ts';
+import { expectError } from '../support/expect-error.ts';
+import { auditOf, type Json, releaseOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
@@ -10,10 +12,10 @@ import {
   admin,
   createTenant,
   manage,
+  publish,
+  report,
   type Tenant,
 } from '../support/tenant.ts';
-
-type Json = Record<string, unknown>;
 
 type Call = {
   readonly what: string;
@@ -32,6 +34,10 @@ const RIGHT_PHRASE: Readonly<Record<KeyRight, string>> = {
   control: 'change how releases are served',
   fleet: 'report or plan for devices',
 };
+const STABLE = { channel: 'stable' };
+const NAME = { ...STABLE, version: '1.0.0' };
+const NAME_QUERY = '&channel=stable&version=1.0.0';
+const DEVICE = { deviceId: 'd1', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
 
 serviceSuite('narrowed keys', (node) => {
   /** Makes a key of the tenant's organization. */
@@ -41,17 +47,9 @@ serviceSuite('narrowed keys', (node) => {
     return { ...tenant, secret: String(made.body?.secret), keyId: String(made.body?.id) };
   }
 
-  /** Adds another app to the tenant's organization, with one release; returns its ref. */
-  async function otherApp(tenant: Tenant): Promise<{ readonly app: string; readonly id: string }> {
-    const app = `${tenant.app}-other`;
-    await admin(node, 'POST', 'apps', { org: tenant.org, ref: app, name: 'Other' });
-    return { app, id: await published(tenant, app) };
-  }
-
+  /** Publishes 1.0.0 of an app, and returns the id of the release. */
   async function published(tenant: Tenant, app: string): Promise<string> {
-    const body = { app, channel: 'stable', version: '1.0.0', artifacts: [ARTIFACT] };
-    const { body: answer } = await manage(node, tenant, 'POST', 'releases', body);
-    return String((answer?.release as Json | undefined)?.id);
+    return String(releaseOf(await publish(node, tenant, '1.0.0', { app })).id);
   }
 
   async function listed(tenant: Tenant, keyId: string): Promise<Json | undefined> {
@@ -60,146 +58,95 @@ serviceSuite('narrowed keys', (node) => {
   }
 
   /** Reads what calls left in the audit log; a plan goes on meanwhile, and what it does is not theirs. */
-  async function auditedCalls(tenant: Tenant): Promise<Json[] | undefined> {
-    const { body } = await admin(node, 'GET', `audit?org=${tenant.org}`);
-    return (body?.entries as Json[] | undefined)?.filter(
-      ({ actor }) => !String(actor).startsWith('plan:'),
-    );
+  async function auditedCalls(tenant: Tenant): Promise<Json[]> {
+    const entries = await auditOf(node, tenant);
+    return entries.filter(({ actor }) => !String(actor).startsWith('plan:'));
   }
 
-  const stable = { channel: 'stable' };
-  const device = { deviceId: 'd1', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
-  const plan = (key: Tenant, app: string) =>
-    manage(node, key, 'PUT', 'releases/plan', {
-      ...{ app, ...stable, version: '1.0.0', steps: [{ rollout: 100, holdMinutes: 60 }] },
-    });
+  /** Makes a call with a body that names the app. */
+  const writes =
+    (method: string, path: string, more: Json) =>
+    (key: Tenant, app: string): Promise<Answer> =>
+      manage(node, key, method, path, { app, ...more });
+  /** Makes a call that names the app in its query. */
+  const reads =
+    (path: string, query = '') =>
+    (key: Tenant, app: string): Promise<Answer> =>
+      manage(node, key, 'GET', `${path}?app=${app}${query}`);
+  const steps = [{ rollout: 100, holdMinutes: 60 }];
+  const plan = writes('PUT', 'releases/plan', { ...NAME, steps });
   /** Plans for a release that not all devices get yet: such a plan stays running, and can be held. */
-  const running = async (owner: Tenant, app: string) => {
-    await manage(node, owner, 'PATCH', 'releases', {
-      ...{ app, ...stable, version: '1.0.0', rollout: 10 },
-    });
+  const prepare = async (owner: Tenant, app: string) => {
+    await writes('PATCH', 'releases', { ...NAME, rollout: 10 })(owner, app);
     return plan(owner, app);
   };
   const calls: readonly Call[] = [
     {
-      what: 'publish',
-      needs: ['publish'],
-      make: (key, app) =>
-        manage(node, key, 'POST', 'releases', { app, ...stable, version: '3.0.0', artifacts: [] }),
+      ...{ what: 'publish', needs: ['publish'] },
+      make: writes('POST', 'releases', { ...STABLE, version: '3.0.0', artifacts: [] }),
     },
     {
-      what: 'dry run of a publish',
-      needs: ['publish'],
-      make: (key, app) =>
-        manage(node, key, 'POST', 'releases?dryRun=true', { app, ...stable, version: '4.0.0' }),
+      ...{ what: 'dry run of a publish', needs: ['publish'] },
+      make: writes('POST', 'releases?dryRun=true', { ...STABLE, version: '4.0.0' }),
     },
     {
-      what: 'promote',
-      needs: ['publish'],
-      make: (key, app) =>
-        manage(node, key, 'POST', 'releases/promote', {
-          ...{ app, from: 'stable', to: 'beta', version: '1.0.0' },
-        }),
+      ...{ what: 'promote', needs: ['publish'] },
+      make: writes('POST', 'releases/promote', { from: 'stable', to: 'beta', version: '1.0.0' }),
+    },
+    { what: 'withdraw', needs: ['publish'], make: writes('DELETE', 'releases', NAME) },
+    {
+      ...{ what: 'serving control', needs: ['control'] },
+      make: writes('PATCH', 'releases', { ...NAME, status: 'paused' }),
     },
     {
-      what: 'withdraw',
-      needs: ['publish'],
-      make: (key, app) =>
-        manage(node, key, 'DELETE', 'releases', { app, ...stable, version: '1.0.0' }),
-    },
-    {
-      what: 'serving control',
-      needs: ['control'],
-      make: (key, app) =>
-        manage(node, key, 'PATCH', 'releases', {
-          ...{ app, ...stable, version: '1.0.0', status: 'paused' },
-        }),
-    },
-    {
-      what: 'dry run of serving control',
-      needs: ['control'],
-      make: (key, app) =>
-        manage(node, key, 'PATCH', 'releases?dryRun=true', {
-          ...{ app, ...stable, version: '1.0.0', status: 'paused' },
-        }),
+      ...{ what: 'dry run of serving control', needs: ['control'] },
+      make: writes('PATCH', 'releases?dryRun=true', { ...NAME, status: 'paused' }),
     },
     { what: 'plan of a roll-out', needs: ['control'], make: plan },
     {
-      what: 'steering of a plan',
-      needs: ['control'],
-      prepare: running,
-      make: (key, app) =>
-        manage(node, key, 'PATCH', 'releases/plan', {
-          ...{ app, ...stable, version: '1.0.0', action: 'hold' },
-        }),
+      ...{ what: 'steering of a plan', needs: ['control'], prepare },
+      make: writes('PATCH', 'releases/plan', { ...NAME, action: 'hold' }),
     },
     {
-      what: 'reading of a plan',
-      needs: ['read'],
-      prepare: running,
-      make: (key, app) =>
-        manage(node, key, 'GET', `releases/plan?app=${app}&channel=stable&version=1.0.0`),
+      ...{ what: 'reading of a plan', needs: ['read'], prepare },
+      make: reads('releases/plan', NAME_QUERY),
     },
     {
-      what: 'health of a release',
-      needs: ['read'],
-      make: (key, app) =>
-        manage(node, key, 'GET', `releases/health?app=${app}&channel=stable&version=1.0.0`),
+      ...{ what: 'health of a release', needs: ['read'] },
+      make: reads('releases/health', NAME_QUERY),
     },
     {
-      what: 'report',
-      needs: ['fleet'],
-      make: (key, app) =>
-        manage(node, key, 'POST', 'fleet/report', { app, devices: [{ ...device, ...stable }] }),
+      ...{ what: 'report', needs: ['fleet'] },
+      make: writes('POST', 'fleet/report', { devices: [{ ...DEVICE, ...STABLE }] }),
     },
     {
-      what: 'decisions',
-      needs: ['fleet'],
-      make: (key, app) =>
-        manage(node, key, 'POST', 'fleet/decisions', { app, ...stable, devices: [device] }),
+      ...{ what: 'decisions', needs: ['fleet'] },
+      make: writes('POST', 'fleet/decisions', { ...STABLE, devices: [DEVICE] }),
     },
     {
-      what: 'decisions as a dry run',
-      needs: ['fleet'],
-      make: (key, app) =>
-        manage(node, key, 'POST', 'fleet/decisions', {
-          ...{ app, ...stable, dryRun: true, devices: [device] },
-        }),
+      ...{ what: 'decisions as a dry run', needs: ['fleet'] },
+      make: writes('POST', 'fleet/decisions', { ...STABLE, dryRun: true, devices: [DEVICE] }),
     },
     {
-      what: 'one release by name',
-      needs: ['read', 'publish'],
-      make: (key, app) =>
-        manage(node, key, 'GET', `releases?app=${app}&channel=stable&version=1.0.0`),
-      namesNothing: true,
+      ...{ what: 'one release by name', needs: ['read', 'publish'], namesNothing: true },
+      make: reads('releases', NAME_QUERY),
     },
     {
-      what: 'list of releases',
-      needs: ['read'],
-      make: (key, app) => manage(node, key, 'GET', `releases?app=${app}`),
-      namesNothing: true,
+      ...{ what: 'list of releases', needs: ['read'], namesNothing: true },
+      make: reads('releases'),
     },
     {
-      what: 'list of apps',
-      needs: ['read'],
+      ...{ what: 'list of apps', needs: ['read'], namesNothing: true },
       make: (key) => manage(node, key, 'GET', 'apps'),
-      namesNothing: true,
     },
     {
-      what: 'one release by id',
-      needs: ['read'],
+      ...{ what: 'one release by id', needs: ['read'] },
       make: (key, _app, id) => manage(node, key, 'GET', `releases/${id}`),
     },
+    { what: 'channels', needs: ['read'], make: reads('channels') },
     {
-      what: 'channels',
-      needs: ['read'],
-      make: (key, app) => manage(node, key, 'GET', `channels?app=${app}`),
-    },
-    {
-      what: 'explanation',
-      needs: ['read'],
-      make: (key, app) =>
-        manage(node, key, 'GET', `explain?app=${app}&channel=stable&platform=linux`),
+      ...{ what: 'explanation', needs: ['read'] },
+      make: reads('explain', '&channel=stable&platform=linux'),
     },
   ];
 
@@ -209,18 +156,14 @@ serviceSuite('narrowed keys', (node) => {
       const id = await published(tenant, tenant.app);
       await prepare?.(tenant, tenant.app);
       const others = KEY_RIGHTS.filter((right) => !needs.includes(right));
-      const audit = () => auditedCalls(tenant);
       const without = await narrowed(tenant, { may: others });
-      const before = await audit();
-      expect(before?.length).toBeGreaterThan(0);
+      const before = await auditedCalls(tenant);
+      expect(before.length).toBeGreaterThan(0);
       const refused = await make(without, tenant.app, id);
-      expect([refused.status, refused.body]).toEqual([
-        403,
-        { error: `This key may not ${RIGHT_PHRASE[needs[0] as KeyRight]}` },
-      ]);
+      expectError(refused, 403, `This key may not ${RIGHT_PHRASE[needs[0] as KeyRight]}`);
       const unknown = await make(without, 'nobody', 'rel_nobody');
       expect(unknown.status).toBe(namesNothing ? 403 : 404);
-      expect(await audit()).toEqual(before);
+      expect(await auditedCalls(tenant)).toEqual(before);
       for (const right of needs) {
         const only = await narrowed(tenant, { may: [right] });
         expect((await make(only, tenant.app, id)).status).toBeLessThan(300);
@@ -229,14 +172,13 @@ serviceSuite('narrowed keys', (node) => {
 
     it('does not see apps that the key was not made for (§25.2)', async () => {
       const tenant = await createTenant(node);
-      const { app, id } = await otherApp(tenant);
+      const app = `${tenant.app}-other`;
+      await admin(node, 'POST', 'apps', { org: tenant.org, ref: app, name: 'Other' });
+      const id = await published(tenant, app);
       await prepare?.(tenant, app);
-      const key = await narrowed(tenant, { apps: [tenant.app] });
-      const answer = await make(key, app, id);
-      if (namesNothing) {
-        expect(answer.status).toBe(200);
-        expect(answer.text).not.toContain(app);
-      } else expect(answer.status).toBe(404);
+      const answer = await make(await narrowed(tenant, { apps: [tenant.app] }), app, id);
+      expect(answer.status).toBe(namesNothing ? 200 : 404);
+      if (namesNothing) expect(answer.text).not.toContain(app);
       const both = await narrowed(tenant, { apps: [tenant.appId, app] });
       expect((await make(both, app, id)).status).toBeLessThan(300);
     });
@@ -248,39 +190,37 @@ serviceSuite('narrowed keys', (node) => {
     for (const query of ['', '?app=a&channel=stable', '?app=a&version=1.0.0']) {
       expect((await manage(node, key, 'GET', `releases${query}`)).status).toBe(403);
     }
-  });
-
-  it('a malformed call is 400 for a key without the right too (§25.3)', async () => {
-    const tenant = await createTenant(node);
-    const key = await narrowed(tenant, { may: ['fleet'] });
-    expect((await manage(node, key, 'POST', 'releases', { app: 1 })).status).toBe(400);
-    expect((await manage(node, key, 'GET', 'channels')).status).toBe(400);
+    // A malformed call is 400 for a key without the right too.
+    const fleet = await narrowed(tenant, { may: ['fleet'] });
+    expect((await manage(node, fleet, 'POST', 'releases', { app: 1 })).status).toBe(400);
+    expect((await manage(node, fleet, 'GET', 'channels')).status).toBe(400);
   });
 
   it('a dry run names devices only to a key that may read (§24.1)', async () => {
     const tenant = await createTenant(node);
-    const report = { app: tenant.app, devices: [{ ...device, ...stable }] };
-    await manage(node, tenant, 'POST', 'fleet/report', report);
-    const release = { app: tenant.app, ...stable, version: '2.0.0', artifacts: [ARTIFACT] };
-    const exampleOf = async (key: Tenant) => {
-      const { body } = await manage(node, key, 'POST', 'releases?dryRun=true', release);
+    await report(node, tenant, [{ ...DEVICE, ...STABLE }]);
+    const release = { ...STABLE, version: '2.0.0', artifacts: [ARTIFACT] };
+    const exampleOf = async (may: readonly KeyRight[]) => {
+      const key = await narrowed(tenant, { may });
+      const { body } = await writes('POST', 'releases?dryRun=true', release)(key, tenant.app);
       const { gain, examples } = (body?.effect ?? {}) as Json;
       return [gain, examples];
     };
-    const blind = await narrowed(tenant, { may: ['publish'] });
-    const seeing = await narrowed(tenant, { may: ['publish', 'read'] });
-    expect(await exampleOf(seeing)).toEqual([1, { gain: ['d1'], lose: [] }]);
-    expect(await exampleOf(blind)).toEqual([1, { gain: [], lose: [] }]);
+    expect(await exampleOf(['publish', 'read'])).toEqual([1, { gain: ['d1'], lose: [] }]);
+    expect(await exampleOf(['publish'])).toEqual([1, { gain: [], lose: [] }]);
   });
 
   it('from its end on a key is 401; until then it works (§25.4)', async () => {
     const tenant = await createTenant(node);
-    const key = await narrowed(tenant, { expiresAt: new Date(Date.now() + 1500).toISOString() });
-    expect((await manage(node, key, 'GET', 'apps')).status).toBe(200);
+    const end = Date.now() + 1500;
+    const key = await narrowed(tenant, { expiresAt: new Date(end).toISOString() });
+    const far = await narrowed(tenant, { expiresAt: '2099-01-01T00:00:00Z' });
     await eventually('the key is over', async () => {
       const { status, body } = await manage(node, key, 'GET', 'apps');
       return status === 401 && body?.error === 'Invalid or revoked API key';
     });
+    expect(Date.now()).toBeGreaterThanOrEqual(end - 1);
+    expect((await manage(node, far, 'GET', 'apps')).status).toBe(200);
   });
 
   it.each([
@@ -296,7 +236,7 @@ serviceSuite('narrowed keys', (node) => {
   ])('a key with %j is refused when it is made (§25.4)', async (limits, status, error) => {
     const tenant = await createTenant(node);
     const answer = await admin(node, 'POST', 'keys', { org: tenant.org, name: 'x', ...limits });
-    expect([answer.status, answer.body?.error]).toEqual([status, error]);
+    expectError(answer, status, error);
   });
 
   it("an app of another organization is unknown to a key's maker (§25.4)", async () => {
@@ -310,19 +250,16 @@ serviceSuite('narrowed keys', (node) => {
     const expiresAt = '2099-01-01T00:00:00.000Z';
     const limits = { apps: [tenant.appId], may: ['read', 'control'], expiresAt };
     const key = await narrowed(tenant, limits);
-    expect(await listed(tenant, key.keyId)).toMatchObject({
-      ...{ ...limits, apps: [tenant.app], lastUsedAt: null, lastUsedFrom: null },
-    });
-    expect(await listed(tenant, tenant.keyId)).toMatchObject({
-      ...{ apps: null, may: [...KEY_RIGHTS], expiresAt: null },
-    });
+    const shown = { ...limits, apps: [tenant.app], lastUsedAt: null, lastUsedFrom: null };
+    expect(await listed(tenant, key.keyId)).toMatchObject(shown);
+    const whole = { apps: null, may: [...KEY_RIGHTS], expiresAt: null };
+    expect(await listed(tenant, tenant.keyId)).toMatchObject(whole);
     await manage(node, key, 'GET', 'apps');
     await eventually('its use is recorded', async () => {
       const { lastUsedAt, lastUsedFrom } = (await listed(tenant, key.keyId)) ?? {};
       return lastUsedAt !== null && /^(127|10)\./.test(String(lastUsedFrom));
     });
-    const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&action=key.create`);
-    const [entry] = (body?.entries ?? []) as Json[];
+    const [entry] = await auditOf(node, tenant, 'action=key.create');
     expect(entry?.after).toMatchObject(limits);
   });
 });

@@ -2,7 +2,9 @@
 // 4.16 and 11.17).
 
 import { describe, expect, it } from 'vitest';
+import { expectError } from '../support/expect-error.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
+import { auditOf, type Json, releaseOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
@@ -16,8 +18,6 @@ import {
   send,
   type Tenant,
 } from '../support/tenant.ts';
-
-type Json = Record<string, unknown>;
 
 serviceSuite('promoting a release', (node) => {
   function promote(tenant: Tenant, version: string, more: Json = {}): Promise<Answer> {
@@ -33,35 +33,17 @@ serviceSuite('promoting a release', (node) => {
     return tenant;
   }
 
-  async function newestEntry(tenant: Tenant): Promise<Json | undefined> {
-    const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&limit=1`);
-    const entries = body?.entries as Json[];
-    return entries[0];
-  }
-
   it('publishes the same version, notes and artifacts on the other channel: 201 (§4.16)', async () => {
-    const artifact = {
-      ...ARTIFACT,
-      sha512: 'q83v',
-      sha256: 'ab'.repeat(32),
-      format: 'zip',
-      size: 7,
-    };
-    const tenant = await withBeta({ notes: '# New', artifacts: [artifact] });
+    const sums = { sha512: 'q83v', sha256: 'ab'.repeat(32) };
+    const given = { notes: '# New', artifacts: [{ ...ARTIFACT, ...sums, format: 'zip', size: 7 }] };
+    const tenant = await withBeta(given);
     const answer = await promote(tenant, '1.2.0');
     expect(answer.status).toBe(201);
-    const release = releaseOf(answer);
+    const { id, createdAt } = releaseOf(answer);
     expect(answer.body).toStrictEqual({
       release: {
-        id: release.id,
-        app: tenant.app,
-        channel: 'stable',
-        version: 'v1.2',
-        notes: '# New',
-        status: 'published',
-        rolloutPct: 100,
-        createdAt: release.createdAt,
-        artifacts: [artifact],
+        ...{ id, app: tenant.app, channel: 'stable', version: 'v1.2', ...given },
+        ...{ status: 'published', rolloutPct: 100, createdAt },
       },
     });
     const offered = await check(node, tenant, '1.0.0', { device: 'a' });
@@ -86,7 +68,8 @@ serviceSuite('promoting a release', (node) => {
   it('is audited as a promotion, with its source and the reason (§11.10)', async () => {
     const tenant = await withBeta();
     await promote(tenant, '1.2.0', { rollout: 10, reason: 'two weeks on beta' });
-    expect(await newestEntry(tenant)).toMatchObject({
+    const [entry] = await auditOf(node, tenant);
+    expect(entry).toMatchObject({
       actor: `key:${tenant.keyId} (ci)`,
       action: 'release.promote',
       subject: `${tenant.app}/stable@v1.2`,
@@ -99,20 +82,18 @@ serviceSuite('promoting a release', (node) => {
   it('copies the sums that a webhook brought, and counts as published through the API (§11.17)', async () => {
     const tenant = await createTenant(node);
     const hook = await enableWebhook(node, tenant);
-    const event = releaseEvent('v1.2.0', {
-      prerelease: true,
-      assets: [asset('Notes-1.2.0-full.nupkg', { digest: `sha256:${'cd'.repeat(32)}` })],
-    });
+    const digest = `sha256:${'cd'.repeat(32)}`;
+    const assets = [asset('Notes-1.2.0-full.nupkg', { digest })];
+    const event = releaseEvent('v1.2.0', { prerelease: true, assets });
     expect((await deliver(node, hook, event)).body?.outcome).toBe('created');
     expect((await promote(tenant, '1.2.0')).status).toBe(201);
     const path = `/velopack/${tenant.app}/stable/releases.win.json?localVersion=1.0.0`;
-    const assets = (await send(node, 'GET', path)).body?.Assets as Json[];
-    expect(assets[0]?.SHA256).toBe('CD'.repeat(32));
+    const { body: index } = await send(node, 'GET', path);
+    expect(index).toMatchObject({ Assets: [{ SHA256: 'CD'.repeat(32) }] });
     const more = releaseEvent('v1.2.0', { assets: [asset('notes-1.2.0.dmg')] });
-    const { body } = await deliver(node, hook, more);
-    expect(body).toMatchObject({ outcome: 'duplicate' });
-    const release = body?.release as Json;
-    expect(release.artifacts).toHaveLength(1);
+    const answer = await deliver(node, hook, more);
+    expect(answer.body).toMatchObject({ outcome: 'duplicate' });
+    expect(releaseOf(answer).artifacts).toHaveLength(1);
   });
 
   describe('is refused', () => {
@@ -121,53 +102,31 @@ serviceSuite('promoting a release', (node) => {
       ['deprecated', 'A deprecated release cannot be promoted'],
     ])('with 409 for a source that is %s (§11.17)', async (status, error) => {
       const tenant = await withBeta();
-      const body = { app: tenant.app, channel: 'beta', version: '1.2.0', status };
-      await manage(node, tenant, 'PATCH', 'releases', body);
-      const answer = await promote(tenant, '1.2.0');
-      expect([answer.status, answer.body]).toEqual([409, { error }]);
+      await control(node, tenant, '1.2.0', { channel: 'beta', status });
+      expectError(await promote(tenant, '1.2.0'), 409, error);
     });
 
     it('with 409 when the other channel has the version', async () => {
       const tenant = await withBeta();
       await publish(node, tenant, '1.2.0');
-      const answer = await promote(tenant, '1.2.0');
-      expect([answer.status, answer.body?.error]).toEqual([
-        409,
-        'Version already exists on this app and channel',
-      ]);
+      const error = 'Version already exists on this app and channel';
+      expectError(await promote(tenant, '1.2.0'), 409, error);
     });
 
-    it.each([
-      [{ app: 'nobody' }, 'Unknown app'],
-      [{ from: 'nightly' }, 'Unknown channel'],
-      [{ to: 'nightly' }, 'Unknown channel'],
-      [{ version: '9.9.9' }, 'Unknown release'],
-    ])('with 404 for %j', async (more, error) => {
-      const tenant = await withBeta();
-      const answer = await promote(tenant, '1.2.0', more);
-      expect([answer.status, answer.body]).toEqual([404, { error }]);
-    });
-
-    it.each([
-      [{ to: 'beta' }, 'to: Must be another channel than from'],
-      [{ version: 'one' }, 'version: Invalid version'],
-      [{ notes: 'x' }, 'notes: Unrecognized key'],
-      [{ status: 'deprecated' }, 'status: Must be one of published, paused'],
-    ])('with 400 for %j', async (more, error) => {
-      const answer = await promote(await withBeta(), '1.2.0', more);
-      expect([answer.status, answer.body]).toEqual([400, { error }]);
-    });
-
-    it('with 404 for an app of another organization, and with 401 without a key (§5.2)', async () => {
-      const [mine, other] = [await createTenant(node), await withBeta()];
-      const answer = await promote(mine, '1.2.0', { app: other.appId });
-      expect([answer.status, answer.body]).toEqual([404, { error: 'Unknown app' }]);
+    it('with 401 without a key, 400 for a bad body, and 404 for what is not found (§5.2)', async () => {
+      const [tenant, other] = [await withBeta(), await withBeta()];
+      for (const [more, status, error] of [
+        [{ to: 'beta' }, 400, 'to: Must be another channel than from'],
+        [{ app: 'nobody' }, 404, 'Unknown app'],
+        [{ app: other.appId }, 404, 'Unknown app'],
+        [{ from: 'nightly' }, 404, 'Unknown channel'],
+        [{ to: 'nightly' }, 404, 'Unknown channel'],
+        [{ version: '9.9.9' }, 404, 'Unknown release'],
+      ] as const) {
+        expectError(await promote(tenant, '1.2.0', more), status, error);
+      }
       const anonymous = await send(node, 'POST', '/api/v1/releases/promote', { body: '{' });
       expect(anonymous.status).toBe(401);
     });
   });
 });
-
-function releaseOf({ body }: Answer): Json {
-  return body?.release as Json;
-}

@@ -1,7 +1,9 @@
-// Tests what a key can read one by one: a release, the channels of an app, a device (docs/contract.md 4.2 and
-// 4.17 to 4.19).
+// Tests what a key can read beside the list of releases: the apps, a release, the channels of an app, a device
+// (docs/contract.md 4.4 and 4.17 to 4.19).
 
 import { describe, expect, it } from 'vitest';
+import { expectError } from '../support/expect-error.ts';
+import { releaseOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   admin,
@@ -13,19 +15,66 @@ import {
   publish,
   report,
   send,
+  type Tenant,
 } from '../support/tenant.ts';
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-type Json = Record<string, unknown>;
+type App = { readonly ref: string; readonly channels: readonly string[] };
 
 serviceSuite('reading with a key', (node) => {
+  describe('GET /api/v1/apps', () => {
+    async function appsOf(tenant: Pick<Tenant, 'secret'>): Promise<readonly App[]> {
+      const { status, body } = await manage(node, tenant, 'GET', 'apps');
+      expect(status).toBe(200);
+      return body?.apps as App[];
+    }
+
+    it("is 200 with exactly the contract's fields, whatever is asked for (§4.4)", async () => {
+      const tenant = await createTenant(node);
+      for (const query of ['', '?', '?page=2&per_page=0', '?org=other', '?app=%00%ff']) {
+        const { status, headers, body } = await manage(node, tenant, 'GET', `apps${query}`);
+        expect([status, headers.get('content-type')]).toEqual([200, 'application/json']);
+        const [app] = (body?.apps ?? []) as App[];
+        const channels = app?.channels.toSorted();
+        expect(channels).toEqual(['beta', 'stable']);
+        const { appId: id, app: ref } = tenant;
+        const all = [{ id, ref, name: 'Test app', channels: expect.any(Array) }];
+        expect(body).toStrictEqual({ apps: all });
+      }
+    });
+
+    it("has every app of the key's organization with its channels, and of no other (§5.2)", async () => {
+      const [tenant, stranger] = [await createTenant(node), await createTenant(node)];
+      const refs = ['two', 'three'].map((suffix) => `${tenant.app}-${suffix}`);
+      for (const ref of refs) {
+        await admin(node, 'POST', 'apps', { org: tenant.org, ref, name: ref, channels: ['only'] });
+      }
+      await admin(node, 'POST', 'channels', { app: tenant.app, name: 'nightly' });
+      const apps = await appsOf(tenant);
+      expect(apps.map(({ ref }) => ref).sort()).toEqual([tenant.app, ...refs].sort());
+      const channelsOf = (app: string) =>
+        apps
+          .find(({ ref }) => ref === app)
+          ?.channels.toSorted()
+          .join();
+      expect(channelsOf(refs[0] ?? '')).toBe('only');
+      expect(channelsOf(tenant.app)).toBe('beta,nightly,stable');
+      expect((await appsOf(stranger)).map(({ ref }) => ref)).toEqual([stranger.app]);
+    });
+
+    it('is empty for an organization without apps', async () => {
+      const org = String((await admin(node, 'POST', 'organizations', { name: 'Empty' })).body?.id);
+      const key = await admin(node, 'POST', 'keys', { org, name: 'ci' });
+      expect(await appsOf({ secret: String(key.body?.secret) })).toEqual([]);
+    });
+  });
+
   describe('GET /api/v1/releases/{id}', () => {
     it('answers the release with its targeting, its first offer and its devices (§4.17)', async () => {
       const tenant = await createTenant(node);
       const targets = { matchLabels: { ring: ['a'] }, matchExpressions: [] };
-      const { body } = await publish(node, tenant, 'v1.2', { targets });
-      const release = body?.release as Json;
+      const release = releaseOf(await publish(node, tenant, 'v1.2', { targets }));
       const path = `releases/${release.id}`;
       const fresh = await manage(node, tenant, 'GET', path);
       expect([fresh.status, fresh.body]).toStrictEqual([
@@ -51,114 +100,57 @@ serviceSuite('reading with a key', (node) => {
 
     it('is 404 for an unknown id, and for a release of another organization (§12.4)', async () => {
       const [mine, other] = [await createTenant(node), await createTenant(node)];
-      const { body } = await publish(node, other, '1.0.0');
-      const release = body?.release as Json;
-      for (const each of [release.id, 'rel_0', 'promote', '%00']) {
-        const answer = await manage(node, mine, 'GET', `releases/${each}`);
-        expect([answer.status, answer.body]).toEqual([404, { error: 'Unknown release' }]);
+      const release = releaseOf(await publish(node, other, '1.0.0'));
+      for (const id of [release.id, 'rel_0', 'promote', '%00']) {
+        expectError(await manage(node, mine, 'GET', `releases/${id}`), 404, 'Unknown release');
       }
     });
   });
 
-  describe('GET /api/v1/releases', () => {
-    it('takes a version in any spelling and a status; an unknown one gives an empty list (§12.1)', async () => {
-      const tenant = await createTenant(node);
-      await publish(node, tenant, 'v1.2');
-      await publish(node, tenant, '1.2.0', { channel: 'beta', status: 'paused' });
-      await publish(node, tenant, '1.3.0', { status: 'paused' });
-      const list = async (query: string) => {
-        const { status, body } = await manage(node, tenant, 'GET', `releases?${query}`);
-        expect(status).toBe(200);
-        const releases = body?.releases as Json[];
-        expect(body?.total).toBe(releases.length);
-        return releases.map(({ channel, version }) => `${channel}@${version}`);
-      };
-      expect(await list('version=1.2')).toEqual(['beta@1.2.0', 'stable@v1.2']);
-      expect(await list('version=1.2&status=published')).toEqual(['stable@v1.2']);
-      expect(await list('status=paused&channel=stable')).toEqual(['stable@1.3.0']);
-      expect(await list('status=gone')).toEqual([]);
-      expect(await list('version=one')).toEqual([]);
-      expect(await list('version=&status=')).toHaveLength(3);
-    });
+  it('GET /api/v1/channels lists the channels of an app by name, with their settings (§4.18)', async () => {
+    const tenant = await createTenant(node);
+    const settings = {
+      minimumSupportedVersion: '1.0.0',
+      ...{ defaultRollout: 20, updateMode: 'recommended', requireSignature: true, follows: null },
+    };
+    await admin(node, 'PATCH', 'channels', { app: tenant.app, name: 'stable', ...settings });
+    const usual = {
+      minimumSupportedVersion: null,
+      ...{ defaultRollout: 100, updateMode: 'optional', requireSignature: false, follows: null },
+    };
+    for (const app of [tenant.app, tenant.appId]) {
+      const answer = await manage(node, tenant, 'GET', `channels?app=${app}`);
+      const channels = [
+        { name: 'beta', ...usual },
+        { name: 'stable', ...settings },
+      ];
+      expect([answer.status, answer.body]).toStrictEqual([200, { channels }]);
+    }
   });
 
-  describe('GET /api/v1/channels', () => {
-    it('lists the channels of an app by name, with their settings (§4.18)', async () => {
-      const tenant = await createTenant(node);
-      await admin(node, 'PATCH', 'channels', {
-        app: tenant.app,
-        name: 'stable',
-        minimumSupportedVersion: '1.0.0',
-        defaultRollout: 20,
-        updateMode: 'recommended',
-        requireSignature: true,
-        follows: null,
-      });
-      for (const app of [tenant.app, tenant.appId]) {
-        const answer = await manage(node, tenant, 'GET', `channels?app=${app}`);
-        expect([answer.status, answer.body]).toStrictEqual([
-          200,
-          {
-            channels: [
-              {
-                name: 'beta',
-                minimumSupportedVersion: null,
-                defaultRollout: 100,
-                updateMode: 'optional',
-                requireSignature: false,
-                follows: null,
-              },
-              {
-                name: 'stable',
-                minimumSupportedVersion: '1.0.0',
-                defaultRollout: 20,
-                updateMode: 'recommended',
-                requireSignature: true,
-                follows: null,
-              },
-            ],
-          },
-        ]);
-      }
-    });
+  it('GET /api/v1/devices/{deviceId} answers a device as the list of devices has it (§4.19)', async () => {
+    const tenant = await createTenant(node);
+    const deviceId = 'kiosk 1/ä';
+    const told = { deviceId, version: '1.2.0', platform: 'linux', labels: { ring: 'a' } };
+    await report(node, tenant, [told]);
+    const path = (id: string) => `devices/${encodeURIComponent(id)}?app=${tenant.app}`;
+    const answer = await manage(node, tenant, 'GET', path(deviceId));
+    const [device] = await devicesOf(node, tenant);
+    expect(device?.deviceId).toBe(deviceId);
+    expect([answer.status, answer.body]).toStrictEqual([200, { device }]);
+    expectError(await manage(node, tenant, 'GET', path('nobody')), 404, 'Unknown device');
   });
 
-  describe('GET /api/v1/devices/{deviceId}', () => {
-    it('answers the record of a device as the list of devices has it (§4.19)', async () => {
-      const tenant = await createTenant(node);
-      const deviceId = 'kiosk 1/ä';
-      await report(node, tenant, [
-        { deviceId, version: '1.2.0', platform: 'linux', labels: { ring: 'a' } },
-      ]);
-      const path = `devices/${encodeURIComponent(deviceId)}?app=${tenant.app}`;
-      const answer = await manage(node, tenant, 'GET', path);
-      const [device] = await devicesOf(node, tenant);
-      expect(device?.deviceId).toBe(deviceId);
-      expect([answer.status, answer.body]).toStrictEqual([200, { device }]);
-    });
-
-    it('is 404 for an unknown device', async () => {
-      const tenant = await createTenant(node);
-      const answer = await manage(node, tenant, 'GET', `devices/nobody?app=${tenant.app}`);
-      expect([answer.status, answer.body]).toEqual([404, { error: 'Unknown device' }]);
-    });
-  });
-
-  describe.each(['channels', 'devices/a'])('GET /api/v1/%s', (path) => {
-    it('is 404 for an app of another organization, and for one that does not exist (§5.2)', async () => {
+  it.each(['channels', 'devices/a'])(
+    '%s is 401 without a key, then 400 without an app, then 404 for one of others (§5.2, §11.7)',
+    async (path) => {
       const [mine, other] = [await createTenant(node), await createTenant(node)];
       await report(node, other, [{ deviceId: 'a', version: '1.0.0', platform: 'linux' }]);
-      for (const app of [other.app, other.appId, 'nobody']) {
-        const answer = await manage(node, mine, 'GET', `${path}?app=${app}`);
-        expect([answer.status, answer.body]).toEqual([404, { error: 'Unknown app' }]);
-      }
-    });
-
-    it('is 400 without an app, and 401 without a key before that (§11.7)', async () => {
-      const tenant = await createTenant(node);
-      const answer = await manage(node, tenant, 'GET', path);
-      expect([answer.status, answer.body]).toEqual([400, { error: 'app: Required' }]);
       expect((await send(node, 'GET', `/api/v1/${path}`)).status).toBe(401);
-    });
-  });
+      expectError(await manage(node, mine, 'GET', path), 400, 'app: Required');
+      for (const app of [other.app, other.appId, 'nobody']) {
+        expectError(await manage(node, mine, 'GET', `${path}?app=${app}`), 404, 'Unknown app');
+      }
+    },
+  );
 });

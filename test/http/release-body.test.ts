@@ -1,0 +1,328 @@
+// Tests the bodies of publishing, serving control, promotion and withdrawal: what of them is kept as it was
+// given, and that whatever is wrong is refused with the name of its field (docs/contract.md 2.1, 2.3, 4.1, 4.3).
+
+import { describe, expect, it } from 'vitest';
+import { isFailure } from '../../src/contract/failure.ts';
+import { parseShape } from '../../src/http/shape/parse-shape.ts';
+import {
+  promoteReleaseBody,
+  publishReleaseBody,
+  servingControlBody,
+  withdrawReleaseBody,
+} from '../../src/http/shape/release-body.ts';
+import { ARTIFACT } from '../support/tenant.ts';
+
+type Json = Record<string, unknown>;
+
+const SHAPES = {
+  publish: publishReleaseBody,
+  control: servingControlBody,
+  promote: promoteReleaseBody,
+  withdraw: withdrawReleaseBody,
+};
+type Call = keyof typeof SHAPES;
+
+const NAME = { app: 'notes', channel: 'stable', version: '1.0.0' };
+const VALID: Readonly<Record<Call, Json>> = {
+  publish: { ...NAME, artifacts: [{ ...ARTIFACT, sha512: 'x', size: 1 }], notes: 'n', rollout: 1 },
+  control: { ...NAME, rollout: 100 },
+  promote: { app: 'notes', version: '1.0.0', from: 'beta', to: 'stable' },
+  withdraw: NAME,
+};
+
+/** Parses a body as it comes out of JSON; `text` stands in the place of a value `@`. */
+function parse(call: Call, more: Json, text?: string) {
+  const json = JSON.stringify({ ...VALID[call], ...more });
+  return parseShape(
+    SHAPES[call],
+    JSON.parse(text === undefined ? json : json.replace('"@"', text)),
+  );
+}
+
+function errorOf(call: Call, more: Json, text?: string): string | undefined {
+  const parsed = parse(call, more, text);
+  return isFailure(parsed) ? parsed.message : undefined;
+}
+
+function kept(call: Call, more: Json): Json {
+  const parsed = parse(call, more);
+  if (isFailure(parsed)) throw new Error(parsed.message);
+  return parsed as Json;
+}
+
+/** Expects every value to be refused with the name of the field, or of a part below it. */
+function expectNamed(call: Call, path: string, bodies: readonly Json[]): void {
+  for (const body of bodies) {
+    const error = errorOf(call, body) ?? 'accepted';
+    const isNamed = [': ', '.'].some((sign) => error.startsWith(path + sign));
+    expect(isNamed, `${JSON.stringify(body)}: ${error} should begin with ${path}`).toBe(true);
+    expect(error).toMatch(/: ./);
+  }
+}
+
+const artifact = (more: Json): Json => ({ artifacts: [{ ...ARTIFACT, ...more }] });
+const expression = (parts: Json): Json => ({ targets: { matchExpressions: [parts] } });
+
+// NUL is what PostgreSQL does not take, half a surrogate pair is no character in UTF-8.
+const BROKEN = ['a\u0000b', '\u0000', 'a\ud800', '\udc00b', '\udc00\ud800'];
+const ANY = ['text', '', null, 0, 1.5, true, [], ['x'], {}, { x: 1 }];
+const NO_TEXT = ANY.filter((value) => typeof value !== 'string');
+const NO_NAME = ['', ...NO_TEXT, ...BROKEN];
+const NO_NUMBER = [...ANY, '1', '50', -1, 1.5, 49.5, 1e21].filter((value) => value !== 0);
+const NO_LIST = ANY.filter((value) => !Array.isArray(value) || value.length > 0);
+const NO_OBJECT = ANY.filter((value) => value === null || typeof value !== 'object');
+const NO_TARGETS = [...NO_OBJECT.filter((value) => value !== null), []];
+const NO_VERSION = [
+  ...ANY,
+  ...BROKEN,
+  ...['latest', '1.2.3.4.5', '1..2', '1.2.', '.1', '1.x', '-1', 'vv1', '1.2-', '1.2+', '1.2-a..b'],
+  ...['1.2-ü', ' 1.2', '1.2 ', '1.2\n', '１.２', `1.0.0-${'a'.repeat(59)}`],
+];
+const NO_STATUS = [...ANY, ...BROKEN, 'Published', 'draft', ['paused']];
+const NO_URL = [
+  ...[...ANY, '/a/b', 'a.example/b', '//a.example/b', 'ftp://a.example/b', 'file:///etc/passwd'],
+  ...['javascript:alert(1)', 'data:text/plain,x', 'https:', 'https://', 'https://a.example/b c'],
+  ...[' https://a.example/b', 'https://a.example/b\n', 'https://a.example:99999/'],
+  ...BROKEN.map((end) => `https://a.example/${end}`),
+  'https://downloads.example.com/'.padEnd(2049, 'a'),
+];
+const NOTES_BYTES_MAX = 256 * 1024;
+const LONGEST_NOTES = ['x', 'é', '🚀'].map((character) =>
+  character.repeat(NOTES_BYTES_MAX / Buffer.byteLength(character)),
+);
+
+describe('what is wrong is refused with the name of the field', () => {
+  it.each<[path: string, values: readonly unknown[], spoil: (value: unknown) => Json]>([
+    ['app', NO_NAME, (app) => ({ app })],
+    ['channel', NO_NAME, (channel) => ({ channel })],
+    ['version', NO_VERSION, (version) => ({ version })],
+    ['notes', [...NO_TEXT, ...BROKEN], (notes) => ({ notes })],
+    ['notes', LONGEST_NOTES.map((longest) => `${longest}x`), (notes) => ({ notes })],
+    ['rollout', [...NO_NUMBER, 101], (rollout) => ({ rollout })],
+    ['status', [...NO_STATUS, 'rolled_back', 'deprecated'], (status) => ({ status })],
+    ['artifacts', [...NO_LIST, Array(201).fill(ARTIFACT)], (artifacts) => ({ artifacts })],
+    ['artifacts.0', [...NO_OBJECT, []], (one) => ({ artifacts: [one] })],
+    ['artifacts.0.platform', NO_NAME, (platform) => artifact({ platform })],
+    ['artifacts.0.arch', NO_NAME, (arch) => artifact({ arch })],
+    ['artifacts.0.url', NO_URL, (url) => artifact({ url })],
+    ['artifacts.0.sha512', NO_NAME, (sha512) => artifact({ sha512 })],
+    ['artifacts.0.signature', NO_NAME, (signature) => artifact({ signature })],
+    ['artifacts.0.size', [...NO_NUMBER, 2 ** 53], (size) => artifact({ size })],
+    ['targets', NO_TARGETS, (targets) => ({ targets })],
+  ])('%s at publish', (path, values, spoil) => {
+    expectNamed('publish', path, values.map(spoil));
+  });
+
+  it.each<[path: string, values: readonly unknown[]]>([
+    ['app', NO_NAME],
+    ['channel', NO_NAME],
+    ['version', NO_VERSION],
+    ['rollout', [...NO_NUMBER, 101]],
+    ['status', NO_STATUS],
+    ['targets', NO_TARGETS],
+    ['reason', [...NO_TEXT, ...BROKEN, 'x'.repeat(501)]],
+  ])('%s at serving control', (path, values) => {
+    expectNamed(
+      'control',
+      path,
+      values.map((value) => ({ [path]: value })),
+    );
+  });
+
+  it.each(['1e400', '-1e400', '1e21', '9007199254740993', '0.1', '-0.5'])(
+    'a number like %s is none',
+    (number) => {
+      const share = expect.stringMatching(/^rollout: ./);
+      expect(errorOf('publish', { rollout: '@' }, number)).toEqual(share);
+      expect(errorOf('control', { rollout: '@' }, number)).toEqual(share);
+      expect(errorOf('publish', artifact({ size: '@' }), number)).toMatch(/^artifacts\.0\.size: ./);
+    },
+  );
+
+  it.each<[call: Call, more: Json, error: string | RegExp]>([
+    ...(['app', 'channel', 'version'] as const).flatMap((field) =>
+      (['publish', 'control', 'withdraw'] as const).map((call): [Call, Json, string] => [
+        call,
+        { [field]: undefined },
+        `${field}: Required`,
+      ]),
+    ),
+    ['publish', { rolout: 10 }, 'rolout: Unrecognized key'],
+    ['publish', { rolloutPct: 10 }, 'rolloutPct: Unrecognized key'],
+    ['publish', { id: 'rel_1' }, 'id: Unrecognized key'],
+    ['publish', { createdAt: '2026-01-01T00:00:00Z' }, 'createdAt: Unrecognized key'],
+    ['publish', { 'a\u0000': 1 }, /Unrecognized key$/],
+    ['publish', artifact({ md5: 'x' }), 'artifacts.0.md5: Unrecognized key'],
+    [
+      'publish',
+      { artifacts: [ARTIFACT, { ...ARTIFACT, Platform: 'x' }] },
+      'artifacts.1.Platform: Unrecognized key',
+    ],
+    ['publish', { artifacts: [ARTIFACT, { arch: 'x' }] }, 'artifacts.1.platform: Required'],
+    ['publish', { version: 'latest' }, 'version: Invalid version'],
+    ...['rolout', 'rolloutPct', 'target', 'notes', 'artifacts'].map((key): [Call, Json, string] => [
+      'control',
+      { [key]: 10 },
+      `${key}: Unrecognized key`,
+    ]),
+    ['control', { rollout: undefined }, /rollout.*status.*targets/],
+    ['control', { rollout: undefined, reason: 'why' }, /rollout.*status.*targets/],
+    ['promote', { to: 'beta' }, 'to: Must be another channel than from'],
+    ['promote', { version: 'one' }, 'version: Invalid version'],
+    ['promote', { notes: 'x' }, 'notes: Unrecognized key'],
+    ['promote', { status: 'deprecated' }, 'status: Must be one of published, paused'],
+    ['withdraw', { version: 'one' }, 'version: Invalid version'],
+    ['withdraw', { force: true }, 'force: Unrecognized key'],
+    ['withdraw', { reason: 'x'.repeat(501) }, 'reason: Must have at most 500 characters'],
+    ['withdraw', { reason: 7 }, 'reason: Expected a string'],
+  ])('%s with %j: %s', (call, more, error) => {
+    expect(errorOf(call, more)).toEqual(
+      typeof error === 'string' ? error : expect.stringMatching(error),
+    );
+  });
+
+  it.each(['__proto__', 'constructor', 'prototype', 'toString', 'then', ''])(
+    'a key named %j is unknown like any other',
+    (key) => {
+      for (const call of ['publish', 'control'] as const) {
+        const text = `${JSON.stringify(VALID[call]).slice(0, -1)},"${key}":{"app":"x"}}`;
+        const parsed = parseShape(SHAPES[call], JSON.parse(text));
+        expect(isFailure(parsed) && parsed.message).toBe(`${key}: Unrecognized key`);
+      }
+    },
+  );
+});
+
+describe('targeting that could mislead is refused when it is set', () => {
+  const E = 'matchExpressions.0';
+  const a = (operator: unknown, values?: unknown, key: unknown = 'a') => ({
+    key,
+    operator,
+    values,
+  });
+  const version = (operator: string, values?: unknown) => a(operator, values, '$version');
+
+  it.each<[what: string, one: unknown, path: string]>([
+    ['VersionGte on a label', a('VersionGte', ['1.0.0']), `${E}.key`],
+    ['VersionLt on a reserved field', a('VersionLt', ['1.0.0'], '$platform'), `${E}.key`],
+    ['VersionGte without a version', version('VersionGte', []), `${E}.values`],
+    ['VersionLt, values left out', version('VersionLt'), `${E}.values`],
+    ['VersionLt with two versions', version('VersionLt', ['1.0.0', '2.0.0']), `${E}.values`],
+    ['VersionGte with no valid version', version('VersionGte', ['latest']), `${E}.values`],
+    ['In with a version that is none', version('In', ['1.0.0', 'latest']), `${E}.values`],
+    ['an unknown $ key', a('In', ['linux'], '$os'), `${E}.key`],
+    ['an unknown $ key with Exists', a('Exists', undefined, '$'), `${E}.key`],
+    ['In with no values', a('In', []), `${E}.values`],
+    ['In without values', a('In'), `${E}.values`],
+    ['NotIn with no values', a('NotIn', []), `${E}.values`],
+    ['values for Exists', a('Exists', ['x']), `${E}.values`],
+    ['values for DoesNotExist', a('DoesNotExist', ['x']), `${E}.values`],
+    ['an unknown operator', a('in', ['x']), `${E}.operator`],
+    ['an operator with NUL', a('In\u0000', ['x']), `${E}.operator`],
+    ['no operator', a(undefined, ['x']), `${E}.operator`],
+    ['no key', a('Exists', undefined, null), `${E}.key`],
+    ['a key left out', { operator: 'Exists' }, `${E}.key`],
+    ['an empty key', a('Exists', undefined, ''), `${E}.key`],
+    ['a value that is no text', a('In', ['x', 1]), `${E}.values.1`],
+    ['an unknown key in it', { ...a('Exists'), value: 'x' }, `${E}.value`],
+    ['one that is none', 'ring', E],
+    ['one that is a list', [], E],
+  ])('an expression: %s', (_, one, path) => {
+    for (const call of ['publish', 'control'] as const) {
+      const targets = { matchExpressions: [one] };
+      expectNamed(call, `targets.${path}`, [{ targets }]);
+    }
+  });
+
+  it.each<[what: string, targets: unknown, path: string]>([
+    [
+      'the second expression',
+      { matchExpressions: [a('Exists'), a('Exists', undefined, '$x')] },
+      'targets.matchExpressions.1.key',
+    ],
+    ['expressions that are no list', { matchExpressions: {} }, 'targets.matchExpressions'],
+    ['expressions null', { matchExpressions: null }, 'targets.matchExpressions'],
+    ['a $ key', { matchLabels: { $platform: ['linux'] } }, 'targets.matchLabels.$platform'],
+    ['any $ key', { matchLabels: { $x: ['a'] } }, 'targets.matchLabels.$x'],
+    ['an empty label key', { matchLabels: { '': ['a'] } }, 'targets.matchLabels.'],
+    ['an empty value list', { matchLabels: { ring: [] } }, 'targets.matchLabels.ring'],
+    ['one value, no list', { matchLabels: { ring: 'a' } }, 'targets.matchLabels.ring'],
+    ['a label value null', { matchLabels: { ring: null } }, 'targets.matchLabels.ring'],
+    ['a value that is no text', { matchLabels: { ring: [1] } }, 'targets.matchLabels.ring'],
+    ['labels that are a list', { matchLabels: ['ring'] }, 'targets.matchLabels'],
+    ['labels null', { matchLabels: null }, 'targets.matchLabels'],
+    ['an unknown part', { matchLabel: {} }, 'targets.matchLabel'],
+  ])('%s', (_, targets, path) => {
+    expectNamed('publish', path, [{ targets }]);
+    expectNamed('control', path, [{ targets }]);
+  });
+
+  it.each(BROKEN)('%j is no key and no value', (text) => {
+    const labels = (matchLabels: Json) => ({ targets: { matchLabels } });
+    for (const call of ['publish', 'control'] as const) {
+      expectNamed(call, 'targets.matchLabels', [labels({ [text]: ['a'] })]);
+      expectNamed(call, 'targets.matchLabels.ring', [labels({ ring: ['a', text] })]);
+      expectNamed(call, `targets.${E}.key`, [expression(a('Exists', undefined, text))]);
+      expectNamed(call, `targets.${E}.values.0`, [expression(a('In', [text]))]);
+    }
+  });
+});
+
+describe('what is right is kept as it was given', () => {
+  it.each(['https://a.example/b?c=d&e=%20#f', 'http://a.example', 'HTTPS://A.EXAMPLE:8443/b'])(
+    'the address %s',
+    (url) => {
+      const artifacts = [{ platform: 'linux', url }];
+      expect(kept('publish', { artifacts }).artifacts).toStrictEqual(artifacts);
+    },
+  );
+
+  it('the longest address, the largest size, the most artifacts, the longest notes', () => {
+    const url = 'https://downloads.example.com/'.padEnd(2048, 'a');
+    const artifacts = [0, 1, 2 ** 31, Number.MAX_SAFE_INTEGER].map((size) => ({
+      ...{ platform: 'linux', url, size },
+    }));
+    expect(kept('publish', { artifacts }).artifacts).toStrictEqual(artifacts);
+    const most = Array.from({ length: 200 }, (_, index) => ({ platform: `p${index}` }));
+    expect(kept('publish', { artifacts: most }).artifacts).toStrictEqual(most);
+    for (const notes of LONGEST_NOTES) expect(kept('publish', { notes }).notes).toBe(notes);
+  });
+
+  it('a version of 64 characters, and each share from 0 to 100', () => {
+    const version = `1.0.0-${'a'.repeat(58)}`;
+    expect(kept('publish', { version }).version).toBe(version);
+    for (const rollout of [0, 1, 60, 100]) {
+      expect(kept('publish', { rollout }).rollout).toBe(rollout);
+      expect(kept('control', { rollout }).rollout).toBe(rollout);
+    }
+  });
+
+  it('what is left out is empty: notes, artifacts and targeting', () => {
+    const parsed = parseShape(publishReleaseBody, NAME);
+    expect(parsed).toMatchObject({ notes: '', artifacts: [], targets: null, status: 'published' });
+    for (const [targets, whole] of [
+      [{}, { matchLabels: {}, matchExpressions: [] }],
+      [{ matchLabels: { a: ['1', ''] } }, { matchLabels: { a: ['1', ''] }, matchExpressions: [] }],
+      [
+        { matchExpressions: [{ key: 'a', operator: 'Exists' }] },
+        { matchLabels: {}, matchExpressions: [{ key: 'a', operator: 'Exists', values: [] }] },
+      ],
+    ]) {
+      expect(kept('control', { targets }).targets).toStrictEqual(whole);
+    }
+  });
+
+  it('every operator and reserved field of the contract (§2.3.2)', () => {
+    const matchExpressions = [
+      { key: '$platform', operator: 'In', values: ['linux'] },
+      { key: '$arch', operator: 'NotIn', values: ['arm64'] },
+      { key: '$version', operator: 'VersionGte', values: ['v0.1'] },
+      { key: '$version', operator: 'VersionLt', values: ['2'] },
+      { key: '$version', operator: 'In', values: ['1.0', 'v2'] },
+      { key: '$version', operator: 'Exists', values: [] },
+      { key: 'kiosk', operator: 'DoesNotExist', values: [] },
+    ];
+    const targets = { matchLabels: { ring: ['a', ''] }, matchExpressions };
+    expect(kept('control', { targets }).targets).toStrictEqual(targets);
+  });
+});

@@ -1,0 +1,31 @@
+// What publishers' calls left: the release in an answer, the list of releases, and the audit.
+
+import { type Answer, admin, manage, type Tenant } from './tenant.ts';
+
+export type Json = Record<string, unknown>;
+type Addressed = { readonly url: string };
+
+/** Returns the release of an answer; empty when it has none. */
+export function releaseOf({ body }: Answer): Json {
+  return (body?.release ?? {}) as Json;
+}
+
+/** Returns the releases that the list shows of the tenant, newest first. */
+export async function releasesOf(
+  node: Addressed,
+  tenant: Pick<Tenant, 'secret'>,
+  query = 'per_page=100',
+): Promise<Json[]> {
+  const { body } = await manage(node, tenant, 'GET', `releases?${query}`);
+  return (body?.releases ?? []) as Json[];
+}
+
+/** Returns the organization's entries of the audit, newest first; `query` narrows them. */
+export async function auditOf(
+  node: Addressed,
+  { org }: Pick<Tenant, 'org'>,
+  query = 'limit=1000',
+): Promise<Json[]> {
+  const { body } = await admin(node, 'GET', `audit?org=${org}&${query}`);
+  return (body?.entries ?? []) as Json[];
+}
