@@ -10,48 +10,43 @@
 // A check-in that the engine never accepted can only have been held by a killed node. A node that lives owes
 // everything it has answered, once it holds nothing and has dropped nothing.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { connect } from 'node:net';
-import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
 import { SCRIPTS } from '../../src/engine/redis/script.ts';
-import { parseCheckInPayload } from '../../src/packing/check-in-payload.ts';
+import { acceptedIn } from '../support/appended-check-ins.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
+import { IS_FULL } from '../support/full-run.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
+import { type Check, PipelinedLoad } from '../support/pipelined-load.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
-import { queueLength, streamKeys } from '../support/redis-keys.ts';
+import { queueLength } from '../support/redis-keys.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
 import { check, createTenant, publish, type Tenant } from '../support/tenant.ts';
 
-const STREAMS = new Set(streamKeys);
-const IS_LONG = process.env.SLUICE_LONG_TESTS === '1';
-const DEVICE_COUNT = IS_LONG ? 100_000 : 15_000;
-const OUTAGE_MS = IS_LONG ? 60_000 : 5000;
+const DEVICE_COUNT = IS_FULL ? 100_000 : 5000;
+const OUTAGE_ROUNDS = IS_FULL ? 60 : 5;
+const OUTAGE_ROUND_DEVICES = IS_FULL ? 1000 : 300;
+/** Devices that have asked before an outage. */
+const BEFORE = 2 * OUTAGE_ROUND_DEVICES;
 /**
  * Pause between two rounds of an outage: PostgreSQL takes far longer to record checks than nodes to answer.
  */
-const ROUND_PAUSE_MS = IS_LONG ? 100 : 400;
+const ROUND_PAUSE_MS = IS_FULL ? 1000 : 400;
 /** Maximum number of check-ins that a node holds. */
 const HELD_MAX = 200_000;
 /** Time limit for recording everything: batches that a dead node had taken are taken over after 30 s. */
 const DRAINED_MS_MAX = 120_000;
-const CONNECTIONS = 32;
-const PIPELINE_MAX = 16;
-const SILENCE_MS_MAX = 10_000;
 const SAMPLE_INTERVAL_MS = 100;
 const OLDER = '1.0.0';
 const NEWER = '1.1.0';
 
-type Check = { readonly device: string; readonly version: string };
-type Answered = (check: Check, node: ServingNode) => void;
 type CheckInCounts = {
   readonly accepted: number;
   readonly stored: number;
@@ -164,7 +159,7 @@ describeOnRealStores('check-ins and what breaks under them', () => {
   it('what the engine accepted reaches PostgreSQL, though a node is killed and Redis with its data', async () => {
     const [doomed, survivor] = [nodes[0] as ServingNode, await addNode()];
     await Promise.all([warm(doomed), warm(survivor)]);
-    const load = new Load(tenant, [doomed, survivor]);
+    const load = new PipelinedLoad(tenant, [doomed, survivor]);
     const owed = new Map<string, string>();
     let lastOfDoomed = await countsOf(doomed);
     const faults: Promise<unknown>[] = [];
@@ -212,25 +207,19 @@ describeOnRealStores('check-ins and what breaks under them', () => {
   }, 300_000);
 
   it(
-    `PostgreSQL gone for ${OUTAGE_MS / 1000} s: checks are answered, what was accepted arrives afterwards`,
+    'PostgreSQL gone: checks are answered, what was accepted arrives afterwards',
     async () => {
       const [node, other] = [nodes[0] as ServingNode, await addNode()];
       await Promise.all([warm(node), warm(other)]);
-      const load = new Load(tenant, [node, other]);
-      await load.run(devicesFrom(0, 2000, OLDER));
+      const load = new PipelinedLoad(tenant, [node, other]);
+      await load.run(devicesFrom(0, BEFORE, OLDER));
       await postgres.kill();
-      const end = performance.now() + OUTAGE_MS;
-      let deviceCount = 2000;
-      for (; performance.now() < end; deviceCount += 1000) {
-        await load.run(devicesFrom(deviceCount - 1000, 1000, NEWER));
-        await load.run(devicesFrom(deviceCount, 1000, OLDER));
-        await sleep(ROUND_PAUSE_MS);
-      }
+      const deviceCount = await loadInRounds(load);
       const backlog = await queueLength(redisClient);
       await postgres.restart();
       const drainedMs = await drained([node, other]);
       const counts = await Promise.all([countsOf(node), countsOf(other)]);
-      report(`PostgreSQL gone for ${seconds(OUTAGE_MS)}: ${load.answerCount} checks`);
+      report(`PostgreSQL gone: ${load.answerCount} checks`);
       report(
         `${deviceCount} devices, backlog ${backlog} batches, drained in ${seconds(drainedMs)}`,
       );
@@ -240,32 +229,32 @@ describeOnRealStores('check-ins and what breaks under them', () => {
       for (const count of counts) expect(count).toMatchObject({ dropped: 0, held: 0 });
       const stored = await expectAcceptedStored(acceptedIn(redisFolder));
       expect(stored.size).toBe(deviceCount);
-      expectVersions(stored, deviceCount, 1000, deviceCount - 1000);
+      expectVersions(
+        stored,
+        deviceCount,
+        BEFORE - OUTAGE_ROUND_DEVICES,
+        deviceCount - OUTAGE_ROUND_DEVICES,
+      );
       await expectCountsTrue();
     },
-    OUTAGE_MS + DRAINED_MS_MAX + 60_000,
+    DRAINED_MS_MAX + 120_000,
   );
 
   it('Redis gone: checks are answered, what is held stays below its bound and arrives afterwards', async () => {
     const [node, other] = [nodes[0] as ServingNode, await addNode()];
     await Promise.all([warm(node), warm(other)]);
-    const load = new Load(tenant, [node, other]);
-    await load.run(devicesFrom(0, 2000, OLDER));
+    const load = new PipelinedLoad(tenant, [node, other]);
+    await load.run(devicesFrom(0, BEFORE, OLDER));
     await redis.kill();
-    let deviceCount = 2000;
     let heldMax = 0;
-    const end = performance.now() + OUTAGE_MS / 2;
-    for (; performance.now() < end; deviceCount += 1000) {
-      await load.run(devicesFrom(deviceCount - 1000, 1000, NEWER));
-      await load.run(devicesFrom(deviceCount, 1000, OLDER));
+    const deviceCount = await loadInRounds(load, async () => {
       const counts = await Promise.all([countsOf(node), countsOf(other)]);
       heldMax = Math.max(heldMax, ...counts.map(({ held }) => held));
-      await sleep(ROUND_PAUSE_MS);
-    }
+    });
     await redis.restart();
     const drainedMs = await drained([node, other]);
     const counts = await Promise.all([countsOf(node), countsOf(other)]);
-    report(`Redis gone for ${seconds(OUTAGE_MS / 2)}: ${load.answerCount} checks`);
+    report(`Redis gone: ${load.answerCount} checks`);
     report(`${deviceCount} devices, at most ${heldMax} held, drained in ${seconds(drainedMs)}`);
     report(counts.map(describeCounts).join('; '));
     expect([...load.statuses.keys()].sort()).toEqual([200, 204]);
@@ -274,7 +263,12 @@ describeOnRealStores('check-ins and what breaks under them', () => {
     for (const count of counts) expect(count).toMatchObject({ dropped: 0, held: 0 });
     const stored = await expectAcceptedStored(acceptedIn(redisFolder));
     expect(stored.size).toBe(deviceCount);
-    expectVersions(stored, deviceCount, 1000, deviceCount - 1000);
+    expectVersions(
+      stored,
+      deviceCount,
+      BEFORE - OUTAGE_ROUND_DEVICES,
+      deviceCount - OUTAGE_ROUND_DEVICES,
+    );
     await expectCountsTrue();
   }, 240_000);
 
@@ -283,7 +277,7 @@ describeOnRealStores('check-ins and what breaks under them', () => {
     proxies.push(proxy);
     const node = await addNode(proxy.port);
     await warm(node);
-    const load = new Load(tenant, [node]);
+    const load = new PipelinedLoad(tenant, [node]);
     await load.run(devicesFrom(0, 300, OLDER));
     await drained([node]);
     let isAppended = false;
@@ -319,6 +313,22 @@ describeOnRealStores('check-ins and what breaks under them', () => {
   }, 60_000);
 });
 
+/**
+ * Asks as new devices, and a second time as those of the round before, round after round; returns the number of
+ * devices in the end.
+ */
+async function loadInRounds(load: PipelinedLoad, afterRound = async () => {}): Promise<number> {
+  let count = BEFORE;
+  for (let round = 0; round < OUTAGE_ROUNDS; round++, count += OUTAGE_ROUND_DEVICES) {
+    const before = count - OUTAGE_ROUND_DEVICES;
+    await load.run(devicesFrom(before, OUTAGE_ROUND_DEVICES, NEWER));
+    await load.run(devicesFrom(count, OUTAGE_ROUND_DEVICES, OLDER));
+    await afterRound();
+    await sleep(ROUND_PAUSE_MS);
+  }
+  return count;
+}
+
 /** Expects the newer version of the devices in [newerFrom, newerTo), which have asked a second time. */
 function expectVersions(
   stored: ReadonlyMap<string, string>,
@@ -349,102 +359,6 @@ function rounds(count: number): Check[] {
   return [...devicesFrom(0, count, OLDER), ...devicesFrom(0, count, NEWER)];
 }
 
-/** Update checks over keep-alive connections with pipelining; what stays unanswered is asked elsewhere. */
-class Load {
-  readonly statuses = new Map<number, number>();
-  answerCount = 0;
-  private readonly nodes: readonly ServingNode[];
-  private readonly tenant: Tenant;
-  private readonly waiting: Check[] = [];
-  private next = 0;
-  private unanswered = 0;
-
-  constructor(tenant: Tenant, nodes: readonly ServingNode[]) {
-    this.tenant = tenant;
-    this.nodes = nodes;
-  }
-
-  /** Resolves when every check was answered. */
-  async run(checks: readonly Check[], onAnswer: Answered = () => undefined): Promise<void> {
-    this.waiting.length = 0;
-    this.next = 0;
-    this.unanswered = checks.length;
-    const take = () => this.waiting.pop() ?? checks[this.next++];
-    await Promise.all(
-      Array.from({ length: CONNECTIONS }, async (_, lane) => {
-        while (this.unanswered > 0) {
-          const living = this.nodes.filter((node) => !node.process.hasExited());
-          const node = living[lane % living.length];
-          if (node === undefined) throw new Error('no node is left to ask');
-          await this.converse(node, take, onAnswer);
-          await sleep(1);
-        }
-      }),
-    );
-  }
-
-  /** One connection, until it breaks or there is nothing left to ask. */
-  private converse(
-    node: ServingNode,
-    take: () => Check | undefined,
-    onAnswer: Answered,
-  ): Promise<void> {
-    const socket = connect(Number(new URL(node.url).port), '127.0.0.1');
-    socket.setNoDelay(true);
-    socket.setTimeout(SILENCE_MS_MAX, () => socket.destroy());
-    const asked: Check[] = [];
-    let unread = '';
-    const ask = () => {
-      let text = '';
-      while (asked.length < PIPELINE_MAX) {
-        const wanted = take();
-        if (wanted === undefined) break;
-        asked.push(wanted);
-        text += this.requestOf(wanted);
-      }
-      if (text !== '') socket.write(text);
-      else if (asked.length === 0) socket.destroy();
-    };
-    socket.on('connect', ask);
-    socket.on('error', () => undefined);
-    socket.on('data', (chunk) => {
-      unread += chunk.toString('latin1');
-      for (let answer = readAnswer(unread); answer; answer = readAnswer(unread)) {
-        unread = unread.slice(answer.length);
-        const answered = asked.shift();
-        if (answered === undefined) throw new Error('an answer that nobody asked for');
-        this.unanswered -= 1;
-        this.answerCount += 1;
-        this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1);
-        onAnswer(answered, node);
-      }
-      ask();
-    });
-    return new Promise((resolve) => {
-      socket.on('close', () => {
-        this.waiting.push(...asked);
-        resolve();
-      });
-    });
-  }
-
-  private requestOf({ device, version }: Check): string {
-    const path = `/u/${this.tenant.app}/stable/linux/x86_64/${version}`;
-    return `GET ${path} HTTP/1.1\r\nHost: sluice\r\nX-Service-Device: ${device}\r\n\r\n`;
-  }
-}
-
-/** The first whole answer in a text; undefined when there is none yet. */
-function readAnswer(text: string): { status: number; length: number } | undefined {
-  const end = text.indexOf('\r\n\r\n');
-  if (end === -1) return undefined;
-  const head = text.slice(0, end);
-  const bodyLength = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
-  const length = end + 4 + bodyLength;
-  if (text.length < length) return undefined;
-  return { status: Number(head.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length)), length };
-}
-
 async function countsOf(node: ServingNode): Promise<CheckInCounts> {
   const text = await metricsOf(node);
   const sampleOf = (name: string) => {
@@ -463,53 +377,6 @@ async function countsOf(node: ServingNode): Promise<CheckInCounts> {
 /** Every check-in with the newer version that Redis was ever given. */
 function newerIn(folder: string): CheckIn[] {
   return acceptedIn(folder).filter(({ version }) => version === NEWER);
-}
-
-/** Every check-in that Redis was ever given, in order, from its append-only file. */
-function acceptedIn(folder: string): CheckIn[] {
-  const appended = join(folder, 'appendonlydir');
-  // One file in older versions; in newer ones a base, here empty, and its increments.
-  const isSplit = readdirSync(folder).includes('appendonlydir');
-  const files = isSplit
-    ? readdirSync(appended)
-        .filter((name) => name.endsWith('.incr.aof'))
-        .map((name) => join(appended, name))
-    : [join(folder, 'appendonly.aof')];
-  return files.sort().flatMap((file) => {
-    // XADD key id batch <payload> total <bytes>
-    return commandsIn(readFileSync(file)).flatMap(([name, key, , , payload]) => {
-      if (String(name).toUpperCase() !== 'XADD' || !STREAMS.has(String(key))) return [];
-      const checkIns = parseCheckInPayload(payload ?? Buffer.alloc(0));
-      if (checkIns === undefined) throw new Error('a malformed batch was appended');
-      return checkIns;
-    });
-  });
-}
-
-/** Reads `*2\r\n$3\r\nGET\r\n$1\r\nk\r\n…`; a last command that was cut off is none. */
-function commandsIn(bytes: Buffer): Buffer[][] {
-  const commands: Buffer[][] = [];
-  let at = 0;
-  const readLine = () => {
-    const end = bytes.indexOf('\r\n', at);
-    if (end === -1) return undefined;
-    const line = bytes.toString('latin1', at, end);
-    at = end + 2;
-    return line;
-  };
-  for (let head = readLine(); head?.startsWith('*'); head = readLine()) {
-    const words: Buffer[] = [];
-    const count = Number(head.slice(1));
-    while (words.length < count) {
-      const length = Number(readLine()?.slice(1) ?? Number.NaN);
-      if (!(at + length <= bytes.length)) return commands;
-      words.push(bytes.subarray(at, at + length));
-      at += length + 2;
-    }
-    commands.push(words);
-  }
-  if (at < bytes.length) throw new Error('the append-only file has another form than expected');
-  return commands;
 }
 
 function describeCounts({ accepted, stored, dropped }: CheckInCounts): string {
