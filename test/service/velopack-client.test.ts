@@ -5,14 +5,15 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { deviceSuiteOnce } from '../support/service-suite.ts';
-import { control, createTenant, publish, type Tenant } from '../support/tenant.ts';
+import { serve, tenantWith } from '../support/released.ts';
+import { deviceSuite } from '../support/service-suite.ts';
+import type { Tenant } from '../support/tenant.ts';
 import { findVelopack, runVelopackClient, VELOPACK_APP } from '../support/velopack-client.ts';
 
 const isMissing = findVelopack() === undefined;
 const reason = isMissing ? ' (skipped: SLUICE_VELOPACK names no folder of the client)' : '';
 
-deviceSuiteOnce('Velopack itself', (node) => {
+deviceSuite('Velopack itself', (node) => {
   describe.skipIf(isMissing)(`the client of the registry${reason}`, () => {
     let files: Server;
     /** Paths that were asked of the publisher's server. */
@@ -27,14 +28,13 @@ deviceSuiteOnce('Velopack itself', (node) => {
     });
     afterAll(() => new Promise((resolve) => files.close(resolve)));
 
-    async function tenantWith(versions: Readonly<Record<string, Record<string, unknown>>>) {
-      const tenant = await createTenant(node);
-      for (const [version, more] of Object.entries(versions)) {
-        const body = { artifacts: [packageOf(version)], ...more };
-        const answer = await publish(node, tenant, version, body);
-        expect(answer.status, answer.text).toBe(201);
-      }
-      return tenant;
+    function serving(...releases: readonly (readonly [string, Record<string, unknown>?])[]) {
+      return tenantWith(
+        node,
+        ...releases.map(
+          ([version, more]) => [version, { artifacts: [packageOf(version)], ...more }] as const,
+        ),
+      );
     }
 
     function packageOf(version: string) {
@@ -54,7 +54,7 @@ deviceSuiteOnce('Velopack itself', (node) => {
       runVelopackClient({ feedUrl: `${node.url}/velopack/${app}/stable`, version });
 
     it('updates: it downloads the package from where it is published (§21.3)', async () => {
-      const tenant = await tenantWith({ '1.0.0': {}, '1.1.0': { notes: '# Better' } });
+      const tenant = await serving(['1.0.0'], ['1.1.0', { notes: '# Better' }]);
       fetched.length = 0;
       const { update, packages } = await run(tenant, '1.0.0');
       expect(update).toMatchObject({
@@ -67,26 +67,20 @@ deviceSuiteOnce('Velopack itself', (node) => {
       expect(fetched).toEqual([`/${name}`]);
     });
 
-    it('stays on the version on offer, and on a newer one (§21.3)', async () => {
-      const tenant = await tenantWith({ '1.0.0': {}, '1.1.0': {} });
+    it('stays on the version on offer and on a newer one, and finds nothing that is paused (§21.3, §21.4)', async () => {
+      const tenant = await serving(['1.0.0'], ['1.1.0']);
       for (const version of ['1.1.0', '2.0.0']) {
         expect(await run(tenant, version)).toEqual({ update: undefined, packages: new Map() });
       }
-    });
-
-    it('finds nothing while the release is paused, and the release again after that (§21.4)', async () => {
-      const tenant = await tenantWith({ '1.0.0': {}, '1.1.0': {} });
-      await control(node, tenant, '1.1.0', { status: 'paused' });
+      await serve(node, tenant, '1.1.0', { status: 'paused' });
       expect((await run(tenant, '1.0.0')).update).toBeUndefined();
-      await control(node, tenant, '1.1.0', { status: 'published' });
-      expect((await run(tenant, '1.0.0')).update?.Version).toBe('1.1.0');
     });
 
     it('tells no id, and so gets a release once its rollout is at 100 % (§21.4)', async () => {
-      const tenant = await tenantWith({ '1.1.0': {}, '1.2.0': { rollout: 99 } });
+      const tenant = await serving(['1.1.0'], ['1.2.0', { rollout: 99 }]);
       expect((await run(tenant, '1.0.0')).update?.Version).toBe('1.1.0');
       expect((await run(tenant, '1.1.0')).update).toBeUndefined();
-      await control(node, tenant, '1.2.0', { rollout: 100 });
+      await serve(node, tenant, '1.2.0', { rollout: 100 });
       expect((await run(tenant, '1.1.0')).update?.Version).toBe('1.2.0');
     });
   });

@@ -1,11 +1,9 @@
 // Runs the real electron-updater outside Electron: its own check, its own choice of a file. Only the parts
 // that Electron provides are replaced: the app, the network, and the module `electron`.
 
-import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from 'node:http';
 import Module, { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   CancellationToken,
@@ -14,6 +12,7 @@ import {
   HttpExecutor,
 } from 'builder-util-runtime';
 import type { AppUpdater } from 'electron-updater';
+import { removeFolder, temporaryFolder } from './server-process.ts';
 
 export type ElectronClientOptions = {
   /** `{service}/e/{app}/{channel}`. */
@@ -89,9 +88,10 @@ class NodeExecutor extends HttpExecutor<ClientRequest> {
 export async function runElectronClient(options: ElectronClientOptions): Promise<ElectronAnswer> {
   const present = Object.getOwnPropertyDescriptor(process, 'arch') as PropertyDescriptor;
   Object.defineProperty(process, 'arch', { ...present, value: options.arch });
-  process.env.APPIMAGE = join(tmpdir(), 'app.AppImage');
+  const directory = temporaryFolder('sluice-electron-');
+  process.env.APPIMAGE = join(directory, 'app.AppImage');
   try {
-    const updater = createUpdater(options);
+    const updater = createUpdater(options, directory);
     const result = await updater.checkForUpdates();
     if (result === null) throw new Error('the updater is not active');
     const { isUpdateAvailable, updateInfo } = result;
@@ -100,6 +100,7 @@ export async function runElectronClient(options: ElectronClientOptions): Promise
   } finally {
     Object.defineProperty(process, 'arch', present);
     delete process.env.APPIMAGE;
+    removeFolder(directory);
   }
 }
 
@@ -115,10 +116,9 @@ export function fetchAsElectron(
   });
 }
 
-function createUpdater(options: ElectronClientOptions): AppUpdater {
+function createUpdater(options: ElectronClientOptions, directory: string): AppUpdater {
   const { type, electronUrl, requestHeaders, channel } = options;
   const [className, platform] = UPDATERS[type];
-  const directory = join(tmpdir(), `sluice-electron-${randomUUID()}`);
   const app = {
     version: options.version,
     name: 'app',
