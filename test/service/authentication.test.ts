@@ -4,7 +4,9 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
+import { expectError } from '../support/expect-error.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
+import { type Json, releasesOf } from '../support/published.ts';
 import {
   type Answer,
   admin,
@@ -18,10 +20,9 @@ import {
   type Tenant,
 } from '../support/tenant.ts';
 
-const UNAUTHORIZED = { error: 'Invalid or revoked API key' };
 const SECRET = /^sluice_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$/;
 
-type Json = Record<string, unknown>;
+type Headers = Record<string, string>;
 
 describeOnBackends('authentication', (backend) => {
   let node: ServingNode;
@@ -32,151 +33,126 @@ describeOnBackends('authentication', (backend) => {
   afterAll(() => node?.dispose());
 
   /** Calls every endpoint of the management API with these headers; each call would do something. */
-  async function callAll(tenant: Tenant, headers: Record<string, string>): Promise<Answer[]> {
+  async function expectRefusedEverywhere(tenant: Tenant, headers: Headers): Promise<void> {
     const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
-    return Promise.all([
+    const answers = await Promise.all([
       send(node, 'POST', '/api/v1/releases', { headers, body: { ...name, version: '1.0.1' } }),
       send(node, 'PATCH', '/api/v1/releases', { headers, body: { ...name, status: 'paused' } }),
       send(node, 'GET', '/api/v1/releases', { headers }),
       send(node, 'GET', '/api/v1/apps', { headers }),
     ]);
-  }
-
-  async function expectRefusedEverywhere(
-    tenant: Tenant,
-    headers: Record<string, string>,
-  ): Promise<void> {
-    for (const answer of await callAll(tenant, headers)) {
-      expect([answer.status, answer.body]).toStrictEqual([401, UNAUTHORIZED]);
+    for (const answer of answers) {
+      expectError(answer, 401, 'Invalid or revoked API key');
       expect(answer.headers.get('content-type')).toBe('application/json');
     }
   }
 
-  async function listed(tenant: Tenant): Promise<Json[]> {
-    const { body } = await manage(node, tenant, 'GET', 'releases');
-    return (body?.releases ?? []) as Json[];
-  }
-
-  function revoke(tenant: Tenant): Promise<Answer> {
-    return admin(node, 'POST', `keys/${tenant.keyId}/revoke`);
-  }
+  const revoke = (tenant: Tenant) => admin(node, 'POST', `keys/${tenant.keyId}/revoke`);
 
   describe('a missing or invalid key is 401 `Invalid or revoked API key` (§5.1)', () => {
-    it.each<[string, (secret: string) => Record<string, string>]>([
+    let tenant: Tenant;
+    beforeAll(async () => {
+      tenant = await createTenant(node);
+      await publish(node, tenant, '1.0.0');
+    });
+
+    const bearer = (form: (secret: string) => string) => (secret: string) => ({
+      authorization: `Bearer ${form(secret)}`,
+    });
+
+    it.each<[string, (secret: string) => Headers]>([
       ['no header', () => ({})],
       ['an empty header', () => ({ authorization: '' })],
       ['the scheme alone', () => ({ authorization: 'Bearer' })],
       ['another scheme', (secret) => ({ authorization: `Basic ${btoa(`key:${secret}`)}` })],
       ['the secret without a scheme', (secret) => ({ authorization: secret })],
       ['the secret in another header', (secret) => ({ 'x-api-key': secret })],
-      ['no key at all', () => ({ authorization: 'Bearer nonsense' })],
-      ['the admin token', () => ({ authorization: `Bearer ${ADMIN_TOKEN}` })],
-      ['the prefix alone', (secret) => ({ authorization: `Bearer ${secret.slice(0, 19)}` })],
-      ['a key cut short', (secret) => ({ authorization: `Bearer ${secret.slice(0, -1)}` })],
-      ['a key too long', (secret) => ({ authorization: `Bearer ${secret}A` })],
-      ['the key twice', (secret) => ({ authorization: `Bearer ${secret} ${secret}` })],
-      ['the key in quotes', (secret) => ({ authorization: `Bearer "${secret}"` })],
-      ['the key in capitals', (secret) => ({ authorization: `Bearer ${secret.toUpperCase()}` })],
-      ['the key in small letters', (secret) => ({ authorization: `Bearer ${lowered(secret)}` })],
-      ['one character changed', (secret) => ({ authorization: `Bearer ${altered(secret)}` })],
-      ['a key nobody made', () => ({ authorization: `Bearer ${invented()}` })],
-      ['10,000 characters', () => ({ authorization: `Bearer ${'a'.repeat(10_000)}` })],
-      ['bytes that are no ASCII', () => ({ authorization: 'Bearer \u00ff\u00fe\u0080' })],
+      ['no key at all', bearer(() => 'nonsense')],
+      ['the admin token', bearer(() => ADMIN_TOKEN)],
+      ['the prefix alone', bearer((secret) => secret.slice(0, 19))],
+      ['a key cut short', bearer((secret) => secret.slice(0, -1))],
+      ['a key too long', bearer((secret) => `${secret}A`)],
+      ['the key twice', bearer((secret) => `${secret} ${secret}`)],
+      ['the key in quotes', bearer((secret) => `"${secret}"`)],
+      ['the key in capitals', bearer((secret) => secret.toUpperCase())],
+      ['the key in small letters', bearer(lowered)],
+      ['one character changed', bearer(altered)],
+      ['a key nobody made', bearer(() => `sluice_0123456789ab_${'A'.repeat(43)}`)],
+      ['10,000 characters', bearer(() => 'a'.repeat(10_000))],
+      ['bytes that are no ASCII', bearer(() => '\u00ff\u00fe\u0080')],
     ])('%s', async (_, headersFor) => {
-      const tenant = await createTenant(node);
-      await publish(node, tenant, '1.0.0');
       await expectRefusedEverywhere(tenant, headersFor(tenant.secret));
-      expect(await listed(tenant)).toMatchObject([{ version: '1.0.0', status: 'published' }]);
+      expect(await releasesOf(node, tenant)).toMatchObject([
+        { version: '1.0.0', status: 'published' },
+      ]);
     });
 
     it('the secret in the query', async () => {
-      const { secret } = await createTenant(node);
+      const { secret } = tenant;
       const path = `/api/v1/apps?api_key=${secret}&access_token=${secret}&key=${secret}`;
-      const answer = await send(node, 'GET', path);
-      expect([answer.status, answer.body]).toStrictEqual([401, UNAUTHORIZED]);
+      expectError(await send(node, 'GET', path), 401, 'Invalid or revoked API key');
     });
 
-    it.each(['Bearer', 'bearer', 'BEARER'])(
-      "the scheme's case does not matter: %s",
-      async (scheme) => {
-        const { secret } = await createTenant(node);
-        const headers = { authorization: `${scheme} ${secret}` };
+    it("but the scheme's case does not matter", async () => {
+      for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+        const headers = { authorization: `${scheme} ${tenant.secret}` };
         expect((await send(node, 'GET', '/api/v1/apps', { headers })).status).toBe(200);
-      },
-    );
-  });
-
-  describe('a revoked key (§5.1)', () => {
-    it('is 401 at once, on every endpoint', async () => {
-      const tenant = await createTenant(node);
-      const other = await anotherKey(node, tenant);
-      await publish(node, tenant, '1.0.0');
-      const revoked = await revoke(tenant);
-      expect([revoked.status, revoked.body?.id]).toEqual([200, tenant.keyId]);
-      await expectRefusedEverywhere(tenant, { authorization: `Bearer ${tenant.secret}` });
-      expect(await listed(other)).toMatchObject([{ version: '1.0.0', status: 'published' }]);
-    });
-
-    it('stays revoked when it is revoked again', async () => {
-      const tenant = await createTenant(node);
-      const first = await revoke(tenant);
-      const second = await revoke(tenant);
-      expect([second.status, second.body]).toStrictEqual([200, first.body]);
-      await expectRefusedEverywhere(tenant, { authorization: `Bearer ${tenant.secret}` });
-    });
-
-    it('takes no other key of the organization with it', async () => {
-      const tenant = await createTenant(node);
-      const other = await anotherKey(node, tenant);
-      await revoke(tenant);
-      expect((await manage(node, other, 'GET', 'apps')).status).toBe(200);
-      expect((await publish(node, other, '1.0.0')).status).toBe(201);
-    });
-
-    it('leaves what it published as it was', async () => {
-      const tenant = await createTenant(node);
-      await publish(node, tenant, '1.0.0');
-      await revoke(tenant);
-      expect((await check(node, tenant, '0.1')).status).toBe(200);
-    });
-  });
-
-  describe('a key belongs to an organization (§5.2)', () => {
-    it('and sees nothing of another one', async () => {
-      const [a, b] = [await createTenant(node), await createTenant(node)];
-      await publish(node, a, '1.0.0');
-      await publish(node, b, '2.0.0');
-      expect(await listed(a)).toMatchObject([{ app: a.app, version: '1.0.0' }]);
-      expect(await listed(b)).toMatchObject([{ app: b.app, version: '2.0.0' }]);
-      const apps = await manage(node, b, 'GET', 'apps');
-      const seen = (apps.body?.apps ?? []) as Json[];
-      expect(seen.map(({ ref }) => ref)).toEqual([b.app]);
-      expect(apps.text).not.toContain(a.appId);
-    });
-
-    it('and finds apps outside it unknown (404), by ref and by id', async () => {
-      const [a, b] = [await createTenant(node), await createTenant(node)];
-      await publish(node, a, '1.0.0');
-      for (const app of [a.app, a.appId]) {
-        for (const answer of [
-          await publish(node, b, '1.0.0', { app }),
-          await publish(node, b, '9.0.0', { app }),
-          await control(node, b, '1.0.0', { app, status: 'rolled_back' }),
-        ]) {
-          expect([answer.status, answer.body]).toStrictEqual([404, { error: 'Unknown app' }]);
-        }
       }
-      expect(await listed(a)).toMatchObject([{ version: '1.0.0', status: 'published' }]);
     });
+
+    it('and devices need none, and may have a wrong one (§5.3)', async () => {
+      const path = `/u/${tenant.app}/stable/linux/x86_64/0.1`;
+      for (const headers of [{}, { authorization: 'Bearer nonsense' }] as Headers[]) {
+        expect((await send(node, 'GET', path, { headers })).status).toBe(200);
+      }
+    });
+  });
+
+  it('a revoked key is 401 at once, on every endpoint, and no other key with it (§5.1)', async () => {
+    const tenant = await createTenant(node);
+    const other = await anotherKey(node, tenant);
+    await publish(node, tenant, '1.0.0');
+    const revoked = await revoke(tenant);
+    expect([revoked.status, revoked.body?.id]).toEqual([200, tenant.keyId]);
+    const headers = { authorization: `Bearer ${tenant.secret}` };
+    await expectRefusedEverywhere(tenant, headers);
+    const again = await revoke(tenant);
+    expect([again.status, again.body]).toStrictEqual([200, revoked.body]);
+    await expectRefusedEverywhere(tenant, headers);
+    // What it published is as it was.
+    expect(await releasesOf(node, other)).toMatchObject([
+      { version: '1.0.0', status: 'published' },
+    ]);
+    expect((await check(node, tenant, '0.1')).status).toBe(200);
+    expect((await publish(node, other, '1.0.1')).status).toBe(201);
+  });
+
+  it('a key sees nothing of another organization, and finds its apps unknown (§5.2)', async () => {
+    const [a, b] = [await createTenant(node), await createTenant(node)];
+    await publish(node, a, '1.0.0');
+    await publish(node, b, '2.0.0');
+    expect(await releasesOf(node, b)).toMatchObject([{ app: b.app, version: '2.0.0' }]);
+    const apps = await manage(node, b, 'GET', 'apps');
+    expect(((apps.body?.apps ?? []) as Json[]).map(({ ref }) => ref)).toEqual([b.app]);
+    expect(apps.text).not.toContain(a.appId);
+    for (const app of [a.app, a.appId]) {
+      for (const answer of [
+        await publish(node, b, '1.0.0', { app }),
+        await publish(node, b, '9.0.0', { app }),
+        await control(node, b, '1.0.0', { app, status: 'rolled_back' }),
+      ]) {
+        expectError(answer, 404, 'Unknown app');
+      }
+    }
+    expect(await releasesOf(node, a)).toMatchObject([{ version: '1.0.0', status: 'published' }]);
   });
 
   describe('the secret', () => {
     it('begins with sluice_ and its prefix, and is another one every time', async () => {
       const { org } = await createTenant(node);
+      const make = async (): Promise<Answer> => admin(node, 'POST', 'keys', { org, name: 'ci' });
       const keys = [];
-      for (let index = 0; index < 5; index++) {
-        keys.push((await admin(node, 'POST', 'keys', { org, name: 'ci' })).body ?? {});
-      }
+      for (let index = 0; index < 5; index++) keys.push((await make()).body ?? {});
       for (const { secret, prefix } of keys) {
         expect(secret).toMatch(SECRET);
         expect(prefix).toMatch(/^sluice_/);
@@ -211,17 +187,6 @@ describeOnBackends('authentication', (backend) => {
       }
     });
   });
-
-  describe('device endpoints take no key (§5.3)', () => {
-    it('and do not care about a wrong one', async () => {
-      const tenant = await createTenant(node);
-      await publish(node, tenant, '1.0.0');
-      const path = `/u/${tenant.app}/stable/linux/x86_64/0.1`;
-      for (const headers of [{}, { authorization: 'Bearer nonsense' }]) {
-        expect((await send(node, 'GET', path, { headers })).status).toBe(200);
-      }
-    });
-  });
 });
 
 /** Changes the secret part of a key and keeps the public part, so that the key is found and refused. */
@@ -229,15 +194,8 @@ function altered(secret: string): string {
   return secret.slice(0, -2) + (secret.at(-2) === 'A' ? 'B' : 'A') + secret.slice(-1);
 }
 
-/**
- * Returns the secret in lower case. Its 43 characters have both cases, so it nearly always differs; checked
- * here.
- */
+/** Returns the secret in lower case, which nearly always differs: its 43 characters have both cases. */
 function lowered(secret: string): string {
   const lower = secret.toLowerCase();
   return lower === secret ? altered(secret) : lower;
-}
-
-function invented(): string {
-  return `sluice_${'0123456789ab'}_${'A'.repeat(43)}`;
 }

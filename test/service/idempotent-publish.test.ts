@@ -1,11 +1,12 @@
 // Tests idempotency keys over HTTP: a publishing call that is repeated publishes once (docs/contract.md
 // 11.18).
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { expectError } from '../support/expect-error.ts';
+import { auditOf, type Json } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
-  admin,
   anotherKey,
   control,
   createTenant,
@@ -19,47 +20,39 @@ import {
 const USED = 'Idempotency-Key was used for another request';
 const CALLS_AT_ONCE = 8;
 
-type Json = Record<string, unknown>;
-
 serviceSuite('idempotent publishing', (node) => {
   function call(tenant: Tenant, key: string, body: unknown, path = 'releases'): Promise<Answer> {
     const headers = { authorization: `Bearer ${tenant.secret}`, 'idempotency-key': key };
     return send(node, 'POST', `/api/v1/${path}`, { body, headers });
   }
 
-  function bodyOf(tenant: Tenant, version: string, more: Json = {}): Json {
+  function bodyOf(tenant: Tenant, version = '1.0.0', more: Json = {}): Json {
     return { app: tenant.app, channel: 'stable', version, ...more };
   }
 
   async function countPublished(tenant: Tenant): Promise<number> {
-    const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&action=release&limit=1000`);
-    return (body?.entries as Json[] | undefined)?.length ?? 0;
+    return (await auditOf(node, tenant, 'action=release')).length;
   }
 
-  it('the same key with the same body answers the first 201 again, and says so (§11.18)', async () => {
-    const tenant = await createTenant(node);
-    const body = bodyOf(tenant, '1.0.0', { notes: 'First' });
-    const first = await call(tenant, 'run-1', body);
-    expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([201, null]);
-    const again = await call(tenant, 'run-1', body);
-    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
-    expect(again.text).toBe(first.text);
-    expect(await countPublished(tenant)).toBe(1);
-  });
+  const outcomeOf = ({ status, headers, text }: Answer) => [
+    ...[status, headers.get('idempotent-replayed'), text],
+  ];
 
-  it('the answer is the first one also when the release was changed since (§11.18)', async () => {
+  it('the same key with the same body answers the first 201 again, whatever changed since (§11.18)', async () => {
     const tenant = await createTenant(node);
-    const body = bodyOf(tenant, '1.0.0', { rollout: 20 });
+    const body = bodyOf(tenant, '1.0.0', { notes: 'First', rollout: 20 });
     const first = await call(tenant, 'run-1', body);
+    expect(outcomeOf(first)).toEqual([201, null, first.text]);
+    expect(outcomeOf(await call(tenant, 'run-1', body))).toEqual([201, 'true', first.text]);
+    expect(await countPublished(tenant)).toBe(1);
     await control(node, tenant, '1.0.0', { rollout: 50, status: 'paused' });
-    expect((await call(tenant, 'run-1', body)).text).toBe(first.text);
+    expect(outcomeOf(await call(tenant, 'run-1', body))).toEqual([201, 'true', first.text]);
   });
 
   it('of many at once one publishes, and all get its answer (§11.18)', async () => {
     const tenant = await createTenant(node);
-    const body = bodyOf(tenant, '1.0.0');
     const answers = await Promise.all(
-      Array.from({ length: CALLS_AT_ONCE }, () => call(tenant, 'run-1', body)),
+      Array.from({ length: CALLS_AT_ONCE }, () => call(tenant, 'run-1', bodyOf(tenant))),
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
@@ -70,16 +63,15 @@ serviceSuite('idempotent publishing', (node) => {
 
   it('with another body it is 409, on another channel and for a promotion too (§11.18)', async () => {
     const tenant = await createTenant(node);
-    await call(tenant, 'run-1', bodyOf(tenant, '1.0.0'));
+    await call(tenant, 'run-1', bodyOf(tenant));
     const promotion = { app: tenant.app, version: '1.0.0', from: 'stable', to: 'beta' };
-    const answers = [
+    for (const answer of [
       await call(tenant, 'run-1', bodyOf(tenant, '1.0.0', { notes: 'x' })),
-      await call(tenant, 'run-1', `${JSON.stringify(bodyOf(tenant, '1.0.0'))} `),
+      await call(tenant, 'run-1', `${JSON.stringify(bodyOf(tenant))} `),
       await call(tenant, 'run-1', bodyOf(tenant, '1.0.0', { channel: 'beta' })),
       await call(tenant, 'run-1', promotion, 'releases/promote'),
-    ];
-    for (const answer of answers) {
-      expect([answer.status, answer.body]).toEqual([409, { error: USED }]);
+    ]) {
+      expectError(answer, 409, USED);
     }
   });
 
@@ -97,17 +89,16 @@ serviceSuite('idempotent publishing', (node) => {
   it('a refused call does not use the key up (§11.18)', async () => {
     const tenant = await createTenant(node);
     await publish(node, tenant, '1.0.0');
-    expect((await call(tenant, 'run-1', bodyOf(tenant, '1.0.0'))).status).toBe(409);
+    expect((await call(tenant, 'run-1', bodyOf(tenant))).status).toBe(409);
     expect((await call(tenant, 'run-1', bodyOf(tenant, '1.0.0', { x: 1 }))).status).toBe(400);
     expect((await call(tenant, 'run-1', bodyOf(tenant, '2.0.0'))).status).toBe(201);
   });
 
   it('is looked at after 401, 400 and 404, and before 409 (§11.18)', async () => {
     const tenant = await createTenant(node);
-    const body = bodyOf(tenant, '1.0.0');
+    const body = bodyOf(tenant);
     await call(tenant, 'run-1', body);
-    const wrong = { ...tenant, secret: 'no' };
-    expect((await call(wrong, 'run-1', body)).status).toBe(401);
+    expect((await call({ ...tenant, secret: 'no' }, 'run-1', body)).status).toBe(401);
     expect((await call(tenant, 'run-1', { ...body, version: 'x' })).status).toBe(400);
     expect((await call(tenant, 'run-1', { ...body, channel: 'nightly' })).status).toBe(404);
     expect((await publish(node, tenant, '1.0.0')).status).toBe(409);
@@ -117,20 +108,18 @@ serviceSuite('idempotent publishing', (node) => {
     const tenant = await createTenant(node);
     const other = await anotherKey(node, tenant);
     const stranger = await createTenant(node);
-    expect((await call(tenant, 'run-1', bodyOf(tenant, '1.0.0'))).status).toBe(201);
+    expect((await call(tenant, 'run-1', bodyOf(tenant))).status).toBe(201);
     expect((await call(other, 'run-1', bodyOf(tenant, '1.1.0'))).status).toBe(201);
-    expect((await call(other, 'run-2', bodyOf(tenant, '1.0.0'))).status).toBe(409);
-    expect((await call(stranger, 'run-1', bodyOf(stranger, '1.0.0'))).status).toBe(201);
+    expect((await call(other, 'run-2', bodyOf(tenant))).status).toBe(409);
+    expect((await call(stranger, 'run-1', bodyOf(stranger))).status).toBe(201);
   });
 
   it('is forgotten when the release is withdrawn (§11.18)', async () => {
     const tenant = await createTenant(node);
-    const body = bodyOf(tenant, '1.0.0');
-    const first = await call(tenant, 'run-1', body);
-    const place = { app: tenant.app, channel: 'stable', version: '1.0.0' };
-    expect((await manage(node, tenant, 'DELETE', 'releases', place)).status).toBe(200);
-    const again = await call(tenant, 'run-1', body);
-    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, null]);
+    const first = await call(tenant, 'run-1', bodyOf(tenant));
+    expect((await manage(node, tenant, 'DELETE', 'releases', bodyOf(tenant))).status).toBe(200);
+    const again = await call(tenant, 'run-1', bodyOf(tenant));
+    expect(outcomeOf(again)).toEqual([201, null, again.text]);
     expect(again.text).not.toBe(first.text);
   });
 
@@ -138,29 +127,24 @@ serviceSuite('idempotent publishing', (node) => {
     const tenant = await createTenant(node);
     await publish(node, tenant, '1.0.0');
     const body = { app: tenant.app, version: '1.0.0', from: 'stable', to: 'beta' };
-    const first = await call(tenant, 'run-1', body, 'releases/promote');
-    const again = await call(tenant, 'run-1', body, 'releases/promote');
-    expect([again.status, again.text]).toEqual([201, first.text]);
-    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    const promote = () => call(tenant, 'run-1', body, 'releases/promote');
+    const first = await promote();
+    expect(outcomeOf(await promote())).toEqual([201, 'true', first.text]);
     // Once the source cannot be promoted any more, the first answer is still the answer.
     await control(node, tenant, '1.0.0', { status: 'deprecated' });
-    expect((await call(tenant, 'run-1', body, 'releases/promote')).text).toBe(first.text);
+    expect((await promote()).text).toBe(first.text);
   });
 
-  describe('a key', () => {
-    it.each([
+  it('a key has 1 to 128 characters (§11.18)', async () => {
+    const tenant = await createTenant(node);
+    for (const [key, reason] of [
       ['', 'Must not be empty'],
       ['k'.repeat(129), 'Must have at most 128 characters'],
-    ])('%j is 400', async (key, reason) => {
-      const tenant = await createTenant(node);
-      const answer = await call(tenant, key, bodyOf(tenant, '1.0.0'));
-      expect([answer.status, answer.body]).toEqual([400, { error: `Idempotency-Key: ${reason}` }]);
-    });
-
-    it('may have 128 characters', async () => {
-      const tenant = await createTenant(node);
-      const key = randomId().padEnd(128, '-');
-      expect((await call(tenant, key, bodyOf(tenant, '1.0.0'))).status).toBe(201);
-    });
+    ] as const) {
+      const answer = await call(tenant, key, bodyOf(tenant));
+      expectError(answer, 400, `Idempotency-Key: ${reason}`);
+    }
+    const longest = randomId().padEnd(128, '-');
+    expect((await call(tenant, longest, bodyOf(tenant))).status).toBe(201);
   });
 });

@@ -1,0 +1,36 @@
+// Tests the fields of names that people read: characters that turn the direction of a text, and so make names
+// look like others, are refused, each of them and no letter.
+
+import { expect, it } from 'vitest';
+import { isFailure } from '../../src/contract/failure.ts';
+import { newEmailField, titleField } from '../../src/http/shape/field.ts';
+import { parseShape } from '../../src/http/shape/parse-shape.ts';
+
+const TURNING = [0x061c, 0x200e, 0x200f, ...range(0x202a, 0x202e), ...range(0x2066, 0x2069)];
+
+function range(first: number, last: number): number[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
+
+function errorOf(shape: typeof titleField | typeof newEmailField, text: string) {
+  const parsed = parseShape(shape, text);
+  return isFailure(parsed) ? parsed.message : undefined;
+}
+
+it('a bidirectional control character is refused in a name and in an email address', () => {
+  const refused = range(0, 0x2fff).filter((code) => {
+    const error = errorOf(titleField, `Acme ${String.fromCharCode(code)}gpj.exe`);
+    return error?.endsWith('Must not contain bidirectional control characters');
+  });
+  expect(refused).toEqual(TURNING);
+  for (const code of TURNING) {
+    expect(errorOf(newEmailField, `boss${String.fromCharCode(code)}@example.com`)).toBe(
+      'body: Must not contain bidirectional control characters',
+    );
+  }
+});
+
+it('letters that are read from right to left are a name', () => {
+  expect(errorOf(titleField, 'שركة חברה')).toBeUndefined();
+  expect(errorOf(newEmailField, 'אבי@example.com')).toBeUndefined();
+});
