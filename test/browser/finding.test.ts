@@ -6,14 +6,18 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { eventually } from '../support/eventually.ts';
 import { enableWebhook } from '../support/github.ts';
+import { openFeed } from '../support/live-feed.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
+import type { Person } from '../support/person.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import {
   ARTIFACT,
   admin,
   check,
   control,
+  devicesOf,
   publish,
   randomId,
   report,
@@ -24,8 +28,9 @@ describeInBrowser('finding things at the console', (browser) => {
   const node = sharedNode();
   let page: Page;
   let tenant: Tenant;
+  let owner: Person;
   eachOwnerTab(browser, node, (opened) => {
-    ({ page, tenant } = opened);
+    ({ page, tenant, owner } = opened);
   });
 
   const place = (path = '') => `/console/apps/${tenant.app}${path}`;
@@ -126,12 +131,9 @@ describeInBrowser('finding things at the console', (browser) => {
     await publish(node, tenant, '1.1.0', { artifacts });
     await report(node, tenant, [...devices(4, '1.1.0'), ...devices(2, '1.0.0')]);
     await check(node, tenant, '1.0.0', { device: 'stable-1.0.0-0' });
-    await expect
-      .poll(async () => {
-        const { body } = await admin(node, 'GET', `devices?app=${tenant.app}&offered=1.1.0`);
-        return (body as { devices: unknown[] }).devices.length;
-      })
-      .toBe(1);
+    await eventually('the offer is on record', async () => {
+      return (await devicesOf(node, tenant, 'offered=1.1.0')).length === 1;
+    });
     await visit(page, place('/stable/1.1.0'));
     const figure = (label: string) => page.locator('.figure', { hasText: label });
     expect(await figure('Offered it last').locator('.figure-value').textContent()).toBe('1');
@@ -226,8 +228,12 @@ describeInBrowser('finding things at the console', (browser) => {
 
   it('the live feed begins with the latest check-ins', async () => {
     const deviceId = `live-${randomId()}`;
+    const feed = await openFeed(owner, tenant.app);
+    if (typeof feed === 'number') throw new Error(`no feed: ${feed}`);
     await report(node, tenant, [{ ...devices(1, '1.0.0')[0], deviceId }]);
-    await page.waitForTimeout(2500);
+    // Who opens it from now on is not told of the check-in any more.
+    await eventually('it was told', () => feed.events.length > 0);
+    await feed.leave();
     await visit(page, place('/fleet'));
     const live = page.getByRole('region', { name: 'Live' });
     await live.getByRole('link', { name: deviceId }).waitFor();

@@ -3,7 +3,7 @@
 
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { visit } from '../support/browser.ts';
+import { type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
 import { sharedNode } from '../support/service-suite.ts';
@@ -11,10 +11,11 @@ import { publish, randomId, report, type Tenant } from '../support/tenant.ts';
 
 describeInBrowser('quick ways at the console', (browser) => {
   const node = sharedNode();
+  let tab: Tab;
   let page: Page;
   let tenant: Tenant;
   eachOwnerTab(browser, node, (opened) => {
-    ({ page, tenant } = opened);
+    ({ tab, page, tenant } = opened);
   });
 
   const place = (path = '') => `/console/apps/${tenant.app}${path}`;
@@ -69,12 +70,12 @@ describeInBrowser('quick ways at the console', (browser) => {
     const url = /https?:\/\/\S+/.exec(line ?? '')?.[0] ?? '';
     const artifacts = [{ platform: 'darwin', url: 'https://x.example/a.zip' }];
     await publish(node, tenant, '1.0.0', { artifacts });
-    await steps.getByText('Done: Publish a release').waitFor({ timeout: 30_000 });
+    await tab.soon(steps.getByText('Done: Publish a release'));
     const headers = { 'X-Service-Device': `first-${randomId()}` };
     const answer = await fetch(`${node.url}${new URL(url).pathname}`, { headers });
     expect(await answer.json()).toMatchObject({ version: '1.0.0' });
-    await steps.waitFor({ state: 'detached', timeout: 30_000 });
-  }, 120_000);
+    await tab.soon(steps, 'detached');
+  });
 
   it('an id that nobody has seen gets a form for what it would get', async () => {
     await publish(node, tenant, '2.0.0', { rollout: 0 });

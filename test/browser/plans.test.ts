@@ -53,7 +53,7 @@ describeInBrowser('roll-out plans at the console', (browser) => {
     await dialog.waitFor({ state: 'detached' });
     await plan().getByText('Plan running', { exact: true }).waitFor();
     // No reload: the first step begins by itself, and the page follows.
-    await plan().locator('.plan-step.now', { hasText: '1%' }).waitFor();
+    await opened.tab.soon(plan().locator('.plan-step.now', { hasText: '1%' }));
     await plan().getByText('the roll-out goes to 20%').waitFor();
     await tabTo(plan().getByRole('button', { name: 'Hold plan…' }));
     await page.keyboard.press('Enter');

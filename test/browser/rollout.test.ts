@@ -1,8 +1,11 @@
-// Walks through a rollout in the browser: from the first run to the key that is revoked.
+// Walks through a rollout in the browser: from the first run to the key that is revoked. The console has an
+// address of its own (ADMIN_LISTEN), and the devices ask the port of the service.
 
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { describeOnOneBackend } from '../support/backend.ts';
+import { faultsOn } from '../support/accessibility-faults.ts';
+import { ADMIN_APART, adminAddress, logLines } from '../support/admin-address.ts';
+import { describeOnBackends } from '../support/backend.ts';
 import { openTab, type Tab } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { eventually } from '../support/eventually.ts';
@@ -13,16 +16,18 @@ import { check, manage, publish } from '../support/tenant.ts';
 const APP = 'walk-notes';
 const RELEASE = `/console/apps/${APP}/stable/1.1.0`;
 
-describeOnOneBackend('a rollout at the console', (backend) => {
+describeOnBackends('a rollout at the console', (backend) => {
   describeInBrowser('in Chromium', (browser) => {
     let node: ServingNode;
+    let people: { readonly url: string };
     let tab: Tab;
     let page: Page;
     let tenant = { org: '', app: APP, appId: '', secret: '', keyId: '' };
 
     beforeAll(async () => {
-      node = await backend.start();
-      tab = await openTab(browser(), node);
+      node = await backend.start(ADMIN_APART);
+      people = adminAddress(logLines(node.output()));
+      tab = await openTab(browser(), people);
       page = tab.page;
     });
     afterEach(async () => {
@@ -34,7 +39,7 @@ describeOnOneBackend('a rollout at the console', (backend) => {
     });
 
     const button = (name: string | RegExp) => page.getByRole('button', { name });
-    const shown = (text: string | RegExp) => page.getByText(text).first().waitFor();
+    const shown = (text: string | RegExp) => tab.soon(page.getByText(text).first());
     const asks = (device: string, version: string) => check(node, tenant, version, { device });
 
     /** Waits until a device on 1.0.0 is offered this version, or none, as the page has just set it. */
@@ -60,6 +65,7 @@ describeOnOneBackend('a rollout at the console', (backend) => {
     it('begins with the first run: whoever has the admin token makes the owner', async () => {
       await page.goto('/console/');
       await page.getByRole('heading', { name: 'Set up Sluice' }).waitFor();
+      expect(await faultsOn(page)).toEqual([]);
       await page.getByLabel('Admin token').fill('not the token');
       await page.getByLabel('Organization').fill('Walkers');
       await page.getByLabel('Your name').fill('Olga Owner');
@@ -105,20 +111,13 @@ describeOnOneBackend('a rollout at the console', (backend) => {
       await page.goto(`/console/apps/${APP}/fleet`);
       await shown('a second');
       expect((await asks('walker-1', '1.0.0')).status).toBe(204);
-      await page.getByLabel('Latest check-ins').getByRole('link', { name: 'walker-1' }).waitFor();
-      await page
-        .locator('.figure', { hasText: 'This week' })
-        .getByText('1', { exact: true })
-        .waitFor();
-      await page.getByRole('table', { name: 'Devices' }).getByText('walker-1').waitFor();
-      // The chart asks every ten seconds; a reload asks at once.
-      await page.reload();
+      const latest = page.getByLabel('Latest check-ins');
+      await tab.soon(latest.getByRole('link', { name: 'walker-1' }));
+      const week = page.locator('.figure', { hasText: 'This week' });
+      await tab.soon(week.getByText('1', { exact: true }));
+      await tab.soon(page.getByRole('table', { name: 'Devices' }).getByText('walker-1'));
+      await tab.soon(page.locator('.legend').getByRole('button', { name: /^1\.0\.0.*1 · 100/ }));
       await page.locator('.plot canvas').waitFor();
-      await page
-        .locator('.legend')
-        .getByRole('button', { name: /^1\.0\.0.*1 · 100/ })
-        .waitFor();
-      await page.getByRole('table', { name: 'Devices' }).getByText('walker-1').waitFor();
     });
 
     it('the roll-out is raised by a step and exactly, and never lowered once offered', async () => {
@@ -138,7 +137,7 @@ describeOnOneBackend('a rollout at the console', (backend) => {
       await steer('Raise to 100%…', 'Raise to 100%', 'quiet for an hour');
       await shown('Every device it is meant for gets it.');
       await untilOffered('walker-1', '1.1.0');
-      await button('50%').waitFor({ state: 'detached' });
+      await tab.soon(button('50%'), 'detached');
     });
 
     it('pause stops it, resume lets it go on', async () => {
@@ -147,13 +146,14 @@ describeOnOneBackend('a rollout at the console', (backend) => {
       await shown('Paused at 100%: nobody is offered it until it is resumed.');
       await untilOffered('walker-2', undefined);
       await steer('Resume…', 'Resume 1.1.0');
-      await button('Pause…').waitFor();
+      await tab.soon(button('Pause…'));
       await untilOffered('walker-2', '1.1.0');
     });
 
     it('the roll-back says what it will do, and wants the version typed', async () => {
       expect((await asks('walker-1', '1.1.0')).status).toBe(204);
-      await page.locator('.figure', { hasText: 'On it' }).getByText('1', { exact: true }).waitFor();
+      const onIt = page.locator('.figure', { hasText: 'On it' });
+      await tab.soon(onIt.getByText('1', { exact: true }));
       const dialog = page.getByRole('dialog', { name: 'Roll back 1.1.0' });
       // Devices are looked at every ten seconds, for all who ask.
       await eventually('it says where the device goes', async () => {

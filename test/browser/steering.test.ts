@@ -3,8 +3,9 @@
 
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { visit } from '../support/browser.ts';
+import { type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { eventually } from '../support/eventually.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import { manage, publish, report, type Tenant } from '../support/tenant.ts';
@@ -13,10 +14,11 @@ const SAID = 'What it would do';
 
 describeInBrowser('steering at the console', (browser) => {
   const node = sharedNode();
+  let tab: Tab;
   let page: Page;
   let tenant: Tenant;
   eachOwnerTab(browser, node, (opened) => {
-    ({ page, tenant } = opened);
+    ({ tab, page, tenant } = opened);
   });
 
   const artifact = (platform: string) => ({ platform, url: `https://x.example/${platform}.zip` });
@@ -78,9 +80,13 @@ describeInBrowser('steering at the console', (browser) => {
     await dialog.getByLabel('Reason').fill('crashes at start');
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
+    const writes: string[] = [];
+    page.on('request', (request) => writes.push(request.method()));
     await page.mouse.click((place?.x ?? 0) + 10, (place?.y ?? 0) + 10);
     await page.mouse.click((place?.x ?? 0) + 10, (place?.y ?? 0) + 10);
-    await page.waitForTimeout(500);
+    await tab.pass(10_000);
+    await page.evaluate("fetch('/console/api/session').then((answer) => answer.text())");
+    expect(writes).not.toContain('PATCH');
     expect(await statusOf('1.0.0')).toBe('paused');
     await page.keyboard.press('Escape');
     await page.getByText('crashes at start').waitFor();
@@ -117,16 +123,18 @@ describeInBrowser('steering at the console', (browser) => {
     const asOf = page.locator('.as-of');
     const first = await asOf.textContent();
     expect(first).toMatch(/^as of .*\d{1,2}:\d{2}:\d{2}/);
-    await page.waitForTimeout(4000);
-    expect(await asOf.textContent()).not.toBe(first);
+    await eventually('a newer time is shown', async () => {
+      await tab.pass(1000);
+      return (await asOf.textContent()) !== first;
+    });
     expect(await page.locator('.as-of.old').count()).toBe(0);
     await page.route('**/console/api/**', () => undefined);
-    await page.getByText('and nothing newer since').waitFor();
-    await page.getByRole('alert').getByText('The service does not answer').first().waitFor();
+    await tab.soon(page.getByText('and nothing newer since'));
+    await tab.soon(page.getByRole('alert').getByText('The service does not answer'));
     await page.unroute('**/console/api/**');
-    await page.locator('.as-of.old').waitFor({ state: 'detached' });
-    await page.getByRole('alert').first().waitFor({ state: 'detached' });
-  }, 120_000);
+    await tab.soon(page.locator('.as-of.old'), 'detached');
+    await tab.soon(page.getByRole('alert'), 'detached');
+  });
 
   it('Escape throws away nothing that was filled in, and no secret, without asking', async () => {
     await visit(page, `/console/apps/${tenant.app}/stable`);

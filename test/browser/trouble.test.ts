@@ -1,34 +1,50 @@
 // Looks at the trouble of a release in the browser: where the devices are, why they failed, and which.
 
 import type { Page } from 'playwright-core';
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
+import { openTab, type Tab } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { eventually } from '../support/eventually.ts';
-import { eachOwnerTab, type OwnerTab } from '../support/owner-tab.ts';
+import { member } from '../support/person.ts';
 import { sharedNode } from '../support/service-suite.ts';
-import { admin, check, publish, report, send } from '../support/tenant.ts';
+import {
+  admin,
+  check,
+  createTenant,
+  publish,
+  report,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
 
 const HOSTILE = '<img src=x onerror="alert(1)">';
 
 describeInBrowser('trouble of a release at the console', (browser) => {
   const node = sharedNode();
-  let opened: OwnerTab;
+  let tenant: Tenant;
+  let tab: Tab;
   let page: Page;
-  eachOwnerTab(browser, node, (tab) => {
-    opened = tab;
+  beforeAll(async () => {
+    tenant = await createTenant(node);
+    const owner = await member(node, tenant.org, 'owner');
+    await liveThrough();
+    tab = await openTab(browser(), node, { token: owner.token });
     page = tab.page;
+  });
+  afterAll(async () => {
+    expect(await tab?.complaints()).toEqual([]);
+    await tab?.close();
   });
 
   const region = (name: string) => page.getByRole('region', { name });
-  const release = () => `/console/apps/${opened.tenant.app}/stable/1.0.0`;
+  const release = () => `/console/apps/${tenant.app}/stable/1.0.0`;
 
   /**
    * Twelve devices, half of them on Windows, which were offered 1.0.0: eight came to it, of which three went
    * back; one says that it failed.
    */
   async function liveThrough(): Promise<void> {
-    const { tenant } = opened;
     const machines = Array.from({ length: 12 }, (_, index) => ({
       ...{ deviceId: `machine ${index}`, platform: index % 2 === 0 ? 'windows' : 'linux' },
     }));
@@ -63,7 +79,6 @@ describeInBrowser('trouble of a release at the console', (browser) => {
   }
 
   it('says where the devices are, and leads to them', async () => {
-    await liveThrough();
     await page.goto(release());
     const trouble = region('Where the trouble is');
     const reverted = trouble.getByRole('list', { name: 'reverted by platform' });
@@ -92,7 +107,6 @@ describeInBrowser('trouble of a release at the console', (browser) => {
   });
 
   it('shows the reasons of devices as text, and how the release spreads', async () => {
-    await liveThrough();
     await page.goto(release());
     const reasons = page.getByRole('table', { name: /Reasons of failures/ });
     await reasons.getByText(HOSTILE).waitFor();
@@ -106,14 +120,13 @@ describeInBrowser('trouble of a release at the console', (browser) => {
   });
 
   it('has no fault of accessibility, and fits a phone', async () => {
-    await liveThrough();
     await page.goto(release());
     await region('Where the trouble is').waitFor();
     await region('Adoption at the same age').locator('canvas').waitFor();
     expect(await faultsOn(page)).toEqual([]);
     const filter = 'channel=stable&release=1.0.0&signal=reverted';
-    await page.goto(`/console/apps/${opened.tenant.app}/fleet?${filter}#devices`);
+    await page.goto(`/console/apps/${tenant.app}/fleet?${filter}#devices`);
     await page.getByRole('table', { name: 'Devices that are reverted' }).waitFor();
     expect(await faultsOn(page)).toEqual([]);
-  }, 120_000);
+  });
 });

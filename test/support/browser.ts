@@ -1,6 +1,12 @@
 // Opens the console in a real browser: headless Chromium, as Debian packages it.
 
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  chromium,
+  type Locator,
+  type Page,
+} from 'playwright-core';
 import { eventually } from './eventually.ts';
 import { findBinary } from './find-binary.ts';
 
@@ -13,6 +19,13 @@ export type Tab = {
    * well.
    */
   complaints(): Promise<readonly string[]>;
+  /**
+   * Lets time pass in all pages of this window, so that their polls and deadlines are due at once. Each timer
+   * goes off once.
+   */
+  pass(ms: number): Promise<void>;
+  /** Lets time pass until an element is shown, or is there no more. */
+  soon(element: Locator, state?: 'visible' | 'detached'): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -31,6 +44,14 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
  */
 const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage'];
 const WAIT_MS = 15_000;
+/** Milliseconds that pass in a page between two looks at it: no poll of the console is as frequent. */
+const STEP_MS = 1500;
+/** Makes deadlines of requests follow the time of the page, as its timers do. */
+const DEADLINES = `AbortSignal.timeout = (ms) => {
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(new DOMException('Timed out', 'TimeoutError')), ms);
+  return controller.signal;
+};`;
 
 /** Chromium's binary, when there is one. */
 export function findBrowser(): string | undefined {
@@ -62,8 +83,11 @@ export async function openTab(
   await context.exposeFunction('complainOfPolicy', (what: string) => found.push(`policy: ${what}`));
   await context.addInitScript(`document.addEventListener('securitypolicyviolation', (event) =>
     complainOfPolicy(event.violatedDirective + ' ' + event.blockedURI))`);
+  await context.clock.install();
+  await context.addInitScript(DEADLINES);
   const page = await context.newPage();
   listen(page, found);
+  const pass = (ms: number) => context.clock.fastForward(ms);
   return {
     page,
     context,
@@ -71,6 +95,14 @@ export async function openTab(
       // Events before this answer have arrived with it.
       await page.evaluate('1');
       return found.splice(0);
+    },
+    pass,
+    async soon(element, state = 'visible') {
+      await eventually(`it is ${state}: ${element}`, async () => {
+        const isThere = await element.first().isVisible();
+        if (isThere !== (state === 'visible')) await pass(STEP_MS);
+        return isThere === (state === 'visible');
+      });
     },
     close: () => context.close(),
   };

@@ -1,0 +1,203 @@
+// Walks over every page and dialog of the console, once, with hostile names, notes and ids on all of them:
+// each is accessible in light and dark, fits a wide screen and a phone, runs nothing of what people may write,
+// and reloads to itself.
+
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { faultsOn, tooWideOn } from '../support/accessibility-faults.ts';
+import { openTab, type Tab, visit, whenShown } from '../support/browser.ts';
+import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Furnished, furnish, type Words } from '../support/furnish.ts';
+import { sharedNode } from '../support/service-suite.ts';
+import { admin } from '../support/tenant.ts';
+
+const LONG = 'W'.repeat(128);
+const HOSTILE: Words = {
+  names: [
+    '<script>alert(1)</script>',
+    '"><img src=x onerror=alert(1)>',
+    "';alert(1);//</title><svg onload=alert(1)>",
+    LONG,
+    'right to left: שלום עולם مرحبا بالعالم',
+    'ا'.repeat(128),
+    '__proto__',
+    '{{7*7}} $(id) %00 javascript:alert(1)',
+  ],
+  notes: [
+    '<script>alert(1)</script><img src=x onerror=alert(1)><iframe srcdoc="<script>alert(1)</script>">',
+    '[press](javascript:alert(1)) <a href="javascript:alert(1)" onclick="alert(1)">me</a>',
+    '<style>*{display:none}</style><svg onload=alert(1)><form action="/console/api/session">',
+    `${LONG}${LONG}\n\n\`${LONG}${LONG}\`\n\n    ${LONG}${LONG}\n\n# ${LONG}`,
+    `|${` ${LONG} |`.repeat(4)}\n|${' --- |'.repeat(4)}\n|${` ${LONG} |`.repeat(4)}`,
+    `- - - - - - - - - - ${LONG}\n\n> > > > > > > > ${LONG}`,
+    '\u202e שלום **עולם** مرحبا [بالعالم](https://a.example)',
+  ],
+  ref: `long-${'w'.repeat(59)}`,
+  version: `3.0.0-${'w'.repeat(58)}`,
+};
+const ACTIVE = '.prose :is(script, img, iframe, style, svg, [onclick], a[href^="javascript:"])';
+
+describeInBrowser('every page of the console', (browser) => {
+  const node = sharedNode();
+  let furnished: Furnished;
+  let tab: Tab;
+  let page: Page;
+
+  beforeAll(async () => {
+    furnished = await furnish(node, HOSTILE);
+    tab = await openTab(browser(), node, { token: furnished.owner.token });
+    page = tab.page;
+  });
+  afterAll(() => tab?.close());
+
+  const place = (path: string) => `/console/apps/${furnished.tenant.app}${path}`;
+
+  async function expectSound(where: string, faults = faultsOn): Promise<void> {
+    expect(await faults(page), where).toEqual([]);
+    expect(await tab.complaints(), where).toEqual([]);
+  }
+
+  async function headOf(shown: Page): Promise<readonly unknown[]> {
+    return [shown.url(), await shown.title(), await shown.locator('h1').first().textContent()];
+  }
+
+  it('would be found wrong, if anything ran, pushed or kept people out', async () => {
+    await visit(page, '/console/apps');
+    await page.evaluate(`(() => {
+      const element = document.createElement('div');
+      element.style.width = '3000px';
+      element.innerHTML = '<img src=x onerror=alert(1)><button></button>';
+      document.querySelector('main').append(element);
+      Promise.resolve().then(() => alert(2));
+    })()`);
+    const found = await faultsOn(page);
+    expect(found).toContainEqual(expect.stringMatching(/^at 1280 px: page 3\d{3} of 1280$/));
+    expect(found).toContainEqual(expect.stringMatching(/^at 375 px: button-name/));
+    const reported = new Set<string>();
+    await eventually('both are reported', async () => {
+      for (const each of await tab.complaints()) reported.add(each.split(' ')[0] ?? '');
+      return reported.has('policy:') && reported.has('dialog:');
+    });
+  });
+
+  it('is sound, and reloads to itself', async () => {
+    for (const path of furnished.pages) {
+      await visit(page, path);
+      const seen = await headOf(page);
+      expect(seen[0]).toBe(node.url + path);
+      await expectSound(path);
+      await page.reload();
+      await whenShown(page);
+      expect(await headOf(page)).toEqual(seen);
+    }
+  }, 240_000);
+
+  it('has sound dialogs and menus', async () => {
+    const button = (name: string | RegExp) => () =>
+      page.getByRole('button', { name }).first().click();
+    const openings: readonly (readonly [path: string, open: () => Promise<unknown>])[] = [
+      ['/console/apps', button('Create app')],
+      ['/console/apps', button('Search')],
+      ['/console/apps', () => page.locator('summary[aria-label="Account"]').click()],
+      [place('/stable'), button('Publish release')],
+      [place('/stable'), button('Channel settings')],
+      [place('/stable/1.2.0-rc.1'), button('Edit targeting')],
+      [place('/stable/1.1.0'), button('Roll back…')],
+      [place(`/stable/${HOSTILE.version}`), button('Roll back…')],
+      [place('/stable/1.0.0'), button('Pause…')],
+      [place('/stable/1.0.0'), button('Plan the roll-out…')],
+      [place('/beta/1.3.0'), button('Hold plan…')],
+      [place('/beta/1.3.0'), button('Promote…')],
+      [place('/beta/1.3.0'), button('Withdraw…')],
+      ['/console/settings/webhooks', button('Enable another…')],
+      ['/console/settings/webhooks', button('Settings… GitHub')],
+      ['/console/settings/webhooks', button('New secret… GitHub')],
+      ['/console/settings/keys', button('Mint key')],
+      ['/console/settings/keys', button(/^Revoke W/)],
+      ['/console/settings/members', button('Invite member')],
+      ['/console/settings/members', button(/^Remove/)],
+    ];
+    for (const [path, open] of openings) {
+      await visit(page, path);
+      await open();
+      if (path !== '/console/apps') await page.getByRole('dialog').waitFor();
+      await expectSound(`${path} ${open}`);
+    }
+  }, 240_000);
+
+  it('shows release notes as text, which are the only markup there is', async () => {
+    for (const index of HOSTILE.notes.keys()) {
+      await visit(page, place(`/stable/0.1.${index}`));
+      await expectSound(`notes ${index}`, tooWideOn);
+      expect(await page.locator(ACTIVE).count(), `notes ${index}`).toBe(0);
+    }
+  }, 120_000);
+
+  it('leads to a device, whatever its id', async () => {
+    for (const name of HOSTILE.names) {
+      const id = name.slice(0, 128);
+      await visit(page, place('/fleet'));
+      await page.getByLabel('Device id').fill(id);
+      await page.getByRole('button', { name: 'Open device' }).click();
+      await page.getByRole('heading', { name: 'What it would get now' }).waitFor();
+      expect(await page.locator('h1').textContent()).toBe(id);
+      await expectSound(id, tooWideOn);
+    }
+  }, 120_000);
+
+  it('shows the live feed as text', async () => {
+    await visit(page, place('/fleet'));
+    await tab.soon(page.getByText('a second'));
+    await furnished.reportAgain();
+    await tab.soon(page.getByLabel('Latest check-ins').getByText('<script>alert(1)</script>'));
+    await expectSound('the live feed', tooWideOn);
+  });
+
+  it('gives the focus to a dialog, and Escape gives it back to where it was', async () => {
+    await visit(page, '/console/settings/keys');
+    await page.getByRole('button', { name: 'Mint key' }).focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Mint a key' });
+    await dialog.getByLabel('Name').and(page.locator(':focus')).waitFor();
+    for (let press = 0; press < 8; press++) {
+      await page.keyboard.press('Tab');
+      // Past the dialog's last element comes the browser's own frame, and nothing of the page behind the
+      // dialog.
+      const focused = "document.activeElement.closest('dialog') ?? document.activeElement";
+      expect(await page.evaluate(`(${focused}).tagName`)).toMatch(/^(?:DIALOG|BODY)$/);
+    }
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Mint key' }).and(page.locator(':focus')).waitFor();
+  });
+
+  it('can be skipped to, and hides and shows a version of the chart, with the keyboard', async () => {
+    await visit(page, place('/fleet'));
+    const version = page.locator('.legend').getByRole('button', { name: /^1\.0\.0/ });
+    await version.focus();
+    await page.keyboard.press('Enter');
+    await version.and(page.locator('[aria-pressed="false"]')).waitFor();
+    await page.keyboard.press('Space');
+    await version.and(page.locator('[aria-pressed="true"]')).waitFor();
+    await page.reload();
+    await whenShown(page);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.locator('#content:focus').waitFor();
+  });
+
+  it('before the console is sound as well', async () => {
+    const { org } = furnished.tenant;
+    const guest = { org, email: 'guest@example.com', role: 'viewer' };
+    const invited = await admin(node, 'POST', 'invitations', guest);
+    const { email } = furnished.owner;
+    const reset = await admin(node, 'POST', 'accounts/reset-password', { email });
+    await page.context().clearCookies();
+    const paths = ['/console/sign-in', '/console/invitation/used', '/console/password-reset/used'];
+    for (const path of [...paths, String(invited.body?.url), String(reset.body?.url)]) {
+      await visit(page, path);
+      await expectSound(path);
+    }
+  }, 120_000);
+});
