@@ -2,11 +2,12 @@
 // tags, private repositories, files of other updaters (docs/contract.md 18.6 and 18.13 to 18.15).
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import { expectError } from '../support/expect-error.ts';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
+import { auditOf, type Json, releasesOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
-  admin,
   check,
   control,
   createTenant,
@@ -14,8 +15,6 @@ import {
   publish,
   type Tenant,
 } from '../support/tenant.ts';
-
-type Fields = Record<string, unknown>;
 
 const LINUX = asset('notes-linux-amd64');
 const EARLY = '2026-02-01T00:00:00Z';
@@ -29,37 +28,39 @@ serviceSuite('a code host that calls a release back', (node) => {
     hook = await enableWebhook(node, tenant);
   });
 
-  function announce(action: string, release: Fields = {}, more: Fields = {}): Promise<Answer> {
+  /** Sends an event of v1.0.0 with a file. */
+  function announce(action: string, release: Json = {}, more: Json = {}): Promise<Answer> {
     const event = releaseEvent('v1.0.0', { assets: [LINUX], ...release }, action);
     return deliver(node, hook, { ...event, ...more });
   }
 
-  async function statusOf(channel = 'stable', version = '1.0.0'): Promise<unknown> {
-    const query = `app=${tenant.app}&channel=${channel}&version=${version}`;
-    const answer = await manage(node, tenant, 'GET', `releases?${query}`);
-    const { releases } = answer.body as { releases: Fields[] };
-    return releases[0]?.status;
+  /** Announces a release of that tag. */
+  function announceTag(tag: string, action = 'published', more: Json = {}): Promise<Answer> {
+    return deliver(node, hook, { ...releaseEvent(tag, { assets: [LINUX] }, action), ...more });
   }
 
-  async function newestEntry(): Promise<Fields | undefined> {
-    const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&limit=1`);
-    const { entries } = body as { entries: Fields[] };
-    return entries[0];
+  async function statusOf(channel = 'stable', version = '1.0.0'): Promise<unknown> {
+    const query = `app=${tenant.app}&channel=${channel}&version=${version}`;
+    return (await releasesOf(node, tenant, query))[0]?.status;
   }
+
+  /** Returns the statuses on stable and on beta. */
+  const statuses = async () => [await statusOf('stable'), await statusOf('beta')];
 
   it.each(['deleted', 'unpublished'])(
     'pauses what was %s on every channel, audited, and answers ignored with the reason (§18.13)',
     async (action) => {
       await announce('published', { prerelease: true });
       await announce('released');
-      const answer = await announce(action);
+      // A draft that was unpublished is called back as well.
+      const answer = await announce(action, { draft: action === 'unpublished' });
       const reason = ['stable', 'beta']
         .map((channel) => `The release was ${action}: it is paused on ${channel}`)
         .join('. ');
       expect([answer.status, answer.body]).toEqual([200, { outcome: 'ignored', reason }]);
-      expect([await statusOf('stable'), await statusOf('beta')]).toEqual(['paused', 'paused']);
+      expect(await statuses()).toEqual(['paused', 'paused']);
       expect((await check(node, tenant, '0.9.0')).status).toBe(204);
-      expect(await newestEntry()).toMatchObject({
+      expect((await auditOf(node, tenant))[0]).toMatchObject({
         actor: 'integration:github',
         action: 'release.serve',
         before: { status: 'published' },
@@ -90,12 +91,6 @@ serviceSuite('a code host that calls a release back', (node) => {
     expect([await statusOf(), await planOf()]).toEqual(['paused', expect.objectContaining(held)]);
   });
 
-  it('a draft that was unpublished is called back as well', async () => {
-    await announce('published');
-    await announce('unpublished', { draft: true });
-    expect(await statusOf()).toBe('paused');
-  });
-
   it('pauses a stable release that becomes a pre-release, or whose tag is renamed', async () => {
     await announce('published');
     const answer = await announce('prereleased', { prerelease: true });
@@ -103,23 +98,20 @@ serviceSuite('a code host that calls a release back', (node) => {
       outcome: 'ignored',
       reason: 'The release was prereleased: it is paused on stable',
     });
-    expect([await statusOf('stable'), await statusOf('beta')]).toEqual(['paused', undefined]);
-    await deliver(node, hook, releaseEvent('v2.0.0', { assets: [LINUX] }));
+    expect(await statuses()).toEqual(['paused', undefined]);
+    await announceTag('v2.0.0');
     const changes = { tag_name: { from: 'v2.0.0' } };
-    const renamed = releaseEvent('v2.0.1', { assets: [LINUX] }, 'edited');
-    const said = await deliver(node, hook, { ...renamed, changes });
+    const said = await announceTag('v2.0.1', 'edited', { changes });
     expect(said.body?.reason).toBe('The release was renamed: it is paused on stable');
-    expect([await statusOf('stable', '2.0.0'), await statusOf('stable', '2.0.1')]).toEqual([
-      'paused',
-      undefined,
-    ]);
+    expect(await statusOf('stable', '2.0.0')).toBe('paused');
+    expect(await statusOf('stable', '2.0.1')).toBeUndefined();
   });
 
   it('a new pre-release still lands on beta, in whatever order its events come', async () => {
     for (const action of ['prereleased', 'published', 'created', 'prereleased']) {
       await announce(action, { prerelease: true });
     }
-    expect([await statusOf('stable'), await statusOf('beta')]).toEqual([undefined, 'published']);
+    expect(await statuses()).toEqual([undefined, 'published']);
   });
 
   it('is published by hand only: no later event brings it back', async () => {
@@ -151,15 +143,12 @@ serviceSuite('a code host that calls a release back', (node) => {
 
   it('never touches a release that came through the API, or that is rolled back', async () => {
     await publish(node, tenant, '1.0.0');
-    const answer = await announce('deleted');
-    expect(answer.body).toEqual({
-      outcome: 'ignored',
-      reason: 'Action deleted announces no release',
-    });
+    const reason = 'Action deleted announces no release';
+    expect((await announce('deleted')).body).toEqual({ outcome: 'ignored', reason });
     expect(await statusOf()).toBe('published');
-    await deliver(node, hook, releaseEvent('v3.0.0', { assets: [LINUX] }));
+    await announceTag('v3.0.0');
     await control(node, tenant, '3.0.0', { status: 'rolled_back' });
-    await deliver(node, hook, releaseEvent('v3.0.0', {}, 'deleted'));
+    await announceTag('v3.0.0', 'deleted');
     expect(await statusOf('stable', '3.0.0')).toBe('rolled_back');
   });
 
@@ -170,27 +159,30 @@ serviceSuite('a code host that calls a release back', (node) => {
     );
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect(await statusOf()).toBe('paused');
-    const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&action=release.serve`);
-    expect(body?.entries).toHaveLength(1);
+    expect(await auditOf(node, tenant, 'action=release.serve')).toHaveLength(1);
   });
 
   describe('and what else repositories send', () => {
-    it.each(['app-v1.2.0', 'v1.2.0', '1.2.0', 'V1.2.0'])(
-      'the tag %s is version 1.2.0 (§18.6)',
-      async (tag) => {
-        const answer = await deliver(node, hook, releaseEvent(tag, { assets: [LINUX] }));
-        expect(answer.body).toMatchObject({ outcome: 'created', release: { version: '1.2.0' } });
-      },
-    );
-
-    it('the ref of the app may stand before the version', async () => {
-      for (const [index, tag] of [`${tenant.app}-v1.0.`, `${tenant.app}@1.0.`].entries()) {
-        const answer = await deliver(node, hook, releaseEvent(tag + index, { assets: [LINUX] }));
-        expect(answer.body).toMatchObject({ outcome: 'created' });
+    it('a name may stand before the version of a tag, or the ref of the app (§18.6)', async () => {
+      const { app } = tenant;
+      for (const [tag, version] of [
+        ...[
+          ['app-v1.2.0', '1.2.0'],
+          ['v1.2.1', '1.2.1'],
+          ['1.2.2', '1.2.2'],
+          ['V1.2.3', '1.2.3'],
+        ],
+        ...[
+          [`${app}-v1.3.0`, '1.3.0'],
+          [`${app}@1.4.0`, '1.4.0'],
+        ],
+      ] as [string, string][]) {
+        const { body } = await announceTag(tag);
+        expect(body).toMatchObject({ outcome: 'created', release: { version } });
       }
-      for (const tag of ['other-v1.0.0', 'vv1.0.0', `${tenant.app}-vv1.0.0`, 'app-v']) {
-        const answer = await deliver(node, hook, releaseEvent(tag, { assets: [LINUX] }));
-        expect(answer.body).toEqual({ outcome: 'ignored', reason: `The tag ${tag} is no version` });
+      for (const tag of ['other-v1.0.0', 'vv1.0.0', `${app}-vv1.0.0`, 'app-v']) {
+        const reason = `The tag ${tag} is no version`;
+        expect((await announceTag(tag)).body).toEqual({ outcome: 'ignored', reason });
       }
     });
 
@@ -204,32 +196,22 @@ serviceSuite('a code host that calls a release back', (node) => {
     });
 
     it('indexes of other updaters are no artifacts, and `all` is universal on macOS (§18.10)', async () => {
-      const names = [
-        'RELEASES',
-        'RELEASES-linux-x64',
-        'releases.win.json',
-        'latest.yml',
-        'a.exe.blockmap',
-      ];
-      const assets = [...names, 'notes_darwin_all.zip', 'notes_linux_all.tar.gz'].map((name) =>
-        asset(name),
-      );
-      const answer = await announce('published', { assets });
-      expect(answer.body).toMatchObject({
-        release: { artifacts: [{ platform: 'darwin', arch: 'universal' }, { platform: 'linux' }] },
-      });
+      const assets = [
+        ...['RELEASES', 'RELEASES-linux-x64', 'releases.win.json', 'latest.yml'],
+        ...['a.exe.blockmap', 'notes_darwin_all.zip', 'notes_linux_all.tar.gz'],
+      ].map((name) => asset(name));
+      const { body } = await announce('published', { assets });
+      const artifacts = [{ platform: 'darwin', arch: 'universal' }, { platform: 'linux' }];
+      expect(body).toMatchObject({ release: { artifacts } });
     });
 
     it('a field of the wrong type is 400 with its path', async () => {
-      for (const [release, error] of [
-        [{ updated_at: 'yesterday' }, 'release.updated_at: Must be an RFC 3339 time'],
-        [{ updated_at: 1 }, 'release.updated_at: Must be an RFC 3339 time'],
-      ] as const) {
-        const answer = await announce('published', release);
-        expect([answer.status, answer.body]).toEqual([400, { error }]);
+      for (const updated_at of ['yesterday', 1]) {
+        const answer = await announce('published', { updated_at });
+        expectError(answer, 400, 'release.updated_at: Must be an RFC 3339 time');
       }
       const changed = await announce('edited', {}, { changes: { tag_name: 'v1' } });
-      expect(changed.body).toEqual({ error: 'changes.tag_name: Expected an object' });
+      expectError(changed, 400, 'changes.tag_name: Expected an object');
     });
   });
 });
