@@ -119,7 +119,7 @@ describe(`n processes let through at most 120 + (n - 1) x ${ALLOWANCE} in any 60
         if (most > PER_MINUTE + (size - 1) * ALLOWANCE)
           throw new Error(`${size} let ${most} through`);
       }),
-      { numRuns: 500, endOnFailure: true },
+      { numRuns: 200, endOnFailure: true },
     );
   });
 
@@ -201,7 +201,7 @@ it('a device that waits as long as told is served, by whichever process, whateve
       follow(0);
       cluster.run();
     }),
-    { numRuns: 300, endOnFailure: true },
+    { numRuns: 150, endOnFailure: true },
   );
 });
 

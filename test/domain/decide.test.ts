@@ -55,10 +55,6 @@ function answerOf(plan: Plan, decision: Decision<ArtifactCandidate>): Answer {
   };
 }
 
-function offer(version: string, parts: { updateMode?: string; allowDowngrade?: boolean } = {}) {
-  return { reason: 'offered', version, updateMode: 'optional', allowDowngrade: false, ...parts };
-}
-
 /** Ids of devices that are in, and out of, a release's cohort at a percentage. */
 function findDevices(releaseId: string, rolloutPct: number): { inside: string; outside: string } {
   const ids = Array.from({ length: 1000 }, (_, index) => `device-${index}`);
@@ -71,81 +67,81 @@ function findDevices(releaseId: string, rolloutPct: number): { inside: string; o
 
 const TIER_A = targeting({ matchLabels: { tier: ['a'] } });
 
+type Row = readonly [question: string | Ask, answer: string];
+
+/** Expects answers: a reason, or a version with `↓` where it is a downgrade, and `!` where it is required. */
+function expectAnswers(served: Catalog, rows: readonly Row[]): void {
+  for (const [question, expected] of rows) {
+    const answer = ask(served, typeof question === 'string' ? { version: question } : question);
+    const shown =
+      answer.version === undefined
+        ? answer.reason
+        : `${answer.version}${answer.allowDowngrade ? '↓' : ''}${MARKS[answer.updateMode] ?? ''}`;
+    expect([question, shown]).toEqual([question, expected]);
+  }
+}
+
+/** How an answer shows its update mode. */
+const MARKS: Readonly<Record<string, string>> = { required: '!', recommended: '?', optional: '' };
+
 describe('3: the candidates are the published releases above the device’s version, highest first', () => {
-  const served = catalog(['1.0.0', '1.1.0', '1.2.0'].map((text) => release(text)));
-
-  it('the highest one is offered', () => {
-    expect(ask(served, { version: '1.0.0' })).toEqual(offer('1.2.0'));
-    expect(ask(served, { version: '0.1' })).toEqual(offer('1.2.0'));
+  it('the highest one is offered; a device at or above it is up to date', () => {
+    expectAnswers(catalog(['1.0.0', '1.1.0', '1.2.0'].map((text) => release(text))), [
+      ['1.0.0', '1.2.0'],
+      ['0.1', '1.2.0'],
+      ['1.2.0', 'up-to-date'],
+      ['v1.2', 'up-to-date'],
+      ['9.9', 'up-to-date'],
+      // A device on a prerelease, or on another build, gets what lies above that.
+      ['1.2.0-rc.1', '1.2.0'],
+      ['1.2.0+1', 'up-to-date'],
+    ]);
+    expectAnswers(catalog([]), [['1.0.0', 'up-to-date']]);
   });
 
-  it('a device at or above it is up to date', () => {
-    expect(ask(served, { version: '1.2.0' })).toEqual({ reason: 'up-to-date' });
-    expect(ask(served, { version: 'v1.2' })).toEqual({ reason: 'up-to-date' });
-    expect(ask(served, { version: '9.9' })).toEqual({ reason: 'up-to-date' });
-    expect(ask(catalog([]), { version: '1.0.0' })).toEqual({ reason: 'up-to-date' });
-  });
-
-  it('a device on a prerelease, or on another build, gets what lies above that', () => {
-    expect(ask(served, { version: '1.2.0-rc.1' })).toEqual(offer('1.2.0'));
-    expect(ask(served, { version: '1.2.0+1' })).toEqual({ reason: 'up-to-date' });
-  });
-
-  it('paused, deprecated and rolled-back releases are offered to nobody', () => {
+  it('paused, deprecated and rolled-back releases are offered to nobody, and paused ones stay', () => {
     for (const status of RELEASE_STATUSES) {
-      const answer = ask(catalog([release('2.0.0', { status })]), { version: '1.0.0' });
-      expect(answer.version).toBe(status === 'published' ? '2.0.0' : undefined);
-      if (status !== 'published') expect(answer).toEqual({ reason: 'up-to-date' });
+      const answer = status === 'published' ? '2.0.0' : 'up-to-date';
+      expectAnswers(catalog([release('2.0.0', { status })]), [['1.0.0', answer]]);
     }
-  });
-
-  it('a device on a paused release is not taken down from it', () => {
-    const paused = catalog([release('1.0.0'), release('1.1.0', { status: 'paused' })]);
-    expect(ask(paused, { version: '1.1.0' })).toEqual({ reason: 'up-to-date' });
+    const paused = release('1.1.0', { status: 'paused' });
+    expectAnswers(catalog([release('1.0.0'), paused]), [['1.1.0', 'up-to-date']]);
   });
 });
 
 describe('1, 2: a device whose current version was rolled back is served the newest below it', () => {
   const rolledBack = release('1.1.0', { status: 'rolled_back' });
+  const notTargeted = release('1.0.0', { targets: TIER_A });
 
-  it('as a downgrade, even when a higher release is published', () => {
+  it('as a downgrade, even when a higher release is published; it is found by canonical version', () => {
     const served = catalog([release('0.9'), release('1.0.0'), rolledBack, release('1.2.0')]);
-    expect(ask(served, { version: '1.1.0' })).toEqual(offer('1.0.0', { allowDowngrade: true }));
-  });
-
-  it('the current release is found by canonical version', () => {
-    const served = catalog([release('1.0.0'), rolledBack]);
-    const answer = offer('1.0.0', { allowDowngrade: true });
-    expect(ask(served, { version: 'v1.1' })).toEqual(answer);
-    expect(ask(served, { version: '01.1.0.0' })).toEqual(answer);
-    expect(ask(served, { version: '1.1.0+1' })).toEqual({ reason: 'up-to-date' });
+    expectAnswers(served, [
+      ['1.1.0', '1.0.0↓'],
+      ['v1.1', '1.0.0↓'],
+      ['01.1.0.0', '1.0.0↓'],
+      ['1.1.0+1', '1.2.0'],
+    ]);
   });
 
   it('no eligible one below it: no offer', () => {
-    const served = catalog([rolledBack, release('1.2.0')]);
-    expect(ask(served, { version: '1.1.0' })).toEqual({ reason: 'rolled-back-without-fallback' });
-    const notTargeted = catalog([release('1.0.0', { targets: TIER_A }), rolledBack]);
-    expect(ask(notTargeted, { version: '1.1.0' })).toEqual({ reason: 'not-targeted' });
+    const without = 'rolled-back-without-fallback';
+    expectAnswers(catalog([rolledBack, release('1.2.0')]), [['1.1.0', without]]);
+    expectAnswers(catalog([notTargeted, rolledBack]), [['1.1.0', 'not-targeted']]);
   });
 
-  it('what is below must be published, and eligible like any other: it falls through', () => {
+  it('what is below must be published and eligible like any other: it falls through, also by two', () => {
     const served = catalog([
       release('0.8'),
       release('0.9', { status: 'deprecated' }),
-      release('1.0.0', { targets: TIER_A }),
+      notTargeted,
       release('1.0.1', { rolloutPct: 0 }),
-      rolledBack,
-    ]);
-    expect(ask(served, { version: '1.1.0' })).toEqual(offer('0.8', { allowDowngrade: true }));
-  });
-
-  it('two rolled-back releases in a row: the device lands below both', () => {
-    const served = catalog([
-      release('1.0.0'),
       rolledBack,
       release('1.1.1', { status: 'rolled_back' }),
     ]);
-    expect(ask(served, { version: '1.1.1' })).toEqual(offer('1.0.0', { allowDowngrade: true }));
+    expectAnswers(served, [
+      ['1.1.0', '0.8↓'],
+      ['1.1.1', '0.8↓'],
+    ]);
   });
 });
 
@@ -153,21 +149,23 @@ describe('4: eligible = targeting matches, in the cohort, an artifact matches; t
   it('a device outside the cohort falls through to the next eligible release', () => {
     const staged = release('2.0.0', { rolloutPct: 10 });
     const { inside, outside } = findDevices(staged.id, 10);
-    const served = catalog([release('1.5.0'), staged]);
-    expect(ask(served, { version: '1.0.0', id: inside })).toEqual(offer('2.0.0'));
-    expect(ask(served, { version: '1.0.0', id: outside })).toEqual(offer('1.5.0'));
-    expect(ask(served, { version: '1.5.0', id: outside })).toEqual({ reason: 'outside-cohort' });
+    expectAnswers(catalog([release('1.5.0'), staged]), [
+      [{ version: '1.0.0', id: inside }, '2.0.0'],
+      [{ version: '1.0.0', id: outside }, '1.5.0'],
+      [{ version: '1.5.0', id: outside }, 'outside-cohort'],
+    ]);
   });
 
   it('the cohort ends exactly at its threshold: of 10,000 buckets, 30 % are 0 to 2,999', () => {
     const staged = release('2.0.0', { rolloutPct: 30 });
-    const served = catalog([staged]);
     const bucketOf = (id: string) => cohortBucket(hashText(id), hashText(staged.id));
     const ids = Array.from({ length: 200_000 }, (_, index) => `device-${index}`);
     const [last, first] = [2999, 3000].map((bucket) => ids.find((id) => bucketOf(id) === bucket));
     if (last === undefined || first === undefined) throw new Error('no device in that bucket');
-    expect(ask(served, { version: '1.0.0', id: last })).toEqual(offer('2.0.0'));
-    expect(ask(served, { version: '1.0.0', id: first })).toEqual({ reason: 'outside-cohort' });
+    expectAnswers(catalog([staged]), [
+      [{ version: '1.0.0', id: last }, '2.0.0'],
+      [{ version: '1.0.0', id: first }, 'outside-cohort'],
+    ]);
   });
 
   it('a device that targeting leaves out falls through, and so does one without artifact', () => {
@@ -176,93 +174,82 @@ describe('4: eligible = targeting matches, in the cohort, an artifact matches; t
       release('2.0.0', { targets: TIER_A }),
       release('3.0.0', { artifacts: [{ platform: 'windows' }] }),
     ]);
-    expect(ask(served, { version: '1.0.0', labels: { tier: 'a' } })).toEqual(offer('2.0.0'));
-    expect(ask(served, { version: '1.0.0', labels: { tier: 'b' } })).toEqual(offer('1.5.0'));
-    expect(ask(served, { version: '1.5.0' })).toEqual({ reason: 'not-targeted' });
-    expect(ask(served, { version: '2.0.0' })).toEqual({ reason: 'no-artifact' });
-    expect(ask(served, { version: '2.0.0', platform: 'win32' })).toEqual(offer('3.0.0'));
+    expectAnswers(served, [
+      [{ version: '1.0.0', labels: { tier: 'a' } }, '2.0.0'],
+      [{ version: '1.0.0', labels: { tier: 'b' } }, '1.5.0'],
+      ['1.5.0', 'not-targeted'],
+      ['2.0.0', 'no-artifact'],
+      [{ version: '2.0.0', platform: 'win32' }, '3.0.0'],
+    ]);
   });
 
   it('without a device id only releases at 100 % are eligible; 0 % offers to nobody', () => {
-    const served = catalog([release('1.0.0'), release('2.0.0', { rolloutPct: 99 })]);
-    expect(ask(served, { version: '0.1', id: undefined })).toEqual(offer('1.0.0'));
-    expect(ask(served, { version: '1.0.0', id: undefined })).toEqual({ reason: 'outside-cohort' });
+    expectAnswers(catalog([release('1.0.0'), release('2.0.0', { rolloutPct: 99 })]), [
+      [{ version: '0.1', id: undefined }, '1.0.0'],
+      [{ version: '1.0.0', id: undefined }, 'outside-cohort'],
+    ]);
     const nobody = catalog([release('2.0.0', { rolloutPct: 0 })]);
-    for (let index = 0; index < 200; index++) {
-      expect(ask(nobody, { version: '1.0.0', id: `device-${index}` }).version).toBeUndefined();
-    }
+    const ids = Array.from({ length: 200 }, (_, index) => `device-${index}`);
+    expectAnswers(
+      nobody,
+      ids.map((id) => [{ version: '1.0.0', id }, 'outside-cohort'] as const),
+    );
   });
 
   it('expressions over reserved fields are read from the request', () => {
     const since: TargetExpression = { key: '$version', operator: 'VersionGte', values: ['1.5'] };
     const arm: TargetExpression = { key: '$arch', operator: 'In', values: ['arm64'] };
-    const served = catalog([
-      release('2.0.0', { targets: targeting({ matchExpressions: [since, arm] }) }),
+    const targets = targeting({ matchExpressions: [since, arm] });
+    expectAnswers(catalog([release('2.0.0', { targets })]), [
+      [{ version: '1.5.0', arch: 'aarch64' }, '2.0.0'],
+      [{ version: '1.4.9', arch: 'aarch64' }, 'not-targeted'],
+      [{ version: '1.5.0', arch: 'x64' }, 'not-targeted'],
+      [{ version: '1.5.0', arch: undefined }, 'not-targeted'],
     ]);
-    expect(ask(served, { version: '1.5.0', arch: 'aarch64' })).toEqual(offer('2.0.0'));
-    expect(ask(served, { version: '1.4.9', arch: 'aarch64' })).toEqual({ reason: 'not-targeted' });
-    expect(ask(served, { version: '1.5.0', arch: 'x64' })).toEqual({ reason: 'not-targeted' });
-    expect(ask(served, { version: '1.5.0', arch: undefined })).toEqual({ reason: 'not-targeted' });
   });
 
-  it('when nothing fits, the reason is what kept the highest candidate away', () => {
-    const outside = findDevices('rel-3.0.0', 10).outside;
+  it('when nothing fits, the highest candidate says why; labels are asked for only when needed', () => {
+    const { outside } = findDevices('rel-3.0.0', 10);
     const served = catalog([
       release('2.0.0', { targets: TIER_A }),
       release('3.0.0', { rolloutPct: 10 }),
     ]);
-    expect(ask(served, { version: '1.0.0', id: outside })).toEqual({ reason: 'outside-cohort' });
-  });
-
-  it('labels are asked for only when a candidate needs them', () => {
-    const served = catalog([
-      release('2.0.0', { targets: TIER_A }),
-      release('3.0.0', { rolloutPct: 10 }),
-    ]);
+    expectAnswers(served, [[{ version: '1.0.0', id: outside }, 'outside-cohort']]);
     expect(planOf(served, fields('1.0.0')).labelKeys).toEqual(['tier']);
     expect(planOf(served, fields('2.0.0')).labelKeys).toEqual([]);
   });
 });
 
-describe('5: updateMode', () => {
-  const served = (parts: Partial<ServingSnapshot>) =>
-    catalog(
-      [release('1.0.0', { status: 'deprecated' }), release('1.1.0'), release('2.0.0')],
-      parts,
-    );
-
-  it('is the channel’s: optional unless set to recommended', () => {
-    expect(ask(served({}), { version: '1.1.0' })).toEqual(offer('2.0.0'));
-    expect(ask(served({ updateMode: 'recommended' }), { version: '1.1.0' })).toEqual(
-      offer('2.0.0', { updateMode: 'recommended' }),
-    );
-  });
-
-  it('is required below the minimum supported version, not at it', () => {
-    const minimum = { minimumSupportedVersion: 'v1.1', updateMode: 'recommended' } as const;
-    const updateMode = 'required';
-    expect(ask(served(minimum), { version: '1.0.9' })).toEqual(offer('2.0.0', { updateMode }));
-    expect(ask(served(minimum), { version: '1.1.0-rc' })).toEqual(offer('2.0.0', { updateMode }));
-    expect(ask(served(minimum), { version: '1.1.0' })).toEqual(
-      offer('2.0.0', { updateMode: 'recommended' }),
-    );
-  });
-
-  it('is required when the device’s current release is deprecated', () => {
-    const updateMode = 'required';
-    expect(ask(served({}), { version: '1.0.0' })).toEqual(offer('2.0.0', { updateMode }));
-    expect(ask(served({}), { version: 'v1' })).toEqual(offer('2.0.0', { updateMode }));
-    expect(ask(served({}), { version: '1.0.1' })).toEqual(offer('2.0.0'));
-  });
-
-  it('a downgrade is required when the rolled-back version is below the minimum', () => {
-    const rolledBack = catalog([release('1.0.0'), release('1.1.0', { status: 'rolled_back' })], {
-      minimumSupportedVersion: '1.2',
-    });
-    expect(ask(rolledBack, { version: '1.1.0' })).toEqual(
-      offer('1.0.0', { updateMode: 'required', allowDowngrade: true }),
-    );
-  });
+it.each<[string, Partial<ServingSnapshot>, readonly Row[]]>([
+  ['optional', {}, [['1.1.0', '2.0.0']]],
+  ['that of the channel', { updateMode: 'recommended' }, [['1.1.0', '2.0.0?']]],
+  [
+    'required below the minimum supported version, not at it',
+    { minimumSupportedVersion: 'v1.1', updateMode: 'recommended' },
+    [
+      ['1.0.9', '2.0.0!'],
+      ['1.1.0-rc', '2.0.0!'],
+      ['1.1.0', '2.0.0?'],
+    ],
+  ],
+  [
+    'required when the current release is deprecated',
+    {},
+    [
+      ['1.0.0', '2.0.0!'],
+      ['v1', '2.0.0!'],
+      ['1.0.1', '2.0.0'],
+    ],
+  ],
+  [
+    'required of a downgrade below the minimum',
+    { minimumSupportedVersion: '2.2' },
+    [['2.1', '2.0.0↓!']],
+  ],
+])('5: updateMode is %s', (_what, parts, rows) => {
+  const served = [release('1.0.0', { status: 'deprecated' }), release('1.1.0'), release('2.0.0')];
+  const rolledBack = release('2.1.0', { status: 'rolled_back' });
+  expectAnswers(catalog([...served, rolledBack], parts), rows);
 });
 
 describe('a release whose first offer cannot be made durable is not offered in that response', () => {
@@ -274,12 +261,11 @@ describe('a release whose first offer cannot be made durable is not offered in t
     const served = catalog(fresh);
     const highestFirst = fresh.map(({ id }) => id).reverse();
     for (let count = 0; count < fresh.length; count++) {
-      const answer = ask(served, { version: '0.1', barred: highestFirst.slice(0, count) });
-      expect(answer).toEqual(offer(`${fresh.length - count}.0.0`));
+      const barred = highestFirst.slice(0, count);
+      expectAnswers(served, [[{ version: '0.1', barred }, `${fresh.length - count}.0.0`]]);
     }
-    expect(ask(served, { version: '0.1', barred: highestFirst })).toEqual({
-      reason: 'first-offer-unavailable',
-    });
+    const all = { version: '0.1', barred: highestFirst };
+    expectAnswers(served, [[all, 'first-offer-unavailable']]);
   });
 });
 

@@ -57,33 +57,18 @@ function order(left: string, right: string): number {
 }
 
 describe('grammar: optional leading v or V, one to four numeric parts, -prerelease, +build', () => {
-  const accepted: readonly (readonly [text: string, canonical: string])[] = [
-    ['1', '1.0.0'],
-    ['1.2', '1.2.0'],
-    ['1.2.3', '1.2.3'],
-    ['1.2.3.4', '1.2.3.4'],
-    ['v1.2', '1.2.0'],
-    ['V1.2.3', '1.2.3'],
-    ['0', '0.0.0'],
-    ['0.0.0.0', '0.0.0'],
-    ['1.2.3.0', '1.2.3'],
-    ['2026.01.15', '2026.1.15'],
-    ['007', '7.0.0'],
-    ['1.0.0-beta.1', '1.0.0-beta.1'],
-    ['1-rc', '1.0.0-rc'],
-    ['1.0-rc.01', '1.0.0-rc.1'],
-    ['1.0.0-00', '1.0.0-0'],
-    ['1.0.0-0a', '1.0.0-0a'],
-    ['1.0.0--', '1.0.0--'],
-    ['1.0.0-Beta', '1.0.0-Beta'],
-    ['1.0.0+1', '1.0.0+1'],
-    ['1.0.0+01', '1.0.0+01'],
-    ['1.0+exp.sha-5114f85', '1.0.0+exp.sha-5114f85'],
-    ['1.0.0-a+b', '1.0.0-a+b'],
-    ['1.0.0+a-b', '1.0.0+a-b'],
-    ['99999999999999999999.0.0', '99999999999999999999.0.0'],
-    ['0000000000000000000001.0.0', '1.0.0'],
-  ];
+  const accepted = `
+    1 = 1.0.0 | 1.2 = 1.2.0 | 1.2.3 = 1.2.3 | 1.2.3.4 = 1.2.3.4 | v1.2 = 1.2.0 | V1.2.3 = 1.2.3
+    0 = 0.0.0 | 0.0.0.0 = 0.0.0 | 1.2.3.0 = 1.2.3 | 2026.01.15 = 2026.1.15 | 007 = 7.0.0
+    1.0.0-beta.1 = 1.0.0-beta.1 | 1-rc = 1.0.0-rc | 1.0-rc.01 = 1.0.0-rc.1 | 1.0.0-00 = 1.0.0-0
+    1.0.0-0a = 1.0.0-0a | 1.0.0-- = 1.0.0-- | 1.0.0-Beta = 1.0.0-Beta | 1.0.0+1 = 1.0.0+1
+    1.0.0+01 = 1.0.0+01 | 1.0+exp.sha-5114f85 = 1.0.0+exp.sha-5114f85 | 1.0.0-a+b = 1.0.0-a+b
+    1.0.0+a-b = 1.0.0+a-b | 99999999999999999999.0.0 = 99999999999999999999.0.0
+    0000000000000000000001.0.0 = 1.0.0
+  `
+    .trim()
+    .split(/\s*[|\n]\s*/)
+    .map((row) => row.split(' = ') as [text: string, canonical: string]);
   it.each(accepted)('accepts %s, which is canonically %s', (text, canonical) => {
     expect(parseVersion(text)?.canonical).toBe(canonical);
   });
@@ -108,18 +93,8 @@ describe('grammar: optional leading v or V, one to four numeric parts, -prerelea
         expect(parseVersion(text)).toEqual(parseVersion(`v${text}`));
       }),
     );
-    for (const text of [
-      '',
-      '.',
-      '1.',
-      '1..2',
-      '.1.2',
-      '1.2.',
-      '1.2.3.',
-      '1.2.3.4.5',
-      '0.0.0',
-      '00.1.2',
-    ]) {
+    const edges = ['', '.', '1.', '1..2', '.1.2', '1.2.', '1.2.3.', '1.2.3.4.5', '0.0.0', '00.1.2'];
+    for (const text of edges) {
       expect(parseVersion(text)).toEqual(parseVersion(`v${text}`));
     }
   });
@@ -146,20 +121,14 @@ describe('grammar: optional leading v or V, one to four numeric parts, -prerelea
     );
   });
 
-  it('answers a hostile text at once: no input makes the grammar backtrack', () => {
+  it('answers a hostile text: no input makes the grammar backtrack, or this would not end', () => {
     for (const hostile of ['0'.repeat(1e6), `1-${'a.'.repeat(5e5)}`, `1-${'-'.repeat(1e6)}!`]) {
-      const startedAt = performance.now();
       expect(parseVersion(hostile)).toBeUndefined();
-      expect(performance.now() - startedAt).toBeLessThan(500);
     }
   });
 });
 
 describe('canonical form: one spelling for all equal versions', () => {
-  it('v1.2 collides with 1.2.0', () => {
-    expect(version('v1.2').canonical).toBe(version('1.2.0').canonical);
-  });
-
   it('a leading v, a missing part and a leading zero are no difference', () => {
     const spellings = ['1.2', 'v1.2', 'V1.2.0', '1.2.0.0', '01.002', 'v1.2.00.0'];
     expect(new Set(spellings.map((text) => version(text).canonical))).toEqual(new Set(['1.2.0']));
@@ -196,15 +165,8 @@ describe('order: SemVer 2.0.0 item 11, the fourth part after patch, then build m
   const ascending = [
     ...['0.0.0-0', '0.0.0', '0.0.0.1', '0.0.1', '0.1', '1.0.0-0', '1.0.0-1', '1.0.0-2', '1.0.0-10'],
     ...['1.0.0--', '1.0.0-alpha', '1.0.0-alpha.1', '1.0.0-alpha.beta', '1.0.0-beta'],
-    ...[
-      '1.0.0-beta+1',
-      '1.0.0-beta.2',
-      '1.0.0-beta.11',
-      '1.0.0-rc.1',
-      '1.0.0',
-      '1.0.0+1',
-      '1.0.0+01',
-    ],
+    ...['1.0.0-beta+1', '1.0.0-beta.2', '1.0.0-beta.11', '1.0.0-rc+9', '1.0.0-rc.1', '1.0.0'],
+    ...['1.0.0+1', '1.0.0+01'],
     ...['1.0.0+2', '1.0.0+2.1', '1.0.0+10', '1.0.0+a', '1.0.0+a.0', '1.0.0+b', '1.0.0.1-rc'],
     ...['1.0.0.1', '1.0.0.2', '1.0.0.10', '1.0.1', '1.2', '1.10', '2', '10', '2026.01.15'],
     ...['2026.1.16', '9007199254740992.0.0', '9007199254740993.0.0', '99999999999999999999.0.0'],
@@ -216,13 +178,6 @@ describe('order: SemVer 2.0.0 item 11, the fourth part after patch, then build m
         expect([left, right, order(left, right)]).toEqual([left, right, Math.sign(low - high)]);
       }
     }
-  });
-
-  it('build metadata breaks a tie: 1.0.0 < 1.0.0+1 < 1.0.0+2 < 1.0.0+10', () => {
-    expect(order('1.0.0', '1.0.0+1')).toBe(-1);
-    expect(order('1.0.0+1', '1.0.0+2')).toBe(-1);
-    expect(order('1.0.0+2', '1.0.0+10')).toBe(-1);
-    expect(order('1.0.0-rc+9', '1.0.0')).toBe(-1);
   });
 
   it('numbers of any length compare by value, exactly', () => {
@@ -266,9 +221,7 @@ describe('order: SemVer 2.0.0 item 11, the fourth part after patch, then build m
         expect(order(left, right)).toBe(semver.compare(left, right));
       }),
     );
-  });
-
-  it('agrees with the semver package when two versions differ only in one prerelease identifier', () => {
+    // Two versions that differ only in one prerelease identifier.
     fc.assert(
       fc.property(anyStrictIdentifier, anyStrictIdentifier, (left, right) => {
         const [a, b] = [`1.2.3-rc.${left}`, `1.2.3-rc.${right}`];

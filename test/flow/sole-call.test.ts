@@ -6,13 +6,13 @@ import { SoleCall } from '../../src/flow/sole-call.ts';
 
 it('is answered in time, or not at all', async () => {
   expect(await new SoleCall(async () => 1).ask(10_000)).toBe(1);
-  expect(await new SoleCall(() => sleep(200, 1)).ask(5)).toBeUndefined();
+  expect(await new SoleCall(() => new Promise<number>(() => {})).ask(1)).toBeUndefined();
 });
 
 it('is not made again while an answer is owed, also one that comes too late', async () => {
   const answers: ((value: number) => void)[] = [];
   const call = new SoleCall(() => new Promise<number>((resolve) => answers.push(resolve)));
-  expect(await call.ask(5)).toBeUndefined();
+  expect(await call.ask(1)).toBeUndefined();
   expect(await call.ask(10_000)).toBeUndefined();
   expect(answers).toHaveLength(1);
   answers[0]?.(1);

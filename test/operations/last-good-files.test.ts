@@ -8,22 +8,26 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type DiskFault, LastGoodFiles } from '../../src/engine/disk/last-good-files.ts';
 import { sealFile } from '../../src/engine/disk/seal-file.ts';
 import { release } from '../domain/sample.ts';
-import { eventually, sleep } from '../support/eventually.ts';
 import { channelAt } from './serving-node.ts';
 
 /** Version of the file format, written down again so that a changed one fails a test. */
 const FORMAT = 3;
+const RETRY_MS = 2000;
+const TURNS_MAX = 100_000;
+const COUNT_MAX = 100;
 
 const leftovers: string[] = [];
 afterEach(() => {
+  vi.useRealTimers();
   for (const directory of leftovers.splice(0)) rmSync(directory, { recursive: true, force: true });
 });
 
@@ -41,6 +45,15 @@ function dataDirectory() {
   return { path, snapshots, faults, again, files: again(), names };
 }
 
+/** Takes turns, in each of which the time of a retry passes, until the disk is as the check wants it. */
+async function eventually(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
+  for (let turn = 0; !(await check()); turn++) {
+    if (turn > TURNS_MAX) throw new Error(`not after ${turn} turns: ${what}`);
+    vi.advanceTimersByTime(RETRY_MS);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
 /** Writes one snapshot and returns the path of its index. */
 async function keptFile({ files, snapshots, names }: ReturnType<typeof dataDirectory>) {
   files.keep(channelAt(1));
@@ -52,29 +65,18 @@ async function keptFile({ files, snapshots, names }: ReturnType<typeof dataDirec
 
 it('what is kept is found whole, by this process once written and by the next', async () => {
   const { files, again, faults } = dataDirectory();
-  const snapshot = channelAt(7, 'stable', { minimumSupportedVersion: '1.0.0' });
-  files.keep(snapshot);
-  await files.flush();
-  expect(await files.find('acme', 'stable')).toEqual(snapshot);
-  expect(await again().find('acme', 'stable')).toEqual(snapshot);
-  expect(await again().find('acme', 'beta')).toBeUndefined();
-  expect(faults).toEqual([]);
-});
-
-it('nothing kept is nothing, and no fault', async () => {
-  const { files, faults } = dataDirectory();
   expect(await files.find('acme', 'stable')).toBeUndefined();
   expect(await files.hasAny()).toBe(false);
   await files.flush();
-  expect(faults).toEqual([]);
-});
-
-it('whether anything is kept is known', async () => {
-  const { files, again } = dataDirectory();
-  files.keep(channelAt(1));
+  const snapshot = channelAt(7, 'stable', { minimumSupportedVersion: '1.0.0' });
+  files.keep(snapshot);
   await files.flush();
-  expect(await files.hasAny()).toBe(true);
-  expect(await again().hasAny()).toBe(true);
+  for (const reader of [files, again()]) {
+    expect(await reader.find('acme', 'stable')).toEqual(snapshot);
+    expect(await reader.find('acme', 'beta')).toBeUndefined();
+    expect(await reader.hasAny()).toBe(true);
+  }
+  expect(faults).toEqual([]);
 });
 
 it('of many kept in a row the newest is found', async () => {
@@ -103,27 +105,18 @@ it('a flush waits for everything kept so far, also for what is kept while it wai
   expect((await next.find('acme', 'late'))?.revision).toBe(2);
 });
 
-it('names that differ only by case are two files, on any file system', async () => {
-  const { files, again, names } = dataDirectory();
-  files.keep(channelAt(1, 'stable'));
-  files.keep(channelAt(2, 'Stable'));
-  files.keep(channelAt(3, 'stable', { appRef: 'ACME' }));
-  await files.flush();
-  expect(new Set(names().map((name) => name.toLowerCase())).size).toBe(3);
-  expect((await again().find('acme', 'stable'))?.revision).toBe(1);
-  expect((await again().find('acme', 'Stable'))?.revision).toBe(2);
-  expect((await again().find('ACME', 'stable'))?.revision).toBe(3);
-});
-
-it('the longest names, and those a file system would not take, are found again', async () => {
-  const { files, again, faults } = dataDirectory();
-  const names = ['a'.repeat(64), 'con', 'a.', 'a..b', 'nul.txt'];
-  for (const [index, appRef] of names.entries()) {
-    files.keep(channelAt(index + 1, 'b'.repeat(64), { appRef }));
+it('names that differ only by case, the longest, and those no file system would take are found', async () => {
+  const { files, again, names, faults } = dataDirectory();
+  const apps = ['acme', 'ACME', 'a'.repeat(64), 'con', 'a.', 'a..b', 'nul.txt'];
+  const channels = ['stable', 'Stable', 'b'.repeat(64)];
+  const all = apps.flatMap((appRef) => channels.map((channel) => [appRef, channel] as const));
+  for (const [index, [appRef, channel]] of all.entries()) {
+    files.keep(channelAt(index + 1, channel, { appRef }));
   }
   await files.flush();
-  for (const [index, appRef] of names.entries()) {
-    expect((await again().find(appRef, 'b'.repeat(64)))?.revision).toBe(index + 1);
+  expect(new Set(names().map((name) => name.toLowerCase())).size).toBe(all.length);
+  for (const [index, [appRef, channel]] of all.entries()) {
+    expect((await again().find(appRef, channel))?.revision).toBe(index + 1);
   }
   expect(faults).toEqual([]);
 });
@@ -211,6 +204,7 @@ describe('a snapshot that has the releases of the last one', () => {
   }
 
   it('is whole after the channel was forgotten, as a database that lost and regained it has it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { files, again, names } = dataDirectory();
     files.keep(channelAt(1));
     await files.flush();
@@ -238,9 +232,10 @@ describe('a snapshot that has the releases of the last one', () => {
   it('is whole after somebody removed files from the folder', async () => {
     const directory = dataDirectory();
     const index = await keptFile(directory);
+    const removed = releaseFile(index);
+    rmSync(removed);
     // The time of the folder's last change has a resolution of milliseconds.
-    await sleep(20);
-    rmSync(releaseFile(index));
+    utimesSync(dirname(removed), new Date(), new Date(Date.now() + 1000));
     directory.files.keep(later(2));
     await directory.files.flush();
     expect(await directory.again().find('acme', 'stable')).toEqual(later(2));
@@ -318,6 +313,7 @@ it('a file that cannot be read is reported and counts as none', async () => {
 });
 
 it('a disk that cannot be written is reported, never thrown, and what waits is written once it can', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { files, again, snapshots, faults } = dataDirectory();
   // A file takes the place of the directory, so nothing can be written below it.
   writeFileSync(snapshots, '');
@@ -336,19 +332,8 @@ it('a disk that cannot be written is reported, never thrown, and what waits is w
   expect((await again().find('acme', 'channel19'))?.revision).toBe(1);
 });
 
-it('the disk is tried again by itself, without anything new to keep', async () => {
-  const { files, again, snapshots, faults } = dataDirectory();
-  writeFileSync(snapshots, '');
-  files.keep(channelAt(3));
-  await eventually('the fault is reported', () => faults.length > 0);
-  await files.flush();
-  rmSync(snapshots);
-  await eventually('it is written', async () => {
-    return (await again().find('acme', 'stable'))?.revision === 3;
-  });
-});
-
 it('one file that cannot be written does not keep the others from it', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const directory = dataDirectory();
   const path = await keptFile(directory);
   rmSync(path);
@@ -370,6 +355,7 @@ it('one file that cannot be written does not keep the others from it', async () 
 });
 
 it('what is kept anew while its write fails is what is written, not the older one', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const directory = dataDirectory();
   const path = await keptFile(directory);
   rmSync(path);
@@ -436,5 +422,48 @@ describe('several serving processes on one data directory', () => {
     writeFileSync(join(snapshots, 'worker-1', name), '{');
     expect((await open(1).find('acme', 'stable'))?.revision).toBe(5);
     expect(faults).toHaveLength(1);
+  });
+
+  async function namesIn(files: LastGoodFiles, countMax = COUNT_MAX): Promise<string[]> {
+    return (await files.list(countMax)).map(({ channel }) => channel).sort();
+  }
+
+  it('the list has every channel that a process of the node kept, once, with all its names', async () => {
+    const { open } = workers();
+    const [alone, worker] = [open(undefined), open(3)];
+    for (const name of ['alpha', 'both']) alone.keep(channelAt(1, name));
+    for (const name of ['both', 'gamma']) worker.keep(channelAt(2, name));
+    await Promise.all([alone.flush(), worker.flush()]);
+    expect(await namesIn(open(undefined))).toEqual(['alpha', 'both', 'gamma']);
+    const [first] = await open(undefined).list(1);
+    expect(first).toEqual({
+      appId: 'app_1',
+      appRef: 'acme',
+      channelId: `chn_${first?.channel}`,
+      channel: first?.channel,
+    });
+  });
+
+  it('the list leaves out what is damaged, and says so once', async () => {
+    const { open, snapshots, faults } = workers();
+    const files = open(undefined);
+    files.keep(channelAt(1, 'whole'));
+    await files.flush();
+    writeFileSync(join(snapshots, `${'0'.repeat(40)}.json`), '{"format":');
+    const next = open(undefined);
+    expect(await namesIn(next)).toEqual(['whole']);
+    expect(await namesIn(next)).toEqual(['whole']);
+    expect(faults).toHaveLength(1);
+  });
+
+  it('the list has what appears later, no more than asked for, and nothing where nothing was kept', async () => {
+    const { open, snapshots } = workers();
+    const [reader, writer] = [open(undefined), open(1)];
+    expect(await namesIn(reader)).toEqual([]);
+    for (const name of ['a', 'b', 'c']) writer.keep(channelAt(1, name));
+    await writer.flush();
+    expect(readdirSync(snapshots)).toEqual(['worker-1']);
+    expect(await namesIn(reader)).toEqual(['a', 'b', 'c']);
+    expect(await namesIn(reader, 2)).toHaveLength(2);
   });
 });

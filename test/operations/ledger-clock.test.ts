@@ -77,20 +77,14 @@ it('a slow answer does not spoil what a quick one told', async () => {
   expect(clock.now() - time.ledgerMs).toBe(error);
 });
 
-it('a clock of the machine that jumps changes nothing but the difference', async () => {
+it('a jump of the machine changes nothing but the difference, one of the ledger is followed', async () => {
   const { time, pass, clock } = setUp();
   await clock.compare();
   for (const aheadMs of [3_600_000, 0, -86_400_000, 0]) {
     time.aheadMs = aheadMs;
     pass(10);
-    expect(clock.now()).toBe(time.ledgerMs);
-    expect(clock.aheadMs).toBe(aheadMs);
+    expect([clock.now(), clock.aheadMs]).toEqual([time.ledgerMs, aheadMs]);
   }
-});
-
-it('a clock of the ledger that jumps is followed with the next comparison', async () => {
-  const { time, clock } = setUp();
-  await clock.compare();
   for (const jumpMs of [-5000, 86_400_000]) {
     time.ledgerMs += jumpMs;
     await clock.compare();

@@ -12,6 +12,7 @@ import { ledgerAway } from '../support/fake-ledger.ts';
 import {
   channelAt,
   engineAway,
+  loadedNode,
   type ServingNode,
   servedRevision,
   servingNode,
@@ -42,9 +43,7 @@ async function isOfferedInLedger(node: ServingNode): Promise<boolean | undefined
 
 /** Node that serves revision 6, which engine and disk have, too; the ledger then went back to revision 3. */
 async function rewoundNode(): Promise<ServingNode> {
-  const node = servingNode();
-  node.ledger.commit(stateAt(6, true));
-  await node.catalogs.find('acme', 'stable');
+  const node = await loadedNode(stateAt(6, true));
   await node.engine.putSnapshot(stateAt(6, true));
   await settle();
   node.ledger.goBackTo(stateAt(3, false));
@@ -64,14 +63,6 @@ describe('a ledger that went back', () => {
     expect(await node.lastGood.find('acme', 'stable')).toMatchObject({ epoch: 1, revision: 3 });
     expect(node.report.epochs).toEqual([1]);
     expect(node.metrics.ledgerRewinds.counts.get('offer-restored')).toBe(1);
-  });
-
-  it('is followed after a change through this node, which serves the change at once', async () => {
-    const node = await rewoundNode();
-    node.ledger.goBackTo(stateAt(4, false));
-    await node.catalogs.reload('acme', 'stable');
-    expect(servedOf(node)).toEqual({ epoch: 1, revision: 4 });
-    expect(await isOfferedInLedger(node)).toBe(true);
   });
 
   it('is followed by a node that starts, whatever engine and disk have', async () => {
@@ -157,8 +148,7 @@ describe('a state of a later epoch', () => {
     await node.ledger.raiseEpoch(0);
     const later = stateAt(3, false, 1);
     await node.engine.putSnapshot(later);
-    const { appRef, channel, channelId, epoch, revision } = later;
-    node.catalogs.hear({ appRef, channel, channelId, epoch, revision });
+    node.catalogs.hear(later);
     await settle();
     expect(servedOf(node)).toEqual({ epoch: 1, revision: 3 });
     expect(await isOfferedInLedger(node)).toBe(true);
@@ -169,16 +159,7 @@ describe('a state of a later epoch', () => {
     node.ledger.epoch = 1;
     node.ledger.commit(stateAt(3, false, 1));
     await node.catalogs.find('acme', 'stable');
-    const { appRef, channel, channelId } = stateAt(3, false);
-    const offeredReleaseId = 'rel_1';
-    void node.catalogs.hear({
-      appRef,
-      channel,
-      channelId,
-      epoch: 0,
-      revision: 9,
-      offeredReleaseId,
-    });
+    void node.catalogs.hear({ ...stateAt(9, false), offeredReleaseId: 'rel_1' });
     const slot = node.catalogs.peek('acme', 'stable');
     expect(slot?.catalog?.byCanonical.get('1.0.0')?.offered).toBe(false);
     await node.refresher.poll();
@@ -266,43 +247,37 @@ describe('a change', () => {
     return { known, change };
   }
 
-  it('of a ledger that is behind this node is accepted once the ledger is recovered', async () => {
-    const node = await rewoundNode();
-    const { known, change } = changing(node);
-    expect(await change()).toBe('changed');
-    expect(known).toMatchObject([
-      { epoch: 0, revision: 6 },
-      { epoch: 1, revision: 3 },
-    ]);
-    const offered = known.map((state) => state?.offeredAmong(['rel_1', 'rel_2']));
-    expect(offered).toEqual([['rel_1'], ['rel_1']]);
-    expect(await isOfferedInLedger(node)).toBe(true);
-  });
+  it.each([undefined, engineAway()])(
+    'of a ledger that is behind this node is accepted once it is recovered; engine %o',
+    async (fault) => {
+      const node = await rewoundNode();
+      node.engine.fault = fault;
+      const { known, change } = changing(node);
+      expect(await change()).toBe('changed');
+      expect(known).toMatchObject([
+        { epoch: 0, revision: 6 },
+        { epoch: 1, revision: 3 },
+      ]);
+      const offered = known.map((state) => state?.offeredAmong(['rel_1', 'rel_2']));
+      expect(offered).toEqual([['rel_1'], ['rel_1']]);
+      expect(await isOfferedInLedger(node)).toBe(true);
+    },
+  );
 
-  it('of a ledger that is behind the engine or the disk alone is accepted then, too', async () => {
-    for (const place of ['engine', 'disk', 'engine, beside a loaded channel'] as const) {
+  it.each(['engine', 'disk', 'engine, beside a loaded channel'])(
+    'of a ledger that is behind the %s alone is accepted then, too',
+    async (place) => {
       const node = servingNode();
       node.ledger.commit(stateAt(3, false));
-      if (place === 'engine, beside a loaded channel') {
-        await node.catalogs.find('acme', 'stable');
-        await settle();
-      }
+      if (place.endsWith('loaded channel')) await node.catalogs.find('acme', 'stable');
+      await settle();
       if (place === 'disk') node.lastGood.keep(stateAt(6, true));
       else await node.engine.putSnapshot(stateAt(6, true));
-      const { change } = changing(node);
-      expect(await change()).toBe('changed');
+      expect(await changing(node).change()).toBe('changed');
       expect(node.ledger.epoch).toBe(1);
       expect(await isOfferedInLedger(node)).toBe(true);
-    }
-  });
-
-  it('knows what this node holds when the engine is away', async () => {
-    const node = await rewoundNode();
-    node.engine.fault = engineAway();
-    const { known, change } = changing(node);
-    expect(await change()).toBe('changed');
-    expect(known[0]).toMatchObject({ epoch: 0, revision: 6 });
-  });
+    },
+  );
 
   it('of a ledger that stays behind is unavailable', async () => {
     const node = await rewoundNode();

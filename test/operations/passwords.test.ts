@@ -13,7 +13,7 @@ function watchedHasher() {
     watch.calls.push(call);
     watch.running += 1;
     watch.runningMax = Math.max(watch.runningMax, watch.running);
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await new Promise((resolve) => setImmediate(resolve));
     watch.running -= 1;
     return value;
   }
@@ -32,6 +32,8 @@ it('are Argon2id hashes with at least 19 MiB and two passes, salted, and verify 
     expect(await argon2Hasher.verify(hash, 'pässword')).toBe(true);
     expect(await argon2Hasher.verify(hash, 'pässword ')).toBe(false);
     expect(await argon2Hasher.verify(hash, 'passwörd')).toBe(false);
+    // However a keyboard composes their letters.
+    expect(await argon2Hasher.verify(hash, 'pa\u0308ssword')).toBe(true);
   }
 });
 
@@ -42,21 +44,15 @@ it('kept by earlier versions of Sluice still verify, whose hashes name their par
   expect(await argon2Hasher.verify(kept, 'Grösse')).toBe(false);
 });
 
-it('are the same however a keyboard composes their letters', async () => {
-  const hash = await argon2Hasher.hash('Gro\u0308\u00dfe');
-  expect(await argon2Hasher.verify(hash, 'Gr\u00f6\u00dfe')).toBe(true);
-});
-
 it('of a known and an unknown email take the same steps; no password is right for nobody', async () => {
   const { watch, hasher } = watchedHasher();
   const passwords = new Passwords(hasher);
-  const steps = async (hash: string | undefined): Promise<readonly string[]> => {
+  await passwords.verify(undefined, 'warm');
+  for (const hash of [undefined, 'hash of y']) {
     watch.calls = [];
     await passwords.verify(hash, 'x');
-    return watch.calls;
-  };
-  await passwords.verify(undefined, 'warm');
-  expect(await steps(undefined)).toEqual(await steps('hash of y'));
+    expect(watch.calls).toEqual(['verify']);
+  }
   expect(await passwords.verify(undefined, 'x')).toBe(false);
   expect(await passwords.verify('hash of x', 'x')).toBe(true);
 });

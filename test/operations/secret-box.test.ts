@@ -9,9 +9,13 @@ const SECRET = 'It’s a secret';
 const OPENED = { secret: SECRET, isUnderFirst: true };
 
 describe('SecretBox', () => {
-  it('gives back what was sealed, also in another process with the same key', () => {
-    expect(box.open(box.seal(SECRET, 'app_1'), 'app_1')).toEqual(OPENED);
-    expect(new SecretBox(['a key']).open(box.seal(SECRET, 'app_1'), 'app_1')).toEqual(OPENED);
+  it('opens with its key, in any process, with no other key, and for no other owner', () => {
+    const sealed = box.seal(SECRET, 'app_1');
+    for (const same of [box, new SecretBox(['a key'])]) {
+      expect(same.open(sealed, 'app_1')).toEqual(OPENED);
+    }
+    expect(new SecretBox(['another key']).open(sealed, 'app_1')).toBeUndefined();
+    expect(box.open(sealed, 'app_2')).toBeUndefined();
   });
 
   it('what is sealed shows nothing of the secret, and differs each time', () => {
@@ -22,21 +26,16 @@ describe('SecretBox', () => {
     expect(box.seal(SECRET, 'app_1')).not.toBe(sealed);
   });
 
-  it('opens with no other key, and for no other owner', () => {
-    const sealed = box.seal(SECRET, 'app_1');
-    expect(new SecretBox(['another key']).open(sealed, 'app_1')).toBeUndefined();
-    expect(box.open(sealed, 'app_2')).toBeUndefined();
-  });
-
-  it('does not open once any part was changed', () => {
+  it('does not open once any part was changed, or its tag was shortened', () => {
     const parts = box.seal(SECRET, 'app_1').split('.');
-    for (const index of parts.keys()) {
-      const part = parts[index] ?? '';
-      const changed = (part.startsWith('A') ? 'B' : 'A') + part.slice(1);
-      expect(
-        box.open(parts.with(index, changed).join('.'), 'app_1'),
-        `part ${index}`,
-      ).toBeUndefined();
+    const flipped = parts.map((part, index) =>
+      parts.with(index, (part.startsWith('A') ? 'B' : 'A') + part.slice(1)),
+    );
+    const shortened = [0, 6, 11, 16].map((length) =>
+      parts.with(3, parts[3]?.slice(0, length) ?? ''),
+    );
+    for (const changed of [...flipped, ...shortened]) {
+      expect(box.open(changed.join('.'), 'app_1'), changed.join('.')).toBeUndefined();
     }
   });
 
@@ -46,14 +45,6 @@ describe('SecretBox', () => {
       expect(box.open(text, 'app_1')).toBeUndefined();
     },
   );
-
-  it('a shortened tag is no tag', () => {
-    const [version, nonce, text, tag = ''] = box.seal(SECRET, 'app_1').split('.');
-    for (const length of [0, 6, 11, 16]) {
-      const sealed = [version, nonce, text, tag.slice(0, length)].join('.');
-      expect(box.open(sealed, 'app_1')).toBeUndefined();
-    }
-  });
 
   it('of several keys the first seals, and all open', async () => {
     const both = new SecretBox(['another key', 'a key']);

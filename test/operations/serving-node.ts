@@ -2,8 +2,8 @@
 // the operations share. A test sets faults on these parts.
 
 import { CatalogRefresher } from '../../src/background/catalog-refresher.ts';
+import { isFailure } from '../../src/contract/failure.ts';
 import type { ArtifactCandidate } from '../../src/domain/decision/catalog.ts';
-import type { ServingOrder } from '../../src/domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
 import { createMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { createLog } from '../../src/observe/log.ts';
@@ -25,17 +25,12 @@ import { LedgerRewind } from '../../src/operations/serving/ledger-rewind.ts';
 import { RememberedChannels } from '../../src/operations/serving/remembered-channels.ts';
 import { SharedOffers } from '../../src/operations/serving/shared-offers.ts';
 import { SharedSnapshots } from '../../src/operations/serving/shared-snapshots.ts';
-import type { ActivityStream } from '../../src/ports/activity-stream.ts';
-import type { ChannelName, ChannelNameList } from '../../src/ports/channel-names.ts';
-import type { CheckInQueue } from '../../src/ports/check-in-queue.ts';
-import type { DeviceRates } from '../../src/ports/device-rates.ts';
-import type { Announcement, Engine, SnapshotHead } from '../../src/ports/engine.ts';
-import type { LabelCache } from '../../src/ports/label-cache.ts';
+import type { ChannelName } from '../../src/ports/channel-names.ts';
+import type { Announcement, Engine } from '../../src/ports/engine.ts';
 import type { LastGood } from '../../src/ports/last-good.ts';
-import type { CountedRequest } from '../../src/ports/rate-decision.ts';
 import { Unavailable } from '../../src/ports/unavailable.ts';
-import { manifestQuestion } from '../../src/updater/manifest.ts';
-import { release, snapshot, version } from '../domain/sample.ts';
+import { manifestOf, manifestQuestion } from '../../src/updater/manifest.ts';
+import { device, release, snapshot, version } from '../domain/sample.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';
 import { KeptReport } from '../support/ledger-options.ts';
 import { openAdmission } from '../support/open-admission.ts';
@@ -48,84 +43,33 @@ export function queryOf(text: string, channel = 'stable'): CheckQuery<ArtifactCa
   );
 }
 
-type Served = Omit<
-  Engine,
-  keyof CheckInQueue | keyof LabelCache | 'labelNotes' | keyof ActivityStream | keyof DeviceRates
->;
+/** Calls of an engine that only hand over a listener, or end it. */
+const SILENT_CALLS = new Set(['subscribe', 'onActivity', 'onLabels', 'close']);
 
-/**
- * The part of a memory engine that serving needs. It keeps its announcements, and a test can take it away.
- */
-export class WatchedEngine implements Served {
-  readonly announced: Announcement[] = [];
-  /** Error that every call rejects with. */
-  fault: Error | undefined;
-  /** Tells the listener that the subscription has resumed. */
-  resume: () => void = () => {};
-  private readonly engine = createMemoryEngine();
-
-  /** This object in the type of the whole port. */
-  get port(): Engine {
-    return this as unknown as Engine;
-  }
-
-  async putSnapshot(put: ServingSnapshot): Promise<ServingOrder | undefined> {
-    this.assertThere();
-    return this.engine.putSnapshot(put);
-  }
-
-  async getSnapshot(appRef: string, channel: string): Promise<ServingSnapshot | undefined> {
-    this.assertThere();
-    return this.engine.getSnapshot(appRef, channel);
-  }
-
-  async getSnapshotHead(appRef: string, channel: string): Promise<SnapshotHead | undefined> {
-    this.assertThere();
-    return this.engine.getSnapshotHead(appRef, channel);
-  }
-
-  async announce(announcement: Announcement): Promise<void> {
-    this.assertThere();
-    this.announced.push(announcement);
-    return this.engine.announce(announcement);
-  }
-
-  subscribe(listener: (announcement: Announcement) => void, onResumed: () => void): void {
-    this.resume = onResumed;
-    this.engine.subscribe(listener, onResumed);
-  }
-
-  async countRequest(key: string, limit: number, windowMs: number): Promise<CountedRequest> {
-    this.assertThere();
-    return this.engine.countRequest(key, limit, windowMs);
-  }
-
-  async forgetRequests(key: string): Promise<void> {
-    this.assertThere();
-    return this.engine.forgetRequests(key);
-  }
-
-  async putChannelNames(list: ChannelNameList): Promise<void> {
-    this.assertThere();
-    return this.engine.putChannelNames(list);
-  }
-
-  async getChannelNames(heldTag: string | undefined): Promise<ChannelNameList | undefined> {
-    this.assertThere();
-    return this.engine.getChannelNames(heldTag);
-  }
-
-  async isReachable(): Promise<boolean> {
-    return this.fault === undefined;
-  }
-
-  close(): Promise<void> {
-    return this.engine.close();
-  }
-
-  private assertThere(): void {
-    if (this.fault !== undefined) throw this.fault;
-  }
+/** Memory engine that keeps its announcements, tells of a resumption, and rejects every call with `fault`. */
+export function watchedEngine() {
+  const engine = createMemoryEngine();
+  const watch = {
+    announced: [] as Announcement[],
+    fault: undefined as Error | undefined,
+    /** Tells the listener that the subscription has resumed. */
+    resume: (): void => {},
+  };
+  const guarded = Object.entries(engine).map(([name, call]) => {
+    if (typeof call !== 'function' || SILENT_CALLS.has(name)) return [name, call];
+    const guardedCall = async (...args: readonly unknown[]) => {
+      if (watch.fault !== undefined) throw watch.fault;
+      if (name === 'announce') watch.announced.push(args[0] as Announcement);
+      return (call as (...passed: readonly unknown[]) => unknown)(...args);
+    };
+    return [name, guardedCall];
+  });
+  return Object.assign(watch, Object.fromEntries(guarded) as Engine, {
+    subscribe(listener: (announcement: Announcement) => void, onResumed: () => void): void {
+      watch.resume = onResumed;
+      engine.subscribe(listener, onResumed);
+    },
+  });
 }
 
 /** Last known snapshots in memory: a disk on which every write has ended. */
@@ -158,71 +102,69 @@ class KeptInMemory implements LastGood {
 /** Builds the node; `now` is the clock of its first offers. */
 export function servingNode(now?: () => number) {
   const ledger = new FakeLedger();
-  const engine = new WatchedEngine();
+  const engine = watchedEngine();
   const lastGood = new KeptInMemory();
   const metrics = new Metrics();
   const warnings: string[] = [];
-  const log = new RareLog({ warn: (_details: unknown, message?: string) => keepText(message) });
-  const keepText = (message = ''): void => void warnings.push(message);
+  const log = new RareLog({
+    warn: (_details: unknown, message = '') => void warnings.push(message),
+  });
   const report = new KeptReport();
-  const shared = new SharedSnapshots(engine.port, metrics);
-  const parts = {
-    ledger: ledger.port,
-    engine: engine.port,
-    lastGood,
-    shared,
-    report,
-    log,
-    metrics,
-  };
+  const shared = new SharedSnapshots(engine, metrics);
+  const parts = { ledger: ledger.port, engine, lastGood, shared, report, log, metrics };
   const known = new KnownChannels(parts);
   const rewind = new LedgerRewind(parts);
-  const memory = new RememberedChannels(lastGood, engine.port);
+  const memory = new RememberedChannels(lastGood, engine);
   const catalogs = new Catalogs({ ...parts, known, rewind, memory });
-  const refresher = new CatalogRefresher({ ...parts, catalogs, rewind, log: createLog('silent') });
-  const sharedOffers = new SharedOffers({ engine: engine.port, catalogs, metrics, log, now });
-  const firstOffers = new FirstOffers({
-    ledger: ledger.port,
-    shared: sharedOffers,
-    metrics,
-    log,
-    now,
-  });
   const silent = createLog('silent');
-  const stores = { ledger: ledger.port, engine: engine.port };
-  const live = new ActivityBroadcast(engine.port, metrics, silent);
+  const refresher = new CatalogRefresher({ ...parts, catalogs, rewind, log: silent });
+  const sharedOffers = new SharedOffers({ ...parts, catalogs, now });
+  const firstOffers = new FirstOffers({ ...parts, shared: sharedOffers, now });
+  const admission = openAdmission(ledger.port);
   const check = new CheckUpdate({
     catalogs,
     firstOffers,
-    labels: new DeviceLabels({
-      ...stores,
-      admission: openAdmission(ledger.port),
-      metrics,
-      log: silent,
-    }),
-    checkIns: new CheckIns(engine.port, live, metrics, silent),
+    labels: new DeviceLabels({ ...parts, admission, log: silent }),
+    checkIns: new CheckIns(engine, new ActivityBroadcast(engine, metrics, silent), metrics, silent),
     clock: { now: () => Date.now() },
     metrics,
   });
   return {
-    ledger,
-    engine,
-    lastGood,
-    metrics,
-    log,
-    warnings,
-    known,
-    catalogs,
-    rewind,
-    report,
-    refresher,
-    sharedOffers,
-    firstOffers,
-    check,
+    ...{ ledger, engine, lastGood, metrics, log, warnings, known, catalogs, rewind, report },
+    ...{ refresher, sharedOffers, firstOffers, check },
   };
 }
 
 export type ServingNode = ReturnType<typeof servingNode>;
+
+/** Builds a node that has loaded the channel `stable` of `acme` in this state. */
+export async function loadedNode(
+  state: ServingSnapshot = channelAt(1),
+  now?: () => number,
+): Promise<ServingNode> {
+  const node = servingNode(now);
+  node.ledger.commit(state);
+  await node.catalogs.find('acme', 'stable');
+  return node;
+}
+
+/** Device that asks; without an id it leaves no check-in. */
+export const DEVICE = {
+  ...{ id: undefined, labelsTag: 0, network: new Int32Array(2) },
+  ...device('device-1'),
+};
+
+/** Returns the version that a check is answered with, or the reason why there is none. */
+export async function checkOf(
+  { check }: ServingNode,
+  query: CheckQuery<ArtifactCandidate> = queryOf('0.9.0'),
+): Promise<string> {
+  const settled = check.now(query, DEVICE) ?? (await check.later(query, DEVICE));
+  if (isFailure(settled)) return settled.failure;
+  const { plan, candidate, reason } = settled;
+  if (candidate === undefined) return reason;
+  return (JSON.parse(manifestOf(plan, candidate).toString()) as { version: string }).version;
+}
 
 /** Snapshot of a channel of app `acme`; its newest release is 1.0.<revision>. */
 export function channelAt(

@@ -51,35 +51,36 @@ function all(share: StreamShare): readonly number[] {
 }
 
 describe('the streams', () => {
-  it('are all those of a process that is alone, at once, and shared by its drains', async () => {
-    const share = joined(new Takers());
+  it('are all those of a process that is alone, at once, shared by its drains, and nobody’s after it', async () => {
+    const takers = new Takers();
+    const share = joined(takers);
     await vi.waitFor(() => expect(all(share)).toHaveLength(STREAMS));
     const [first, second] = [share.streamsOf(0, 2), share.streamsOf(1, 2)];
     expect([...first, ...second].sort()).toEqual(all(share));
     expect(first).toHaveLength(STREAMS / 2);
+    await share.stop();
+    expect(all(share)).toEqual([]);
+    expect(takers.living.size).toBe(0);
   });
 
   it('are never those of two processes at a time, whoever joins and goes', async () => {
     useFakeTime();
     const takers = new Takers();
     const members: StreamShare[] = [];
-    const expectDisjoint = () => {
-      const taken = members.flatMap(all);
-      expect(new Set(taken).size).toBe(taken.length);
+    const watch = async () => {
+      for (let ms = 0; ms < LONG_MS; ms += 50) {
+        await vi.advanceTimersByTimeAsync(50);
+        const taken = members.flatMap(all);
+        expect(new Set(taken).size).toBe(taken.length);
+      }
     };
     for (let round = 0; round < 4; round++) {
       members.push(joined(takers));
-      for (let ms = 0; ms < LONG_MS; ms += 50) {
-        await vi.advanceTimersByTimeAsync(50);
-        expectDisjoint();
-      }
+      await watch();
       expect(members.flatMap(all)).toHaveLength(STREAMS);
     }
     await members.shift()?.stop();
-    for (let ms = 0; ms < LONG_MS; ms += 50) {
-      await vi.advanceTimersByTimeAsync(50);
-      expectDisjoint();
-    }
+    await watch();
     expect(members.flatMap(all)).toHaveLength(STREAMS);
     expect(Math.max(...members.map((each) => all(each).length))).toBe(3);
   });
@@ -127,14 +128,5 @@ describe('the streams', () => {
       await vi.advanceTimersByTimeAsync(LONG_MS);
       for (const [stream, drain] of drainOf()) expect(drain).toBe(alone.get(stream));
     }
-  });
-
-  it('are nobody’s when a process has stopped', async () => {
-    const takers = new Takers();
-    const share = joined(takers);
-    await vi.waitFor(() => expect(all(share)).toHaveLength(STREAMS));
-    await share.stop();
-    expect(all(share)).toEqual([]);
-    expect(takers.living.size).toBe(0);
   });
 });
