@@ -91,12 +91,10 @@ it('a damaged snapshot is not served, makes nobody ready, and hangs no request',
     writeFileSync(indexFile(channel), indexText);
     mkdirSync(releasesFolder(channel));
     writeFileSync(join(releasesFolder(channel), name), releaseText);
-    const began = performance.now();
     const answer = await within(ANSWER_MS_MAX, check(node, tenant, '0.9.0', { channel }));
     expect([how, answer?.status]).toEqual([how, 503]);
     const ready = await send(node, 'GET', '/readyz');
     expect([how, ready.status]).toEqual([how, 503]);
-    console.info(`a snapshot ${how}: 503 after ${Math.round(performance.now() - began)} ms`);
   }
   const faults = node
     .output()
@@ -129,7 +127,6 @@ it('DATA_DIR is for its owner only, also what an older version left open', async
   });
   const open = pathsIn(dataDir).filter((path) => (modeOf(path) & 0o077) !== 0);
   expect(open).toEqual([]);
-  console.info(`${pathsIn(dataDir).length} paths below DATA_DIR, none open to others`);
   await node.stop();
 }, 60_000);
 

@@ -19,8 +19,6 @@ import { runSluice } from '../support/sluice-command.ts';
 
 const SECRET = 'f3b1c09a7d5e2846f3b1c09a7d5e2846';
 const MIGRATIONS = new URL('../../src/ledger/migration/', import.meta.url);
-/** Longest examination of stores that say nothing, on a busy machine. */
-const ANSWER_MS_MAX = 15_000;
 /** Time limit of a test, which runs the command several times. */
 const TIMEOUT_MS = 120_000;
 
@@ -158,13 +156,11 @@ describe.skipIf(stores === undefined)(title, { timeout: TIMEOUT_MS }, () => {
     expect(message('check-ins')).toBe('none wait');
   });
 
-  it('says of stores that are away that they are, within seconds and without their passwords', async () => {
-    const started = performance.now();
+  it('says of stores that are away that they are, without their passwords', async () => {
     const { bad, message, text } = await doctor({
       DATABASE_URL: 'postgres://sluice:hunter2@127.0.0.1:1/sluice',
       REDIS_URL: 'redis://:hunter2@127.0.0.1:1',
     });
-    expect(performance.now() - started).toBeLessThan(ANSWER_MS_MAX);
     expect(bad).toEqual(['ledger', 'redis']);
     expect(message('ledger')).toContain('ECONNREFUSED');
     expect(message('redis')).toContain('ECONNREFUSED');
@@ -177,9 +173,7 @@ describe.skipIf(stores === undefined)(title, { timeout: TIMEOUT_MS }, () => {
     frozen.pause();
     still.pause();
     endings.push(() => [frozen.resume(), still.resume()]);
-    const started = performance.now();
     const { bad } = await doctor({ DATABASE_URL: frozen.url, REDIS_URL: still.url });
-    expect(performance.now() - started).toBeLessThan(ANSWER_MS_MAX);
     expect(bad).toEqual(['ledger', 'redis']);
   });
 

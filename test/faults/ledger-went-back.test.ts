@@ -1,6 +1,6 @@
 // Tests nodes on a database that went back: a standby that lacked the last commits took over, or a backup was
 // restored. The record is served by every node within seconds, without hands, and nothing that the record
-// lost decides anything.
+// lost decides anything. How soon: test/timed/ledger-went-back.test.ts.
 
 import { afterEach, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
@@ -14,7 +14,6 @@ import {
   startPostgres,
 } from '../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { queryOn } from '../support/replaceable-database.ts';
 import { type Proxy as NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
 import {
   check,
@@ -28,9 +27,6 @@ import {
 
 /** Time limit of a test, which starts servers and nodes. */
 const TIMEOUT_MS = 120_000;
-/** Promised time until every node serves the ledger's state, in milliseconds. */
-const PROMISE_MS = 5000;
-
 /** Pause between two checks of a device that waits: it may ask 120 times in a minute. */
 const ASK_INTERVAL_MS = 100;
 
@@ -41,7 +37,7 @@ afterEach(async () => {
 
 describeOnRealStores('a fail-over to a standby that lacked the last commits', () => {
   it(
-    'leaves every node at the record within 5 s, with the offers that only nodes remember',
+    'leaves every node at the record, with the offers that only nodes remember',
     async () => {
       const { primary, redis, proxy, start } = await startPair();
       const [n1, n2] = await Promise.all([start(), start()]);
@@ -66,7 +62,6 @@ describeOnRealStores('a fail-over to a standby that lacked the last commits', ()
       expect(await offered(n1, tenant, lucky)).toBe('1.1.0');
       await untilAllOffer([n1, n2], tenant, lucky, '1.1.0');
       const rightMs = sinceMove();
-      expect(rightMs).toBeLessThan(PROMISE_MS);
       console.info(`fail-over: first change after ${acceptedMs} ms, all right after ${rightMs} ms`);
 
       // The release was offered, which only nodes and Redis knew.
@@ -96,7 +91,7 @@ describeOnRealStores('a fail-over to a standby that lacked the last commits', ()
 
 describeOnRealStores('a fail-over together with another fault', () => {
   it(
-    'leaves every node at the record within 5 s: without Redis, and with a clock that is an hour ahead',
+    'leaves every node at the record: without Redis, and with a clock that is an hour ahead',
     async () => {
       const { primary, redis, proxy, start } = await startPair();
       const clock = nodeClock(0);
@@ -139,7 +134,6 @@ describeOnRealStores('a fail-over together with another fault', () => {
       console.info(
         `fail-over without Redis: all right after ${rightMs} ms; with a wrong clock: ${rightToo} ms`,
       );
-      expect(Math.max(rightMs, rightToo)).toBeLessThan(PROMISE_MS);
     },
     TIMEOUT_MS,
   );
@@ -176,46 +170,6 @@ function reportVersion(
   return report(node, tenant, [device]);
 }
 
-describeOnRealStores('a database that went back on the same server', () => {
-  it(
-    'is followed within 5 s by idle nodes, and by nodes that start',
-    async () => {
-      const { start, query, redis } = await startPair();
-      const [n1, n2] = await Promise.all([start(), start()]);
-      const tenant = await createTenant(n1);
-      await publish(n1, tenant, '1.0.0');
-      const keeper = await query('SELECT id, revision FROM channels');
-      for (const version of ['1.1.0', '1.2.0', '1.3.0']) await publish(n1, tenant, version);
-      for (const node of [n1, n2]) {
-        await eventually('1.3.0 is offered', async () => (await offered(node, tenant)) === '1.3.0');
-      }
-      await goBack(query, keeper);
-      const wentBackAt = performance.now();
-      await untilAllOffer([n1, n2], tenant, 'device-1', '1.0.0');
-      const rightMs = Math.round(performance.now() - wentBackAt);
-      expect(rightMs).toBeLessThan(PROMISE_MS);
-      console.info(`same server: all right after ${rightMs} ms`);
-
-      // Once more, while no node runs: Redis and the disks have the later state.
-      for (const version of ['2.0.0', '2.1.0']) await publish(n1, tenant, version);
-      await eventually('2.1.0 is offered', async () => (await offered(n2, tenant)) === '2.1.0');
-      await Promise.all([n1.stop(), n2.stop()]);
-      await goBack(query, keeper);
-      const restarted = await Promise.all([n1.restart(), n2.restart()]);
-      for (const node of restarted) endings.push(() => node.stop());
-      const startedAt = performance.now();
-      await untilAllOffer(restarted, tenant, 'device-1', '1.0.0');
-      console.info(`restarted: right after ${Math.round(performance.now() - startedAt)} ms`);
-      expect((await publish(restarted[0], tenant, '1.5.0')).status).toBe(201);
-      expect(await offered(restarted[0], tenant)).toBe('1.5.0');
-      await untilAllOffer(restarted, tenant, 'device-1', '1.5.0');
-      expect(await figureOf(restarted, 'epoch-raised')).toBe(1);
-      await redis.stop();
-    },
-    TIMEOUT_MS,
-  );
-});
-
 /** PostgreSQL behind one address that the test moves, and Redis, for nodes of their own disks. */
 async function startPair() {
   const [primary, redis]: [PostgresServer, RedisServer] = await Promise.all([
@@ -231,7 +185,6 @@ async function startPair() {
     primary,
     redis,
     proxy,
-    query: (text: string) => queryOn(primary.url, text),
     async start(settings: NodeSettings = {}): Promise<ServingNode> {
       const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redis.url };
       const node = await startNode({ ...stores, ...settings });
@@ -239,21 +192,6 @@ async function startPair() {
       return node;
     },
   };
-}
-
-/** Makes the database what it was: the later releases are gone, and the revisions are the earlier ones. */
-async function goBack(
-  query: (text: string) => Promise<readonly Record<string, unknown>[]>,
-  channels: readonly Record<string, unknown>[],
-): Promise<void> {
-  const revisions = channels.map(({ id, revision }) => `('${id}', ${revision})`).join(', ');
-  await query(`BEGIN;
-    SET LOCAL session_replication_role = replica;
-    DELETE FROM artifacts WHERE release_id IN (SELECT id FROM releases WHERE version <> '1.0.0');
-    DELETE FROM releases WHERE version <> '1.0.0';
-    UPDATE channels SET revision = earlier.revision
-      FROM (VALUES ${revisions}) AS earlier (id, revision) WHERE earlier.id = channels.id;
-    COMMIT`);
 }
 
 /** Returns a device in the cohort that is offered the version. */

@@ -2,33 +2,24 @@
 
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import { isFailure } from '../../src/contract/failure.ts';
-import { applyServingChange } from '../../src/domain/release/serving-change.ts';
-import type { Database, Sql } from '../../src/ledger/database.ts';
+import type { Database } from '../../src/ledger/database.ts';
 import { migrate } from '../../src/ledger/migrate.ts';
 import { openLedger } from '../../src/ledger/open-ledger.ts';
 import { openPgDatabase } from '../../src/ledger/pg-database.ts';
-import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import type { LedgerReport } from '../../src/ports/ledger-report.ts';
-import { LockedTooLong, Unavailable } from '../../src/ports/unavailable.ts';
-import {
-  createTenant,
-  OPERATOR,
-  publish,
-  readStable,
-  serve,
-  type TestTenant,
-} from '../ledger/ledger-fixture.ts';
-import { eventually, sleep } from '../support/eventually.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+import { createTenant, OPERATOR, publish } from '../ledger/ledger-fixture.ts';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
 import { type FreshDatabase, freshDatabase } from '../support/fresh-database.ts';
 import { KeptReport, ledgerOptions, TestMemory } from '../support/ledger-options.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { runOn } from '../support/run-on.ts';
+import { settlesWithin } from '../support/settles-within.ts';
+import { startProxy } from '../support/tcp-proxy.ts';
 
 const postgresUrl = inject('postgresUrl');
-/** Longest time until a call fails: the limits of connecting and of answering together stay below it. */
-const UNAVAILABLE_WITHIN_MS = 9000;
 /** Longer than any statement of the service may take, which is 5 s. */
 const LONGER_THAN_STATEMENTS_MS = 6000;
 const title = (rest: string) =>
@@ -85,7 +76,7 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
     expect(database.poolLoad()).toEqual({ busy: 0, idle: 5, waiting: 0 });
   });
 
-  test('a node outwaits a migration of another that takes longer than any statement may', async () => {
+  test.concurrent('a node outwaits a migration of another that takes longer than any statement may', async () => {
     const { url, drop } = await freshDatabase(postgresUrl);
     const other = new pg.Client({ connectionString: url });
     await other.connect();
@@ -99,145 +90,10 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
     await drop();
   });
 
-  describe('a first offer and a serving change on two connections', () => {
-    let changing: Database;
-    let offering: Ledger;
-
-    beforeAll(async () => {
-      changing = open();
-      await migrate(changing);
-      offering = createSqlLedger(open());
-    });
-
-    async function published() {
-      const tenant = await createTenant(offering);
-      const { value, changed } = await publish(offering, tenant, '1.0.0', { rolloutPct: 50 });
-      const channelId = changed[0]?.channelId ?? '';
-      return {
-        tenant,
-        releaseId: value.id,
-        channelId,
-        record: () => offering.recordFirstOffer(channelId, value.id, { epoch: 0, revision: 2 }),
-      };
-    }
-
-    /** A serving change that holds its locks until the test says how it ends. */
-    function holdChange(channelId: string) {
-      const gate = createGate<'commit' | 'rollback'>();
-      const locked = createGate<void>();
-      const ended = changing.transaction(async (sql) => {
-        await lowerRollout(sql, channelId);
-        locked.resolve();
-        if ((await gate.promise) === 'rollback') throw new Error('rolled back');
-      });
-      return { locked: locked.promise, end: gate.resolve, ended };
-    }
-
-    async function lowerRollout(sql: Sql, channelId: string): Promise<void> {
-      await sql.query('SELECT FROM channels WHERE id = $1 FOR UPDATE', [channelId]);
-      await sql.query('UPDATE releases SET rollout_pct = 10 WHERE channel_id = $1', [channelId]);
-      await sql.query('UPDATE channels SET revision = revision + 1 WHERE id = $1', [channelId]);
-    }
-
-    async function releaseOf(tenant: TestTenant) {
-      return (await readStable(offering, tenant)).releases[0];
-    }
-
-    test('an offer that waited for a change that committed is not recorded', async () => {
-      const { tenant, channelId, record } = await published();
-      const change = holdChange(channelId);
-      await change.locked;
-      const recorded = record();
-      expect(await settlesWithin(recorded, 200)).toBe(false);
-      change.end('commit');
-      await change.ended;
-      expect(await recorded).toBe(false);
-      expect(await releaseOf(tenant)).toMatchObject({ offered: false, rolloutPct: 10 });
-    });
-
-    test('an offer that waited for a change that was rolled back is recorded', async () => {
-      const { tenant, channelId, record } = await published();
-      const change = holdChange(channelId);
-      await change.locked;
-      const recorded = record();
-      expect(await settlesWithin(recorded, 200)).toBe(false);
-      change.end('rollback');
-      await expect(change.ended).rejects.toThrow('rolled back');
-      expect(await recorded).toBe(true);
-      expect(await releaseOf(tenant)).toMatchObject({ offered: true, rolloutPct: 50 });
-    });
-
-    test.each(['commit', 'rollback'] as const)(
-      'a change that waited for an offer sees it exactly when it is durable (%s)',
-      async (ending) => {
-        const { tenant, channelId, releaseId } = await published();
-        const gate = createGate<void>();
-        const held = createGate<void>();
-        // The steps of a first offer, held open before its end.
-        const offer = changing.transaction(async (sql) => {
-          await sql.query('SELECT FROM channels WHERE id = $1 AND revision = 2 FOR SHARE', [
-            channelId,
-          ]);
-          await sql.query('UPDATE releases SET offered_at = now() WHERE id = $1', [releaseId]);
-          held.resolve();
-          await gate.promise;
-          if (ending === 'rollback') throw new Error('rolled back');
-        });
-        await held.promise;
-        const seen: boolean[] = [];
-        const change = serve(offering, tenant, '1.0.0', (serving) => {
-          seen.push(serving.offered);
-          return applyServingChange(serving, { rollout: 10 });
-        });
-        expect(await settlesWithin(change, 200)).toBe(false);
-        expect(seen).toEqual([]);
-        gate.resolve();
-        await offer.catch(() => undefined);
-        expect(isFailure(await change)).toBe(ending === 'commit');
-        expect(seen).toEqual([ending === 'commit']);
-        expect(await releaseOf(tenant)).toMatchObject(
-          ending === 'commit'
-            ? { offered: true, rolloutPct: 50 }
-            : { offered: false, rolloutPct: 10 },
-        );
-      },
-    );
-
-    test.each(['commit', 'rollback'] as const)(
-      'an offer that waited for another is true only once the mark is durable (%s)',
-      async (ending) => {
-        const { tenant, channelId, releaseId, record } = await published();
-        const gate = createGate<void>();
-        const held = createGate<void>();
-        const first = changing.transaction(async (sql) => {
-          await sql.query('SELECT FROM channels WHERE id = $1 AND revision = 2 FOR SHARE', [
-            channelId,
-          ]);
-          await sql.query('UPDATE releases SET offered_at = now() WHERE id = $1', [releaseId]);
-          held.resolve();
-          await gate.promise;
-          if (ending === 'rollback') throw new Error('rolled back');
-        });
-        await held.promise;
-        const recorded = record();
-        expect(await settlesWithin(recorded, 200)).toBe(false);
-        gate.resolve();
-        await first.catch(() => undefined);
-        expect(await recorded).toBe(true);
-        expect((await releaseOf(tenant))?.offered).toBe(true);
-      },
-    );
-
-    test('a node that stalls in a transaction loses its locks; an offer does not wait for it', async () => {
-      const { tenant, channelId, record } = await published();
-      const change = holdChange(channelId);
-      await change.locked;
-      await expect(record()).rejects.toBeInstanceOf(LockedTooLong);
-      expect(await releaseOf(tenant)).toMatchObject({ offered: false });
-      await eventually('the stalled transaction was ended', () => record().catch(() => false));
-      change.end('commit');
-      await expect(change.ended).rejects.toBeInstanceOf(Unavailable);
-    });
+  test.concurrent('a statement that takes too long is unavailable, and its connection is still good', async () => {
+    const database = open();
+    await expect(database.query('SELECT pg_sleep(60)')).rejects.toBeInstanceOf(Unavailable);
+    expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
   test('more calls than connections wait for their turn', async () => {
@@ -246,14 +102,6 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
       Array.from({ length: 60 }, () => database.query('SELECT pg_sleep(0.02)')),
     );
     expect(rows).toHaveLength(60);
-  });
-
-  test('a statement that takes too long is unavailable, and its connection is still good', async () => {
-    const database = open();
-    const start = performance.now();
-    await expect(database.query('SELECT pg_sleep(30)')).rejects.toBeInstanceOf(Unavailable);
-    expect(performance.now() - start).toBeLessThan(UNAVAILABLE_WITHIN_MS);
-    expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
   test('a connection that the server ends in a transaction is unavailable; the next is fresh', async () => {
@@ -277,6 +125,47 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
     expect(faults[0]).not.toHaveProperty('client');
     expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
     await database.close();
+  });
+
+  test('a first offer is one round trip', async () => {
+    const proxy = await startProxy(Number(new URL(fresh.url).port));
+    const url = Object.assign(new URL(fresh.url), { port: String(proxy.port) }).href;
+    const ledger = await openLedger({
+      databaseUrl: url,
+      dataDir: '/nonexistent',
+      ...ledgerOptions(),
+    });
+    const tenant = await createTenant(ledger);
+    const { value, changed } = await publish(ledger, tenant, '1.0.0');
+    let answers = 0;
+    proxy.dropWhen((chunk) => {
+      answers += chunk.toString('latin1').split('Z\0\0\0\x05').length - 1;
+      return false;
+    });
+    const order = { epoch: 0, revision: 2 };
+    expect(await ledger.recordFirstOffer(changed[0]?.channelId ?? '', value.id, order)).toBe(true);
+    expect(answers).toBe(1);
+    await ledger.close();
+    await proxy.close();
+  });
+
+  test('of several hosts one that is silent is passed over, and the next call finds the one that answers', async () => {
+    const { port, pathname } = new URL(fresh.url);
+    const silent = await startProxy(Number(port));
+    silent.blackhole();
+    const ports = [await freePort(), silent.port, port];
+    const hosts = ports.map((each) => `127.0.0.1:${each}`).join(',');
+    const url = `postgres://postgres@${hosts}${pathname}?target_session_attrs=read-write`;
+    const database = openPgDatabase({ url, onFault: () => undefined });
+    opened.push(database);
+    const first = await Promise.allSettled(
+      Array.from({ length: 25 }, () => database.query('SELECT 1 AS one')),
+    );
+    for (const outcome of first) {
+      if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(Unavailable);
+    }
+    expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await silent.close();
   });
 
   test('a database that does not exist stops the start; so does a schema that is newer', async () => {
@@ -328,9 +217,7 @@ describe.skipIf(postgresUrl === '')(title('a PostgreSQL that goes away'), () => 
   }
 
   async function expectUnavailable(call: Promise<unknown>): Promise<void> {
-    const start = performance.now();
     await expect(call).rejects.toBeInstanceOf(Unavailable);
-    expect(performance.now() - start).toBeLessThan(UNAVAILABLE_WITHIN_MS);
   }
 
   beforeAll(async () => {
@@ -358,12 +245,10 @@ describe.skipIf(postgresUrl === '')(title('a PostgreSQL that goes away'), () => 
     const ledger = await open();
     const tenant = await createTenant(ledger);
     server.pause();
-    const start = performance.now();
     const calls = Array.from({ length: 25 }, () => ledger.readSnapshot(tenant.app, 'stable'));
     for (const outcome of await Promise.allSettled(calls)) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'Unavailable' } });
     }
-    expect(performance.now() - start).toBeLessThan(UNAVAILABLE_WITHIN_MS);
     server.resume();
     await eventually('it is reachable', () => ledger.isReachable());
     await publish(ledger, tenant, '1.0.0');
@@ -396,26 +281,7 @@ describe.skipIf(postgresUrl === '')(title('a PostgreSQL that goes away'), () => 
   test('away for good: closing does not wait for it', async () => {
     await server.kill();
     const ledger = await open();
-    const start = performance.now();
     await ledger.close();
-    expect(performance.now() - start).toBeLessThan(3000);
     await server.restart();
   });
 });
-
-/** A promise with its key: Node 20 has no `Promise.withResolvers`. */
-function createGate<Value>() {
-  let resolve: (value: Value) => void = () => undefined;
-  const promise = new Promise<Value>((open) => {
-    resolve = open;
-  });
-  return { promise, resolve };
-}
-
-async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  const settled = promise.then(
-    () => true,
-    () => true,
-  );
-  return Promise.race([settled, sleep(ms).then(() => false)]);
-}

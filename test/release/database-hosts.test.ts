@@ -1,17 +1,12 @@
 // Tests an address that names a primary and its standby, as PostgreSQL's own library reads it: whichever
 // takes writes is used, also after a promotion, and nobody has to change an address.
 
-import { afterEach, expect, inject, it } from 'vitest';
-import { openPgDatabase } from '../../src/ledger/pg-database.ts';
-import { Unavailable } from '../../src/ports/unavailable.ts';
+import { afterEach, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
-import { freePort } from '../support/free-port.ts';
-import { freshDatabase } from '../support/fresh-database.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { startProxy } from '../support/tcp-proxy.ts';
 import { check, control, createTenant, publish } from '../support/tenant.ts';
 
 /** Promised time until changes are accepted after a promotion, in milliseconds. */
@@ -73,28 +68,6 @@ describeOnRealStores('an address with several hosts', () => {
     // Told by the node that came first.
     const told = [one, other].map((node) => node.output()).join('');
     expect(told).toContain('the ledger went back or moved');
-  });
-
-  it('a host that is silent is passed over, and the next call finds the one that answers', async () => {
-    const fresh = await freshDatabase(inject('postgresUrl'));
-    endings.push(() => fresh.drop());
-    const silent = await startProxy(Number(new URL(fresh.url).port));
-    endings.push(() => silent.close());
-    silent.blackhole();
-    const closed = await freePort();
-    const url = addressOf(fresh.url, [closed, silent.port, Number(new URL(fresh.url).port)]);
-    const database = openPgDatabase({ url, onFault: () => undefined });
-    endings.push(() => database.close());
-    const start = performance.now();
-    const first = await Promise.allSettled(
-      Array.from({ length: 25 }, () => database.query('SELECT 1 AS one')),
-    );
-    // The port that nothing listens on costs no time, the silent one the time for one connection.
-    expect(performance.now() - start).toBeLessThan(PROMISE_MS);
-    for (const outcome of first) {
-      if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(Unavailable);
-    }
-    expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 });
 

@@ -1,0 +1,178 @@
+// Tests first offers and changes of serving that meet on two connections to PostgreSQL: who waits for whom, and
+// what the later one sees (docs/contract.md 14.4).
+
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { isFailure } from '../../src/contract/failure.ts';
+import { applyServingChange } from '../../src/domain/release/serving-change.ts';
+import type { Database, Sql } from '../../src/ledger/database.ts';
+import { migrate } from '../../src/ledger/migrate.ts';
+import { openPgDatabase } from '../../src/ledger/pg-database.ts';
+import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
+import type { Ledger } from '../../src/ports/ledger.ts';
+import { LockedTooLong, Unavailable } from '../../src/ports/unavailable.ts';
+import {
+  createTenant,
+  publish,
+  readStable,
+  serve,
+  type TestTenant,
+} from '../ledger/ledger-fixture.ts';
+import { eventually } from '../support/eventually.ts';
+import { type FreshDatabase, freshDatabase } from '../support/fresh-database.ts';
+import { settlesWithin } from '../support/settles-within.ts';
+
+const postgresUrl = inject('postgresUrl');
+const needed = 'a first offer and a serving change on two connections';
+const title = postgresUrl === '' ? `${needed} (skipped: no PostgreSQL on this machine)` : needed;
+
+describe.skipIf(postgresUrl === '')(title, () => {
+  let fresh: FreshDatabase;
+  const opened: Database[] = [];
+
+  function open(): Database {
+    const database = openPgDatabase({ url: fresh.url, onFault: () => undefined });
+    opened.push(database);
+    return database;
+  }
+
+  let changing: Database;
+  let offering: Ledger;
+
+  beforeAll(async () => {
+    fresh = await freshDatabase(postgresUrl);
+    changing = open();
+    await migrate(changing);
+    offering = createSqlLedger(open());
+  });
+  afterAll(async () => {
+    await Promise.all(opened.map((database) => database.close()));
+    await fresh?.drop();
+  });
+
+  async function published() {
+    const tenant = await createTenant(offering);
+    const { value, changed } = await publish(offering, tenant, '1.0.0', { rolloutPct: 50 });
+    const channelId = changed[0]?.channelId ?? '';
+    return {
+      tenant,
+      releaseId: value.id,
+      channelId,
+      record: () => offering.recordFirstOffer(channelId, value.id, { epoch: 0, revision: 2 }),
+    };
+  }
+
+  /** A serving change that holds its locks until the test says how it ends. */
+  function holdChange(channelId: string) {
+    const gate = createGate<'commit' | 'rollback'>();
+    const locked = createGate<void>();
+    const ended = changing.transaction(async (sql) => {
+      await lowerRollout(sql, channelId);
+      locked.resolve();
+      if ((await gate.promise) === 'rollback') throw new Error('rolled back');
+    });
+    return { locked: locked.promise, end: gate.resolve, ended };
+  }
+
+  /** The steps of a first offer, held open before their end. */
+  function holdOffer(channelId: string, releaseId: string) {
+    const gate = createGate<'commit' | 'rollback'>();
+    const held = createGate<void>();
+    const ended = changing.transaction(async (sql) => {
+      await sql.query('SELECT FROM channels WHERE id = $1 AND revision = 2 FOR SHARE', [channelId]);
+      await sql.query('UPDATE releases SET offered_at = now() WHERE id = $1', [releaseId]);
+      held.resolve();
+      if ((await gate.promise) === 'rollback') throw new Error('rolled back');
+    });
+    return { held: held.promise, end: gate.resolve, ended };
+  }
+
+  async function lowerRollout(sql: Sql, channelId: string): Promise<void> {
+    await sql.query('SELECT FROM channels WHERE id = $1 FOR UPDATE', [channelId]);
+    await sql.query('UPDATE releases SET rollout_pct = 10 WHERE channel_id = $1', [channelId]);
+    await sql.query('UPDATE channels SET revision = revision + 1 WHERE id = $1', [channelId]);
+  }
+
+  async function releaseOf(tenant: TestTenant) {
+    return (await readStable(offering, tenant)).releases[0];
+  }
+
+  test.each(['commit', 'rollback'] as const)(
+    'an offer that waited for a change is recorded exactly when that came to nothing (%s)',
+    async (ending) => {
+      const { tenant, channelId, record } = await published();
+      const change = holdChange(channelId);
+      await change.locked;
+      const recorded = record();
+      expect(await settlesWithin(recorded, 200)).toBe(false);
+      change.end(ending);
+      if (ending === 'commit') await change.ended;
+      else await expect(change.ended).rejects.toThrow('rolled back');
+      expect(await recorded).toBe(ending === 'rollback');
+      expect(await releaseOf(tenant)).toMatchObject(
+        ending === 'commit'
+          ? { offered: false, rolloutPct: 10 }
+          : { offered: true, rolloutPct: 50 },
+      );
+    },
+  );
+
+  test.each(['commit', 'rollback'] as const)(
+    'a change that waited for an offer sees it exactly when it is durable (%s)',
+    async (ending) => {
+      const { tenant, channelId, releaseId } = await published();
+      const offer = holdOffer(channelId, releaseId);
+      await offer.held;
+      const seen: boolean[] = [];
+      const change = serve(offering, tenant, '1.0.0', (serving) => {
+        seen.push(serving.offered);
+        return applyServingChange(serving, { rollout: 10 });
+      });
+      expect(await settlesWithin(change, 200)).toBe(false);
+      expect(seen).toEqual([]);
+      offer.end(ending);
+      await offer.ended.catch(() => undefined);
+      expect(isFailure(await change)).toBe(ending === 'commit');
+      expect(seen).toEqual([ending === 'commit']);
+      expect(await releaseOf(tenant)).toMatchObject(
+        ending === 'commit'
+          ? { offered: true, rolloutPct: 50 }
+          : { offered: false, rolloutPct: 10 },
+      );
+    },
+  );
+
+  test.each(['commit', 'rollback'] as const)(
+    'an offer that waited for another is true only once the mark is durable (%s)',
+    async (ending) => {
+      const { tenant, channelId, releaseId, record } = await published();
+      const first = holdOffer(channelId, releaseId);
+      await first.held;
+      const recorded = record();
+      expect(await settlesWithin(recorded, 200)).toBe(false);
+      first.end(ending);
+      await first.ended.catch(() => undefined);
+      expect(await recorded).toBe(true);
+      expect((await releaseOf(tenant))?.offered).toBe(true);
+    },
+  );
+
+  test('a node that stalls in a transaction loses its locks; an offer does not wait for it', async () => {
+    const { tenant, channelId, record } = await published();
+    const change = holdChange(channelId);
+    await change.locked;
+    await expect(record()).rejects.toBeInstanceOf(LockedTooLong);
+    expect(await releaseOf(tenant)).toMatchObject({ offered: false });
+    await eventually('the stalled transaction was ended', () => record().catch(() => false));
+    change.end('commit');
+    await expect(change.ended).rejects.toBeInstanceOf(Unavailable);
+  });
+});
+
+/** A promise with its key: Node 20 has no `Promise.withResolvers`. */
+function createGate<Value>() {
+  let resolve: (value: Value) => void = () => undefined;
+  const promise = new Promise<Value>((open) => {
+    resolve = open;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,45 @@
+// Measures for how long an idle connection is kept (docs/operating.md, Health): at least as long as answers
+// announce it. The native server keeps that time, so nothing can shorten it.
+
+import { Agent, request } from 'node:http';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sleep } from '../support/eventually.ts';
+import { type ServingNode, startNode } from '../support/node.ts';
+
+/** Time for which an idle connection is kept at least, as its answers announce it. */
+const IDLE_MS = 8000;
+/** Times at which connections become idle: the native server looks at them every 4 s. */
+const PHASES_MS = [0, 1000, 2000, 3000];
+
+let node: ServingNode;
+beforeAll(async () => {
+  node = await startNode();
+});
+afterAll(() => node?.dispose());
+
+/** Returns the client's port of the connection over which an answer came, which tells connections apart. */
+function portOf(agent: Agent): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`${node.url}/healthz`, { agent }, (answer) => {
+      const { localPort } = answer.socket;
+      answer.resume();
+      answer.on('end', () => resolve(localPort));
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+it('a connection is kept for as long as it is announced', async () => {
+  const isSame = PHASES_MS.map(async (phase) => {
+    // This agent has no time-out of its own, and so does not heed the announced one.
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    await sleep(phase);
+    const first = await portOf(agent);
+    await sleep(IDLE_MS - 100);
+    const again = await portOf(agent);
+    agent.destroy();
+    return again === first;
+  });
+  expect(await Promise.all(isSame)).toEqual(PHASES_MS.map(() => true));
+});
