@@ -12,52 +12,44 @@ import {
   kindOf,
   readKind,
 } from '../../src/domain/decision/artifact-format.ts';
+import { rowsOf } from '../support/rows-of.ts';
 
 function at(url: string): string | undefined {
   return artifactFormat({ url: `https://dl.example.com/${url}` });
 }
 
 describe('a format is read off the address', () => {
-  it.each([
-    ['App.app.tar.gz', 'app.tar.gz'],
-    ['App-1.2.3-mac.zip', 'zip'],
-    ['App.dmg', 'dmg'],
-    ['App.pkg', 'pkg'],
-    ['app_1.2.3_amd64.AppImage', 'appimage'],
-    ['app_1.2.3_amd64.AppImage.tar.gz', 'appimage.tar.gz'],
-    ['app_1.2.3_amd64.DEB', 'deb'],
-    ['app-1.2.3-1.x86_64.rpm', 'rpm'],
-    ['app.pacman', 'pacman'],
-    ['app.snap', 'snap'],
-    ['app.flatpak', 'flatpak'],
-    ['App_1.2.3_x64-setup.exe', 'nsis'],
-    ['App_1.2.3_x64-SETUP.EXE', 'nsis'],
-    ['app_setup.exe', 'nsis'],
-    ['App%20Setup%201.2.3.exe', 'nsis'],
-    ['App Setup 1.2.3.exe', 'nsis'],
-    ['AppSetup.exe', 'exe'],
-    ['Setup.exe', 'exe'],
-    ['app.exe', 'exe'],
-    ['App_1.2.3_x64-setup.nsis.zip', 'nsis.zip'],
-    ['App_1.2.3_x64_en-US.msi', 'msi'],
-    ['App_1.2.3_x64_en-US.msi.zip', 'msi.zip'],
-    ['App.msix', 'msix'],
-    ['App-1.2.3-full.nupkg', 'nupkg'],
-    ['app.apk', 'apk'],
-    ['app.aab', 'aab'],
-    ['app.ipa', 'ipa'],
-    ['app.tar.gz', 'tar.gz'],
-    ['app.tar.xz', 'tar.xz'],
-    ['app.tar.zst', 'tar.zst'],
-    ['latest/download?file=app.deb', undefined],
-    ['app.deb?token=x.zip#y.dmg', 'deb'],
-    ['app', undefined],
-    ['deb', undefined],
-    ['app.7z', undefined],
-    ['%zz.deb', 'deb'],
-    ['', undefined],
-  ])('%s: %s', (name, format) => {
-    expect(at(name)).toBe(format);
+  it.each(
+    rowsOf(`
+    app.tar.gz: App.app.tar.gz
+    zip: App-1.2.3-mac.zip
+    dmg: App.dmg
+    pkg: App.pkg
+    appimage: app_1.2.3_amd64.AppImage
+    appimage.tar.gz: app_1.2.3_amd64.AppImage.tar.gz
+    deb: app_1.2.3_amd64.DEB | app.deb?token=x.zip#y.dmg | %zz.deb
+    rpm: app-1.2.3-1.x86_64.rpm
+    pacman: app.pacman
+    snap: app.snap
+    flatpak: app.flatpak
+    nsis: App_1.2.3_x64-setup.exe | App_1.2.3_x64-SETUP.EXE | app_setup.exe
+    nsis: App%20Setup%201.2.3.exe | App Setup 1.2.3.exe
+    exe: AppSetup.exe | Setup.exe | app.exe
+    nsis.zip: App_1.2.3_x64-setup.nsis.zip
+    msi: App_1.2.3_x64_en-US.msi
+    msi.zip: App_1.2.3_x64_en-US.msi.zip
+    msix: App.msix
+    nupkg: App-1.2.3-full.nupkg
+    apk: app.apk
+    aab: app.aab
+    ipa: app.ipa
+    tar.gz: app.tar.gz
+    tar.xz: app.tar.xz
+    tar.zst: app.tar.zst
+    undefined: latest/download?file=app.deb | app | deb | app.7z | 
+    `),
+  )('%s: %s', (name, format) => {
+    expect(at(name) ?? 'undefined').toBe(format);
   });
 
   it('and what the publisher gave goes before it', () => {
@@ -69,30 +61,28 @@ describe('a format is read off the address', () => {
 
 describe('a kind that a device tells', () => {
   it.each([
-    ['app', 'app'],
-    ['App.Tar.Gz', 'app'],
-    ['appimage', 'appimage'],
-    ['APPIMAGE', 'appimage'],
-    ['appimage.tar.gz', 'appimage'],
-    ['nsis', 'nsis'],
-    ['exe', 'nsis'],
-    ['nsis.zip', 'nsis'],
-    ['msi', 'msi'],
-    ['msi.zip', 'msi'],
-    ['deb', 'deb'],
-    ['rpm', 'rpm'],
-    ['my-own.format+2', 'my-own.format+2'],
-    ['unknown', ANY_KIND],
-    ['UNKNOWN', ANY_KIND],
-    ['', ANY_KIND],
-    ['{{bundle_type}}', ANY_KIND],
-    ['%7B%7Bbundle_type%7D%7D', ANY_KIND],
-    ['.deb', ANY_KIND],
-    ['de b', ANY_KIND],
-    ['deb\u0000', ANY_KIND],
-    ['d\u00e9b', ANY_KIND],
-    ['\ufffd', ANY_KIND],
-    ['x'.repeat(32), 'x'.repeat(32)],
+    ...rowsOf(`
+    app: app | App.Tar.Gz
+    appimage: appimage | APPIMAGE | appimage.tar.gz
+    nsis: nsis | exe | nsis.zip
+    msi: msi | msi.zip
+    deb: deb
+    rpm: rpm
+    my-own.format+2: my-own.format+2
+    `),
+    ...[
+      'unknown',
+      'UNKNOWN',
+      '',
+      '{{bundle_type}}',
+      '%7B%7Bbundle_type%7D%7D',
+      '.deb',
+      'de b',
+      'deb\u0000',
+      'd\u00e9b',
+      '\ufffd',
+    ].map((text) => [text, ANY_KIND] as const),
+    ['x'.repeat(32), 'x'.repeat(32)] as const,
   ])('%j is %j', (text, kind) => {
     expect(readKind('bundle', text)).toBe(kind);
   });

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { classifyAsset } from '../../src/domain/release/classify-asset.ts';
+import { rowsOf } from '../support/rows-of.ts';
 
 /** Names, what is read from them, and whether they leave no doubt. */
 const SAMPLES = JSON.parse(
@@ -16,17 +17,6 @@ function read(name: string): string {
   const target = classifyAsset(name);
   if (target === undefined) return 'filtered';
   return target.arch === undefined ? target.platform : `${target.platform}/${target.arch}`;
-}
-
-/** Rows of a table of targets, each with its names between bars. */
-function rowsOf(table: string): (readonly [name: string, target: string])[] {
-  return table
-    .trim()
-    .split('\n')
-    .flatMap((line) => {
-      const [target = '', ...names] = line.trim().split(/\s*[:|]\s*/);
-      return names.map((name) => [name, target] as const);
-    });
 }
 
 describe('classifyAsset', () => {

@@ -15,11 +15,19 @@ const GOOD: Artifact = {
   sha512: 'ab'.repeat(64),
 };
 const SIGNED: Artifact = { ...GOOD, signature: 'c2lnbmF0dXJl' };
+const HOST = 'https://dl.example.com/';
 const BASE64_SUM = Buffer.alloc(64, 7).toString('base64');
+const SHA256_SUM = Buffer.alloc(32).toString('base64');
 
-function minisign(comment: string): string {
-  const text = `untrusted comment: signature\nRUQ=\ntrusted comment: ${comment}\nAAAA==\n`;
-  return Buffer.from(text).toString('base64');
+function good(parts: Partial<Artifact>): Artifact {
+  return { ...GOOD, ...parts };
+}
+
+/** An artifact with a minisign file whose trusted comment ends so. */
+function minisigned(comment: string): Artifact {
+  const trusted = `trusted comment: timestamp:1\t${comment}`;
+  const text = `untrusted comment: signature\nRUQ=\n${trusted}\nAAAA==\n`;
+  return good({ signature: Buffer.from(text).toString('base64') });
 }
 
 type Place = Parameters<typeof findingsOf>[2];
@@ -35,100 +43,54 @@ function found(
 }
 
 describe('findings of artifacts', () => {
-  it.each<[string, readonly Artifact[], readonly string[]]>([
-    ['nothing is wrong', [GOOD], []],
-    ['a sum in base64', [{ ...GOOD, sha512: BASE64_SUM }], []],
-    ['no url', [{ platform: 'linux' }], ['error artifacts.0.url']],
-    [
-      'a sum in hex that is too short',
-      [{ ...GOOD, sha512: 'ab'.repeat(63) }],
-      ['error artifacts.0.sha512'],
-    ],
-    [
-      'a SHA-256 in base64',
-      [{ ...GOOD, sha512: Buffer.alloc(32).toString('base64') }],
-      ['error artifacts.0.sha512'],
-    ],
-    [
-      'an unsigned one beside a signed one of its platform',
-      [SIGNED, { ...GOOD, arch: 'aarch64' }],
-      ['error artifacts.1.signature'],
-    ],
-    [
-      'an unsigned one beside a signed one of another platform',
-      [SIGNED, { ...GOOD, platform: 'windows' }],
-      [],
-    ],
+  it.each<[string, readonly Artifact[], string?]>([
+    ['nothing is wrong', [GOOD]],
+    ['a sum in base64', [good({ sha512: BASE64_SUM })]],
+    ['no url', [{ platform: 'linux' }], 'error artifacts.0.url'],
+    ['a sum in hex, too short', [good({ sha512: 'ab'.repeat(63) })], 'error artifacts.0.sha512'],
+    ['a SHA-256 in base64', [good({ sha512: SHA256_SUM })], 'error artifacts.0.sha512'],
+    ['unsigned beside signed', [SIGNED, good({ arch: 'aarch64' })], 'error artifacts.1.signature'],
+    ['unsigned beside signed of another platform', [SIGNED, good({ platform: 'windows' })]],
     [
       'an unsigned dmg beside a signed archive',
       [
-        { ...SIGNED, platform: 'darwin', url: 'https://dl.example.com/a.app.tar.gz' },
-        { ...GOOD, platform: 'darwin', url: 'https://dl.example.com/a.dmg' },
+        { ...SIGNED, platform: 'darwin', url: `${HOST}a.app.tar.gz` },
+        good({ platform: 'darwin', url: `${HOST}a.dmg` }),
       ],
-      [],
     ],
-    [
-      'a url that is not https',
-      [{ ...GOOD, url: 'http://dl.example.com/a.AppImage' }],
-      ['warning artifacts.0.url'],
-    ],
-    ['the same target twice', [GOOD, GOOD], ['warning artifacts.1.format']],
-    [
-      'the same target in two formats',
-      [GOOD, { ...GOOD, url: 'https://dl.example.com/a.deb' }],
-      [],
-    ],
-    ['a misspelt platform', [{ ...GOOD, platform: 'widnows' }], ['warning artifacts.0.platform']],
-    ['another name of a known platform', [{ ...GOOD, platform: 'macOS' }], []],
-    ['no artifacts', [], ['warning artifacts']],
-    [
-      'only a dmg for macOS',
-      [{ ...GOOD, platform: 'darwin', url: 'https://dl.example.com/a.dmg' }],
-      ['warning artifacts'],
-    ],
-    [
-      'a package of its version',
-      [{ ...GOOD, url: 'https://dl.example.com/Notes-1.1.0-full.nupkg' }],
-      [],
-    ],
+    ['a url that is not https', [good({ url: 'http://a.b/a.deb' })], 'warning artifacts.0.url'],
+    ['the same target twice', [GOOD, GOOD], 'warning artifacts.1.format'],
+    ['the same target in two formats', [GOOD, good({ url: `${HOST}a.deb` })]],
+    ['a misspelt platform', [good({ platform: 'widnows' })], 'warning artifacts.0.platform'],
+    ['another name of a known platform', [good({ platform: 'macOS' })]],
+    ['no artifacts', [], 'warning artifacts'],
+    ['a dmg alone', [good({ platform: 'darwin', url: `${HOST}a.dmg` })], 'warning artifacts'],
+    ['a package of its version', [good({ url: `${HOST}Notes-1.1.0-full.nupkg` })]],
     [
       'a package of another version',
-      [{ ...GOOD, url: 'https://dl.example.com/Notes-1.0.0-full.nupkg' }],
-      ['warning artifacts.0.url'],
+      [good({ url: `${HOST}Notes-1.0.0-full.nupkg` })],
+      'warning artifacts.0.url',
     ],
     [
-      'a signature of the file and the version',
-      [
-        {
-          ...GOOD,
-          signature: minisign('timestamp:1\tfile:notes_1.1.0_amd64.AppImage\tversion:v1.1'),
-        },
-      ],
-      [],
+      'a signature of file and version',
+      [minisigned('file:notes_1.1.0_amd64.AppImage\tversion:v1.1')],
     ],
     [
       'a signature of another file',
-      [{ ...GOOD, signature: minisign('timestamp:1\tfile:notes_1.0.0_amd64.AppImage') }],
-      ['error artifacts.0.signature'],
+      [minisigned('file:notes_1.0.0_amd64.AppImage')],
+      'error artifacts.0.signature',
     ],
     [
       'a signature of another version',
-      [{ ...GOOD, signature: minisign('timestamp:1\tversion:1.0.0') }],
-      ['error artifacts.0.signature'],
+      [minisigned('version:1.0.0')],
+      'error artifacts.0.signature',
     ],
     [
       'a signature of a file whose name the code host has changed',
-      [
-        {
-          ...GOOD,
-          url: 'https://dl.example.com/My.Notes.AppImage',
-          signature: minisign('timestamp:1\tfile:My Notes.AppImage'),
-        },
-      ],
-      [],
+      [{ ...minisigned('file:My Notes.AppImage'), url: `${HOST}My.Notes.AppImage` }],
     ],
   ])('%s', (_what, artifacts, expected) => {
-    expect(found('1.1.0', artifacts)).toEqual(expected);
+    expect(found('1.1.0', artifacts)).toEqual(expected === undefined ? [] : [expected]);
   });
 
   it('an unsigned one on a channel that requires signatures', () => {
@@ -150,33 +112,15 @@ describe('findings of artifacts', () => {
 });
 
 describe('findings beside the other releases', () => {
-  it.each<[string, string, readonly Artifact[], readonly Artifact[], readonly string[]]>([
-    [
-      'lacks a platform',
-      '1.1.0',
-      [GOOD],
-      [GOOD, { ...GOOD, platform: 'windows' }],
-      ['warning artifacts'],
-    ],
-    [
-      'lacks an architecture',
-      '1.1.0',
-      [GOOD],
-      [GOOD, { ...GOOD, arch: 'aarch64' }],
-      ['warning artifacts'],
-    ],
-    [
-      'has one for every architecture',
-      '1.1.0',
-      [{ ...GOOD, arch: 'universal' }],
-      [GOOD, { ...GOOD, arch: 'aarch64' }],
-      [],
-    ],
-    ['has more', '1.1.0', [GOOD, { ...GOOD, platform: 'windows' }], [GOOD], []],
-    ['is below the newest', '0.9.0', [GOOD], [GOOD], ['warning version']],
+  it.each<[string, string, readonly Artifact[], readonly Artifact[], string?]>([
+    ['lacks a platform', '1.1.0', [GOOD], [GOOD, good({ platform: 'a' })], 'warning artifacts'],
+    ['lacks an architecture', '1.1.0', [GOOD], [GOOD, good({ arch: 'a' })], 'warning artifacts'],
+    ['has all', '1.1.0', [good({ arch: 'universal' })], [GOOD, good({ arch: 'aarch64' })]],
+    ['has more', '1.1.0', [GOOD, good({ platform: 'windows' })], [GOOD]],
+    ['is below the newest', '0.9.0', [GOOD], [GOOD], 'warning version'],
   ])('a release that %s', (_what, text, artifacts, before, expected) => {
     const place = snapshot([release('1.0.0', { artifacts: before })]);
-    expect(found(text, artifacts, place)).toEqual(expected);
+    expect(found(text, artifacts, place)).toEqual(expected === undefined ? [] : [expected]);
   });
 
   it('only published ones count', () => {

@@ -10,6 +10,7 @@ import {
   writeNetwork,
 } from '../../src/domain/fleet/network-words.ts';
 import { clientAddress } from '../../src/http/device/client-address.ts';
+import { rowsOf } from '../support/rows-of.ts';
 
 function roundTrip(text: string): string | undefined {
   const words = new Int32Array(NETWORK_WORDS);
@@ -51,29 +52,15 @@ describe('the network of a client', () => {
     expect(roundTrip(clientAddress(address, '', 0))).toBe(network);
   });
 
-  it.each([
-    ['10.0.0.1', true],
-    ['127.0.0.1', true],
-    ['172.15.0.1', false],
-    ['172.16.0.1', true],
-    ['172.31.255.255', true],
-    ['172.32.0.1', false],
-    ['192.168.1.1', true],
-    ['192.169.1.1', false],
-    ['169.254.1.1', true],
-    ['100.63.0.1', false],
-    ['100.64.0.1', true],
-    ['100.127.0.1', true],
-    ['100.128.0.1', false],
-    ['110.0.0.1', false],
-    ['203.0.113.1', false],
-    ['::/64', true],
-    ['fd00:1:2:3::/64', true],
-    ['fe80:0:0:0::/64', true],
-    ['2001:db8:0:1::/64', false],
-    ['fec0:0:0:0::/64', false],
-  ])('%s is private: %s', (network, isPrivate) => {
-    expect(isPrivateNetwork(network)).toBe(isPrivate);
+  it.each(
+    rowsOf(`
+    true: 10.0.0.1 | 127.0.0.1 | 172.16.0.1 | 172.31.255.255 | 192.168.1.1 | 169.254.1.1
+    true: 100.64.0.1 | 100.127.0.1 | ::/64 | fd00:1:2:3::/64 | fe80:0:0:0::/64
+    false: 172.15.0.1 | 172.32.0.1 | 192.169.1.1 | 100.63.0.1 | 100.128.0.1 | 110.0.0.1
+    false: 203.0.113.1 | 2001:db8:0:1::/64 | fec0:0:0:0::/64
+    `),
+  )('%s is private: %s', (network, isPrivate) => {
+    expect(String(isPrivateNetwork(network))).toBe(isPrivate);
   });
 
   it('an IPv4 address has no wide network', () => {

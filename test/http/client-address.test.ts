@@ -37,17 +37,8 @@ describe('TRUST_PROXY', () => {
   });
 
   it('an entry that is no address: the hop that a proxy vouches for before it', () => {
-    for (const bad of [
-      'unknown',
-      '',
-      '1.2.3',
-      '1.2.3.4.5',
-      '256.1.1.1',
-      '01.2.3.4567',
-      '_hidden',
-      ':::',
-      '::g',
-    ]) {
+    const none = 'unknown 1.2.3 1.2.3.4.5 256.1.1.1 01.2.3.4567 _hidden ::: ::g'.split(' ');
+    for (const bad of ['', ...none]) {
       expect(clientAddress('10.0.0.1', `1.1.1.1, ${bad}, 3.3.3.3`, 3)).toBe('3.3.3.3');
       expect(clientAddress('10.0.0.1', `1.1.1.1, ${bad}`, 2)).toBe('10.0.0.1');
     }

@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import { FAILURES, type FailureKind } from '../../src/contract/failure.ts';
 import { FAILURE_STATUS } from '../../src/http/failure-status.ts';
+import { rowsOf } from '../support/rows-of.ts';
 
 const KINDS = Object.keys(FAILURES) as readonly FailureKind[];
 
@@ -12,21 +13,22 @@ it('says 404 of whatever is unknown', () => {
   for (const kind of unknown) expect(FAILURE_STATUS[kind], kind).toBe(404);
 });
 
-it.each([
-  ['invalid', 400],
-  ['unauthorized', 401],
-  ['forbidden', 403],
-  ['methodNotAllowed', 405],
-  ['versionExists', 409],
-  ['rolledBack', 409],
-  ['bodyTooSlow', 408],
-  ['bodyTooLarge', 413],
-  ['narrowing', 422],
-  ['rateLimited', 429],
-  ['internal', 500],
-  ['unavailable', 503],
-] as const)('%s is %i', (kind, status) => {
-  expect(FAILURE_STATUS[kind]).toBe(status);
+it.each(
+  rowsOf(`
+  400: invalid
+  401: unauthorized
+  403: forbidden
+  405: methodNotAllowed
+  408: bodyTooSlow
+  409: versionExists | rolledBack
+  413: bodyTooLarge
+  422: narrowing
+  429: rateLimited
+  500: internal
+  503: unavailable
+  `),
+)('%s is %s', (kind, status) => {
+  expect(FAILURE_STATUS[kind as FailureKind]).toBe(Number(status));
 });
 
 it('is an error for every refusal there is', () => {

@@ -3,7 +3,6 @@
 
 import {
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,39 +10,23 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type DiskFault, LastGoodFiles } from '../../src/engine/disk/last-good-files.ts';
+import { LastGoodFiles } from '../../src/engine/disk/last-good-files.ts';
 import { sealFile } from '../../src/engine/disk/seal-file.ts';
 import { release } from '../domain/sample.ts';
+import { dataDirectory, removeDirectories } from './data-directory.ts';
 import { channelAt } from './serving-node.ts';
 
 /** Version of the file format, written down again so that a changed one fails a test. */
 const FORMAT = 3;
 const RETRY_MS = 2000;
 const TURNS_MAX = 100_000;
-const COUNT_MAX = 100;
 
-const leftovers: string[] = [];
 afterEach(() => {
   vi.useRealTimers();
-  for (const directory of leftovers.splice(0)) rmSync(directory, { recursive: true, force: true });
+  removeDirectories();
 });
-
-/**
- * Creates a data directory with its snapshot files; `again` opens it as the next process would, and `names`
- * lists the indexes.
- */
-function dataDirectory() {
-  const path = mkdtempSync(join(tmpdir(), 'sluice-last-good-'));
-  leftovers.push(path);
-  const snapshots = join(path, 'snapshots');
-  const faults: DiskFault[] = [];
-  const names = () => readdirSync(snapshots).filter((name) => !name.endsWith('.releases'));
-  const again = () => new LastGoodFiles(path, undefined, (fault) => faults.push(fault));
-  return { path, snapshots, faults, again, files: again(), names };
-}
 
 /** Takes turns, in each of which the time of a retry passes, until the disk is as the check wants it. */
 async function eventually(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
@@ -374,96 +357,4 @@ it('what is kept anew while its write fails is what is written, not the older on
   });
   await files.flush();
   expect((await again().find('acme', 'stable'))?.revision).toBe(revision);
-});
-
-describe('several serving processes on one data directory', () => {
-  /** Opens the files of several workers on one directory; `undefined` is a process without a number. */
-  function workers() {
-    const { path, faults, snapshots } = dataDirectory();
-    const open = (worker: number | undefined) =>
-      new LastGoodFiles(path, worker, (fault) => faults.push(fault));
-    return { open, faults, snapshots };
-  }
-
-  it('an older snapshot that one writes later does not replace the newer one of another', async () => {
-    const { open, faults } = workers();
-    const [first, second] = [open(1), open(2)];
-    first.keep(channelAt(8));
-    await first.flush();
-    second.keep(channelAt(7));
-    await second.flush();
-    for (const reader of [open(1), open(2), open(3), open(undefined)]) {
-      expect((await reader.find('acme', 'stable'))?.revision).toBe(8);
-      expect(await reader.hasAny()).toBe(true);
-    }
-    expect(faults).toEqual([]);
-  });
-
-  it('what one process kept alone is found by many, and the other way round', async () => {
-    const { open } = workers();
-    const alone = open(undefined);
-    alone.keep(channelAt(3));
-    await alone.flush();
-    expect((await open(2).find('acme', 'stable'))?.revision).toBe(3);
-    const worker = open(2);
-    worker.keep(channelAt(4));
-    await worker.flush();
-    expect((await open(undefined).find('acme', 'stable'))?.revision).toBe(4);
-  });
-
-  it('a file of one that cannot be read hides that of another', async () => {
-    const { open, faults, snapshots } = workers();
-    const [first, second] = [open(1), open(2)];
-    for (const worker of [first, second]) {
-      worker.keep(channelAt(5));
-      await worker.flush();
-    }
-    const [name = ''] = readdirSync(join(snapshots, 'worker-1'));
-    writeFileSync(join(snapshots, 'worker-1', name), '{');
-    expect((await open(1).find('acme', 'stable'))?.revision).toBe(5);
-    expect(faults).toHaveLength(1);
-  });
-
-  async function namesIn(files: LastGoodFiles, countMax = COUNT_MAX): Promise<string[]> {
-    return (await files.list(countMax)).map(({ channel }) => channel).sort();
-  }
-
-  it('the list has every channel that a process of the node kept, once, with all its names', async () => {
-    const { open } = workers();
-    const [alone, worker] = [open(undefined), open(3)];
-    for (const name of ['alpha', 'both']) alone.keep(channelAt(1, name));
-    for (const name of ['both', 'gamma']) worker.keep(channelAt(2, name));
-    await Promise.all([alone.flush(), worker.flush()]);
-    expect(await namesIn(open(undefined))).toEqual(['alpha', 'both', 'gamma']);
-    const [first] = await open(undefined).list(1);
-    expect(first).toEqual({
-      appId: 'app_1',
-      appRef: 'acme',
-      channelId: `chn_${first?.channel}`,
-      channel: first?.channel,
-    });
-  });
-
-  it('the list leaves out what is damaged, and says so once', async () => {
-    const { open, snapshots, faults } = workers();
-    const files = open(undefined);
-    files.keep(channelAt(1, 'whole'));
-    await files.flush();
-    writeFileSync(join(snapshots, `${'0'.repeat(40)}.json`), '{"format":');
-    const next = open(undefined);
-    expect(await namesIn(next)).toEqual(['whole']);
-    expect(await namesIn(next)).toEqual(['whole']);
-    expect(faults).toHaveLength(1);
-  });
-
-  it('the list has what appears later, no more than asked for, and nothing where nothing was kept', async () => {
-    const { open, snapshots } = workers();
-    const [reader, writer] = [open(undefined), open(1)];
-    expect(await namesIn(reader)).toEqual([]);
-    for (const name of ['a', 'b', 'c']) writer.keep(channelAt(1, name));
-    await writer.flush();
-    expect(readdirSync(snapshots)).toEqual(['worker-1']);
-    expect(await namesIn(reader)).toEqual(['a', 'b', 'c']);
-    expect(await namesIn(reader, 2)).toHaveLength(2);
-  });
 });

@@ -59,19 +59,9 @@ it.each(pathsOf(WHOLE).map((path) => [path.join('.'), path] as const))(
 );
 
 it.each([
-  'id',
-  'edition',
-  'version',
-  'notes',
-  'status',
-  'rolloutPct',
-  'targets',
-  'targets.matchLabels',
-  'targets.matchExpressions',
-  'targets.matchExpressions.0.operator',
-  'createdAt',
-  'artifacts',
-  'artifacts.0.platform',
+  ...['id', 'edition', 'version', 'notes', 'status', 'rolloutPct', 'targets', 'createdAt'],
+  ...['targets.matchLabels', 'targets.matchExpressions', 'targets.matchExpressions.0.operator'],
+  ...['artifacts', 'artifacts.0.platform'],
 ])('without %s it is refused', (name) => {
   expect(parseChanged(name.split('.'), undefined)).toBeUndefined();
 });

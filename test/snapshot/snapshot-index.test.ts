@@ -90,18 +90,7 @@ it.each(['', 'null', '{}', '{}\n', 'null\n', JSON.stringify(WHOLE)])('%j is no i
 });
 
 it.each([
-  ' ',
-  'a  b',
-  '../up',
-  '..',
-  '.hidden',
-  'a/b',
-  'ä',
-  '*',
-  'a**',
-  '~',
-  'a*~',
-  'a~~',
+  ...[' ', 'a  b', '../up', '..', '.hidden', 'a/b', 'ä', '*', 'a**', '~', 'a*~', 'a~~'],
   'x'.repeat(65),
 ])('entries of %j are refused: an edition is a name that any store can have', (text) => {
   expect(parseEntries(text)).toBeUndefined();
