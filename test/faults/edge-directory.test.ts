@@ -41,7 +41,7 @@ describe('the directory of an edge', () => {
     });
   }
 
-  it('is refused to a second edge, in one line that names the first', async () => {
+  it.concurrent('is refused to a second edge, in one line that names the first', async () => {
     const { secret } = await makeEdgeToken(first);
     const edge = await startEdge(first.url, secret);
     try {
@@ -66,7 +66,7 @@ describe('the directory of an edge', () => {
     }
   });
 
-  it('has nothing to serve for an edge of another service, whatever is away', async () => {
+  it.concurrent('has nothing to serve for an edge of another service, whatever is away', async () => {
     const dataDir = temporaryFolder('sluice-edge-');
     const way = await startProxy(Number(new URL(first.url).port));
     try {

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnOneBackend } from '../support/backend.ts';
+import { describeOnBackends } from '../support/backend.ts';
 import { arrives, offeredBy } from '../support/edge-arrival.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import {
@@ -21,7 +21,7 @@ import { admin, check, control, createTenant, publish, type Tenant } from '../su
 
 const ASK_INTERVAL_MS = 20;
 
-describeOnOneBackend('what comes from the address of the upstream', (backend) => {
+describeOnBackends('what comes from the address of the upstream', (backend) => {
   let upstream: ServingNode;
   const ends: (() => Promise<unknown> | unknown)[] = [];
   beforeAll(async () => {

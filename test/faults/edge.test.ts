@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { cpSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnOneBackend } from '../support/backend.ts';
+import { describeOnBackends } from '../support/backend.ts';
 import { arrives, type EdgeOnAWay, offeredBy, startEdgeOnAWay } from '../support/edge-arrival.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually, sleep } from '../support/eventually.ts';
@@ -29,7 +29,7 @@ const PAGE_SIZE = 1000;
 /** Time in which the service records what has come together: a quarter of that time, or half a minute. */
 const RECORDED_MS_MAX = Math.max(30_000, AWAY_MS / 4);
 
-describeOnOneBackend('an edge', (backend) => {
+describeOnBackends('an edge', (backend) => {
   let upstream: ServingNode;
   const ends: (() => Promise<unknown> | unknown)[] = [];
   beforeAll(async () => {

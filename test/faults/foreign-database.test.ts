@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { FULL_ONLY, IS_FULL } from '../support/full-run.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
 import { startRedis } from '../support/redis-server.ts';
@@ -88,8 +89,8 @@ describeOnRealStores('an empty database in the place of the record', () => {
     TIMEOUT_MS,
   );
 
-  it(
-    'is answered for without Redis as well, by a running node and by a restarted one from its disk',
+  it.skipIf(!IS_FULL)(
+    `is answered for without Redis as well, by a running node and by a restarted one from its disk${FULL_ONLY}`,
     async () => {
       const { database, redis, start } = await stores();
       const node = await start();
@@ -161,13 +162,11 @@ describeOnRealStores('a database that knows some of the channels', () => {
         await publish(node, tenant, '1.0.0');
         await untilOffered(node, tenant, '1.0.0');
       }
-      const startedAt = performance.now();
       await database.query(`BEGIN;
         SET LOCAL session_replication_role = replica;
         DELETE FROM channels WHERE app_id = '${lost.appId}';
         DELETE FROM apps WHERE id = '${lost.appId}'; COMMIT`);
       await untilStatus(node, lost, 'stable', 404);
-      console.info(`lost channel: 404 after ${Math.round(performance.now() - startedAt)} ms`);
       expect(await offered(node, kept)).toBe('1.0.0');
       const lines = linesOf(node, 'the ledger has lost channels');
       expect(lines).toMatchObject([{ level: 'error', count: 2 }]);
@@ -186,8 +185,8 @@ describeOnRealStores('a database that knows some of the channels', () => {
 });
 
 describeOnRealStores('a database that is not there for a moment', () => {
-  it(
-    'does not end a node that started from its disk, and is used once it is there',
+  it.skipIf(!IS_FULL)(
+    `does not end a node that started from its disk, and is used once it is there${FULL_ONLY}`,
     async () => {
       const { database, start } = await stores();
       const node = await start();

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnOneBackend } from '../support/backend.ts';
+import { describeOnBackends } from '../support/backend.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { IS_FULL } from '../support/full-run.ts';
@@ -35,7 +35,7 @@ async function restingPercent(pid: number): Promise<number> {
   return ((cpuSeconds(pid) - before) * 100_000) / MEASURED_MS;
 }
 
-describeOnOneBackend('many edges', (backend) => {
+describeOnBackends('many edges', (backend) => {
   let service: ServingNode;
   let edges: readonly ServingNode[] = [];
   let alone: number;

@@ -1,24 +1,37 @@
-// Tests labels that devices send to an edge with their checks (docs/contract.md 29.7): they count on the edge
-// at once, wherever its upstream is, and reach the record with the check-ins.
+// Tests what devices tell an edge, wherever its upstream is: labels count on the edge at once, and reach the
+// record with the check-ins (docs/contract.md 29.7); failures count after its return (29.5).
 
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { describeOnOneBackend } from '../support/backend.ts';
+import { describeOnBackends } from '../support/backend.ts';
 import { asks, expectLabels, label, OLD, withTargeted } from '../support/device-labels.ts';
 import { startEdgeOnAWay } from '../support/edge-arrival.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { IS_FULL } from '../support/full-run.ts';
 import type { ServingNode } from '../support/node.ts';
 import type { Proxy as NetworkProxy } from '../support/tcp-proxy.ts';
-import { check, devicesOf, type Tenant } from '../support/tenant.ts';
+import {
+  check,
+  createTenant,
+  devicesOf,
+  manage,
+  publish,
+  report,
+  send as request,
+  type Tenant,
+} from '../support/tenant.ts';
 
 /** Time in which a change that was made elsewhere counts on an edge for certain; test/service has the promise. */
 const CHANGED_MS_MAX = 20_000;
 /** A device may ask 120 times a minute. */
 const ASK_INTERVAL_MS = 200;
+/** Time in which the service records what an edge has kept for it. */
+const FAILED_MS_MAX = 25_000;
+/** Longest time from an answer to what it says being on the disk of the edge. */
+const SYNCED_MS = 500;
 /** Time after which the notes of an edge have ended for certain: it hands over, and waits for the record. */
 const NOTES_ENDED_MS = 7000;
 
-describeOnOneBackend('labels that devices send to an edge', (backend) => {
+describeOnBackends('what devices tell an edge', (backend) => {
   let upstream: ServingNode;
   let edge: ServingNode;
   let way: NetworkProxy;
@@ -50,7 +63,7 @@ describeOnOneBackend('labels that devices send to an edge', (backend) => {
   const send = (device: string, ring: string, battery: number) =>
     asks(edge, tenant, { device, query: `l.ring=${ring}&l.battery=${battery}` });
 
-  it('count while the upstream is away, change with every check, and are recorded after it', async () => {
+  it('labels count while the upstream is away, change with every check, and are recorded after it', async () => {
     tenant = await withOffered();
     expect(await send('a', 'inner', 100)).toBe(true);
     way.blackhole();
@@ -68,7 +81,7 @@ describeOnOneBackend('labels that devices send to an edge', (backend) => {
     expect(await asks(edge, tenant, { device: 'a' })).toBe(false);
   });
 
-  it('give way to a report of other labels also right after they were sent', async () => {
+  it('labels give way to a report of other ones also right after they were sent', async () => {
     tenant = await withOffered();
     expect(await send('b', 'inner', 1)).toBe(true);
     expect(await send('b', 'inner', 2)).toBe(true);
@@ -83,7 +96,7 @@ describeOnOneBackend('labels that devices send to an edge', (backend) => {
     expect(await asks(upstream, tenant, { device: 'b' })).toBe(false);
   });
 
-  it('are recorded before the answer once for each device, and not with every check', async () => {
+  it('labels are recorded before the answer once for each device, and not with every check', async () => {
     tenant = await withOffered();
     const devices = Array.from({ length: 200 }, (_, index) => `c${index}`);
     await Promise.all(devices.map((device) => send(device, 'inner', 0)));
@@ -94,5 +107,44 @@ describeOnOneBackend('labels that devices send to an edge', (backend) => {
       const offered = await Promise.all(devices.map((device) => send(device, 'inner', battery)));
       expect(offered).not.toContain(false);
     }
+  });
+
+  it('failures count after its return, through a kill of the edge, once for each device (§29.5)', async () => {
+    tenant = await createTenant(upstream);
+    const ids = ['a', 'b', 'c'];
+    await report(
+      upstream,
+      tenant,
+      ids.map((deviceId) => ({ deviceId, version: '0.9.0', platform: 'linux' })),
+    );
+    await publish(upstream, tenant, '1.0.0');
+    await eventually('the edge offers the release', async () => {
+      return (await check(edge, tenant, '0.9.0', { device: 'a' })).status === 200;
+    });
+    way.blackhole();
+    way.cut();
+    const path = `/u/${tenant.app}/stable/linux/x86_64/0.9.0/failure`;
+    for (const device of [...ids, ...ids]) {
+      expect((await check(edge, tenant, '0.9.0', { device })).status).toBe(200);
+      const headers = { 'x-service-device': device };
+      const body = { version: '1.0.0', reason: 'disk full' };
+      expect((await request(edge, 'POST', path, { headers, body })).status).toBe(204);
+    }
+    await sleep(SYNCED_MS);
+    await edge.kill();
+    edge = await edge.restart();
+    way.heal();
+    const query = new URLSearchParams({
+      ...{ app: tenant.app, channel: 'stable', version: '1.0.0', knownForMinutes: '0' },
+    });
+    const failed = async () => {
+      const { body } = await manage(upstream, tenant, 'GET', `releases/health?${query}`);
+      return (body as { health: { failed: number } }).health.failed;
+    };
+    await eventually(
+      'each device has failed',
+      async () => (await failed()) === ids.length,
+      FAILED_MS_MAX,
+    );
   });
 });
