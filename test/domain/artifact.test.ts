@@ -8,7 +8,6 @@ import {
   foldArch,
   foldPlatform,
   indexArtifacts,
-  NO_ARCH,
   selectArtifact,
 } from '../../src/domain/decision/artifact.ts';
 
@@ -114,52 +113,21 @@ describe('exact platform and arch first, then arch `universal`, then the platfor
   });
 });
 
-describe('among equals one with a signature before one without, then publish order', () => {
-  it('the signed one wins, whatever the publish order', () => {
-    const plain = artifact('plain', 'windows', 'x64');
-    const signed = artifact('signed', 'win32', 'amd64', 'sig');
-    expect(pick([plain, signed], 'windows', 'x86_64')).toBe('signed');
-    expect(pick([signed, plain], 'windows', 'x86_64')).toBe('signed');
-  });
-
-  it('of two signed ones, and of two unsigned ones, the first published wins', () => {
-    const plain = ['a', 'b'].map((url) => artifact(url, 'windows', 'x64'));
-    const signed = ['c', 'd'].map((url) => artifact(url, 'windows', 'x64', `sig-${url}`));
-    expect(pick(plain, 'windows', 'x64')).toBe('a');
-    expect(pick([...plain, ...signed], 'windows', 'x64')).toBe('c');
-  });
-
-  it('an empty signature is none', () => {
-    const empty = artifact('empty', 'windows', 'x64', '');
-    const signed = artifact('signed', 'windows', 'x64', 'sig');
-    expect(pick([empty, signed], 'windows', 'x64')).toBe('signed');
-  });
-
-  it('holds for platform-wide artifacts too', () => {
-    const artifacts = [artifact('plain', 'linux'), artifact('signed', 'linux', undefined, 'sig')];
-    expect(pick(artifacts, 'linux', 'x64')).toBe('signed');
-  });
-});
-
-describe('a device without arch: the platform-wide artifact first, then `universal`', () => {
-  const universal = artifact('universal', 'darwin', 'universal');
-
-  it('the platform-wide one comes before universal', () => {
-    expect(pick([universal, artifact('platform-wide', 'darwin')], 'darwin')).toBe('platform-wide');
-  });
-
-  it('universal is taken when there is no platform-wide one', () => {
-    expect(pick([universal, artifact('exact', 'darwin', 'arm64')], 'darwin')).toBe('universal');
-  });
-
-  it('an artifact for one arch does not match', () => {
-    expect(pick([artifact('exact', 'darwin', 'arm64')], 'darwin')).toBeUndefined();
-  });
-
-  it('an absent arch is folded to NO_ARCH', () => {
-    expect(foldArch(undefined)).toBe(NO_ARCH);
-  });
-});
+it.each<[readonly Artifact[], string | undefined, string]>([
+  [[artifact('a', 'win32', 'x64'), artifact('b', 'windows', 'amd64', 'sig')], 'x86_64', 'b'],
+  [[artifact('a', 'windows', 'x64'), artifact('b', 'windows', 'x64')], 'x64', 'a'],
+  [[artifact('a', 'windows', 'x64', '1'), artifact('b', 'windows', 'x64', '2')], 'x64', 'a'],
+  [[artifact('a', 'windows', 'x64', ''), artifact('b', 'windows', 'x64', 'sig')], 'x64', 'b'],
+  [[artifact('a', 'windows'), artifact('b', 'windows', undefined, 'sig')], 'x64', 'b'],
+  [[artifact('a', 'windows', 'universal'), artifact('b', 'windows')], undefined, 'b'],
+  [[artifact('a', 'windows', 'universal'), artifact('b', 'windows', 'x64')], undefined, 'a'],
+  [[artifact('a', 'windows', 'x64')], undefined, 'none'],
+])(
+  'case %#: a signed one first, then publish order; without arch the platform-wide one',
+  (all, arch, url) => {
+    expect(pick(all, 'windows', arch) ?? 'none').toBe(url);
+  },
+);
 
 describe('the format of an address', () => {
   it.each([

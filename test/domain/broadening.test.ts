@@ -17,113 +17,95 @@ import {
   targeting,
 } from './sample.ts';
 
-function ofLabels(before: Targeting['matchLabels'], after: Targeting['matchLabels']) {
-  return obstacleToBroadening(
-    targeting({ matchLabels: before }),
-    targeting({ matchLabels: after }),
-  );
-}
-
-function ofExpressions(before: TargetExpression[], after: TargetExpression[]) {
-  return obstacleToBroadening(
-    targeting({ matchExpressions: before }),
-    targeting({ matchExpressions: after }),
-  );
-}
-
 const IN_AB: TargetExpression = { key: 'tier', operator: 'In', values: ['a', 'b'] };
 const EXISTS: TargetExpression = { key: 'region', operator: 'Exists', values: [] };
 
-describe('matchLabels broadens when every key that remains has a superset and no key is added', () => {
-  it.each([
-    ['no change', { tier: ['a'] }, { tier: ['a'] }],
-    ['another order of values', { tier: ['a', 'b'] }, { tier: ['b', 'a'] }],
-    ['a repeated value', { tier: ['a', 'b'] }, { tier: ['b', 'a', 'a'] }],
-    ['a value more', { tier: ['a'] }, { tier: ['a', 'b'] }],
-    ['dropping a key', { tier: ['a'], region: ['eu'] }, { tier: ['a'] }],
-    ['dropping every key', { tier: ['a'], region: ['eu'] }, {}],
-    ['dropping one and widening one', { tier: ['a'], region: ['eu'] }, { tier: ['a', 'b'] }],
-  ] as const)('%s is allowed', (_what, before, after) => {
-    expect(ofLabels(before, after)).toBeUndefined();
+type Row = readonly [what: string, before: Targeting | null, after: Targeting | null];
+
+/** Targeting by labels alone. */
+function labels(matchLabels: Targeting['matchLabels']): Targeting {
+  return targeting({ matchLabels });
+}
+
+/** Targeting by expressions alone. */
+function expressions(...matchExpressions: TargetExpression[]): Targeting {
+  return targeting({ matchExpressions });
+}
+
+const A = labels({ tier: ['a'] });
+const AB = labels({ tier: ['a', 'b'] });
+const A_EU = labels({ tier: ['a'], region: ['eu'] });
+/** Keys that are named like members of an object. */
+const HOSTILE = ['__proto__', 'constructor', 'toString'];
+
+describe('labels broaden when every key that remains has a superset and no key is added', () => {
+  it.each<Row>([
+    ['no change', A, A],
+    ['another order of values', AB, labels({ tier: ['b', 'a'] })],
+    ['a repeated value', AB, labels({ tier: ['b', 'a', 'a'] })],
+    ['a value more', A, AB],
+    ['dropping a key', A_EU, A],
+    ['dropping every key', A_EU, labels({})],
+    ['dropping one and widening one', A_EU, AB],
+    ['dropping all targeting', A, null],
+    ['nothing where there was nothing', null, null],
+    ['an empty object where there was nothing', null, targeting({})],
+    ['nothing where there was an empty object', targeting({}), null],
+    ...HOSTILE.map((key): Row => [`a value more of ${key}`, own(key, 'a'), own(key, 'a', 'b')]),
+  ])('%s is allowed', (_what, before, after) => {
+    expect(obstacleToBroadening(before, after)).toBeUndefined();
   });
 
-  it.each([
-    ['a value less', { tier: ['a', 'b'] }, { tier: ['a'] }],
-    ['another value', { tier: ['a'] }, { tier: ['b'] }],
-    ['a value exchanged for two', { tier: ['a'] }, { tier: ['b', 'c'] }],
-    ['a key where there was none', {}, { tier: ['a'] }],
-    ['a key more', { tier: ['a'] }, { tier: ['a'], region: ['eu'] }],
-    ['another key', { tier: ['a'] }, { region: ['a'] }],
-    ['one wider and one narrower', { a: ['1'], b: ['1', '2'] }, { a: ['1', '2'], b: ['1'] }],
-  ] as const)('%s is refused', (_what, before, after) => {
-    expect(ofLabels(before, after)).toBe('labels');
-  });
-
-  it('a key named like an object member is added like any other', () => {
-    for (const key of ['__proto__', 'constructor', 'toString']) {
-      expect(ofLabels({}, ownRecord([[key, ['a']]]))).toBe('labels');
-      expect(ofLabels(ownRecord([[key, ['a']]]), ownRecord([[key, ['a', 'b']]]))).toBeUndefined();
-    }
-  });
-});
-
-describe('matchExpressions are frozen, compared as a set', () => {
-  it('their order, and the order of their values, is no change', () => {
-    const reordered: TargetExpression = { ...IN_AB, values: ['b', 'a'] };
-    expect(ofExpressions([IN_AB, EXISTS], [EXISTS, reordered])).toBeUndefined();
-    expect(ofExpressions([IN_AB], [IN_AB, reordered])).toBeUndefined();
-  });
-
-  it.each([
-    ['one more', [IN_AB], [IN_AB, EXISTS]],
-    ['one less, even though that would match more devices', [IN_AB, EXISTS], [IN_AB]],
+  it.each<Row>([
+    ['a value less', AB, A],
+    ['another value', A, labels({ tier: ['b'] })],
+    ['a value exchanged for two', A, labels({ tier: ['b', 'c'] })],
+    ['a key where there was none', labels({}), A],
+    ['a key where there was no targeting', null, A],
+    ['a key more', A, A_EU],
+    ['another key', A, labels({ region: ['a'] })],
     [
-      'a value more, even though that would match more devices',
-      [IN_AB],
-      [{ ...IN_AB, values: ['a', 'b', 'c'] }],
+      'one wider and one narrower',
+      labels({ a: ['1'], b: ['1', '2'] }),
+      labels({ a: ['1', '2'], b: ['1'] }),
     ],
-    ['a value less', [IN_AB], [{ ...IN_AB, values: ['a'] }]],
-    ['another operator', [IN_AB], [{ ...IN_AB, operator: 'NotIn' }]],
-    ['another key', [IN_AB], [{ ...IN_AB, key: 'ring' }]],
-  ] as [string, TargetExpression[], TargetExpression[]][])(
-    '%s is refused',
-    (_what, before, after) => {
-      expect(ofExpressions(before, after)).toBe('expressions');
-    },
-  );
-
-  it('no spelling of one expression can pass for another', () => {
-    const joined: TargetExpression = { key: 'tier', operator: 'In', values: ['a,b'] };
-    expect(ofExpressions([IN_AB], [joined])).toBe('expressions');
-  });
-
-  it('is the answer when labels are narrowed in the same call', () => {
-    const before = targeting({ matchLabels: { tier: ['a'] }, matchExpressions: [EXISTS] });
-    expect(obstacleToBroadening(before, targeting({ matchLabels: { tier: ['b'] } }))).toBe(
-      'expressions',
-    );
+    ...HOSTILE.map((key): Row => [`the key ${key}`, labels({}), own(key, 'a')]),
+  ])('%s is refused', (_what, before, after) => {
+    expect(obstacleToBroadening(before, after)).toBe('labels');
   });
 });
 
-describe('null, and left-out parts, are empty', () => {
-  it('null is allowed only when there were no matchExpressions', () => {
-    expect(obstacleToBroadening(targeting({ matchLabels: { tier: ['a'] } }), null)).toBeUndefined();
-    expect(obstacleToBroadening(targeting({ matchExpressions: [EXISTS] }), null)).toBe(
-      'expressions',
-    );
-    expect(obstacleToBroadening(null, null)).toBeUndefined();
+function own(key: string, ...values: readonly string[]): Targeting {
+  return labels(ownRecord([[key, [...values]]]));
+}
+
+describe('expressions are frozen, compared as a set', () => {
+  const reordered: TargetExpression = { ...IN_AB, values: ['b', 'a'] };
+
+  it.each<Row>([
+    ['another order', expressions(IN_AB, EXISTS), expressions(EXISTS, reordered)],
+    ['the same twice', expressions(IN_AB), expressions(IN_AB, reordered)],
+  ])('%s is allowed', (_what, before, after) => {
+    expect(obstacleToBroadening(before, after)).toBeUndefined();
   });
 
-  it('an empty object is no change from null', () => {
-    expect(obstacleToBroadening(null, targeting({}))).toBeUndefined();
-    expect(obstacleToBroadening(targeting({}), null)).toBeUndefined();
-  });
-
-  it('anything asked of a release for everybody is a narrowing', () => {
-    expect(obstacleToBroadening(null, targeting({ matchLabels: { tier: ['a'] } }))).toBe('labels');
-    expect(obstacleToBroadening(null, targeting({ matchExpressions: [IN_AB] }))).toBe(
-      'expressions',
-    );
+  it.each<Row>([
+    ['one more', expressions(IN_AB), expressions(IN_AB, EXISTS)],
+    ['one less, though that would match more', expressions(IN_AB, EXISTS), expressions(IN_AB)],
+    [
+      'a value more, though that would match more',
+      expressions(IN_AB),
+      expressions({ ...IN_AB, values: ['a', 'b', 'c'] }),
+    ],
+    ['a value less', expressions(IN_AB), expressions({ ...IN_AB, values: ['a'] })],
+    ['another operator', expressions(IN_AB), expressions({ ...IN_AB, operator: 'NotIn' })],
+    ['another key', expressions(IN_AB), expressions({ ...IN_AB, key: 'ring' })],
+    ['another spelling', expressions(IN_AB), expressions({ ...IN_AB, values: ['a,b'] })],
+    ['none any more', expressions(EXISTS), null],
+    ['one where there was no targeting', null, expressions(IN_AB)],
+    ['one less and narrower labels', { ...A, matchExpressions: [EXISTS] }, labels({ tier: ['b'] })],
+  ])('%s is refused', (_what, before, after) => {
+    expect(obstacleToBroadening(before, after)).toBe('expressions');
   });
 });
 

@@ -91,6 +91,8 @@ it('what is read and not acknowledged is read again, and only read batches are r
   await append(journal, 'one', 'two');
   expect(await read(journal)).toEqual(['one', 'two']);
   expect(await read(journal)).toEqual(['one', 'two']);
+  // A read has a bound of bytes, and at least one batch.
+  expect([await read(journal, 1), await read(journal, 8)]).toEqual([['one'], ['one', 'two']]);
   await append(journal, 'three');
   await journal.acknowledge(2);
   expect(await read(journal)).toEqual(['three']);
@@ -104,13 +106,6 @@ it('the largest batch that a node makes is read as it was appended', async () =>
   expect(await journal.append(batch)).toBe('accepted');
   const [read] = await (await open()).read(MANY_BYTES);
   expect(read?.equals(batch)).toBe(true);
-});
-
-it('a read has a bound of bytes, and at least one batch', async () => {
-  const journal = await open();
-  await append(journal, 'a'.repeat(100), 'b'.repeat(100), 'c'.repeat(100));
-  expect(await journal.read(200)).toHaveLength(2);
-  expect(await journal.read(1)).toHaveLength(1);
 });
 
 it('a record that a kill has cut off is passed over, and told', async () => {

@@ -45,7 +45,12 @@ function furnish(batches: string[], take: (texts: readonly string[]) => void) {
       told.faults += 1;
     },
   });
-  return { handOver, told };
+  const allHandedOver = async () => {
+    handOver.start();
+    await eventually('all is handed over', () => batches.length === 0);
+    await handOver.stop();
+  };
+  return { allHandedOver, told };
 }
 
 function textsOf(body: Buffer): string[] {
@@ -61,10 +66,8 @@ function textsOf(body: Buffer): string[] {
 it('batches go in their order, and are acknowledged once they were taken', async () => {
   const batches = ['one', 'two', 'three'];
   const taken: string[] = [];
-  const { handOver, told } = furnish(batches, (texts) => taken.push(...texts));
-  handOver.start();
-  await eventually('all is handed over', () => batches.length === 0);
-  await handOver.stop();
+  const { allHandedOver, told } = furnish(batches, (texts) => taken.push(...texts));
+  await allHandedOver();
   expect(taken).toEqual(['one', 'two', 'three']);
   expect(told).toEqual({ accepted: 3, refused: 0, faults: 0 });
 });
@@ -72,13 +75,11 @@ it('batches go in their order, and are acknowledged once they were taken', async
 it('an upstream that is away gets the same again, one by one at first', async () => {
   const batches = ['one', 'two'];
   const tries: string[][] = [];
-  const { handOver, told } = furnish(batches, (texts) => {
+  const { allHandedOver, told } = furnish(batches, (texts) => {
     tries.push([...texts]);
     if (tries.length < 3) throw new Unavailable('upstream', new Error('away'));
   });
-  handOver.start();
-  await eventually('all is handed over', () => batches.length === 0);
-  await handOver.stop();
+  await allHandedOver();
   expect(tries).toEqual([['one', 'two'], ['one'], ['one'], ['two']]);
   expect(told).toEqual({ accepted: 2, refused: 0, faults: 2 });
 });
@@ -86,13 +87,11 @@ it('an upstream that is away gets the same again, one by one at first', async ()
 it('a batch that the upstream can never take is dropped and told, the others are not', async () => {
   const batches = ['one', 'bad', 'three'];
   const taken: string[] = [];
-  const { handOver, told } = furnish(batches, (texts) => {
+  const { allHandedOver, told } = furnish(batches, (texts) => {
     if (texts.includes('bad')) throw new RefusedByUpstream(400, 'malformed');
     taken.push(...texts);
   });
-  handOver.start();
-  await eventually('all is handed over', () => batches.length === 0);
-  await handOver.stop();
+  await allHandedOver();
   expect(taken).toEqual(['one', 'three']);
   expect(told).toEqual({ accepted: 2, refused: 1, faults: 0 });
 });
@@ -100,12 +99,10 @@ it('a batch that the upstream can never take is dropped and told, the others are
 it('an upstream that does not know the call loses nothing', async () => {
   const batches = ['one'];
   let tries = 0;
-  const { handOver, told } = furnish(batches, () => {
+  const { allHandedOver, told } = furnish(batches, () => {
     tries += 1;
     if (tries === 1) throw new RefusedByUpstream(404, 'not found');
   });
-  handOver.start();
-  await eventually('all is handed over', () => batches.length === 0);
-  await handOver.stop();
+  await allHandedOver();
   expect(told).toEqual({ accepted: 1, refused: 0, faults: 1 });
 });
