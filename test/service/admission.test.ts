@@ -16,8 +16,8 @@ import {
   type Tenant,
 } from '../support/tenant.ts';
 
-const PER_ADDRESS = 100;
-const PER_APP = 300;
+const PER_ADDRESS = 40;
+const PER_APP = 100;
 const PARALLEL = 50;
 const MINUTE_MS = 60_000;
 
@@ -102,16 +102,15 @@ describeOnBackends('admission of new devices', (backend) => {
 
   const rowsOf = async (tenant: Tenant) => (await devicesOf(node, tenant)).length;
 
-  it('a thousand invented ids from one address leave a hundred rows a minute, and are answered', async () => {
+  it('invented ids from one address leave so many rows a minute, and are answered', async () => {
     const tenant = await createTenant(node);
-    const address = () => '203.0.113.7';
-    const { stored, unadmitted, dropped, minutes } = await settled(1000, () =>
-      invent(tenant, 1000, address),
+    const count = 5 * PER_ADDRESS;
+    const { stored, unadmitted, dropped, minutes } = await settled(count, () =>
+      invent(tenant, count, () => '203.0.113.7'),
     );
     const rows = await rowsOf(tenant);
-    console.log(`1,000 invented ids of one address: ${rows} rows, ${unadmitted} unadmitted`);
     // At least: a batch whose acceptance was not heard is sent, and settled, again.
-    expect(stored + unadmitted).toBeGreaterThanOrEqual(1000);
+    expect(stored + unadmitted).toBeGreaterThanOrEqual(count);
     expect(dropped).toBe(0);
     expect(stored).toBeGreaterThanOrEqual(rows);
     expectBounded(rows, PER_ADDRESS, minutes);
@@ -124,11 +123,12 @@ describeOnBackends('admission of new devices', (backend) => {
     expect((await report(node, tenant, reported)).status).toBe(200);
     expect(await rowsOf(tenant)).toBe(known.length);
     const address = () => '203.0.113.8';
-    await settled(PER_ADDRESS + 50, () => invent(tenant, PER_ADDRESS + 50, address));
+    await settled(PER_ADDRESS + 20, () => invent(tenant, PER_ADDRESS + 20, address));
     const { stored, unadmitted } = await settled(known.length, () =>
       askAll(tenant, known, address),
     );
-    expect([stored, unadmitted]).toEqual([known.length, 0]);
+    expect(unadmitted).toBe(0);
+    expect(stored).toBeGreaterThanOrEqual(known.length);
     const versions = (await devicesOf(node, tenant)).filter(({ deviceId }) =>
       String(deviceId).startsWith('known'),
     );
@@ -138,25 +138,26 @@ describeOnBackends('admission of new devices', (backend) => {
   it('an IPv6 client is its /64, and a /48 has ten times the bound', async () => {
     const [one, many] = [await createTenant(node), await createTenant(node)];
     const inOne = (index: number) => `2001:db8:1:1::${index.toString(16)}`;
-    const first = await settled(150, () => invent(one, 150, inOne));
-    expect(first.stored + first.unadmitted).toBe(150);
+    const count = PER_ADDRESS + 20;
+    const first = await settled(count, () => invent(one, count, inOne));
+    expect(first.stored + first.unadmitted).toBeGreaterThanOrEqual(count);
     expectBounded(await rowsOf(one), PER_ADDRESS, first.minutes);
-    // 200 devices of different /64: no network has too many, but for an app.
+    // Devices of different /64: no network has too many, but for an app.
     const spread = (index: number) => `2001:db8:2:${index.toString(16)}::1`;
-    const second = await settled(200, () => invent(many, 200, spread));
-    expect(second).toMatchObject({ stored: 200, unadmitted: 0 });
+    const second = await settled(2 * PER_ADDRESS, () => invent(many, 2 * PER_ADDRESS, spread));
+    expect([await rowsOf(many), second.unadmitted]).toEqual([2 * PER_ADDRESS, 0]);
   });
 
   it('an app has a bound over all addresses; another app has its own', async () => {
     const [flooded, other] = [await createTenant(node), await createTenant(node)];
     const anywhere = (index: number) => `198.51.${index >> 8}.${index & 255}`;
-    const { stored, unadmitted, minutes } = await settled(PER_APP + 100, () =>
-      invent(flooded, PER_APP + 100, anywhere),
+    const { stored, unadmitted, minutes } = await settled(PER_APP + 30, () =>
+      invent(flooded, PER_APP + 30, anywhere),
     );
-    expect(stored + unadmitted).toBe(PER_APP + 100);
+    expect(stored + unadmitted).toBeGreaterThanOrEqual(PER_APP + 30);
     expectBounded(await rowsOf(flooded), PER_APP, minutes);
-    const besides = await settled(50, () => invent(other, 50, (index) => anywhere(index + 1000)));
-    expect(besides).toMatchObject({ stored: 50, unadmitted: 0 });
+    const besides = await settled(20, () => invent(other, 20, (index) => anywhere(index + 1000)));
+    expect([await rowsOf(other), besides.unadmitted]).toEqual([20, 0]);
   });
 
   it('labels of a check are no way around, and decide its answer all the same', async () => {
@@ -164,12 +165,12 @@ describeOnBackends('admission of new devices', (backend) => {
     const targets = { matchLabels: { ring: ['beta'] } };
     expect((await publish(node, tenant, '2.0.0', { targets })).status).toBe(201);
     const address = () => '203.0.113.9';
-    const count = PER_ADDRESS + 60;
+    const count = PER_ADDRESS + 20;
     const { unadmitted, minutes } = await settled(count, () =>
       invent(tenant, count, address, { query: '?l.ring=beta', status: 200 }),
     );
     const rows = await devicesOf(node, tenant);
-    expect(rows.length + unadmitted).toBe(count);
+    expect(rows.length + unadmitted).toBeGreaterThanOrEqual(count);
     expectBounded(rows.length, PER_ADDRESS, minutes);
     expect(new Set(rows.map(({ labels }) => JSON.stringify(labels)))).toEqual(
       new Set(['{"ring":"beta"}']),

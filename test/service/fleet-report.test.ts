@@ -4,7 +4,6 @@
 import { describe, expect, it } from 'vitest';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
-  type Answer,
   check,
   createTenant,
   devicesOf,
@@ -85,20 +84,16 @@ serviceSuite('fleet report', (node) => {
       expect(Date.parse(String(device.lastSeen))).toBeLessThanOrEqual(Date.now());
     });
 
-    it('has channel stable, no arch and no labels where they are left out (§2.6)', async () => {
+    it('has channel, arch and labels as they were left out or given, equal versions as one (§2.6, §10.6, §17.3)', async () => {
       const tenant = await createTenant(node);
       await accept(tenant, DEVICE);
       expect(await only(tenant)).toMatchObject({ channel: 'stable', arch: null, labels: {} });
+      const version = 'V1-rc.01';
+      for (const channel of ['no such channel', 'Größe/🚀']) {
+        await accept(tenant, { ...DEVICE, channel, version });
+        expect(await only(tenant)).toMatchObject({ channel, version: '1.0.0-rc.1' });
+      }
     });
-
-    it.each(['no such channel', 'Größe/🚀'])(
-      'has an unknown channel as given: %s (§17.3)',
-      async (channel) => {
-        const tenant = await createTenant(node);
-        await accept(tenant, { ...DEVICE, channel });
-        expect(await only(tenant)).toMatchObject({ channel });
-      },
-    );
 
     it('is one device per app and deviceId: a later report is its new state (§2.6)', async () => {
       const [tenant, other] = [await createTenant(node), await createTenant(node)];
@@ -116,17 +111,6 @@ serviceSuite('fleet report', (node) => {
       });
       expect(String(second.lastSeen) >= String(first.lastSeen)).toBe(true);
       expect(await only(other)).toMatchObject({ version: '7.0.0' });
-    });
-
-    it.each([
-      ['v1.2', '1.2.0'],
-      ['2026.01.15', '2026.1.15'],
-      ['V1-rc.01', '1.0.0-rc.1'],
-      ['1.2.3.4+5', '1.2.3.4+5'],
-    ])('counts equal versions as one: %s (§10.6)', async (version, canonical) => {
-      const tenant = await createTenant(node);
-      await accept(tenant, { ...DEVICE, version });
-      expect(await only(tenant)).toMatchObject({ version: canonical });
     });
 
     it('of a device named twice is the last item, its labels merged in order (§17.2)', async () => {
@@ -187,56 +171,35 @@ serviceSuite('fleet report', (node) => {
       expect(await labelsAfter(stored, numbered('z', 16))).toEqual(numbered('z', 16));
     });
 
-    it('in one report are 16, not 17 (§2.6, §8)', async () => {
+    it('that are too much or none are 400 with the path of the field, and leave no trace (§2.6, §7.2, §8)', async () => {
       const tenant = await createTenant(node);
-      const message = await refuse(tenant, [{ ...DEVICE, labels: numbered('k', 17) }]);
-      expect(message).toMatch(/^devices\.0\.labels: /);
-    });
-
-    it('have values of up to 256 and keys of up to 128 characters, not UTF-16 units (§2.6, §8)', async () => {
+      const key = 'k'.repeat(129);
+      for (const [labels, path] of [
+        [numbered('k', 17), 'labels'],
+        [{ a: 'v'.repeat(257) }, 'labels.a'],
+        [{ a: ROCKET.repeat(257) }, 'labels.a'],
+        [{ [key]: '' }, `labels.${key}`],
+        [{ '': 'v' }, 'labels.'],
+        [{ $version: '1' }, 'labels.$version'],
+        [{ $a: '1' }, 'labels.$a'],
+        ...[1, null, { b: 'c' }, 'x\u0000y', '\ud83d'].map((a) => [{ a }, 'labels.a'] as const),
+        [{ 'x\u0000y': 'a' }, 'labels.x\u0000y'],
+        ...[null, ['a'], 'a=b'].map((none) => [none, 'labels'] as const),
+      ] as const) {
+        const message = await refuse(tenant, [DEVICE, { ...DEVICE, labels }]);
+        expect(message.startsWith(`devices.1.${path}: `), message).toBe(true);
+      }
+      // Characters count, not UTF-16 units.
       const longest = { [ROCKET.repeat(128)]: ROCKET.repeat(256), ['k'.repeat(128)]: '' };
       expect(await labelsAfter(longest)).toEqual(longest);
     });
 
-    it.each<[what: string, labels: Fields, path: string]>([
-      ['a value of 257 characters', { a: 'v'.repeat(257) }, 'labels.a'],
-      ['a value of 257 characters of two units', { a: ROCKET.repeat(257) }, 'labels.a'],
-      ['a key of 129 characters', { ['k'.repeat(129)]: '' }, `labels.${'k'.repeat(129)}`],
-      ['an empty key', { '': 'v' }, 'labels.'],
-      ['a reserved key', { $version: '1' }, 'labels.$version'],
-      ['any other key with $', { $a: '1' }, 'labels.$a'],
-      ['a number as a value', { a: 1 }, 'labels.a'],
-      ['null as a value', { a: null }, 'labels.a'],
-      ['an object as a value', { a: { b: 'c' } }, 'labels.a'],
-      ['NUL in a value', { a: 'x\u0000y' }, 'labels.a'],
-      ['NUL in a key', { 'x\u0000y': 'a' }, 'labels.x\u0000y'],
-      ['half a character', { a: '\ud83d' }, 'labels.a'],
-    ])('with %s are 400 that names it (§2.6, §7.2)', async (_, labels, path) => {
-      const tenant = await createTenant(node);
-      const message = await refuse(tenant, [DEVICE, { ...DEVICE, labels }]);
-      expect(message.startsWith(`devices.1.${path}: `), message).toBe(true);
-    });
-
-    it.each([
-      ['null', null],
-      ['an array', ['a']],
-      ['a string', 'a=b'],
-    ])('as %s are 400 (§2.6)', async (_, labels) => {
-      const tenant = await createTenant(node);
-      expect(await refuse(tenant, [{ ...DEVICE, labels }])).toMatch(/^devices\.0\.labels: /);
-    });
-
-    it('may be named like object internals (§2.6)', async () => {
-      const tenant = await createTenant(node);
-      const text = '{"__proto__":"x","constructor":"y","toString":"z"}';
-      await accept(tenant, { ...DEVICE, labels: JSON.parse(text) as Fields });
-      expect(JSON.stringify(sorted((await only(tenant)).labels))).toBe(
-        JSON.stringify(sorted(JSON.parse(text))),
-      );
-    });
-
-    it('are stored as they are, whatever the characters (§2.6)', async () => {
-      const labels = { 'größe & 🚀': 'a=b&c\n\t"\\', ' ': ' ', 'a.b': '{"x":1}', '1': '2' };
+    it('are stored as they are, whatever the characters, also names of object internals (§2.6)', async () => {
+      const labels = {
+        ...{ 'größe & 🚀': 'a=b&c\n\t"\\', ' ': ' ', 'a.b': '{"x":1}', '1': '2' },
+        ...(JSON.parse('{"constructor":"y","toString":"z"}') as Fields),
+        ['__proto__']: 'x',
+      };
       expect(await labelsAfter(labels)).toEqual(labels);
     });
 
@@ -285,50 +248,51 @@ serviceSuite('fleet report', (node) => {
       expect(listed.sort()).toEqual(longest.sort());
     });
 
-    it.each<[at: number, change: Fields, message: string]>([
-      [0, { version: 'one' }, 'devices.0.version: Invalid version'],
-      [0, { version: '' }, 'devices.0.version: Invalid version'],
-      [2, { version: `1.0.0-${'a'.repeat(59)}` }, 'devices.2.version: Invalid version'],
-      [3, { platform: undefined }, 'devices.3.platform: Required'],
-      [1, { deviceId: undefined }, 'devices.1.deviceId: Required'],
-      [1, { version: undefined }, 'devices.1.version: Required'],
-      [0, { version: 1 }, 'devices.0.version: Expected a string'],
-      [0, { deviceId: 7 }, 'devices.0.deviceId: Expected a string'],
-      [0, { platform: null }, 'devices.0.platform: Expected a string'],
-      [0, { arch: null }, 'devices.0.arch: Expected a string'],
-      [0, { channel: null }, 'devices.0.channel: Expected a string'],
-      [2, { os: 'linux' }, 'devices.2.os: Unrecognized key'],
-    ])('in device %i, %j is 400 `%s` (§4.5, §7.1)', async (at, change, message) => {
+    it('a field that cannot be is 400 with its path (§4.5, §7.1)', async () => {
       const tenant = await createTenant(node);
-      const devices = Array.from({ length: 4 }, (_, index) =>
-        index === at ? { ...DEVICE, ...change } : DEVICE,
-      );
-      expect(await refuse(tenant, devices)).toBe(message);
+      for (const [at, change, message] of [
+        [0, { version: 'one' }, 'version: Invalid version'],
+        [2, { version: `1.0.0-${'a'.repeat(59)}` }, 'version: Invalid version'],
+        ...(['deviceId', 'version', 'platform'] as const).flatMap((field) => [
+          [1, { [field]: undefined }, `${field}: Required`] as const,
+          [0, { [field]: 1 }, `${field}: Expected a string`] as const,
+        ]),
+        ...(['platform', 'arch', 'channel'] as const).map(
+          (field) => [3, { [field]: null }, `${field}: Expected a string`] as const,
+        ),
+        [2, { os: 'linux' }, 'os: Unrecognized key'],
+      ] as const) {
+        const devices = Array.from({ length: 4 }, (_, index) =>
+          index === at ? { ...DEVICE, ...change } : DEVICE,
+        );
+        expect(await refuse(tenant, devices)).toBe(`devices.${at}.${message}`);
+      }
+      for (const field of ['deviceId', 'platform', 'arch', 'channel']) {
+        const message = await refuse(tenant, [{ ...DEVICE, [field]: 'a\u0000b' }]);
+        expect(message.startsWith(`devices.0.${field}: `), message).toBe(true);
+      }
     });
 
-    it.each<[body: string, message: RegExp]>([
-      ['{"devices":[]', /^Invalid JSON body$/],
-      ['', /^Invalid JSON body$/],
-      ['[]', /^body: Expected an object$/],
-      ['null', /^body: /],
-      ['{"devices":[{"deviceId":"d","version":"1","platform":"p"}]}', /^app: Required$/],
-      ['{"app":7,"devices":[{"deviceId":"d","version":"1","platform":"p"}]}', /^app: Expected/],
-      [
-        '{"app":"a","dryRun":true,"devices":[{"deviceId":"d","version":"1","platform":"p"}]}',
-        /^dryRun: Unrecognized key$/,
-      ],
-      ['{"app":"a","devices":[7]}', /^devices\.0: Expected an object$/],
-    ])('the body %s is 400 (§4.5, §11.3)', async (body, message) => {
+    it('a body that cannot be is 400 (§4.5, §11.3)', async () => {
       const tenant = await createTenant(node);
-      const answer = await raw(tenant, body);
-      expect(answer.status).toBe(400);
-      expect(answer.body?.error).toMatch(message);
-    });
-
-    it.each(['deviceId', 'platform', 'arch', 'channel'])('NUL in %s is 400', async (field) => {
-      const tenant = await createTenant(node);
-      const message = await refuse(tenant, [{ ...DEVICE, [field]: 'a\u0000b' }]);
-      expect(message.startsWith(`devices.0.${field}: `), message).toBe(true);
+      const headers = { authorization: `Bearer ${tenant.secret}` };
+      const devices = '"devices":[{"deviceId":"d","version":"1","platform":"p"}]';
+      for (const [body, message] of [
+        ['{"devices":[]', /^Invalid JSON body$/],
+        ['', /^Invalid JSON body$/],
+        ['[]', /^body: Expected an object$/],
+        ['null', /^body: /],
+        [`{${devices}}`, /^app: Required$/],
+        [`{"app":7,${devices}}`, /^app: Expected/],
+        [`{"app":"a","dryRun":true,${devices}}`, /^dryRun: Unrecognized key$/],
+        ['{"app":"a","devices":[7]}', /^devices\.0: Expected an object$/],
+      ] as const) {
+        const answer = await send(node, 'POST', '/api/v1/fleet/report', { body, headers });
+        expect([answer.status, answer.body]).toEqual([
+          400,
+          { error: expect.stringMatching(message) },
+        ]);
+      }
     });
 
     it('one wrong device refuses the whole call (§4.5)', async () => {
@@ -378,19 +342,10 @@ serviceSuite('fleet report', (node) => {
       expect(await devicesOf(node, tenant)).toEqual([]);
     });
   });
-
-  function raw(tenant: Tenant, body: string): Promise<Answer> {
-    const headers = { authorization: `Bearer ${tenant.secret}` };
-    return send(node, 'POST', '/api/v1/fleet/report', { body, headers });
-  }
 });
 
 /** Returns `count` labels, such as `k00` and `k01` for the prefix `k`. */
 function numbered(prefix: string, count: number): Record<string, string> {
   const keys = Array.from({ length: count }, (_, at) => `${prefix}${String(at).padStart(2, '0')}`);
   return Object.fromEntries(keys.map((key) => [key, `value of ${key}`]));
-}
-
-function sorted(labels: unknown): [string, unknown][] {
-  return Object.entries(labels as Fields).sort(([left], [right]) => (left < right ? -1 : 1));
 }

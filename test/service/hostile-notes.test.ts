@@ -2,11 +2,14 @@
 // and update check. Each must be well-formed, have the notes unchanged or as harmless HTML, and leave the
 // releases beside them readable.
 
+import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import Parser from 'rss-parser';
 import { expect, it } from 'vitest';
 import { runElectronClient } from '../support/electron-client.ts';
+import { sleep } from '../support/eventually.ts';
 import { feedBreaches } from '../support/feed-rules.ts';
+import { tenantWith } from '../support/released.ts';
 import { deviceSuite } from '../support/service-suite.ts';
 import { tauriRefusals } from '../support/tauri.ts';
 import { check, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
@@ -122,5 +125,24 @@ deviceSuite('hostile notes', (node) => {
       const answer = await publish(node, tenant, '1.0.0', { notes });
       expect([answer.status, answer.body?.error]).toEqual([400, error]);
     }
+  });
+
+  it('the longest feed reaches a slow reader whole, with the tag of its bytes', async () => {
+    const quotes = Array.from({ length: 10 }, (_, index) => '"'.repeat(256 * KIB - 20) + index);
+    const { app } = await tenantWith(
+      node,
+      ...quotes.map((notes, index) => [`1.${index}.0`, { notes }] as const),
+    );
+    const response = await fetch(`${node.url}/feed/${app}/stable`);
+    const hash = createHash('sha256');
+    let length = 0;
+    for await (const chunk of response.body ?? []) {
+      hash.update(chunk);
+      length += chunk.length;
+      if (length < 2 * 1024 * KIB) await sleep(1);
+    }
+    expect(length).toBe(Number(response.headers.get('content-length')));
+    expect(length).toBeGreaterThan(quotes.join('').length * 2);
+    expect(response.headers.get('etag')).toBe(`"${hash.digest('base64url')}"`);
   });
 });

@@ -15,8 +15,8 @@ type Addressed = { readonly url: string };
 
 /** The version that devices ask from and report. */
 export const OLD = '1.0.0';
-/** Longest time until the labels of a check are on record (docs/contract.md 13.12). */
-const RECORDED_MS_MAX = 5000;
+/** Longest wait; the promised time, 5 s (docs/contract.md 13.12), is measured in test/timed. */
+const WAIT_MS_MAX = 20_000;
 export const RING_INNER = { matchLabels: { ring: ['inner'] } };
 
 /** A tenant with 2.0.0 on stable for devices with these labels. */
@@ -44,11 +44,11 @@ export async function label(node: Addressed, tenant: Tenant, deviceId: string, l
   expect(answer.status, answer.text).toBe(200);
 }
 
-/** Expects exactly these labels of the app's one device: on record within the time that is promised. */
+/** Expects that exactly these labels of the app's one device get on record. */
 export async function expectLabels(node: Addressed, tenant: Tenant, labels: object): Promise<void> {
   await expect
     .poll(async () => (await devicesOf(node, tenant)).map((each) => each.labels), {
-      timeout: RECORDED_MS_MAX,
+      timeout: WAIT_MS_MAX,
     })
     .toEqual([labels]);
 }
