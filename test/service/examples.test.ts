@@ -8,9 +8,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { load } from 'js-yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { serviceSuiteOnce } from '../support/service-suite.ts';
+import { releasesOf } from '../support/published.ts';
+import { serviceSuite } from '../support/service-suite.ts';
 import { type CommandResult, SLUICE_COMMAND } from '../support/sluice-command.ts';
-import { createTenant, manage, type Tenant } from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 type Workflow = {
   readonly jobs: Readonly<
@@ -23,7 +24,7 @@ const ACTION = join(EXAMPLES, 'publish-action', 'publish.sh');
 const S3 = join(EXAMPLES, 's3', 'publish.sh');
 const URL_BASE = 'https://downloads.example.com';
 
-serviceSuiteOnce('the recipes', (node) => {
+serviceSuite('the recipes', (node) => {
   let folder: string;
   let tenant: Tenant;
   beforeEach(async () => {
@@ -66,12 +67,7 @@ serviceSuiteOnce('the recipes', (node) => {
     });
   }
 
-  async function releases() {
-    const { body } = await manage(node, tenant, 'GET', `releases?app=${tenant.app}`);
-    return (body as { releases: { version: string; rolloutPct: number; artifacts: unknown[] }[] })
-      .releases;
-  }
-
+  const releases = () => releasesOf(node, tenant);
   const noted = () => readFileSync(join(folder, 'noted'), 'utf8').trim().split('\n');
 
   describe('publish-action', () => {
@@ -106,13 +102,10 @@ serviceSuiteOnce('the recipes', (node) => {
 
     it('text of a caller stays text', async () => {
       const FILES = 'dist/*.dmg\n$(touch stolen)\n';
-      const { code, stderr } = await run([ACTION], {
-        ...inputs,
-        FILES,
-        TAG: 'v1.0.0;touch stolen',
-      });
+      const TAG = 'v1.0.0;touch stolen';
+      const { code, stderr } = await run([ACTION], { ...inputs, FILES, TAG });
       expect([code, stderr]).toEqual([1, 'sluice: no such file: $(touch stolen)\n']);
-      const tagged = await run([ACTION], { ...inputs, TAG: 'v1.0.0;touch stolen' });
+      const tagged = await run([ACTION], { ...inputs, TAG });
       expect([tagged.code, tagged.stderr]).toEqual([1, expect.stringContaining('version')]);
       expect(() => readFileSync(join(folder, 'stolen'))).toThrow('ENOENT');
     });
@@ -123,10 +116,8 @@ serviceSuiteOnce('the recipes', (node) => {
       await run([ACTION], inputs);
       writeFileSync(join(folder, 'dist', 'Notes-1.2.3.dmg'), 'other content');
       const differs = await run([ACTION], inputs);
-      expect([differs.code, differs.stderr]).toEqual([
-        1,
-        expect.stringContaining('Notes-1.2.3.dmg'),
-      ]);
+      const named = expect.stringContaining('Notes-1.2.3.dmg');
+      expect([differs.code, differs.stderr]).toEqual([1, named]);
     });
   });
 
@@ -172,12 +163,9 @@ serviceSuiteOnce('the recipes', (node) => {
       const { jobs } = load(text) as Workflow;
       for (const { run: script } of jobs.publish?.steps ?? []) {
         if (script === undefined) continue;
-        const { code, stderr } = await run(
-          ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script],
-          {
-            ...{ TAG: 'v1.2.3', TARGET: 's3://downloads.example.com/notes/v1.2.3' },
-          },
-        );
+        const env = { TAG: 'v1.2.3', TARGET: 's3://downloads.example.com/notes/v1.2.3' };
+        const args = ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script];
+        const { code, stderr } = await run(args, env);
         expect([code, stderr]).toEqual([0, '']);
       }
     }

@@ -2,6 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { expectError } from '../support/expect-error.ts';
+import { type Json, releaseOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
@@ -17,8 +19,6 @@ import {
   type Tenant,
 } from '../support/tenant.ts';
 
-type Json = Record<string, unknown>;
-
 serviceSuite('explaining a decision with a key', (node) => {
   function explain(tenant: Tenant, query: string): Promise<Answer> {
     return manage(node, tenant, 'GET', `explain?app=${tenant.app}${query}`);
@@ -32,23 +32,16 @@ serviceSuite('explaining a decision with a key', (node) => {
 
   /** Lets a device ask, and waits until it is on record. */
   async function record(tenant: Tenant, device: string, query?: string): Promise<Answer> {
-    const answer = await check(node, tenant, '1.0.0', {
-      device,
-      ...(query === undefined ? {} : { query }),
-    });
+    const told = query === undefined ? {} : { query };
+    const answer = await check(node, tenant, '1.0.0', { device, ...told });
     await eventually('the device is on record', async () => {
       return (await devicesOf(node, tenant)).some(({ deviceId }) => deviceId === device);
     });
     return answer;
   }
 
-  function candidatesOf(answer: Answer): Json[] {
-    return answer.body?.candidates as Json[];
-  }
-
-  function decisionOf(answer: Answer): Json {
-    return answer.body?.decision as Json;
-  }
+  const candidatesOf = ({ body }: Answer) => body?.candidates as Json[];
+  const decisionOf = ({ body }: Answer) => body?.decision as Json;
 
   it('tells what a device on record would be answered, and why (§4.20)', async () => {
     const tenant = await createTenant(node);
@@ -57,37 +50,16 @@ serviceSuite('explaining a decision with a key', (node) => {
     const asked = await record(tenant, 'a', 'l.ring=x');
     const answer = await explain(tenant, '&deviceId=a');
     expect(answer.status).toBe(200);
+    const usual = { channel: 'stable', bucket: expect.any(Number), threshold: 10_000, unmet: [] };
     expect(answer.body).toStrictEqual({
       decision: { update: asked.body, reason: 'offered' },
       device: {
-        deviceId: 'a',
-        channel: 'stable',
-        platform: 'linux',
-        arch: 'x86_64',
-        version: '1.0.0',
-        client: 'u',
-        bundle: null,
-        labels: { ring: 'x' },
+        ...{ deviceId: 'a', channel: 'stable', platform: 'linux', arch: 'x86_64' },
+        ...{ version: '1.0.0', client: 'u', bundle: null, labels: { ring: 'x' } },
       },
       candidates: [
-        {
-          version: '1.2.0',
-          channel: 'stable',
-          status: 'paused',
-          verdict: 'not-published',
-          bucket: expect.any(Number),
-          threshold: 10_000,
-          unmet: [],
-        },
-        {
-          version: '1.1.0',
-          channel: 'stable',
-          status: 'published',
-          verdict: 'offered',
-          bucket: expect.any(Number),
-          threshold: 10_000,
-          unmet: [],
-        },
+        { ...usual, version: '1.2.0', status: 'paused', verdict: 'not-published' },
+        { ...usual, version: '1.1.0', status: 'published', verdict: 'offered' },
       ],
     });
   });
@@ -154,14 +126,16 @@ serviceSuite('explaining a decision with a key', (node) => {
     it('may be described alone: the decision is that of `/u`, for each id', async () => {
       const tenant = await createTenant(node);
       await publish(node, tenant, '1.1.0', { rollout: 40 });
-      for (let index = 0; index < 20; index++) {
-        const device = `device-${index}`;
+      const devices = Array.from({ length: 20 }, (_, index) => `device-${index}`);
+      const compare = async (device: string) => {
         const explained = await describeDevice(tenant, `&deviceId=${device}`);
         const asked = await check(node, tenant, '1.0.0', { device });
         expect(decisionOf(explained).update).toEqual(asked.body ?? null);
         const [candidate] = candidatesOf(explained);
         expect(Number(candidate?.bucket) < Number(candidate?.threshold)).toBe(asked.status === 200);
-      }
+        return asked.status;
+      };
+      expect(new Set(await Promise.all(devices.map(compare)))).toEqual(new Set([200, 204]));
       const nobody = await describeDevice(tenant);
       expect(candidatesOf(nobody)).toMatchObject([{ verdict: 'outside-cohort', bucket: null }]);
     });
@@ -182,8 +156,7 @@ serviceSuite('explaining a decision with a key', (node) => {
 
     it('that nobody knows is 404, one that is described by half is 400 with the name of the rest', async () => {
       const tenant = await createTenant(node);
-      const unknown = await explain(tenant, '&deviceId=nobody');
-      expect([unknown.status, unknown.body]).toEqual([404, { error: 'Unknown device' }]);
+      expectError(await explain(tenant, '&deviceId=nobody'), 404, 'Unknown device');
       for (const [query, error] of [
         ['', 'channel: Required'],
         ['&channel=stable', 'platform: Required without a deviceId'],
@@ -192,13 +165,11 @@ serviceSuite('explaining a decision with a key', (node) => {
         ['&channel=stable&platform=', 'platform: Must not be empty'],
         ['&deviceId=', 'deviceId: Must not be empty'],
         [`&bundle=${'x'.repeat(33)}`, 'bundle: Must have at most 32 characters'],
-        ['&l.=x', undefined],
-        [`&l.key=${'x'.repeat(10_000)}`, undefined],
-        ['&channel=stable&platform=%00', undefined],
+        ['&l.=x', expect.stringMatching(/./)],
+        [`&l.key=${'x'.repeat(10_000)}`, expect.stringMatching(/./)],
+        ['&channel=stable&platform=%00', expect.stringMatching(/./)],
       ] as const) {
-        const answer = await explain(tenant, query);
-        expect(answer.status, query).toBe(400);
-        if (error !== undefined) expect(answer.body, query).toEqual({ error });
+        expectError(await explain(tenant, query), 400, error);
       }
     });
   });
@@ -214,8 +185,7 @@ serviceSuite('explaining a decision with a key', (node) => {
 
   it('writes nothing: no offer, no check-in', async () => {
     const tenant = await createTenant(node);
-    const { body } = await publish(node, tenant, '1.1.0');
-    const { id } = (body as { release: { id: string } }).release;
+    const { id } = releaseOf(await publish(node, tenant, '1.1.0'));
     expect(decisionOf(await describeDevice(tenant, '&deviceId=x')).reason).toBe('offered');
     const release = await manage(node, tenant, 'GET', `releases/${id}`);
     expect(release.body).toMatchObject({ offered: false, offeredAt: null });
@@ -224,15 +194,9 @@ serviceSuite('explaining a decision with a key', (node) => {
 
   it("another organization's app is unknown, and a key is needed", async () => {
     const [tenant, stranger] = [await createTenant(node), await createTenant(node)];
-    const answer = await manage(
-      node,
-      stranger,
-      'GET',
-      `explain?app=${tenant.app}&channel=stable&platform=linux`,
-    );
-    expect([answer.status, answer.body]).toEqual([404, { error: 'Unknown app' }]);
-    const unknown = await describeDevice(tenant, '&channel=nowhere');
-    expect([unknown.status, unknown.body]).toEqual([404, { error: 'Unknown channel' }]);
+    const path = `explain?app=${tenant.app}&channel=stable&platform=linux`;
+    expectError(await manage(node, stranger, 'GET', path), 404, 'Unknown app');
+    expectError(await describeDevice(tenant, '&channel=nowhere'), 404, 'Unknown channel');
     expect((await send(node, 'GET', `/api/v1/explain?app=${tenant.app}`)).status).toBe(401);
   });
 });

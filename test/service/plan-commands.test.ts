@@ -1,19 +1,18 @@
 // Tests the commands of roll-out plans against a running service (docs/operating.md, Command line).
 
 import { expect, it } from 'vitest';
-import { eventually } from '../support/eventually.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+import { auditOf, type Json } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { type CommandResult, runSluice } from '../support/sluice-command.ts';
-import { admin, control, createTenant, publish, type Tenant } from '../support/tenant.ts';
-
-type Json = Record<string, unknown>;
+import { type CommandResult, runSluiceHere } from '../support/sluice-command.ts';
+import { control, createTenant, publish, type Tenant } from '../support/tenant.ts';
 
 const ONE_LINE = /^sluice: [^\n]+\n$/;
 
 serviceSuite('the commands of plans', (node) => {
   function sluice(tenant: Tenant, command: string, ...more: string[]): Promise<CommandResult> {
     const name = ['--app', tenant.app, '--channel', 'stable', '--version', '1.0.0'];
-    return runSluice(['plan', command, ...name, ...more], {
+    return runSluiceHere(['plan', command, ...name, ...more], {
       ...{ SLUICE_URL: node.url, SLUICE_KEY: tenant.secret },
     });
   }
@@ -23,6 +22,17 @@ serviceSuite('the commands of plans', (node) => {
     expect([code, stderr], stdout).toEqual([0, '']);
     return (JSON.parse(stdout) as { plan: Json }).plan;
   }
+
+  /** Waits until a step has begun, and asks seldom: a key may not ask without end. */
+  const begun = (tenant: Tenant, step: number) =>
+    eventually(
+      `step ${step} has begun`,
+      async () => {
+        await sleep(200);
+        return (await planOf(tenant, 'show')).step === step;
+      },
+      20_000,
+    );
 
   async function released(): Promise<Tenant> {
     const tenant = await createTenant(node);
@@ -42,9 +52,7 @@ serviceSuite('the commands of plans', (node) => {
       ],
       guards: { silentPercent: 1.25, minimumDevices: 50, stuckAfterMinutes: 1440 },
     });
-    await eventually('the first step has begun', async () => {
-      return (await planOf(tenant, 'show')).step === 0;
-    });
+    await begun(tenant, 0);
     const { stdout } = await sluice(tenant, 'show');
     expect(stdout).toContain('status: running\n');
     expect(stdout).toContain('step: 1 of 2\n');
@@ -57,20 +65,15 @@ serviceSuite('the commands of plans', (node) => {
   it('hold, resume, advance and cancel steer it, each with its reason in the audit (Command line)', async () => {
     const tenant = await released();
     await planOf(tenant, 'set', '--steps', '10:600,20:600');
-    await eventually('the first step has begun', async () => {
-      return (await planOf(tenant, 'show')).step === 0;
-    });
+    await begun(tenant, 0);
     expect(await planOf(tenant, 'hold', '--reason', 'odd reports')).toMatchObject({
       ...{ status: 'held', nextAt: null },
     });
-    const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&limit=1`);
-    const [entry] = (body?.entries ?? []) as Json[];
+    const [entry] = await auditOf(node, tenant);
     expect(entry).toMatchObject({ reason: 'odd reports' });
     expect(await planOf(tenant, 'resume')).toMatchObject({ status: 'running', step: 0 });
     await planOf(tenant, 'advance');
-    await eventually('the second step has begun', async () => {
-      return (await planOf(tenant, 'show')).step === 1;
-    });
+    await begun(tenant, 1);
     expect(await planOf(tenant, 'cancel')).toMatchObject({ status: 'cancelled' });
   });
 

@@ -1,15 +1,16 @@
-// Tests the `sluice` command, run as a script would run it (docs/operating.md, Command line).
+// Tests the `sluice` command (docs/operating.md, Command line): mostly in the process of the test, and each kind
+// of ending once as a script would run it.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnOneBackend } from '../support/backend.ts';
+import { describeOnBackends } from '../support/backend.ts';
 import { freePort } from '../support/free-port.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 import { member, Person, tokenIn } from '../support/person.ts';
-import { type CommandResult, runSluice } from '../support/sluice-command.ts';
+import { auditOf, type Json } from '../support/published.ts';
+import { type CommandResult, runSluice, runSluiceHere } from '../support/sluice-command.ts';
 import {
-  admin,
   createTenant,
   devicesOf,
   manage,
@@ -19,13 +20,11 @@ import {
   send,
 } from '../support/tenant.ts';
 
-type Fields = Record<string, unknown>;
-
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const ONE_LINE = /^sluice: [^\n]+\n$/;
 const ESCAPE = '\u001b';
 
-describeOnOneBackend('the sluice command', (backend) => {
+describeOnBackends('the sluice command', (backend) => {
   let node: ServingNode;
   beforeAll(async () => {
     node = await backend.start();
@@ -33,30 +32,43 @@ describeOnOneBackend('the sluice command', (backend) => {
   afterAll(() => node?.dispose());
 
   /** Runs the command against the node. */
-  function sluice(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<CommandResult> {
+  function sluice(
+    args: readonly string[],
+    env: NodeJS.ProcessEnv = {},
+    run = runSluiceHere,
+  ): Promise<CommandResult> {
     // Not the default directory: a service started from this checkout may have left its token there.
     const DATA_DIR = join(node.dataDir, 'none');
-    return runSluice(args, { SLUICE_URL: node.url, ADMIN_TOKEN, DATA_DIR, ...env });
+    return run(args, { SLUICE_URL: node.url, ADMIN_TOKEN, DATA_DIR, ...env });
   }
 
   /** Returns the one JSON document that a command prints with --json. */
-  async function sluiceJson(...args: string[]): Promise<Fields> {
+  async function sluiceJson(...args: string[]): Promise<Json> {
     const { code, stdout, stderr } = await sluice([...args, '--json']);
     expect([code, stderr], stdout).toEqual([0, '']);
-    return JSON.parse(stdout) as Fields;
+    return JSON.parse(stdout) as Json;
   }
 
-  async function audit(org: string, limit = 100): Promise<Fields[]> {
-    const answer = await admin(node, 'GET', `audit?org=${org}&limit=${limit}`);
-    expect(answer.status).toBe(200);
-    return (answer.body as { entries: Fields[] }).entries;
+  const audit = (org: string) => auditOf(node, { org });
+
+  /** Expects a command to end so, with nothing on stdout and one line on stderr. */
+  function expectEnd(
+    result: CommandResult,
+    code: number,
+    reason: RegExp | string,
+    what = '',
+  ): void {
+    expect([result.code, result.stdout], what).toEqual([code, '']);
+    expect(result.stderr, what).toMatch(ONE_LINE);
+    expect(result.stderr, what).toMatch(reason);
   }
 
   it('--version: the version of the package, without a service (Command line)', async () => {
     const { version } = JSON.parse(
       readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
     ) as { version: string };
-    const answer = await sluice(['--version'], { SLUICE_URL: 'http://127.0.0.1:1' });
+    const env = { SLUICE_URL: 'http://127.0.0.1:1' };
+    const answer = await sluice(['--version'], env, runSluice);
     expect(answer).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 
@@ -65,24 +77,21 @@ describeOnOneBackend('the sluice command', (backend) => {
     expect(org).toMatchObject({ id: expect.stringMatching(/^org_/), name: 'Größe & Söhne' });
   });
 
-  it('app create: id, ref, name and the channels stable and beta, which serve (Command line)', async () => {
+  it('app create: id, ref, name and the channels stable and beta, or those of --channels (Command line)', async () => {
     const { org } = await createTenant(node);
-    const ref = `app-${randomId()}`;
-    const app = await sluiceJson('app', 'create', '--org', org, '--ref', ref, '--name', 'My app');
-    expect(app).toMatchObject({ ref, name: 'My app', channels: ['stable', 'beta'] });
+    const create = (ref: string, ...more: string[]) =>
+      sluiceJson('app', 'create', '--org', org, '--ref', ref, '--name', 'My app', ...more);
+    const statusOf = async (ref: string, channel: string) =>
+      (await send(node, 'GET', `/u/${ref}/${channel}/a/b/1`)).status;
+    const usual = `app-${randomId()}`;
+    const app = await create(usual);
+    expect(app).toMatchObject({ ref: usual, name: 'My app', channels: ['stable', 'beta'] });
     expect(app.id).toMatch(/^app_/);
-    for (const channel of ['stable', 'beta']) {
-      expect((await send(node, 'GET', `/u/${ref}/${channel}/a/b/1`)).status).toBe(204);
-    }
-  });
-
-  it('app create --channels: those and no others, in their order (Command line)', async () => {
-    const { org } = await createTenant(node);
-    const ref = `app-${randomId()}`;
-    const given = ['--ref', ref, '--name', 'A', '--channels', 'nightly, stable'];
-    const app = await sluiceJson('app', 'create', '--org', org, ...given);
-    expect(app.channels).toEqual(['nightly', 'stable']);
-    expect((await send(node, 'GET', `/u/${ref}/beta/a/b/1`)).status).toBe(404);
+    expect([await statusOf(usual, 'stable'), await statusOf(usual, 'beta')]).toEqual([204, 204]);
+    const other = `app-${randomId()}`;
+    const { channels } = await create(other, '--channels', 'nightly, stable');
+    expect(channels).toEqual(['nightly', 'stable']);
+    expect(await statusOf(other, 'beta')).toBe(404);
   });
 
   it('devices purge: how many, with --dry-run none is deleted, and the audit tells (Command line)', async () => {
@@ -107,7 +116,7 @@ describeOnOneBackend('the sluice command', (backend) => {
     expect(await purge()).toEqual({ devices: 1 });
     expect(await purge()).toEqual({ devices: 0 });
     const left = await sluiceJson('devices', '--app', app);
-    expect((left.devices as Fields[]).map(({ deviceId }) => deviceId)).toEqual(['real']);
+    expect((left.devices as Json[]).map(({ deviceId }) => deviceId)).toEqual(['real']);
     const entries = (await audit(org)).filter(({ action }) => action === 'device.purge');
     expect(entries.map(({ subject, after }) => [subject, after])).toEqual([
       [app, { firstSeenAfter: since, version: null, devices: 1 }],
@@ -115,21 +124,11 @@ describeOnOneBackend('the sluice command', (backend) => {
     ]);
   });
 
-  it.each([
-    [['devices', 'purge', '--app', 'a'], '--first-seen-after'],
-    [['devices', 'purge', '--first-seen-after', '2026-01-01T00:00:00Z'], '--app'],
-    [['devices'], '--app'],
-  ])('%j is a usage error that names %s (Command line)', async (args, option) => {
-    const { code, stderr } = await sluice(args);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(option)]);
-    expect(stderr).toMatch(ONE_LINE);
-  });
-
   it('devices purge: a time that is none is refused by its name (Command line)', async () => {
     const { app } = await createTenant(node);
     const time = ['--first-seen-after', 'yesterday'];
-    const { code, stderr } = await sluice(['devices', 'purge', '--app', app, ...time]);
-    expect([code, stderr]).toEqual([1, 'sluice: firstSeenAfter: Must be an RFC 3339 time\n']);
+    const refused = await sluice(['devices', 'purge', '--app', app, ...time]);
+    expectEnd(refused, 1, /^sluice: firstSeenAfter: Must be an RFC 3339 time\n$/);
   });
 
   it('channel create: app and name, and devices find it at once (Command line)', async () => {
@@ -145,15 +144,10 @@ describeOnOneBackend('the sluice command', (backend) => {
     const update = (...options: string[]) =>
       sluiceJson('channel', 'update', '--app', app, '--name', 'beta', ...options);
     const state = {
-      app,
-      name: 'beta',
-      minimumSupportedVersion: null,
-      defaultRollout: 100,
-      updateMode: 'optional',
-      requireSignature: false,
-      follows: null,
+      ...{ app, name: 'beta', minimumSupportedVersion: null, defaultRollout: 100 },
+      ...{ updateMode: 'optional', requireSignature: false, follows: null },
     };
-    const steps: [option: string, value: string, change: Fields][] = [
+    const steps: [option: string, value: string, change: Json][] = [
       ['--minimum-supported-version', '1.2', { minimumSupportedVersion: '1.2' }],
       ['--default-rollout', '0', { defaultRollout: 0 }],
       ['--update-mode', 'recommended', { updateMode: 'recommended' }],
@@ -167,20 +161,11 @@ describeOnOneBackend('the sluice command', (backend) => {
       Object.assign(state, change);
       expect(await update(option, value)).toEqual(state);
     }
-    const all = [
-      '--minimum-supported-version',
-      'v3',
-      '--default-rollout',
-      '7',
-      '--update-mode',
-      'recommended',
-    ];
-    const changed = {
-      minimumSupportedVersion: 'v3',
-      defaultRollout: 7,
-      updateMode: 'recommended',
-    };
-    expect(await update(...all)).toEqual({ ...state, ...changed });
+    const all = ['--minimum-supported-version=v3', '--default-rollout=7'];
+    expect(await update(...all, '--update-mode=recommended')).toEqual({
+      ...state,
+      ...{ minimumSupportedVersion: 'v3', defaultRollout: 7, updateMode: 'recommended' },
+    });
   });
 
   it('key create: id, name, prefix and a secret that works; the secret is nowhere else (Command line, 5)', async () => {
@@ -233,21 +218,13 @@ describeOnOneBackend('the sluice command', (backend) => {
   it('audit: entries with exactly the listed fields, newest first, as many as asked for (Command line)', async () => {
     const tenant = await createTenant(node);
     for (const version of ['1.0.0', '1.1.0', '1.2.0']) await publish(node, tenant, version);
-    const { entries } = (await sluiceJson('audit', '--org', tenant.org)) as { entries: Fields[] };
+    const { entries } = (await sluiceJson('audit', '--org', tenant.org)) as { entries: Json[] };
     expect(entries.map(({ subject }) => subject).slice(0, 3)).toEqual(
       ['1.2.0', '1.1.0', '1.0.0'].map((version) => `${tenant.app}/stable@${version}`),
     );
     for (const entry of entries) {
-      expect(Object.keys(entry).sort()).toEqual([
-        'action',
-        'actor',
-        'after',
-        'at',
-        'before',
-        'reason',
-        'requestId',
-        'subject',
-      ]);
+      const fields = 'action actor after at before reason requestId subject';
+      expect(Object.keys(entry).sort().join(' ')).toBe(fields);
       expect(entry.at).toMatch(TIMESTAMP);
     }
     const two = await sluiceJson('audit', '--org', tenant.org, '--limit', '2');
@@ -274,32 +251,23 @@ describeOnOneBackend('the sluice command', (backend) => {
 
   it('a refusal is one line on stderr and exit 1, with nothing on stdout (Command line)', async () => {
     const { org, app } = await createTenant(node);
+    const create = (of: string, ref: string, ...more: string[]) => [
+      ...['app', 'create', '--org', of, '--ref', ref, '--name', 'A', ...more],
+    ];
+    const update = (name: string, ...more: string[]) => [
+      ...['channel', 'update', '--app', app, '--name', name, ...more],
+    ];
     const cases: [args: string[], reason: RegExp][] = [
-      [
-        ['app', 'create', '--org', 'org_none', '--ref', `r-${randomId()}`, '--name', 'A'],
-        /Unknown organization/,
-      ],
-      [['app', 'create', '--org', org, '--ref', app, '--name', 'A'], /already exists/],
-      [['app', 'create', '--org', org, '--ref', 'with space', '--name', 'A'], /ref: /],
-      [
-        ['app', 'create', '--org', org, '--ref', 'r', '--name', 'A', '--channels', ''],
-        /channels\.0: /,
-      ],
+      [create('org_none', `r-${randomId()}`), /Unknown organization/],
+      [create(org, app), /already exists/],
+      [create(org, 'with space'), /ref: /],
+      [create(org, 'r', '--channels', ''), /channels\.0: /],
       [['channel', 'create', '--app', app, '--name', 'stable'], /already exists/],
       [['channel', 'create', '--app', 'no-such-app', '--name', 'x'], /Unknown app/],
-      [
-        ['channel', 'update', '--app', app, '--name', 'nope', '--default-rollout', '5'],
-        /Unknown channel/,
-      ],
-      [['channel', 'update', '--app', app, '--name', 'stable'], /is required/],
-      [
-        ['channel', 'update', '--app', app, '--name', 'stable', '--default-rollout', '101'],
-        /defaultRollout: /,
-      ],
-      [
-        ['channel', 'update', '--app', app, '--name', 'stable', '--minimum-supported-version', 'x'],
-        /Invalid version/,
-      ],
+      [update('nope', '--default-rollout', '5'), /Unknown channel/],
+      [update('stable'), /is required/],
+      [update('stable', '--default-rollout', '101'), /defaultRollout: /],
+      [update('stable', '--minimum-supported-version', 'x'), /Invalid version/],
       [['key', 'create', '--org', 'org_none', '--name', 'k'], /Unknown organization/],
       [['key', 'create', '--org', org, '--name', ''], /name: Must not be empty/],
       [['key', 'revoke', 'key_none'], /Unknown API key/],
@@ -310,89 +278,73 @@ describeOnOneBackend('the sluice command', (backend) => {
       [['audit', '--org', org, '--limit', '0'], /limit: /],
     ];
     for (const [args, reason] of cases) {
-      const { code, stdout, stderr } = await sluice([...args, '--json']);
-      expect([code, stdout], args.join(' ')).toEqual([1, '']);
-      expect(stderr).toMatch(ONE_LINE);
-      expect(stderr).toMatch(reason);
+      expectEnd(await sluice([...args, '--json']), 1, reason, args.join(' '));
     }
+    // As a script sees it.
+    expectEnd(await sluice(create(org, app), {}, runSluice), 1, /already exists/);
   });
 
   it('wrong usage is one line on stderr and exit 2, and asks nothing of the service (Command line)', async () => {
-    const wrong = [
-      ['org', 'create'],
-      ['org', 'create', '--name'],
-      ['org', 'create', '--name', 'a', 'b'],
-      ['org', 'create', '--nmae', 'a'],
-      ['orgg'],
-      ['org', 'delete'],
-      ['key', 'revoke'],
-      ['account', 'reset-password'],
-      ['app', 'create', '--org', 'o', '--ref', 'r'],
-      ['audit', '--org', 'o', '--limit', 'many'],
-      ['channel', 'update', '--app', 'a', '--name', 'n', '--default-rollout', '-1'],
-      ['channel', 'update', '--app', 'a', '--name', 'n', '--default-rollout', '5.5'],
-      ['channel', 'update', '--app', 'a', '--name', 'n', '--update-mode', 'required'],
+    const nobody = { SLUICE_URL: 'http://127.0.0.1:1' };
+    const update = ['channel', 'update', '--app', 'a', '--name', 'n'];
+    const wrong: [args: string[], reason: string][] = [
+      [['org', 'create'], '--name'],
+      [['org', 'create', '--name'], '--name'],
+      [['org', 'create', '--name', 'a', 'b'], 'argument'],
+      [['org', 'create', '--nmae', 'a'], '--name'],
+      [['orgg'], 'orgg'],
+      [['org', 'delete'], 'delete'],
+      [['key', 'revoke'], 'argument'],
+      [['account', 'reset-password'], 'argument'],
+      [['app', 'create', '--org', 'o', '--ref', 'r'], '--name'],
+      [['audit', '--org', 'o', '--limit', 'many'], '--limit'],
+      [['devices', 'purge', '--app', 'a'], '--first-seen-after'],
+      [['devices', 'purge', '--first-seen-after', '2026-01-01T00:00:00Z'], '--app'],
+      [['devices'], '--app'],
+      [[...update, '--default-rollout', '-1'], '--default-rollout'],
+      [[...update, '--default-rollout', '5.5'], '--default-rollout'],
+      [[...update, '--update-mode', 'required'], '--update-mode'],
     ];
-    for (const args of wrong) {
-      const { code, stdout, stderr } = await sluice(args, { SLUICE_URL: 'http://127.0.0.1:1' });
-      expect([code, stdout], args.join(' ')).toEqual([2, '']);
-      expect(stderr, args.join(' ')).toMatch(ONE_LINE);
+    for (const [args, reason] of wrong) {
+      expectEnd(await sluice(args, nobody), 2, reason, args.join(' '));
     }
+    // As a script sees it.
+    expectEnd(await sluice(['orgg'], nobody, runSluice), 2, 'orgg');
     for (const args of [[], ['org']]) {
-      const { code, stdout, stderr } = await sluice(args);
+      const { code, stdout, stderr } = await sluice(args, {}, runSluice);
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toMatch(/^Usage: /);
     }
   });
 
   it('--help is no error and names every command of its level (Command line)', async () => {
-    const { code, stdout } = await sluice(['--help']);
+    const { code, stdout } = await sluice(['--help'], {}, runSluice);
     expect(code).toBe(0);
     for (const name of ['serve', 'org', 'app', 'channel', 'key', 'audit'])
       expect(stdout).toContain(`\n  ${name} `);
   });
 
-  it('a service that cannot be reached is one line and exit 1 (Command line)', async () => {
-    const url = `http://127.0.0.1:${await freePort()}`;
-    const { code, stdout, stderr } = await sluice(['org', 'create', '--name', 'A', '--json'], {
-      SLUICE_URL: url,
-    });
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(ONE_LINE);
-    expect(stderr).toContain(url);
-    const wrong = await sluice(['org', 'create', '--name', 'A'], {
-      SLUICE_URL: 'localhost:8080',
-    });
-    expect([wrong.code, wrong.stdout]).toEqual([1, '']);
-    expect(wrong.stderr).toMatch(/^sluice: SLUICE_URL: [^\n]+\n$/);
-  });
-
-  it('something else than the service at the address is one line and exit 1 (Command line)', async () => {
-    const { code, stdout, stderr } = await sluice(['org', 'create', '--name', 'A'], {
-      SLUICE_URL: `${node.url}/nowhere`,
-    });
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(ONE_LINE);
+  it('no service, another one, and a wrong address are one line and exit 1 (Command line)', async () => {
+    const create = (SLUICE_URL: string) => sluice(['org', 'create', '--name', 'A'], { SLUICE_URL });
+    const dead = `http://127.0.0.1:${await freePort()}`;
+    expectEnd(await create(dead), 1, dead);
+    expectEnd(await create('localhost:8080'), 1, /^sluice: SLUICE_URL: /);
     const asked = `${node.url}/nowhere/console/api/organizations`;
-    expect(stderr).toContain(`nothing at ${asked}: SLUICE_URL must be `);
+    const words = `nothing at ${asked}: SLUICE_URL must be `;
+    expectEnd(await create(`${node.url}/nowhere`), 1, words);
   });
 
   it('a wrong, missing or impossible admin token is one line and exit 1, and is never shown (Command line)', async () => {
     const secret = 'not-the-token';
-    const tokens: [token: string, reason: RegExp][] = [
+    for (const [token, reason] of [
       [secret, /Invalid admin token/],
       ['', /no admin token/],
       [`${secret}\nx`, /ADMIN_TOKEN/],
       [`${secret}ß`, /ADMIN_TOKEN/],
-    ];
-    for (const [token, reason] of tokens) {
-      const { code, stdout, stderr } = await sluice(['org', 'create', '--name', 'A'], {
-        ADMIN_TOKEN: token,
-      });
-      expect([code, stdout]).toEqual([1, '']);
-      expect(stderr).toMatch(ONE_LINE);
-      expect(stderr).toMatch(reason);
-      expect(stderr).not.toContain(secret);
+    ] as const) {
+      const refused = await sluice(['org', 'create', '--name', 'A'], { ADMIN_TOKEN: token });
+      expectEnd(refused, 1, reason);
+      expect(refused.stderr).not.toContain(secret);
     }
   });
 
@@ -400,6 +352,6 @@ describeOnOneBackend('the sluice command', (backend) => {
     const { hostname, port } = new URL(node.url);
     const env = { SLUICE_URL: undefined, HOST: hostname, PORT: port };
     const { code, stdout } = await sluice(['org', 'create', '--name', 'A', '--json'], env);
-    expect([code, (JSON.parse(stdout) as Fields).name]).toEqual([0, 'A']);
+    expect([code, (JSON.parse(stdout) as Json).name]).toEqual([0, 'A']);
   });
 });

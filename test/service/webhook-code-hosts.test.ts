@@ -3,6 +3,7 @@
 
 import { createHmac } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { expectError } from '../support/expect-error.ts';
 import {
   type CodeHost,
   deliverAs,
@@ -12,19 +13,10 @@ import {
 } from '../support/gitea.ts';
 import { asset, deliver, releaseEvent } from '../support/github.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
+import { auditOf, type Json, releasesOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { runSluice } from '../support/sluice-command.ts';
-import {
-  type Answer,
-  admin,
-  check,
-  control,
-  createTenant,
-  manage,
-  type Tenant,
-} from '../support/tenant.ts';
-
-type Fields = Record<string, unknown>;
+import { runSluiceHere } from '../support/sluice-command.ts';
+import { admin, check, control, createTenant, type Tenant } from '../support/tenant.ts';
 
 const LINUX = 'notes-linux-amd64';
 const MAC = 'Notes_aarch64.dmg';
@@ -37,33 +29,29 @@ serviceSuite('code hosts', (node) => {
     tenant = await createTenant(node);
   });
 
-  const enable = (provider: CodeHost['provider'], settings?: Fields) =>
+  const enable = (provider: CodeHost['provider'], settings?: Json) =>
     enableCodeHost(node, tenant.app, provider, settings);
 
-  async function releaseOf(channel = 'stable', version = '1.0.0'): Promise<Fields | undefined> {
+  async function found(channel = 'stable', version = '1.0.0'): Promise<Json | undefined> {
     const query = `app=${tenant.app}&channel=${channel}&version=${version}`;
-    const answer = await manage(node, tenant, 'GET', `releases?${query}`);
-    return (answer.body as { releases: Fields[] }).releases[0];
+    return (await releasesOf(node, tenant, query))[0];
   }
 
   async function statusOf(channel?: string, version?: string): Promise<unknown> {
-    return (await releaseOf(channel, version))?.status;
+    return (await found(channel, version))?.status;
   }
 
   async function files(): Promise<string[]> {
-    const { artifacts = [] } = (await releaseOf()) as { artifacts?: { url: string }[] };
+    const { artifacts = [] } = (await found()) as { artifacts?: { url: string }[] };
     return artifacts.map(({ url }) => url.slice(url.lastIndexOf('/') + 1)).toSorted();
   }
 
-  async function entries(): Promise<Fields[]> {
-    const { body } = await admin(node, 'GET', `audit?org=${tenant.org}`);
-    return (body as { entries: Fields[] }).entries;
-  }
+  const entries = () => auditOf(node, tenant);
 
-  async function show(): Promise<{ webhooks: Fields[]; deliveries: Fields[] } & Fields> {
+  async function show(): Promise<{ webhooks: Json[]; deliveries: Json[] } & Json> {
     const answer = await admin(node, 'GET', `webhooks?app=${tenant.app}`);
     expect(answer.status).toBe(200);
-    return answer.body as { webhooks: Fields[]; deliveries: Fields[] };
+    return answer.body as { webhooks: Json[]; deliveries: Json[] };
   }
 
   describe.each(['gitea', 'forgejo'] as const)('%s', (provider) => {
@@ -72,7 +60,7 @@ serviceSuite('code hosts', (node) => {
       host = await enable(provider);
     });
 
-    const say = (action: string, release: Fields = {}, repository: Fields = {}) =>
+    const say = (action: string, release: Json = {}, repository: Json = {}) =>
       deliverAs(node, host, giteaEvent(action, 'v1.0.0', release, repository));
 
     it.each([false, true])('publishes what it announces, in a form: %s (§18.17)', async (form) => {
@@ -97,7 +85,7 @@ serviceSuite('code hosts', (node) => {
       const assets = [giteaAsset(LINUX)];
       expect((await say('updated', { assets })).body?.outcome).toBe('created');
       expect((await say('updated', { assets, body: 'other' })).body?.outcome).toBe('duplicate');
-      expect((await releaseOf())?.notes).toBe('Notes of the release.');
+      expect((await found())?.notes).toBe('Notes of the release.');
     });
 
     it('files that are attached later complete the release (§18.8)', async () => {
@@ -142,7 +130,7 @@ serviceSuite('code hosts', (node) => {
         const name = provider === 'gitea' ? 'X-Gitea-Signature' : 'X-Forgejo-Signature';
         const headers = { [name.toLowerCase()]: header };
         const answer = await deliverAs(node, host, giteaEvent('published', 'v1.0.0'), { headers });
-        expect([answer.status, answer.body?.error]).toEqual([401, `Missing or wrong ${name}`]);
+        expectError(answer, 401, `Missing or wrong ${name}`);
         expect((await show()).deliveries).toEqual([]);
       },
     );
@@ -170,16 +158,11 @@ serviceSuite('code hosts', (node) => {
       expect((await deliver(node, github, {}, { event: 'ping' })).status).toBe(200);
       const shown = await show();
       expect(shown).toMatchObject({ enabled: true, provider: 'github' });
+      const usual = { enabled: true, createdAt: expect.any(String), ...NONE };
+      const urlOf = (provider: string) => expect.stringContaining(`/wh/${provider}/app_`);
       expect(shown.webhooks).toEqual([
-        {
-          ...{ provider: 'github', enabled: true, createdAt: expect.any(String), ...NONE },
-          url: expect.stringMatching(/\/wh\/github\/app_/),
-        },
-        {
-          ...{ provider: 'gitea', enabled: true, createdAt: expect.any(String), ...NONE },
-          url: expect.stringMatching(/\/wh\/gitea\/app_/),
-          tagPrefix: 'desk-',
-        },
+        { ...usual, provider: 'github', url: urlOf('github') },
+        { ...usual, provider: 'gitea', url: urlOf('gitea'), tagPrefix: 'desk-' },
       ]);
       const off = { app: tenant.app, provider: 'github' };
       expect((await admin(node, 'POST', 'webhooks/disable', off)).body).toEqual({ enabled: true });
@@ -209,16 +192,23 @@ serviceSuite('code hosts', (node) => {
   });
 
   describe('a prefix of the tags', () => {
-    it.each([
-      ['desk-', 'desk-1.0.0'],
-      ['desk-', 'desk-v1.0.0'],
-      ['desk-', 'DESK-1.0.0'],
-      ['release/', 'release/v1.0.0'],
-      ['desk-', 'v1.0.0'],
-    ])('%s: %s is 1.0.0 (§18.6, §18.18)', async (tagPrefix, tag) => {
-      const host = await enable('github', { tagPrefix });
-      const { body } = await deliver(node, host, releaseEvent(tag, { assets: [asset(LINUX)] }));
-      expect(body?.release).toMatchObject({ version: '1.0.0' });
+    it('and what follows it is the version, with it or without (§18.6, §18.18)', async () => {
+      for (const [index, [tagPrefix, tag]] of [
+        ...[
+          ['desk-', 'desk-1.0.'],
+          ['desk-', 'desk-v1.0.'],
+          ['desk-', 'DESK-1.0.'],
+        ],
+        ...[
+          ['release/', 'release/v1.0.'],
+          ['desk-', 'v1.0.'],
+        ],
+      ].entries()) {
+        const host = await enable('github', { tagPrefix });
+        const event = releaseEvent(`${tag}${index}`, { assets: [asset(LINUX)] });
+        const { body } = await deliver(node, host, event);
+        expect(body?.release).toMatchObject({ version: `1.0.${index}` });
+      }
     });
 
     it('another app of the repository is ignored, and an empty prefix is none', async () => {
@@ -273,14 +263,23 @@ serviceSuite('code hosts', (node) => {
       expect(answer.body?.release).toMatchObject({ status: 'published' });
     });
 
-    it.each<[name: string, expected: string]>([
-      ['Notes_universal.dmg', 'darwin/aarch64'],
-      ['Notes.dmg', 'macos/arm64'],
-      ['Notes_aarch64.dmg', 'darwin'],
-      ['notes-linux-amd64', 'linux/x64'],
-    ])('%s is what %s waits for (§18.19)', async (name, expected) => {
-      const host = await enable('github', { hold: true, expect: [expected] });
-      expect((await announce(host, [name])).body?.release).toMatchObject({ status: 'published' });
+    it('a file is what is waited for in every spelling, and for every architecture it runs on (§18.19)', async () => {
+      for (const [name, expected] of [
+        ...[
+          ['Notes_universal.dmg', 'darwin/aarch64'],
+          ['Notes.dmg', 'macos/arm64'],
+        ],
+        ...[
+          ['Notes_aarch64.dmg', 'darwin'],
+          ['notes-linux-amd64', 'linux/x64'],
+        ],
+      ] as [string, string][]) {
+        const one = await createTenant(node);
+        const settings = { hold: true, expect: [expected] };
+        const host = await enableCodeHost(node, one.app, 'github', settings);
+        const { body } = await announce(host, [name]);
+        expect([name, body?.release]).toMatchObject([name, { status: 'published' }]);
+      }
     });
 
     it('who pauses one, with a key or as the code host, publishes it by hand (§18.19)', async () => {
@@ -295,9 +294,7 @@ serviceSuite('code hosts', (node) => {
       await announce(other, [LINUX]);
       await announce(other, [LINUX], 'unpublished');
       await announce(other, [LINUX, MAC]);
-      const answer = await manage(node, called, 'GET', `releases?app=${called.app}&channel=stable`);
-      const { releases } = answer.body as { releases: Fields[] };
-      expect(releases).toMatchObject([{ status: 'paused' }]);
+      expect(await releasesOf(node, called)).toMatchObject([{ status: 'paused' }]);
     });
 
     it('any order of the events leads to the same release (§18.19)', async () => {
@@ -307,18 +304,19 @@ serviceSuite('code hosts', (node) => {
         [[MAC, 'notes.msi'], 'released'],
         [[LINUX], 'created'],
       ];
-      for (const order of permutations(steps)) {
+      const settings = { hold: true, expect: [...BOTH, 'windows'] };
+      const inOrder = async (order: typeof steps) => {
         const one = await createTenant(node);
-        const host = await enableCodeHost(node, one.app, 'github', {
-          hold: true,
-          expect: [...BOTH, 'windows'],
-        });
+        const host = await enableCodeHost(node, one.app, 'github', settings);
         for (const [names, action] of order) await announce(host, names, action);
-        const answer = await manage(node, one, 'GET', `releases?app=${one.app}&channel=stable`);
-        const [release] = (answer.body as { releases: { artifacts: Fields[] }[] }).releases;
-        expect(release).toMatchObject({ status: 'published' });
-        expect(release?.artifacts).toHaveLength(3);
-      }
+        expect(await releasesOf(node, one)).toMatchObject([
+          { status: 'published', artifacts: [{}, {}, {}] },
+        ]);
+      };
+      // The last step is the first again: twelve orders of the four differ.
+      const orders = new Map(permutations(steps).map((order) => [JSON.stringify(order), order]));
+      expect(orders.size).toBe(12);
+      for (const order of orders.values()) await inOrder(order);
     });
   });
 
@@ -365,29 +363,37 @@ serviceSuite('code hosts', (node) => {
       expect(webhook?.tagPrefix).toBe('x-');
     });
 
-    it.each<[method: string, path: string, body: Fields, status: number, error: string]>([
-      ['POST', 'webhooks', { expect: BOTH }, 400, 'expect: Only with hold'],
-      ['POST', 'webhooks', { hold: true, expect: [] }, 400, 'expect: Must have at least 1'],
-      ['POST', 'webhooks', { hold: true, expect: ['a/b/c'] }, 400, 'expect.0: Must be a platform'],
-      ['POST', 'webhooks', { hold: true, expect: [''] }, 400, 'expect.0: Must not be empty'],
-      ['POST', 'webhooks', { hold: 'yes' }, 400, 'hold: '],
-      ['POST', 'webhooks', { tagPrefix: 'x'.repeat(101) }, 400, 'tagPrefix: Must have at most'],
-      ['POST', 'webhooks', { tagPrefix: 'a\u0000' }, 400, 'tagPrefix: '],
-      ['PATCH', 'webhooks', { hold: true, other: 1 }, 400, 'other: Unrecognized key'],
-      ['PATCH', 'webhooks', { hold: true }, 404, 'The app has no webhook of this code host'],
-      ['POST', 'webhooks/disable', { provider: 'gitlab' }, 400, 'provider: Must be one of'],
-    ])('%s %s %j is %i', async (method, path, body, status, error) => {
-      const whole = { app: tenant.app, provider: 'github', ...body };
-      const answer = await admin(node, method, path, whole);
-      expect([answer.status, answer.body?.error]).toEqual([status, expect.stringContaining(error)]);
+    it('that are wrong are 400 with the field, or 404', async () => {
+      for (const [method, path, body, status, error] of [
+        ['POST', 'webhooks', { expect: BOTH }, 400, 'expect: Only with hold'],
+        ['POST', 'webhooks', { hold: true, expect: [] }, 400, 'expect: Must have at least 1'],
+        [
+          'POST',
+          'webhooks',
+          { hold: true, expect: ['a/b/c'] },
+          400,
+          'expect.0: Must be a platform',
+        ],
+        ['POST', 'webhooks', { hold: true, expect: [''] }, 400, 'expect.0: Must not be empty'],
+        ['POST', 'webhooks', { hold: 'yes' }, 400, 'hold: '],
+        ['POST', 'webhooks', { tagPrefix: 'x'.repeat(101) }, 400, 'tagPrefix: Must have at most'],
+        ['POST', 'webhooks', { tagPrefix: 'a\u0000' }, 400, 'tagPrefix: '],
+        ['PATCH', 'webhooks', { hold: true, other: 1 }, 400, 'other: Unrecognized key'],
+        ['PATCH', 'webhooks', { hold: true }, 404, 'The app has no webhook of this code host'],
+        ['POST', 'webhooks/disable', { provider: 'gitlab' }, 400, 'provider: Must be one of'],
+      ] as const) {
+        const whole = { app: tenant.app, provider: 'github', ...body };
+        const answer = await admin(node, method, path, whole);
+        expectError(answer, status, expect.stringContaining(error));
+      }
     });
 
     it('sluice webhook enable, update, disable: the same from the command line', async () => {
-      async function sluice(...args: string[]): Promise<Fields> {
+      async function sluice(...args: string[]): Promise<Json> {
         const env = { SLUICE_URL: node.url, ADMIN_TOKEN };
-        const { code, stdout, stderr } = await runSluice(['webhook', ...args, '--json'], env);
+        const { code, stdout, stderr } = await runSluiceHere(['webhook', ...args, '--json'], env);
         expect(code, stderr).toBe(0);
-        return JSON.parse(stdout) as Fields;
+        return JSON.parse(stdout) as Json;
       }
       const own = ['--app', tenant.app, '--provider', 'gitea'];
       const held = ['--tag-prefix', 'desk-', '--hold', '--expect', BOTH.join(',')];
@@ -407,10 +413,9 @@ serviceSuite('code hosts', (node) => {
       const host = await enableCodeHost(node, other.app, 'gitea');
       await enable('gitea');
       const path = `/wh/gitea/${tenant.app}`;
-      const event: Fields = giteaEvent('published', 'v1.0.0');
-      const answer: Answer = await deliverAs(node, { ...host, path }, event);
-      expect(answer.status).toBe(401);
-      expect(await releaseOf()).toBeUndefined();
+      const event = giteaEvent('published', 'v1.0.0');
+      expect((await deliverAs(node, { ...host, path }, event)).status).toBe(401);
+      expect(await found()).toBeUndefined();
     });
   });
 });

@@ -1,7 +1,10 @@
-// Runs the `sluice` command as a script would run it.
+// Runs the `sluice` command: as a script would, in a process of its own, or in the process of the test, which
+// takes a hundredth of the time.
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { vi } from 'vitest';
+import { runCommandLine } from '../../src/cli/command-line.ts';
 
 export const SLUICE_COMMAND = fileURLToPath(new URL('../../dist/cli/sluice.js', import.meta.url));
 
@@ -22,4 +25,37 @@ export function runSluice(args: readonly string[], env: NodeJS.ProcessEnv): Prom
         resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
     );
   });
+}
+
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs a command that asks a service in this process, with the same environment; one at a time, because its
+ * environment and its output are those of the process.
+ */
+export function runSluiceHere(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<CommandResult> {
+  const result = last.then(() => runWith(args, env));
+  last = result.catch(() => undefined);
+  return result;
+}
+
+async function runWith(args: readonly string[], env: NodeJS.ProcessEnv): Promise<CommandResult> {
+  const own = process.env;
+  const printed = { stdout: '', stderr: '' };
+  const spies = (['stdout', 'stderr'] as const).map((stream) =>
+    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+      printed[stream] += String(text);
+      return true;
+    }),
+  );
+  process.env = { PATH: own.PATH, ...env };
+  try {
+    return { code: await runCommandLine(args), ...printed };
+  } finally {
+    process.env = own;
+    for (const spy of spies) spy.mockRestore();
+  }
 }
