@@ -1,8 +1,8 @@
 // Rules of the names of channels that an engine keeps, run unchanged on every implementation.
 
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { ChannelNameList } from '../../src/ports/channel-names.ts';
-import type { EnginesUnderTest } from './engines-under-test.ts';
+import type { EnginesUnderTest, Rule } from './engines-under-test.ts';
 
 function listOf(tag: string, count: number): ChannelNameList {
   const channels = Array.from({ length: count }, (_, index) => ({
@@ -14,7 +14,7 @@ function listOf(tag: string, count: number): ChannelNameList {
   return { tag, isComplete: count % 2 === 0, channels };
 }
 
-export function channelNameRules(nodes: () => EnginesUnderTest): void {
+export function channelNameRules(nodes: () => EnginesUnderTest, it: Rule): void {
   it('the list is read back whole by every node, until another one is stored', async () => {
     const { engine, second } = nodes();
     for (const list of [listOf('one', 3), listOf('none', 0), listOf('many', 20_000)]) {

@@ -2,31 +2,26 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { LabelPosition } from '../../src/ports/label-cache.ts';
 import { LABEL_NOTE_KEYS_MAX } from '../../src/ports/label-notes.ts';
 import { eventually } from '../support/eventually.ts';
-import type { EnginesUnderTest } from './engines-under-test.ts';
+import type { EnginesUnderTest, Rule } from './engines-under-test.ts';
 import { confirmed, HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';
 
 /** Milliseconds in which the clocks of Redis and of a process have moved on for certain. */
 const CLOCKS_MOVED_MS = 10;
 
-export function labelRules(nodes: () => EnginesUnderTest): void {
-  it('of a device nobody told of, nothing is remembered', async () => {
-    const { engine } = nodes();
-    const devices = [{ appId: 'app_1', deviceId: randomUUID() }];
-    expect(await engine.getLabels(devices)).toEqual([undefined]);
-    expect(await engine.getLabels([])).toEqual([]);
-  });
-
-  it('what one node remembers every node does, as soon as it is told', async () => {
+export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
+  it('what one node remembers every node does, as soon as it is told; of other devices nothing', async () => {
     const { engine, second } = nodes();
     for (let round = 0; round < 20; round++) {
       const entry = storedLabelsOf(randomUUID(), round);
+      expect(await second.getLabels([entry])).toEqual([undefined]);
       await engine.putLabels([entry]);
       expect(await second.getLabels([entry])).toStrictEqual(confirmed(entry));
     }
+    expect(await engine.getLabels([])).toEqual([]);
   });
 
   it('what is dropped is remembered by nobody, and can be put again at any revision', async () => {
@@ -39,19 +34,6 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
     const again = { ...gone, revision: 1 };
     await second.putLabels([again]);
     expect(await engine.getLabels([gone])).toEqual(confirmed(again));
-  });
-
-  it('an entry with a higher revision stays, whatever order writers come in', async () => {
-    const { engine, second } = nodes();
-    const device = randomUUID();
-    const revisions = [9, 8, 10, 9, 2];
-    for (const [index, revision] of revisions.entries()) {
-      await (index % 2 === 0 ? engine : second).putLabels([storedLabelsOf(device, revision)]);
-    }
-    // Compared as numbers: as text, 10 would stand before 9.
-    expect(await engine.getLabels([storedLabelsOf(device, 0)])).toEqual(
-      confirmed(storedLabelsOf(device, 10)),
-    );
   });
 
   it('of writers at once the highest revision stays', async () => {
@@ -69,23 +51,20 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
     );
   });
 
-  it('one device that is known better does not hold up the others of the call', async () => {
-    const { engine } = nodes();
-    const [known, other] = [randomUUID(), randomUUID()];
-    await engine.putLabels([storedLabelsOf(known, 5)]);
-    await engine.putLabels([storedLabelsOf(known, 4), storedLabelsOf(other, 1)]);
-    expect(await engine.getLabels([storedLabelsOf(known, 0), storedLabelsOf(other, 0)])).toEqual(
-      confirmed(storedLabelsOf(known, 5), storedLabelsOf(other, 1)),
-    );
-  });
-
-  it('a device twice in one call keeps the higher revision', async () => {
-    const { engine } = nodes();
-    const device = randomUUID();
-    await engine.putLabels([2, 3, 1].map((revision) => storedLabelsOf(device, revision)));
-    expect(await engine.getLabels([storedLabelsOf(device, 0)])).toEqual(
-      confirmed(storedLabelsOf(device, 3)),
-    );
+  it('of each device the highest revision stays, in whatever order and call it comes', async () => {
+    const { engine, second } = nodes();
+    const [one, other] = [randomUUID(), randomUUID()];
+    const read = async () => engine.getLabels([storedLabelsOf(one, 0), storedLabelsOf(other, 0)]);
+    // Compared as numbers: as text, 10 would stand before 9.
+    for (const [index, revision] of [9, 8, 10, 9, 2].entries()) {
+      await (index % 2 === 0 ? engine : second).putLabels([storedLabelsOf(one, revision)]);
+    }
+    // A device that is known better does not hold up the others of the call, and one may come twice.
+    await engine.putLabels([
+      storedLabelsOf(one, 4),
+      ...[2, 3, 1].map((revision) => storedLabelsOf(other, revision)),
+    ]);
+    expect(await read()).toEqual(confirmed(storedLabelsOf(one, 10), storedLabelsOf(other, 3)));
   });
 
   it('that a device has no labels is remembered too, at revision 0 as at any other', async () => {
@@ -102,7 +81,7 @@ export function labelRules(nodes: () => EnginesUnderTest): void {
     const devices = Array.from({ length: 500 }, () => storedLabelsOf(randomUUID(), 7));
     const known = devices.filter((_, index) => index % 3 !== 0);
     await engine.putLabels([...known].reverse());
-    const twice = [...devices, ...devices];
+    const twice = [...devices, ...devices.slice(0, 20)];
     expect(await second.getLabels(twice)).toEqual(
       twice.flatMap((device) => (known.includes(device) ? confirmed(device) : [undefined])),
     );

@@ -1,5 +1,4 @@
-// Tests the size and the lifetime of device windows in Redis. The rules of every engine:
-// device-rate-contract.
+// Tests the size and the lifetime of device windows in Redis. The rules of every engine: rate-contract.
 
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';

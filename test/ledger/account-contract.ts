@@ -5,11 +5,16 @@ import { fail } from '../../src/contract/failure.ts';
 import type { Role } from '../../src/contract/resource.ts';
 import type { StoredAccount } from '../../src/ports/account-ledger.ts';
 import type { Actor } from '../../src/ports/actor.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
 import { iso, START } from './fleet-fixture.ts';
-import { createTenant, expectValue, OPERATOR, type TestTenant } from './ledger-fixture.ts';
+import {
+  createTenant,
+  expectValue,
+  OPERATOR,
+  type TestTenant,
+  UNKNOWN_NAMES,
+} from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
 
-const UNKNOWN_NAMES = ['nobody', '', 'nul\u0000', "quote'--", '\ud800', 'x'.repeat(10_000)];
 const NOW = iso(START);
 const LATER = iso(START + 86_400_000);
 const EARLIER = iso(START - 86_400_000);
@@ -18,7 +23,7 @@ const PERSON: Actor = { kind: 'token', email: 'owner@example.com' };
 let count = 0;
 const unique = (name: string): string => `${name}-${++count}-${process.pid}`;
 
-export function describeAccounts(subject: { readonly ledger: Ledger }): void {
+export function describeAccounts({ ledger }: LedgerUnderTest): void {
   function newAccount(email = `${unique('person')}@example.com`) {
     return { email, name: 'A Person', passwordHash: `hash of ${email}` };
   }
@@ -29,7 +34,6 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
     role: Role,
     account = newAccount(),
   ): Promise<StoredAccount> {
-    const { ledger } = subject;
     const tokenHash = unique('token');
     const { email } = account;
     const invitation = { organizationId, tokenHash, email, role, at: NOW, expiresAt: LATER };
@@ -44,7 +48,7 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
   async function open(account: StoredAccount, at = NOW, expiresAt = LATER): Promise<string> {
     const tokenHash = unique('session');
     const session = { tokenHash, at, expiresAt, address: '192.0.2.1' };
-    expect(await subject.ledger.openSession(account, session)).toBe(account.passwordNumber);
+    expect(await ledger.openSession(account, session)).toBe(account.passwordNumber);
     return tokenHash;
   }
 
@@ -54,7 +58,6 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
   }
 
   test('the first account owns a new organization and every other; of several at once one is first', async () => {
-    const { ledger } = subject;
     const tenant = await createTenant(ledger);
     expect(await ledger.hasAccounts()).toBe(false);
     const outcomes = await Promise.all(
@@ -75,7 +78,6 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
   });
 
   test('a session is found until it expires, idles too long, or ends; using it keeps it', async () => {
-    const { ledger } = subject;
     const account = await join(await createTenant(ledger), 'viewer');
     const { id, email, name } = account;
     const shown = { id, email, name };
@@ -95,7 +97,6 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
   });
 
   test('no session begins with a password that was changed, and others end with the change', async () => {
-    const { ledger } = subject;
     const account = await join(await createTenant(ledger), 'viewer');
     const [kept, other] = [await open(account), await open(account)];
     const times = { at: NOW, expiresAt: LATER };
@@ -112,7 +113,6 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
   });
 
   test('an account has a bounded number of sessions, and expired ones go first', async () => {
-    const { ledger } = subject;
     const account = await join(await createTenant(ledger), 'viewer');
     const tokens: string[] = [];
     for (let index = 0; index < 22; index++) tokens.push(await open(account, iso(START + index)));
@@ -122,7 +122,6 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
   });
 
   test('what is in no organization of the account is unknown; the operator owns everything', async () => {
-    const { ledger } = subject;
     const [mine, theirs] = [await createTenant(ledger), await createTenant(ledger)];
     const { id } = await join(mine, 'publisher');
     const organizationId = mine.organizationId;
@@ -159,7 +158,6 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
   });
 
   test('an organization keeps an owner, whatever happens at once', async () => {
-    const { ledger } = subject;
     const tenant = await createTenant(ledger);
     const org = tenant.organizationId;
     const owners = [await join(tenant, 'owner'), await join(tenant, 'owner')];
@@ -179,7 +177,6 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
   });
 
   test('members are listed with their roles, owners first, and every change is audited once', async () => {
-    const { ledger } = subject;
     const tenant = await createTenant(ledger);
     const org = tenant.organizationId;
     const viewer = await join(tenant, 'viewer');
@@ -213,7 +210,6 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
   });
 
   test('an invitation works once, until it expires, for its own email; nobody loses a role by it', async () => {
-    const { ledger } = subject;
     const tenant = await createTenant(ledger);
     const { organizationId } = tenant;
     const account = newAccount();
@@ -259,7 +255,6 @@ export function describeAccounts(subject: { readonly ledger: Ledger }): void {
   });
 
   test('a new organization belongs to the account that makes it', async () => {
-    const { ledger } = subject;
     const account = await join(await createTenant(ledger), 'viewer');
     const actor = actorOf(account, await open(account));
     const made = expectValue(await ledger.createOrganization('Mine', actor));

@@ -1,32 +1,12 @@
 // Tests the archiving of apps on PostgreSQL only: what waits for it, what does not, and that all ends.
 
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { fail, isFailure } from '../../src/contract/failure.ts';
-import type { Database } from '../../src/ledger/database.ts';
-import { migrate } from '../../src/ledger/migrate.ts';
 import { lockWebhooks } from '../../src/ledger/query/lock-webhooks.ts';
-import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
 import { createTenant, expectValue, newRelease, OPERATOR, publish } from './ledger-fixture.ts';
-import { openTestPostgres, type TestDatabase } from './test-database.ts';
+import { describeOnPostgres } from './test-database.ts';
 
-const postgresUrl = inject('postgresUrl');
-const title = (rest: string) =>
-  postgresUrl === '' ? `${rest} (skipped: no PostgreSQL on this machine)` : rest;
-
-describe.skipIf(postgresUrl === '')(title('archived apps on PostgreSQL'), () => {
-  let opened: TestDatabase;
-  let database: Database;
-  let ledger: Ledger;
-
-  beforeAll(async () => {
-    opened = await openTestPostgres(postgresUrl);
-    database = opened.database;
-    await migrate(database);
-    ledger = createSqlLedger(database);
-  });
-  afterAll(() => opened?.dispose());
-
+describeOnPostgres('archived apps on PostgreSQL', ({ database, ledger }) => {
   test('a release and a channel do not wait for a change of the app’s webhooks', async () => {
     const tenant = await createTenant(ledger);
     await database.transaction(async (sql) => {
@@ -37,7 +17,7 @@ describe.skipIf(postgresUrl === '')(title('archived apps on PostgreSQL'), () => 
   });
 
   test('what is under way is before the archive or refused, and all of it ends', async () => {
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 4; round++) {
       const tenant = await createTenant(ledger, ['stable', 'beta']);
       const { organizationId, app } = tenant;
       const add = (version: string) =>

@@ -1,81 +1,73 @@
-// Rules of the list of all channels' names, run unchanged on every database.
+// Rules of the list of all channels' names.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
+import { expect, test } from 'vitest';
 import { createTenant, expectValue, OPERATOR } from './ledger-fixture.ts';
-import type { TestDatabase } from './test-database.ts';
+import type { LedgerUnderTest } from './test-database.ts';
 
 const COUNT_MAX = 100_000;
 
-export function describeChannelNames(name: string, open: () => Promise<TestDatabase>): void {
-  describe(`names of channels: ${name}`, () => {
-    let opened: TestDatabase;
-    let ledger: Ledger;
-    beforeAll(async () => {
-      opened = await open();
-      ledger = createSqlLedger(opened.database);
-    });
-    afterAll(() => opened?.dispose());
+export function describeChannelNames({ database, ledger }: LedgerUnderTest): void {
+  /** Reads the list whole. */
+  async function list() {
+    const listed = await ledger.listChannelNames(undefined, COUNT_MAX);
+    if (listed === undefined) throw new Error('no list');
+    return listed;
+  }
 
-    /** Reads the list whole. */
-    async function list() {
-      const listed = await ledger.listChannelNames(undefined, COUNT_MAX);
-      if (listed === undefined) throw new Error('no list');
-      return listed;
-    }
-
-    test('every channel of every organization is listed, with all its names', async () => {
-      const one = await createTenant(ledger, ['stable', 'beta']);
-      const other = await createTenant(ledger, ['stable']);
-      const { channels, isComplete } = await list();
-      expect(isComplete).toBe(true);
-      for (const { app, appId } of [one, other]) {
-        const ids = new Map(
-          channels.filter((each) => each.appId === appId).map((each) => [each.channel, each]),
-        );
-        for (const [channel, { appRef, channelId }] of ids) {
-          expect(appRef).toBe(app);
-          const snapshot = await ledger.readSnapshot(app, channel);
-          expect(snapshot).toMatchObject({ appId, channelId });
-        }
-        expect([...ids.keys()].sort()).toEqual(app === one.app ? ['beta', 'stable'] : ['stable']);
+  test('every channel of every organization is listed, with all its names', async () => {
+    const one = await createTenant(ledger, ['stable', 'beta']);
+    const other = await createTenant(ledger, ['stable']);
+    const { channels, isComplete } = await list();
+    expect(isComplete).toBe(true);
+    for (const { app, appId } of [one, other]) {
+      const ids = new Map(
+        channels.filter((each) => each.appId === appId).map((each) => [each.channel, each]),
+      );
+      for (const [channel, { appRef, channelId }] of ids) {
+        expect(appRef).toBe(app);
+        const snapshot = await ledger.readSnapshot(app, channel);
+        expect(snapshot).toMatchObject({ appId, channelId });
       }
-    });
+      expect([...ids.keys()].sort()).toEqual(app === one.app ? ['beta', 'stable'] : ['stable']);
+    }
+  });
 
-    test('the tag says whether the list is the same; only another channel changes it', async () => {
-      const tenant = await createTenant(ledger, ['stable']);
-      const { tag } = await list();
-      expect(await ledger.listChannelNames(tag, COUNT_MAX)).toBeUndefined();
-      const change = { defaultRollout: 10 };
-      expectValue(await ledger.updateChannel(tenant.app, 'stable', change, OPERATOR));
-      expect(await ledger.listChannelNames(tag, COUNT_MAX)).toBeUndefined();
-      expectValue(await ledger.createChannel(tenant.app, 'nightly', OPERATOR));
-      const later = await ledger.listChannelNames(tag, COUNT_MAX);
-      expect(later?.tag).not.toBe(tag);
-      const { appId } = tenant;
-      const own = later?.channels.filter((each) => each.appId === appId);
-      expect(own?.map(({ channel }) => channel).sort()).toEqual(['nightly', 'stable']);
-    });
+  test('the tag says whether the list is the same; only another channel changes it', async () => {
+    const tenant = await createTenant(ledger, ['stable']);
+    const { tag } = await list();
+    expect(await ledger.listChannelNames(tag, COUNT_MAX)).toBeUndefined();
+    const change = { defaultRollout: 10 };
+    expectValue(await ledger.updateChannel(tenant.app, 'stable', change, OPERATOR));
+    expect(await ledger.listChannelNames(tag, COUNT_MAX)).toBeUndefined();
+    expectValue(await ledger.createChannel(tenant.app, 'nightly', OPERATOR));
+    const later = await ledger.listChannelNames(tag, COUNT_MAX);
+    expect(later?.tag).not.toBe(tag);
+    const { appId } = tenant;
+    const own = later?.channels.filter((each) => each.appId === appId);
+    expect(own?.map(({ channel }) => channel).sort()).toEqual(['nightly', 'stable']);
+  });
 
-    test('a list that is longer than asked for is cut off and says so', async () => {
-      await createTenant(ledger, ['a', 'b', 'c']);
-      const { channels } = await list();
-      const cut = await ledger.listChannelNames(undefined, channels.length - 1);
-      expect(cut?.isComplete).toBe(false);
-      expect(cut?.channels).toEqual(channels.slice(0, -1));
-      const exact = await ledger.listChannelNames(undefined, channels.length);
-      expect(exact).toMatchObject({ isComplete: true, channels });
-    });
+  test('a list that is longer than asked for is cut off and says so', async () => {
+    await createTenant(ledger, ['a', 'b', 'c']);
+    const { channels } = await list();
+    const cut = await ledger.listChannelNames(undefined, channels.length - 1);
+    expect(cut?.isComplete).toBe(false);
+    expect(cut?.channels).toEqual(channels.slice(0, -1));
+    const exact = await ledger.listChannelNames(undefined, channels.length);
+    expect(exact).toMatchObject({ isComplete: true, channels });
+  });
 
-    test('a list of several pages has every channel once', async () => {
-      const before = (await list()).channels.length;
-      const names = Array.from({ length: 2100 }, (_, index) => `c${index}`);
-      const { app } = await createTenant(ledger, names);
-      const { channels } = await list();
-      expect(channels).toHaveLength(before + names.length);
-      const own = channels.filter(({ appRef }) => appRef === app).map(({ channel }) => channel);
-      expect(new Set(own)).toEqual(new Set(names));
-    });
+  test('a list of several pages has every channel once', async () => {
+    const before = (await list()).channels.length;
+    const names = Array.from({ length: 2100 }, (_, index) => `c${index}`);
+    const { app, appId } = await createTenant(ledger, []);
+    await database.query(
+      'INSERT INTO channels (id, app_id, name) SELECT $1 || name, $1, name FROM unnest($2::text[]) AS name',
+      [appId, names],
+    );
+    const { channels } = await list();
+    expect(channels).toHaveLength(before + names.length);
+    const own = channels.filter(({ appRef }) => appRef === app).map(({ channel }) => channel);
+    expect(new Set(own)).toEqual(new Set(names));
   });
 }

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import { KEY_RIGHTS } from '../../src/contract/resource.ts';
-import { checkIn, type FleetUnderTest, HOUR_MS, iso, labelsOf, START } from './fleet-fixture.ts';
+import { checkIn, HOUR_MS, iso, labelsOf, START } from './fleet-fixture.ts';
 import {
   createTenant,
   expectValue,
@@ -11,12 +11,15 @@ import {
   publish,
   serve,
   type TestTenant,
+  tenantOfEach,
 } from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
 
 const ARTIFACT = { platform: 'linux', url: 'https://dl.example.com/a' };
 const DAY_MS = 24 * HOUR_MS;
 
-export function describeConsoleReads(fleet: FleetUnderTest): void {
+export function describeConsoleReads({ database, ledger }: LedgerUnderTest): void {
+  const tenant = tenantOfEach(ledger);
   function appOf({ appId, app }: TestTenant) {
     return { id: appId, ref: app };
   }
@@ -26,7 +29,7 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
    * which was seen a year before.
    */
   async function seed({ appId }: TestTenant, devices: number): Promise<void> {
-    await fleet.database.query(
+    await database.query(
       `INSERT INTO devices (app_id, device_id, first_seen, last_seen, channel, version, platform, arch,
          source, last_offered_release_id, labels)
        SELECT $1::text, lpad(n::text, 8, '0'), $2::timestamptz,
@@ -37,7 +40,7 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
       [appId, iso(START), devices],
       30_000,
     );
-    await fleet.database.query(
+    await database.query(
       `INSERT INTO fleet_count_parts (app_id, channel, version, platform, part, devices)
        VALUES ($1, 'stable', '1.0.0', 'linux', 0, $2)`,
       [appId, devices],
@@ -45,7 +48,6 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
   }
 
   test('releases come highest version first, in pages, with the devices that run them', async () => {
-    const { ledger } = fleet;
     const tenant = await createTenant(ledger, ['stable', 'beta']);
     for (const version of ['1.10.0', '1.9.0', '2.0.0-rc.1', '2.0.0', '0.1.0']) {
       await publish(ledger, tenant, version, { artifacts: [ARTIFACT, ARTIFACT] });
@@ -76,8 +78,6 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
   });
 
   test('a release tells where its devices are, and what became of it', async () => {
-    const { ledger } = fleet;
-    const tenant = await createTenant(ledger);
     const artifacts = [ARTIFACT];
     await publish(ledger, tenant, '1.0.0', { artifacts });
     await publish(ledger, tenant, '1.1.0', { artifacts, rolloutPct: 50 });
@@ -114,7 +114,6 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
   });
 
   test('apps are listed with their channels: the highest release, and those above all that everybody gets', async () => {
-    const { ledger } = fleet;
     const tenant = await createTenant(ledger, ['stable', 'beta']);
     const rollouts = [
       ['1.0.0', 100, 'published'],
@@ -158,7 +157,6 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
   });
 
   test('a small fleet is counted: seen since, by channel, by label', async () => {
-    const { ledger } = fleet;
     const tenant = await createTenant(ledger, ['stable', 'beta']);
     await ledger.recordCheckIns([
       checkIn(tenant, 'a', { labels: labelsOf({ ring: 'beta', ['__proto__']: '<b>' }) }),
@@ -196,8 +194,6 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
   });
 
   test('a large fleet is estimated from a part of it, the same each time, and a page looks at a part', async () => {
-    const { ledger } = fleet;
-    const tenant = await createTenant(ledger);
     const devices = 50_000;
     await seed(tenant, devices);
     const near = (value: number) => ({
@@ -227,7 +223,6 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
   }, 60_000);
 
   test('keys are listed with who made them and when they were last used; the latest use stays', async () => {
-    const { ledger } = fleet;
     const { organizationId } = await createTenant(ledger);
     const made = await ledger.createKey(
       { organizationId, name: 'ci', prefix: `p-${organizationId}`, secretHash: 'secret-hash' },
@@ -262,8 +257,6 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
   });
 
   test('the audit is filtered, and read in pages that miss nothing and repeat nothing', async () => {
-    const { ledger } = fleet;
-    const tenant = await createTenant(ledger);
     for (let index = 0; index < 7; index++) await publish(ledger, tenant, `1.0.${index}`);
     const seen: string[] = [];
     let before: string | undefined;
@@ -290,8 +283,6 @@ export function describeConsoleReads(fleet: FleetUnderTest): void {
   });
 
   test('a channel is read with its policy', async () => {
-    const { ledger } = fleet;
-    const tenant = await createTenant(ledger);
     expect(await ledger.readChannel(appOf(tenant), 'stable')).toEqual({
       app: tenant.app,
       name: 'stable',

@@ -3,30 +3,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import type { Database } from '../../src/ledger/database.ts';
-import { openPgDatabase } from '../../src/ledger/pg-database.ts';
 import { clientColumnsOf, columnsOf } from '../../src/ledger/query/record-check-ins.ts';
-import { freshDatabase } from '../support/fresh-database.ts';
-import type { TestDatabase } from './test-database.ts';
 
 const MIGRATIONS = new URL('../../src/ledger/migration/', import.meta.url);
-
-/** Opens a new database without a schema; `postgresUrl` names any other database there. */
-export async function openEmptyPostgres(postgresUrl: string): Promise<TestDatabase> {
-  const { url, drop } = await freshDatabase(postgresUrl);
-  const database = openPgDatabase({
-    url,
-    onFault(error) {
-      throw new Error('A fault where none was made', { cause: error });
-    },
-  });
-  return {
-    database,
-    async dispose() {
-      await database.close();
-      await drop();
-    },
-  };
-}
 
 /** Makes the schema as it was after so many migrations, in place of any other. */
 export async function applyEarlier(database: Database, count: number): Promise<void> {

@@ -3,16 +3,9 @@
 import { expect, test } from 'vitest';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import type { AdmissionBounds } from '../../src/ports/fleet-ledger.ts';
-import {
-  checkIn,
-  type FleetUnderTest,
-  HOUR_MS,
-  labelsOf,
-  MINUTE_MS,
-  randomFrom,
-  recount,
-} from './fleet-fixture.ts';
-import { createTenant, expectValue, type TestTenant } from './ledger-fixture.ts';
+import { checkIn, HOUR_MS, labelsOf, MINUTE_MS, randomFrom, recount } from './fleet-fixture.ts';
+import { createTenant, expectValue, type TestTenant, tenantOfEach } from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
 
 const OPEN: AdmissionBounds = { perNetwork: 0, perApp: 0 };
 /** Beginning of a minute that stays within the last hour while these tests run. */
@@ -26,7 +19,8 @@ function newNetwork(): string {
   return `198.51.${lastNetwork >> 8}.${lastNetwork & 0xff}`;
 }
 
-export function describeFleetAdmission(fleet: FleetUnderTest): void {
+export function describeFleetAdmission({ database, ledger }: LedgerUnderTest): void {
+  const tenant = tenantOfEach(ledger);
   type Asking = Partial<CheckIn> & { readonly network: string | undefined };
 
   const checksOf = (tenant: TestTenant, ids: readonly string[], parts: Asking): CheckIn[] =>
@@ -40,17 +34,16 @@ export function describeFleetAdmission(fleet: FleetUnderTest): void {
     parts: Asking,
   ): Promise<string[]> {
     const checks = checksOf(tenant, ids, parts);
-    const { unadmitted } = await fleet.ledger.recordChecks(checks, 'queued', bounds);
+    const { unadmitted } = await ledger.recordChecks(checks, 'queued', bounds);
     return unadmitted.map(({ deviceId, bound }) => `${deviceId}: ${bound}`).sort();
   }
 
   async function devicesOf(tenant: TestTenant): Promise<string[]> {
-    const { devices } = expectValue(await fleet.ledger.listDevices(tenant.app, { limit: 1000 }));
+    const { devices } = expectValue(await ledger.listDevices(tenant.app, { limit: 1000 }));
     return devices.map(({ deviceId }) => deviceId);
   }
 
   test('beyond the bound of a network new devices stay away, the first ones come', async () => {
-    const tenant = await createTenant(fleet.ledger);
     const [network, bounds] = [newNetwork(), { perNetwork: 3, perApp: 0 }];
     expect(await ask(tenant, ['e', 'd', 'c', 'b', 'a'], bounds, { network })).toEqual([
       'a: network',
@@ -59,25 +52,23 @@ export function describeFleetAdmission(fleet: FleetUnderTest): void {
     expect(await devicesOf(tenant)).toEqual(['c', 'd', 'e']);
     expect(await ask(tenant, ['f'], bounds, { network })).toEqual(['f: network']);
     expect(await ask(tenant, ['f'], bounds, { network: newNetwork() })).toEqual([]);
-    expect(await recount(fleet.database, tenant)).toEqual(
-      expectValue(await fleet.ledger.readFleet(tenant.app)),
+    expect(await recount(database, tenant)).toEqual(
+      expectValue(await ledger.readFleet(tenant.app)),
     );
   });
 
   test('a device that is on record is always recorded', async () => {
-    const tenant = await createTenant(fleet.ledger);
     const [network, bounds] = [newNetwork(), { perNetwork: 1, perApp: 1 }];
-    await fleet.ledger.recordCheckIns(checksOf(tenant, ['a', 'b', 'c'], { network }));
+    await ledger.recordCheckIns(checksOf(tenant, ['a', 'b', 'c'], { network }));
     const parts = { network, version: '2.0.0', at: MINUTE + 1000 };
     expect(await ask(tenant, ['a', 'new', 'b', 'late', 'c'], bounds, parts)).toEqual([
       'late: network',
     ]);
-    const fleetNow = expectValue(await fleet.ledger.readFleet(tenant.app));
+    const fleetNow = expectValue(await ledger.readFleet(tenant.app));
     expect(fleetNow).toMatchObject([{ version: '2.0.0', devices: 4 }]);
   });
 
   test('a device is admitted when it asks again in a later minute', async () => {
-    const tenant = await createTenant(fleet.ledger);
     const [network, bounds] = [newNetwork(), { perNetwork: 2, perApp: 0 }];
     const at = (minute: number) => ({ network, at: MINUTE + minute * MINUTE_MS });
     const all = ['a', 'b', 'c', 'd', 'e'];
@@ -88,7 +79,6 @@ export function describeFleetAdmission(fleet: FleetUnderTest): void {
   });
 
   test('a /64 of IPv6 is a network, and its /48 has ten times the bound', async () => {
-    const tenant = await createTenant(fleet.ledger);
     const bounds = { perNetwork: 2, perApp: 0 };
     const refused: string[] = [];
     for (let network = 0; network < 12; network++) {
@@ -102,7 +92,7 @@ export function describeFleetAdmission(fleet: FleetUnderTest): void {
   });
 
   test('an app has a bound of its own, over all networks; a network has one, over all apps', async () => {
-    const [one, other] = [await createTenant(fleet.ledger), await createTenant(fleet.ledger)];
+    const [one, other] = [await createTenant(ledger), await createTenant(ledger)];
     const bounds = { perNetwork: 3, perApp: 4 };
     const [first, second] = [newNetwork(), newNetwork()];
     expect(await ask(one, ['a', 'b', 'c'], bounds, { network: first })).toEqual([]);
@@ -113,7 +103,6 @@ export function describeFleetAdmission(fleet: FleetUnderTest): void {
   });
 
   test('networks that are not known count as one', async () => {
-    const tenant = await createTenant(fleet.ledger);
     const at = MINUTE + 5 * MINUTE_MS;
     const refused = await ask(
       tenant,
@@ -125,18 +114,16 @@ export function describeFleetAdmission(fleet: FleetUnderTest): void {
   });
 
   test('0 is no bound, and reports have none', async () => {
-    const tenant = await createTenant(fleet.ledger);
     const [network, ids] = [newNetwork(), Array.from({ length: 500 }, (_, index) => `d${index}`)];
     expect(await ask(tenant, ids.slice(0, 200), OPEN, { network })).toEqual([]);
     expect(await ask(tenant, ['x', 'y'], { perNetwork: 1, perApp: 0 }, { network })).toEqual([
       'y: network',
     ]);
-    await fleet.ledger.recordCheckIns(checksOf(tenant, ids, { network, source: 'push' }));
+    await ledger.recordCheckIns(checksOf(tenant, ids, { network, source: 'push' }));
     expect(await devicesOf(tenant)).toHaveLength(501);
   });
 
   test('batches that come again admit nobody twice', async () => {
-    const tenant = await createTenant(fleet.ledger);
     const [network, bounds] = [newNetwork(), { perNetwork: 4, perApp: 4 }];
     for (let delivery = 0; delivery < 3; delivery++) {
       expect(await ask(tenant, ['a', 'b', 'c'], bounds, { network })).toEqual([]);
@@ -145,7 +132,6 @@ export function describeFleetAdmission(fleet: FleetUnderTest): void {
   });
 
   test('the minute is that of the check, from an hour ago until now', async () => {
-    const tenant = await createTenant(fleet.ledger);
     const [network, bounds] = [newNetwork(), { perNetwork: 1, perApp: 0 }];
     const at = (ms: number) => ({ network, at: Date.now() + ms });
     expect(await ask(tenant, ['a'], bounds, at(-30 * MINUTE_MS))).toEqual([]);
@@ -160,9 +146,8 @@ export function describeFleetAdmission(fleet: FleetUnderTest): void {
   });
 
   test('labels come back of those that were recorded, and of nobody else', async () => {
-    const tenant = await createTenant(fleet.ledger);
     const [network, bounds] = [newNetwork(), { perNetwork: 2, perApp: 0 }];
-    await fleet.ledger.recordCheckIns(checksOf(tenant, ['known'], { network }));
+    await ledger.recordCheckIns(checksOf(tenant, ['known'], { network }));
     const checks = ['a', 'known', 'b', 'c', 'plain'].map((id) =>
       checkIn(tenant, id, {
         at: MINUTE + 1,
@@ -170,7 +155,7 @@ export function describeFleetAdmission(fleet: FleetUnderTest): void {
         labels: id === 'plain' ? undefined : labelsOf({ id }),
       }),
     );
-    const { labels, unadmitted } = await fleet.ledger.recordChecks(checks, 'queued', bounds);
+    const { labels, unadmitted } = await ledger.recordChecks(checks, 'queued', bounds);
     expect(unadmitted.map(({ deviceId }) => deviceId).sort()).toEqual(['c', 'plain']);
     const stored = labels.map(({ deviceId, labels: each }) => [deviceId, each.get('id')]);
     expect(stored.sort()).toEqual([
@@ -182,7 +167,7 @@ export function describeFleetAdmission(fleet: FleetUnderTest): void {
   });
 
   test('many at once keep the bounds together, and the counts are those of the rows', async () => {
-    const tenants = [await createTenant(fleet.ledger), await createTenant(fleet.ledger)];
+    const tenants = [await createTenant(ledger), await createTenant(ledger)];
     const networks = [newNetwork(), newNetwork(), newNetwork()];
     const bounds = { perNetwork: 40, perApp: 60 };
     const random = randomFrom(7);
@@ -196,7 +181,7 @@ export function describeFleetAdmission(fleet: FleetUnderTest): void {
         }),
       ),
     );
-    await Promise.all(batches.map((batch) => fleet.ledger.recordChecks(batch, 'queued', bounds)));
+    await Promise.all(batches.map((batch) => ledger.recordChecks(batch, 'queued', bounds)));
     const sizes = await Promise.all(
       tenants.map(async (tenant) => (await devicesOf(tenant)).length),
     );
@@ -204,26 +189,26 @@ export function describeFleetAdmission(fleet: FleetUnderTest): void {
     expect(sum).toBe(Math.min(3 * bounds.perNetwork, 2 * bounds.perApp));
     for (const size of sizes) expect(size).toBe(bounds.perApp);
     for (const tenant of tenants) {
-      const counted = expectValue(await fleet.ledger.readFleet(tenant.app));
-      expect(counted).toEqual(await recount(fleet.database, tenant));
+      const counted = expectValue(await ledger.readFleet(tenant.app));
+      expect(counted).toEqual(await recount(database, tenant));
     }
   });
 
   test('minutes more than an hour ago are forgotten', async () => {
     const count = async () => {
-      const [row] = await fleet.database.query<{ count: number }>(
+      const [row] = await database.query<{ count: number }>(
         `SELECT count(*)::integer AS count FROM admissions WHERE source LIKE 'old %'`,
       );
       return row?.count;
     };
-    await fleet.database.query(
+    await database.query(
       `INSERT INTO admissions (minute, source, devices)
        SELECT date_trunc('minute', now()) - interval '2 minutes' * step, 'old ' || step, 1
        FROM unnest(ARRAY [1, 29, 40, 50, 60]) AS step`,
     );
-    expect(await fleet.ledger.forgetAdmissions(2)).toBe(2);
+    expect(await ledger.forgetAdmissions(2)).toBe(2);
     expect(await count()).toBe(3);
-    expect(await fleet.ledger.forgetAdmissions(100)).toBeGreaterThan(0);
+    expect(await ledger.forgetAdmissions(100)).toBeGreaterThan(0);
     expect(await count()).toBe(2);
   });
 }

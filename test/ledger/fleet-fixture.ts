@@ -16,9 +16,6 @@ export const HOUR_MS = 60 * MINUTE_MS;
 /** Time of the first check-ins, at the beginning of an hour. */
 export const START = Date.UTC(2026, 2, 29);
 
-/** Ledger that a suite runs on, with its database. */
-export type FleetUnderTest = { readonly ledger: Ledger; readonly database: Database };
-
 /** A check-in with every field except labels and an offer. */
 export function checkIn(
   tenant: Pick<TestTenant, 'appId'>,

@@ -5,21 +5,21 @@ import { fail } from '../../src/contract/failure.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import type { Actor } from '../../src/ports/actor.ts';
 import type { DevicePurge, PurgePlace } from '../../src/ports/fleet-ledger.ts';
+import { checkIn, HOUR_MS, iso, labelsOf, recount, START } from './fleet-fixture.ts';
 import {
-  checkIn,
-  type FleetUnderTest,
-  HOUR_MS,
-  iso,
-  labelsOf,
-  recount,
-  START,
-} from './fleet-fixture.ts';
-import { createTenant, expectValue, OPERATOR, type TestTenant } from './ledger-fixture.ts';
+  createTenant,
+  expectValue,
+  OPERATOR,
+  type TestTenant,
+  tenantOfEach,
+} from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
 
 const BEGIN: PurgePlace = { after: undefined, auditEntryId: undefined, devices: 0 };
 
-export function describeFleetPurge(fleet: FleetUnderTest): void {
-  const record = (...checkIns: CheckIn[]) => fleet.ledger.recordCheckIns(checkIns);
+export function describeFleetPurge({ database, ledger }: LedgerUnderTest): void {
+  const tenant = tenantOfEach(ledger);
+  const record = (...checkIns: CheckIn[]) => ledger.recordCheckIns(checkIns);
 
   function purgeOf(tenant: TestTenant, more: Partial<DevicePurge> = {}): DevicePurge {
     const { appId: id, app: ref, organizationId } = tenant;
@@ -36,7 +36,7 @@ export function describeFleetPurge(fleet: FleetUnderTest): void {
     const purged: string[] = [];
     let place = BEGIN;
     do {
-      const done = expectValue(await fleet.ledger.purgeDevices(purge, place, OPERATOR));
+      const done = expectValue(await ledger.purgeDevices(purge, place, OPERATOR));
       purged.push(...done.purged);
       place = done.place;
     } while (place.after !== undefined);
@@ -45,15 +45,15 @@ export function describeFleetPurge(fleet: FleetUnderTest): void {
   }
 
   async function devicesOf(tenant: TestTenant): Promise<string[]> {
-    const { devices } = expectValue(await fleet.ledger.listDevices(tenant.app, { limit: 1000 }));
+    const { devices } = expectValue(await ledger.listDevices(tenant.app, { limit: 1000 }));
     return devices.map(({ deviceId }) => deviceId);
   }
 
   const rowsOf = (table: string, { appId }: TestTenant) =>
-    fleet.database.query(`SELECT 1 AS one FROM ${table} WHERE app_id = $1`, [appId]);
+    database.query(`SELECT 1 AS one FROM ${table} WHERE app_id = $1`, [appId]);
 
   test('devices first seen after a time go, with their history and their part in the counts', async () => {
-    const [tenant, other] = [await createTenant(fleet.ledger), await createTenant(fleet.ledger)];
+    const [tenant, other] = [await createTenant(ledger), await createTenant(ledger)];
     const late = { at: START + 1 };
     await record(checkIn(tenant, 'old'), checkIn(tenant, 'a', late), checkIn(tenant, 'b', late));
     await record(
@@ -64,15 +64,14 @@ export function describeFleetPurge(fleet: FleetUnderTest): void {
     expect(await devicesOf(tenant)).toEqual(['old']);
     expect(await devicesOf(other)).toEqual(['a']);
     expect(await rowsOf('device_versions', tenant)).toEqual([]);
-    expect(expectValue(await fleet.ledger.readFleet(tenant.app))).toEqual(
-      await recount(fleet.database, tenant),
+    expect(expectValue(await ledger.readFleet(tenant.app))).toEqual(
+      await recount(database, tenant),
     );
-    const hours = expectValue(await fleet.ledger.readAdoption(tenant.app, iso(START)));
+    const hours = expectValue(await ledger.readAdoption(tenant.app, iso(START)));
     expect(hours).toMatchObject([{ hour: iso(START), version: '1.0.0', devices: 1 }]);
   });
 
   test('of a version, only the devices that run it go', async () => {
-    const tenant = await createTenant(fleet.ledger);
     const at = START + 1;
     await record(
       checkIn(tenant, 'a', { at, version: '6.6.6' }),
@@ -86,23 +85,21 @@ export function describeFleetPurge(fleet: FleetUnderTest): void {
   });
 
   test('the hour in which a device was last seen loses it, earlier hours keep it', async () => {
-    const tenant = await createTenant(fleet.ledger);
     await record(checkIn(tenant, 'a', { at: START + 1 }), checkIn(tenant, 'b', { at: START }));
     await record(checkIn(tenant, 'a', { at: START + HOUR_MS }));
     await purgeAll(purgeOf(tenant));
-    const hours = expectValue(await fleet.ledger.readAdoption(tenant.app, iso(START)));
+    const hours = expectValue(await ledger.readAdoption(tenant.app, iso(START)));
     expect(hours).toMatchObject([{ hour: iso(START), devices: 2 }]);
     // A device that comes back begins a new record, and counts once in its hour.
     await record(checkIn(tenant, 'a', { at: START + HOUR_MS + 1 }));
-    const again = expectValue(await fleet.ledger.readAdoption(tenant.app, iso(START + HOUR_MS)));
+    const again = expectValue(await ledger.readAdoption(tenant.app, iso(START + HOUR_MS)));
     expect(again).toMatchObject([{ hour: iso(START + HOUR_MS), devices: 1 }]);
   });
 
   test('the day and the month in which a device was last seen lose it, earlier ones keep it', async () => {
-    const tenant = await createTenant(fleet.ledger);
     const read = async (step: 'day' | 'month') => {
       const wanted = { since: iso(START), step, channel: undefined };
-      const points = await fleet.ledger.readAdoptionSteps(tenant.appId, wanted);
+      const points = await ledger.readAdoptionSteps(tenant.appId, wanted);
       return points.map(({ at, version, devices }) => [at, version, devices]);
     };
     const day = 24 * HOUR_MS;
@@ -131,13 +128,12 @@ export function describeFleetPurge(fleet: FleetUnderTest): void {
   });
 
   test('a count deletes nothing and tells what a purge would delete, in parts', async () => {
-    const tenant = await createTenant(fleet.ledger);
     const ids = Array.from({ length: 2500 }, (_, index) => `d${String(index).padStart(4, '0')}`);
     await record(...ids.map((id, index) => checkIn(tenant, id, { at: START + (index % 2) })));
     const places: unknown[] = [];
     let devices = 0;
     for (let after: string | undefined; ; ) {
-      const counted = await fleet.ledger.countPurgeable(purgeOf(tenant), after);
+      const counted = await ledger.countPurgeable(purgeOf(tenant), after);
       devices += counted.devices;
       places.push(counted.after);
       after = counted.after;
@@ -147,19 +143,16 @@ export function describeFleetPurge(fleet: FleetUnderTest): void {
     expect(await rowsOf('devices', tenant)).toHaveLength(2500);
     expect(await purgeAll(purgeOf(tenant))).toHaveLength(1250);
     expect(await purgeAll(purgeOf(tenant))).toEqual([]);
-    expect(expectValue(await fleet.ledger.readFleet(tenant.app))).toMatchObject([
-      { devices: 1250 },
-    ]);
+    expect(expectValue(await ledger.readFleet(tenant.app))).toMatchObject([{ devices: 1250 }]);
   });
 
   test('a purge has one entry in the audit, with all that it deleted; one that deletes nothing has none', async () => {
-    const tenant = await createTenant(fleet.ledger);
     const ids = Array.from({ length: 1500 }, (_, index) => `d${String(index).padStart(4, '0')}`);
     await record(...ids.map((id) => checkIn(tenant, id, { at: START + 1 })));
     await purgeAll(purgeOf(tenant));
     await purgeAll(purgeOf(tenant));
     const page = expectValue(
-      await fleet.ledger.listAudit(tenant.organizationId, { action: 'device', limit: 10 }),
+      await ledger.listAudit(tenant.organizationId, { action: 'device', limit: 10 }),
     );
     expect(page.entries).toMatchObject([
       {
@@ -172,7 +165,6 @@ export function describeFleetPurge(fleet: FleetUnderTest): void {
   });
 
   test('who lost the right deletes nothing', async () => {
-    const tenant = await createTenant(fleet.ledger);
     await record(checkIn(tenant, 'a', { at: START + 1 }));
     const gone: Actor = {
       kind: 'account',
@@ -181,28 +173,24 @@ export function describeFleetPurge(fleet: FleetUnderTest): void {
       tokenHash: 'none',
       needs: { organizationId: tenant.organizationId, role: 'owner', unknown: 'unknownApp' },
     };
-    const done = await fleet.ledger.purgeDevices(purgeOf(tenant), BEGIN, gone);
+    const done = await ledger.purgeDevices(purgeOf(tenant), BEGIN, gone);
     expect(done).toEqual(fail('signedOut'));
     expect(await devicesOf(tenant)).toEqual(['a']);
   });
 
   test('labels of a device that comes back are those of its new record', async () => {
-    const tenant = await createTenant(fleet.ledger);
     const labels = labelsOf({ ring: 'inner' });
     await record(checkIn(tenant, 'a', { at: START + 1, labels }));
     await purgeAll(purgeOf(tenant));
     const device = { appId: tenant.appId, deviceId: 'a' };
-    expect(await fleet.ledger.readLabels([device])).toMatchObject([
-      { revision: 0, isRecorded: false },
-    ]);
+    expect(await ledger.readLabels([device])).toMatchObject([{ revision: 0, isRecorded: false }]);
     await record(checkIn(tenant, 'a', { at: START + 2, labels: labelsOf({ ring: 'outer' }) }));
-    expect(await fleet.ledger.readLabels([device])).toMatchObject([
+    expect(await ledger.readLabels([device])).toMatchObject([
       { revision: 1, labels: labelsOf({ ring: 'outer' }) },
     ]);
   });
 
   test('while devices ask, the counts are those of the rows', async () => {
-    const tenant = await createTenant(fleet.ledger);
     const batchOf = (turn: number) =>
       Array.from({ length: 200 }, (_, index) =>
         checkIn(tenant, `d${(index * 7 + turn * 13) % 300}`, {
@@ -218,14 +206,14 @@ export function describeFleetPurge(fleet: FleetUnderTest): void {
           turn % 4 === 3 ? purgeAll(purgeOf(tenant)) : record(...batchOf(turn)),
       ),
     );
-    expect(expectValue(await fleet.ledger.readFleet(tenant.app))).toEqual(
-      await recount(fleet.database, tenant),
+    expect(expectValue(await ledger.readFleet(tenant.app))).toEqual(
+      await recount(database, tenant),
     );
-    const hours = expectValue(await fleet.ledger.readAdoption(tenant.app, iso(START)));
+    const hours = expectValue(await ledger.readAdoption(tenant.app, iso(START)));
     const sum = hours.reduce((total, { devices }) => total + devices, 0);
     expect(sum).toBe((await rowsOf('devices', tenant)).length);
     const wanted = { since: iso(START), step: 'day', channel: undefined } as const;
-    const days = await fleet.ledger.readAdoptionSteps(tenant.appId, wanted);
+    const days = await ledger.readAdoptionSteps(tenant.appId, wanted);
     expect(days.reduce((total, { devices }) => total + devices, 0)).toBe(sum);
   });
 }

@@ -3,20 +3,24 @@
 import { expect, test } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import type { DeviceFilter } from '../../src/ports/fleet-ledger.ts';
-import { checkIn, type FleetUnderTest, HOUR_MS, iso, labelsOf, START } from './fleet-fixture.ts';
-import { createTenant, expectValue, type TestTenant } from './ledger-fixture.ts';
+import { checkIn, HOUR_MS, iso, labelsOf, START } from './fleet-fixture.ts';
+import {
+  createTenant,
+  expectValue,
+  type TestTenant,
+  tenantOfEach,
+  UNKNOWN_NAMES,
+} from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
 
-const UNKNOWN_NAMES = ['nobody', '', 'nul\u0000', "quote'--", '\ud800', 'x'.repeat(10_000)];
-
-export function describeFleetReads(fleet: FleetUnderTest): void {
+export function describeFleetReads({ ledger }: LedgerUnderTest): void {
+  const tenant = tenantOfEach(ledger);
   async function idsOf(tenant: TestTenant, filter: Partial<DeviceFilter>): Promise<string[]> {
-    const page = await fleet.ledger.listDevices(tenant.app, { limit: 100, ...filter });
+    const page = await ledger.listDevices(tenant.app, { limit: 100, ...filter });
     return expectValue(page).devices.map(({ deviceId }) => deviceId);
   }
 
   test('an unknown app is refused, and so is an unknown device', async () => {
-    const { ledger } = fleet;
-    const tenant = await createTenant(ledger);
     const other = await createTenant(ledger);
     await ledger.recordCheckIns([checkIn(other, 'a')]);
     for (const app of UNKNOWN_NAMES) {
@@ -31,8 +35,6 @@ export function describeFleetReads(fleet: FleetUnderTest): void {
   });
 
   test('an app is asked for by ref or by id; one without devices has none', async () => {
-    const { ledger } = fleet;
-    const tenant = await createTenant(ledger);
     const empty = await createTenant(ledger);
     await ledger.recordCheckIns([checkIn(tenant, 'a')]);
     for (const app of [tenant.app, tenant.appId]) {
@@ -47,7 +49,6 @@ export function describeFleetReads(fleet: FleetUnderTest): void {
   });
 
   test("an organization's app is found by ref and by id, another's is unknown to it, not to operators", async () => {
-    const { ledger } = fleet;
     const mine = await createTenant(ledger);
     const other = await createTenant(ledger);
     for (const name of [mine.app, mine.appId]) {
@@ -63,8 +64,6 @@ export function describeFleetReads(fleet: FleetUnderTest): void {
   });
 
   test('paging yields every device once, by id, also while others come and go', async () => {
-    const { ledger } = fleet;
-    const tenant = await createTenant(ledger);
     const ids = Array.from({ length: 95 }, (_, index) => `${index % 7}-${index}`);
     ids.push('é', '\u{1f600}', '\uffff', "o'", 'A');
     await ledger.recordCheckIns(ids.map((id) => checkIn(tenant, id)));
@@ -86,8 +85,6 @@ export function describeFleetReads(fleet: FleetUnderTest): void {
   });
 
   test('a list has what each device has by itself, without its history', async () => {
-    const { ledger } = fleet;
-    const tenant = await createTenant(ledger);
     const labels = labelsOf({ ring: '1' });
     await ledger.recordCheckIns([checkIn(tenant, 'a', { labels, source: 'push' })]);
     const { history, ...device } = expectValue(await ledger.readDevice(tenant.app, 'a'));
@@ -97,8 +94,6 @@ export function describeFleetReads(fleet: FleetUnderTest): void {
   });
 
   test('filters by version, channel, platform, label and time, each alone and together', async () => {
-    const { ledger } = fleet;
-    const tenant = await createTenant(ledger);
     const labels = labelsOf({ ring: '1', "o'clock": '' });
     await ledger.recordCheckIns([
       checkIn(tenant, 'a', { labels }),

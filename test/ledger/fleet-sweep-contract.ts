@@ -3,18 +3,18 @@
 
 import { expect, test } from 'vitest';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import { checkIn, type FleetUnderTest, HOUR_MS, iso, recount, START } from './fleet-fixture.ts';
-import { createTenant, expectValue } from './ledger-fixture.ts';
+import { checkIn, HOUR_MS, iso, recount, START } from './fleet-fixture.ts';
+import { expectValue, tenantOfEach } from './ledger-fixture.ts';
+import type { LedgerUnderTest } from './test-database.ts';
 
 const LONG_AGO = Date.UTC(2001, 0, 1);
 const NEVER = iso(0);
 
-export function describeFleetSweep(fleet: FleetUnderTest): void {
-  const record = (...checkIns: CheckIn[]) => fleet.ledger.recordCheckIns(checkIns);
+export function describeFleetSweep({ database, ledger }: LedgerUnderTest): void {
+  const tenant = tenantOfEach(ledger);
+  const record = (...checkIns: CheckIn[]) => ledger.recordCheckIns(checkIns);
 
   test('devices silent since before go with their history, the counts follow, the others stay', async () => {
-    const { ledger, database } = fleet;
-    const tenant = await createTenant(ledger);
     const old = { at: LONG_AGO };
     await record(checkIn(tenant, 'a', old), checkIn(tenant, 'b', old), checkIn(tenant, 'c', old));
     await record(checkIn(tenant, 'a', { at: LONG_AGO + 1, version: '2.0.0' }));
@@ -43,8 +43,6 @@ export function describeFleetSweep(fleet: FleetUnderTest): void {
   });
 
   test('at most so many of each go at a time, until none is left', async () => {
-    const { ledger, database } = fleet;
-    const tenant = await createTenant(ledger);
     const hours = [0, 1, 2, 3, 4];
     for (const hour of hours) {
       await record(checkIn(tenant, `device ${hour}`, { at: LONG_AGO + hour * HOUR_MS }));
@@ -61,10 +59,8 @@ export function describeFleetSweep(fleet: FleetUnderTest): void {
   });
 
   test('hours before go, oldest first; later ones and the devices stay', async () => {
-    const { ledger } = fleet;
     // Removes the rows that other tests left of these years.
     await ledger.sweepFleet(iso(LONG_AGO + 9 * HOUR_MS), iso(LONG_AGO + 9 * HOUR_MS), 1000);
-    const tenant = await createTenant(ledger);
     for (const hour of [2, 0, 1, 3]) {
       await record(checkIn(tenant, `device ${hour}`, { at: LONG_AGO + hour * HOUR_MS }));
     }
@@ -81,8 +77,6 @@ export function describeFleetSweep(fleet: FleetUnderTest): void {
   });
 
   test('days and months go that were over before, those that had begun stay', async () => {
-    const { ledger } = fleet;
-    const tenant = await createTenant(ledger);
     const days = [0, 1, 35, 36].map((day) => LONG_AGO + day * 24 * HOUR_MS);
     for (const [index, at] of days.entries())
       await record(checkIn(tenant, `device ${index}`, { at }));

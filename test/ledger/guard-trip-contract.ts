@@ -1,19 +1,16 @@
-// Rules of guards that trip, from check-ins to a paused release, run unchanged on every database: for each
+// Rules of guards that trip, from check-ins to a paused release: for each
 // signal, with the calls that the service's driver makes (docs/contract.md 27.5).
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PlanGuards, Signal } from '../../src/contract/rollout-plan.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { USUAL_GUARDS } from '../../src/domain/rollout/judge-health.ts';
-import type { Database } from '../../src/ledger/database.ts';
 import { USUAL_KEEPING } from '../../src/ledger/device-keeping.ts';
-import { migrate } from '../../src/ledger/migrate.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
 import { HOUR_MS, MINUTE_MS } from './fleet-fixture.ts';
 import { expectValue, PUBLISHER, type TestTenant } from './ledger-fixture.ts';
 import { BEGIN, checkIn, DAY_MS, furnish } from './signal-fixture.ts';
-import type { TestDatabase } from './test-database.ts';
+import type { LedgerUnderTest } from './test-database.ts';
 
 const IDS = Array.from({ length: 40 }, (_, index) => `device ${index}`);
 /** Devices that a bad release harms: 10 of 40, of which the interval begins at 14 %. */
@@ -22,21 +19,12 @@ const SPARED = IDS.slice(10);
 const OTHERS = Array.from({ length: 40 }, (_, index) => `other ${index}`);
 const OFFERED_AT = BEGIN + DAY_MS + MINUTE_MS;
 
-/** Declares the suite; `open` gives an empty database. */
-export function describeGuardTrips(name: string, open: () => Promise<TestDatabase>): void {
-  describe(`guards that trip on ${name} (§27.5)`, () => {
-    let opened: TestDatabase;
-    let database: Database;
-    let ledger: Ledger;
-
-    beforeAll(async () => {
-      opened = await open();
-      database = opened.database;
-      await migrate(database);
-      ledger = createSqlLedger(database, undefined, { ...USUAL_KEEPING, freshnessMs: MINUTE_MS });
+export function describeGuardTrips({ database }: LedgerUnderTest): void {
+  describe('guards that trip (§27.5)', () => {
+    const ledger = createSqlLedger(database, undefined, {
+      ...USUAL_KEEPING,
+      freshnessMs: MINUTE_MS,
     });
-    afterAll(() => opened?.dispose());
-
     /** What each signal's bad release does to a device; the others installed the release, and still ask. */
     const harms: Readonly<Record<Signal, (tenant: TestTenant) => Promise<unknown>>> = {
       failed: async (tenant) => {

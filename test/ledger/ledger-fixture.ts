@@ -1,5 +1,6 @@
 // Helpers that the ledger's tests share: an actor, a tenant with an app, releases, and reading an outcome.
 
+import { beforeEach } from 'vitest';
 import {
   type FailureKind,
   isFailure,
@@ -16,6 +17,9 @@ import type { Changed } from '../../src/ports/changed.ts';
 import type { Ledger, NewRelease } from '../../src/ports/ledger.ts';
 
 export const OPERATOR: Actor = { kind: 'admin-token' };
+/** Names that nothing has: of the usual form, and such as break statements. */
+export const UNKNOWN_NAMES = ['nobody', '', 'nul\u0000', "quote'--", '\ud800', 'x'.repeat(10_000)];
+export const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /** Actor whose right is in no table, so that no test of other rules has to store it. */
 export const PUBLISHER: Actor = { kind: 'token', email: 'publisher@example.com' };
 
@@ -38,6 +42,15 @@ export async function createTenant(
   const app = { organizationId, ref, name: `App ${ref}`, channels };
   const created = expectValue(await ledger.createApp(app, OPERATOR));
   return { organizationId, app: ref, appId: created.value.id };
+}
+
+/** Makes a tenant before each test of a suite; the object that is returned is always the present one. */
+export function tenantOfEach(ledger: Ledger): TestTenant {
+  const tenant: TestTenant = { organizationId: '', app: '', appId: '' };
+  beforeEach(async () => {
+    Object.assign(tenant, await createTenant(ledger));
+  });
+  return tenant;
 }
 
 /** A release that names nothing but its version, on `stable`. */
@@ -85,6 +98,11 @@ export function serve(
       ? change
       : (serving: Serving) => applyServingChange(serving, change);
   return ledger.controlServing(tenant.organizationId, name, transition, PUBLISHER);
+}
+
+/** Returns the entries of a tenant's audit, newest first. */
+export async function readAudit(ledger: Ledger, { organizationId }: TestTenant) {
+  return expectValue(await ledger.listAudit(organizationId, { limit: 100 })).entries;
 }
 
 export async function readStable(ledger: Ledger, tenant: TestTenant): Promise<ServingSnapshot> {

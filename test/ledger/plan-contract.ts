@@ -1,13 +1,9 @@
-// Rules of roll-out plans in the ledger, run unchanged on every database (docs/contract.md 27).
+// Rules of roll-out plans in the ledger (docs/contract.md 27).
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { RolloutPlan } from '../../src/contract/rollout-plan.ts';
 import { USUAL_GUARDS } from '../../src/domain/rollout/judge-health.ts';
 import type { PlanDefinition } from '../../src/domain/rollout/plan-state.ts';
-import type { Database } from '../../src/ledger/database.ts';
-import { migrate } from '../../src/ledger/migrate.ts';
-import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
 import { definition } from '../domain/rollout/plan-fixture.ts';
 import {
   createTenant,
@@ -18,26 +14,13 @@ import {
   serve,
   type TestTenant,
 } from './ledger-fixture.ts';
-import type { TestDatabase } from './test-database.ts';
+import type { LedgerUnderTest } from './test-database.ts';
 
 /** Counted time of which all check-ins are recorded: a record that is always caught up. */
 const CAUGHT_UP = Number.MAX_SAFE_INTEGER;
 
-/** Declares the suite; `open` gives an empty database. */
-export function describePlans(name: string, open: () => Promise<TestDatabase>): void {
-  describe(`roll-out plans on ${name}`, () => {
-    let opened: TestDatabase;
-    let database: Database;
-    let ledger: Ledger;
-
-    beforeAll(async () => {
-      opened = await open();
-      database = opened.database;
-      await migrate(database);
-      ledger = createSqlLedger(database);
-    });
-    afterAll(() => opened?.dispose());
-
+export function describePlans({ database, ledger }: LedgerUnderTest): void {
+  describe('roll-out plans', () => {
     type Given = {
       readonly plan?: PlanDefinition;
       readonly status?: 'published' | 'paused';

@@ -1,12 +1,9 @@
 // Rules of a ledger that went back: its epoch rises once, marks of offers come back, and a change of a
 // channel that is known to be newer elsewhere is not accepted.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { admitDatabase } from '../../src/ledger/admit-database.ts';
-import { migrate } from '../../src/ledger/migrate.ts';
-import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
 import { type KnownState, type KnownStates, LedgerBehind } from '../../src/ports/known-state.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
 import { KeptReport, TestMemory } from '../support/ledger-options.ts';
 import {
   createTenant,
@@ -17,7 +14,7 @@ import {
   readStable,
   type TestTenant,
 } from './ledger-fixture.ts';
-import type { TestDatabase } from './test-database.ts';
+import type { LedgerUnderTest } from './test-database.ts';
 
 const NO_ASSETS = { artifacts: [], at: undefined, isComplete: () => false };
 
@@ -26,145 +23,132 @@ function offering(...offered: readonly string[]): Pick<KnownState, 'offeredAmong
   return { offeredAmong: (releaseIds) => releaseIds.filter((id) => offered.includes(id)) };
 }
 
-/** Declares the suite; `open` gives an empty database. */
-export function describeRewinds(name: string, open: () => Promise<TestDatabase>): void {
-  describe(`rewinds on ${name}`, () => {
-    let opened: TestDatabase;
-    let ledger: Ledger;
-    beforeAll(async () => {
-      opened = await open();
-      await migrate(opened.database);
-      ledger = createSqlLedger(opened.database);
-    });
-    afterAll(() => opened?.dispose());
+export function describeRewinds({ database, ledger }: LedgerUnderTest): void {
+  /** Channel with a release, and what is known of it: the present state, unless `parts` say otherwise. */
+  async function furnish(parts: Partial<KnownState> = {}) {
+    const tenant = await createTenant(ledger);
+    const { value } = await publish(ledger, tenant, '1.0.0');
+    const { channelId, epoch, revision } = await readStable(ledger, tenant);
+    const known = { channelId, channel: 'stable', epoch, revision, ...offering(), ...parts };
+    return { tenant, channelId, releaseId: value.id, known };
+  }
 
-    /** Channel with a release, and what is known of it: the present state, unless `parts` say otherwise. */
-    async function furnish(parts: Partial<KnownState> = {}) {
-      const tenant = await createTenant(ledger);
-      const { value } = await publish(ledger, tenant, '1.0.0');
-      const { channelId, epoch, revision } = await readStable(ledger, tenant);
-      const known = { channelId, channel: 'stable', epoch, revision, ...offering(), ...parts };
-      return { tenant, channelId, releaseId: value.id, known };
+  /** Every change of a channel that takes what is known of it. */
+  function changesOf({ organizationId, app }: TestTenant, state: KnownState) {
+    const known: KnownStates = new Map([['stable', state]]);
+    const named = { app, channel: 'stable', canonicalVersion: '1.0.0' };
+    const tenant = { organizationId, app, appId: '' };
+    return [
+      () => {
+        const release = newRelease(tenant, '2.0.0');
+        return ledger.publishRelease(organizationId, release, PUBLISHER, undefined, known);
+      },
+      () => {
+        const serving = { status: 'published', rolloutPct: undefined, targets: null } as const;
+        const source = { app, canonicalVersion: '1.0.0', from: 'stable', to: 'stable' };
+        const promotion = { ...source, ...serving, reason: undefined };
+        return ledger.promoteRelease(organizationId, promotion, PUBLISHER, undefined, known);
+      },
+      () => ledger.completeRelease(organizationId, named, NO_ASSETS, PUBLISHER, known),
+      () => {
+        const call = { at: undefined, reason: 'deleted' };
+        return ledger.callBackRelease(organizationId, named, call, PUBLISHER, known);
+      },
+      () =>
+        ledger.controlServing(
+          organizationId,
+          named,
+          (serving) => ({ ...serving, status: 'paused' }),
+          PUBLISHER,
+          undefined,
+          known,
+        ),
+      () => ledger.withdrawRelease(organizationId, named, PUBLISHER, undefined, known),
+      () => ledger.updateChannel(app, 'stable', { defaultRollout: 5 }, OPERATOR, known),
+    ];
+  }
+
+  test('the epoch rises above what was seen, once for all who raise it at the same time', async () => {
+    const { tenant } = await furnish();
+    const { epoch } = await readStable(ledger, tenant);
+    const raised = await Promise.all(Array.from({ length: 8 }, () => ledger.raiseEpoch(epoch)));
+    expect(raised.filter(({ isRaised }) => isRaised)).toHaveLength(1);
+    expect(new Set(raised.map((each) => each.epoch))).toEqual(new Set([epoch + 1]));
+    expect(await readStable(ledger, tenant)).toMatchObject({ epoch: epoch + 1, revision: 2 });
+    expect((await ledger.readRevisions([])).epoch).toBe(epoch + 1);
+    expect(await ledger.raiseEpoch(epoch - 1)).toEqual({ epoch: epoch + 1, isRaised: false });
+    expect(await ledger.raiseEpoch(epoch + 5)).toEqual({ epoch: epoch + 6, isRaised: true });
+  });
+
+  test('a rise on a database that moved is the one for the move', async () => {
+    const report = new KeptReport();
+    const admit = (highestEpoch: number) => {
+      const memory = Object.assign(new TestMemory(), { highestEpoch });
+      return admitDatabase(database, memory, report);
+    };
+    await admit(0);
+    await database.query("UPDATE ledger_epoch SET identity = 'another server'");
+    const { epoch } = await ledger.readRevisions([]);
+    // One node compares states, another one finds that its connection leads elsewhere.
+    expect(await ledger.raiseEpoch(epoch)).toEqual({ epoch: epoch + 1, isRaised: true });
+    await admit(epoch + 1);
+    expect(report.epochs).toEqual([]);
+    expect((await ledger.readRevisions([])).epoch).toBe(epoch + 1);
+  });
+
+  test('the epoch never goes back, whoever writes it', async () => {
+    await ledger.raiseEpoch(0);
+    const back = database.query('UPDATE ledger_epoch SET epoch = 0');
+    await expect(back).rejects.toMatchObject({ constraint: 'ledger_epoch_rises' });
+  });
+
+  test('marks of offers are written back where they are missing, and move no revision', async () => {
+    const { tenant, channelId, releaseId } = await furnish();
+    const other = await furnish();
+    const ids = [releaseId, 'rel_lost', other.releaseId, 'nul\u0000'];
+    expect(await ledger.restoreOffers(channelId, ids)).toBe(1);
+    expect(await ledger.restoreOffers(channelId, ids)).toBe(0);
+    expect(await ledger.restoreOffers(channelId, [])).toBe(0);
+    expect(await readStable(ledger, tenant)).toMatchObject({
+      revision: 2,
+      releases: [{ offered: true }],
+    });
+    expect((await readStable(ledger, other.tenant)).releases[0]?.offered).toBe(false);
+  });
+
+  test('a change of a channel that is known as it is, or as it was, is accepted', async () => {
+    const { tenant, releaseId, known, channelId } = await furnish();
+    await ledger.restoreOffers(channelId, [releaseId]);
+    const older = { ...known, revision: 1, ...offering(releaseId, 'rel_lost') };
+    for (const change of changesOf(tenant, older)) await expect(change()).resolves.toBeDefined();
+  });
+
+  test.each<[string, (known: KnownState) => KnownState]>([
+    ['a later revision', (known) => ({ ...known, revision: known.revision + 1 })],
+    ['a later epoch', (known) => ({ ...known, epoch: known.epoch + 1, revision: 0 })],
+  ])('a change of a channel of which %s is known is not accepted', async (_what, later) => {
+    const { tenant, known } = await furnish();
+    for (const change of changesOf(tenant, later(known))) {
+      await expect(change()).rejects.toBeInstanceOf(LedgerBehind);
     }
+    expect(await readStable(ledger, tenant)).toMatchObject({ revision: 2, releases: [{}] });
+  });
 
-    /** Every change of a channel that takes what is known of it. */
-    function changesOf({ organizationId, app }: TestTenant, state: KnownState) {
-      const known: KnownStates = new Map([['stable', state]]);
-      const named = { app, channel: 'stable', canonicalVersion: '1.0.0' };
-      const tenant = { organizationId, app, appId: '' };
-      return [
-        () => {
-          const release = newRelease(tenant, '2.0.0');
-          return ledger.publishRelease(organizationId, release, PUBLISHER, undefined, known);
-        },
-        () => {
-          const serving = { status: 'published', rolloutPct: undefined, targets: null } as const;
-          const source = { app, canonicalVersion: '1.0.0', from: 'stable', to: 'stable' };
-          const promotion = { ...source, ...serving, reason: undefined };
-          return ledger.promoteRelease(organizationId, promotion, PUBLISHER, undefined, known);
-        },
-        () => ledger.completeRelease(organizationId, named, NO_ASSETS, PUBLISHER, known),
-        () => {
-          const call = { at: undefined, reason: 'deleted' };
-          return ledger.callBackRelease(organizationId, named, call, PUBLISHER, known);
-        },
-        () =>
-          ledger.controlServing(
-            organizationId,
-            named,
-            (serving) => ({ ...serving, status: 'paused' }),
-            PUBLISHER,
-            undefined,
-            known,
-          ),
-        () => ledger.withdrawRelease(organizationId, named, PUBLISHER, undefined, known),
-        () => ledger.updateChannel(app, 'stable', { defaultRollout: 5 }, OPERATOR, known),
-      ];
+  test('a change of a channel with a release that is known to be offered needs the mark', async () => {
+    const { tenant, known, releaseId, channelId } = await furnish();
+    const offered = { ...known, ...offering(releaseId) };
+    for (const change of changesOf(tenant, offered)) {
+      await expect(change()).rejects.toBeInstanceOf(LedgerBehind);
     }
+    await ledger.restoreOffers(channelId, [releaseId]);
+    for (const change of changesOf(tenant, offered)) {
+      await expect(change()).resolves.toBeDefined();
+    }
+  });
 
-    test('the epoch rises above what was seen, once for all who raise it at the same time', async () => {
-      const { tenant } = await furnish();
-      const { epoch } = await readStable(ledger, tenant);
-      const raised = await Promise.all(Array.from({ length: 8 }, () => ledger.raiseEpoch(epoch)));
-      expect(raised.filter(({ isRaised }) => isRaised)).toHaveLength(1);
-      expect(new Set(raised.map((each) => each.epoch))).toEqual(new Set([epoch + 1]));
-      expect(await readStable(ledger, tenant)).toMatchObject({ epoch: epoch + 1, revision: 2 });
-      expect((await ledger.readRevisions([])).epoch).toBe(epoch + 1);
-      expect(await ledger.raiseEpoch(epoch - 1)).toEqual({ epoch: epoch + 1, isRaised: false });
-      expect(await ledger.raiseEpoch(epoch + 5)).toEqual({ epoch: epoch + 6, isRaised: true });
-    });
-
-    test('a rise on a database that moved is the one for the move', async () => {
-      const { database } = opened;
-      const report = new KeptReport();
-      const admit = (highestEpoch: number) => {
-        const memory = Object.assign(new TestMemory(), { highestEpoch });
-        return admitDatabase(database, memory, report);
-      };
-      await admit(0);
-      await database.query("UPDATE ledger_epoch SET identity = 'another server'");
-      const { epoch } = await ledger.readRevisions([]);
-      // One node compares states, another one finds that its connection leads elsewhere.
-      expect(await ledger.raiseEpoch(epoch)).toEqual({ epoch: epoch + 1, isRaised: true });
-      await admit(epoch + 1);
-      expect(report.epochs).toEqual([]);
-      expect((await ledger.readRevisions([])).epoch).toBe(epoch + 1);
-    });
-
-    test('the epoch never goes back, whoever writes it', async () => {
-      await ledger.raiseEpoch(0);
-      const back = opened.database.query('UPDATE ledger_epoch SET epoch = 0');
-      await expect(back).rejects.toMatchObject({ constraint: 'ledger_epoch_rises' });
-    });
-
-    test('marks of offers are written back where they are missing, and move no revision', async () => {
-      const { tenant, channelId, releaseId } = await furnish();
-      const other = await furnish();
-      const ids = [releaseId, 'rel_lost', other.releaseId, 'nul\u0000'];
-      expect(await ledger.restoreOffers(channelId, ids)).toBe(1);
-      expect(await ledger.restoreOffers(channelId, ids)).toBe(0);
-      expect(await ledger.restoreOffers(channelId, [])).toBe(0);
-      expect(await readStable(ledger, tenant)).toMatchObject({
-        revision: 2,
-        releases: [{ offered: true }],
-      });
-      expect((await readStable(ledger, other.tenant)).releases[0]?.offered).toBe(false);
-    });
-
-    test('a change of a channel that is known as it is, or as it was, is accepted', async () => {
-      const { tenant, releaseId, known, channelId } = await furnish();
-      await ledger.restoreOffers(channelId, [releaseId]);
-      const older = { ...known, revision: 1, ...offering(releaseId, 'rel_lost') };
-      for (const change of changesOf(tenant, older)) await expect(change()).resolves.toBeDefined();
-    });
-
-    test.each<[string, (known: KnownState) => KnownState]>([
-      ['a later revision', (known) => ({ ...known, revision: known.revision + 1 })],
-      ['a later epoch', (known) => ({ ...known, epoch: known.epoch + 1, revision: 0 })],
-    ])('a change of a channel of which %s is known is not accepted', async (_what, later) => {
-      const { tenant, known } = await furnish();
-      for (const change of changesOf(tenant, later(known))) {
-        await expect(change()).rejects.toBeInstanceOf(LedgerBehind);
-      }
-      expect(await readStable(ledger, tenant)).toMatchObject({ revision: 2, releases: [{}] });
-    });
-
-    test('a change of a channel with a release that is known to be offered needs the mark', async () => {
-      const { tenant, known, releaseId, channelId } = await furnish();
-      const offered = { ...known, ...offering(releaseId) };
-      for (const change of changesOf(tenant, offered)) {
-        await expect(change()).rejects.toBeInstanceOf(LedgerBehind);
-      }
-      await ledger.restoreOffers(channelId, [releaseId]);
-      for (const change of changesOf(tenant, offered)) {
-        await expect(change()).resolves.toBeDefined();
-      }
-    });
-
-    test('what another database left under the same name is no reason', async () => {
-      const { tenant, known } = await furnish({ channelId: 'chn_other' });
-      const later = { ...known, epoch: known.epoch + 1 };
-      for (const change of changesOf(tenant, later)) await expect(change()).resolves.toBeDefined();
-    });
+  test('what another database left under the same name is no reason', async () => {
+    const { tenant, known } = await furnish({ channelId: 'chn_other' });
+    const later = { ...known, epoch: known.epoch + 1 };
+    for (const change of changesOf(tenant, later)) await expect(change()).resolves.toBeDefined();
   });
 }

@@ -1,37 +1,25 @@
-// Rules of the signals that check-ins leave of a release, run unchanged on every database (docs/contract.md
+// Rules of the signals that check-ins leave of a release (docs/contract.md
 // 27.6).
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Health } from '../../src/contract/rollout-plan.ts';
 import { type CheckIn, coalesceCheckIns } from '../../src/domain/fleet/check-in.ts';
 import { USUAL_GUARDS } from '../../src/domain/rollout/judge-health.ts';
-import type { Database } from '../../src/ledger/database.ts';
 import { USUAL_KEEPING } from '../../src/ledger/device-keeping.ts';
-import { migrate } from '../../src/ledger/migrate.ts';
 import { readSignals } from '../../src/ledger/query/read-signals.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
 import { chunksOf, HOUR_MS, iso, MINUTE_MS, randomFrom, shuffle } from './fleet-fixture.ts';
 import { expectValue, OPERATOR, type TestTenant } from './ledger-fixture.ts';
 import { BEGIN, checkIn, DAY_MS, furnish, publishAt } from './signal-fixture.ts';
 import { type ModelRelease, SignalModel, VERSIONS } from './signal-model.ts';
-import type { TestDatabase } from './test-database.ts';
+import type { LedgerUnderTest } from './test-database.ts';
 
-/** Declares the suite; `open` gives an empty database. */
-export function describeSignals(name: string, open: () => Promise<TestDatabase>): void {
-  describe(`signals of check-ins on ${name} (§27.6)`, () => {
-    let opened: TestDatabase;
-    let database: Database;
-    let ledger: Ledger;
-
-    beforeAll(async () => {
-      opened = await open();
-      database = opened.database;
-      await migrate(database);
-      ledger = createSqlLedger(database, undefined, { ...USUAL_KEEPING, freshnessMs: MINUTE_MS });
+export function describeSignals({ database }: LedgerUnderTest): void {
+  describe('signals of check-ins (§27.6)', () => {
+    const ledger = createSqlLedger(database, undefined, {
+      ...USUAL_KEEPING,
+      freshnessMs: MINUTE_MS,
     });
-    afterAll(() => opened?.dispose());
-
     async function rollBack({ id }: ModelRelease): Promise<void> {
       await database.query(`UPDATE releases SET status = 'rolled_back' WHERE id = $1`, [id]);
     }

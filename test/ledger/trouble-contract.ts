@@ -1,34 +1,22 @@
-// Rules of what the console tells of a release's trouble, run unchanged on every database: where the devices
+// Rules of what the console tells of a release's trouble: where the devices
 // are, why they failed, which they are, and how the release spreads beside the one before.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Signal } from '../../src/contract/rollout-plan.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import type { Database } from '../../src/ledger/database.ts';
 import { USUAL_KEEPING } from '../../src/ledger/device-keeping.ts';
-import { migrate } from '../../src/ledger/migrate.ts';
 import { createSqlLedger } from '../../src/ledger/sql-ledger.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
 import { HOUR_MS, MINUTE_MS } from './fleet-fixture.ts';
 import { expectValue, type TestTenant } from './ledger-fixture.ts';
 import { BEGIN, checkIn, DAY_MS, furnish, publishAt } from './signal-fixture.ts';
-import type { TestDatabase } from './test-database.ts';
+import type { LedgerUnderTest } from './test-database.ts';
 
-/** Declares the suite; `open` gives an empty database. */
-export function describeTrouble(name: string, open: () => Promise<TestDatabase>): void {
-  describe(`trouble of a release on ${name}`, () => {
-    let opened: TestDatabase;
-    let database: Database;
-    let ledger: Ledger;
-
-    beforeAll(async () => {
-      opened = await open();
-      database = opened.database;
-      await migrate(database);
-      ledger = createSqlLedger(database, undefined, { ...USUAL_KEEPING, freshnessMs: MINUTE_MS });
+export function describeTrouble({ database }: LedgerUnderTest): void {
+  describe('trouble of a release', () => {
+    const ledger = createSqlLedger(database, undefined, {
+      ...USUAL_KEEPING,
+      freshnessMs: MINUTE_MS,
     });
-    afterAll(() => opened?.dispose());
-
     const nameOf = ({ app }: TestTenant, version = '1.0.0') => ({
       ...{ app, channel: 'stable', canonicalVersion: version },
     });
