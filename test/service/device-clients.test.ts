@@ -3,16 +3,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { at, tenantWith } from '../support/released.ts';
 import { deviceSuite } from '../support/service-suite.ts';
-import {
-  admin,
-  createTenant,
-  decisions,
-  publish,
-  report,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { admin, createTenant, decisions, report, send, type Tenant } from '../support/tenant.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -20,13 +13,8 @@ const TAURI = { 'User-Agent': 'tauri-plugin-updater/2.9.0' };
 const SUMS = { sha1: 'ab'.repeat(20), sha512: 'ab'.repeat(64), size: 1 };
 
 deviceSuite('clients of devices', (node) => {
-  async function release(tenant: Tenant, version: string, artifacts: readonly Fields[]) {
-    const answer = await publish(node, tenant, version, { artifacts });
-    expect(answer.status, answer.text).toBe(201);
-  }
-
   function artifact(platform: string, name: string, more: Fields = {}): Fields {
-    return { platform, url: `https://dl.example.com/${name}`, ...SUMS, ...more };
+    return { platform, url: at(name), ...SUMS, ...more };
   }
 
   async function recorded(tenant: Tenant, deviceId: string): Promise<Fields | undefined> {
@@ -92,9 +80,11 @@ deviceSuite('clients of devices', (node) => {
 
   describe('the decision is explained as the client would get it (§20.6)', () => {
     it('a bundle gets its kind only', async () => {
-      const tenant = await createTenant(node);
-      await release(tenant, '1.1.0', [artifact('linux', 'a.deb')]);
-      await release(tenant, '1.2.0', [artifact('linux', 'a.AppImage')]);
+      const tenant = await tenantWith(
+        node,
+        ['1.1.0', { artifacts: [artifact('linux', 'a.deb')] }],
+        ['1.2.0', { artifacts: [artifact('linux', 'a.AppImage')] }],
+      );
       await ask(tenant, 'd', 'u linux/x64/1.0.0?bundle=deb');
       await becomes(tenant, 'd', 'u', 'deb');
       expect(await explained(tenant, 'd')).toMatchObject({
@@ -114,9 +104,11 @@ deviceSuite('clients of devices', (node) => {
     });
 
     it('Tauri gets what is signed only', async () => {
-      const tenant = await createTenant(node);
-      await release(tenant, '1.1.0', [artifact('linux', 'a.AppImage', { signature: 's' })]);
-      await release(tenant, '1.2.0', [artifact('linux', 'b.AppImage')]);
+      const tenant = await tenantWith(
+        node,
+        ['1.1.0', { artifacts: [artifact('linux', 'a.AppImage', { signature: 's' })] }],
+        ['1.2.0', { artifacts: [artifact('linux', 'b.AppImage')] }],
+      );
       await ask(tenant, 'd', 'u linux/x64/1.0.0', TAURI);
       await becomes(tenant, 'd', 'tauri', null);
       expect(await explained(tenant, 'd')).toMatchObject({ offer: { version: '1.1.0' } });
@@ -131,16 +123,12 @@ deviceSuite('clients of devices', (node) => {
       ['sparkle appcast.xml', 'sparkle', null, 'a.tar.xz'],
       ['u win32/x64/1.0.0?bundle=msi', 'u', 'msi', 'a.msi'],
     ])('%s gets what it installs', async (path, client, bundle, name) => {
-      const tenant = await createTenant(node);
       const isMac = /darwin|appcast/.test(path);
       const all = ['a-setup.exe', 'a-full.nupkg', 'a.msix', 'a.msi'];
       const platform = isMac ? 'darwin' : 'windows';
       const names = isMac ? ['a.app.tar.gz', name] : all;
-      await release(
-        tenant,
-        '1.1.0',
-        names.map((each) => artifact(platform, each)),
-      );
+      const artifacts = names.map((each) => artifact(platform, each));
+      const tenant = await tenantWith(node, ['1.1.0', { artifacts }]);
       await ask(tenant, 'd', path);
       await becomes(tenant, 'd', client, bundle);
       const { offer, candidates } = await explained(tenant, 'd');
@@ -149,9 +137,11 @@ deviceSuite('clients of devices', (node) => {
     });
 
     it('a device of unknown version is decided as on /e, among all releases', async () => {
-      const tenant = await createTenant(node);
-      await release(tenant, '1.0.0', [artifact('windows', 'a-setup.exe')]);
-      await release(tenant, '1.1.0', [artifact('windows', 'a.msi')]);
+      const tenant = await tenantWith(
+        node,
+        ['1.0.0', { artifacts: [artifact('windows', 'a-setup.exe')] }],
+        ['1.1.0', { artifacts: [artifact('windows', 'a.msi')] }],
+      );
       await ask(tenant, 'd', 'e latest.yml');
       await becomes(tenant, 'd', 'e', null);
       expect(await explained(tenant, 'd')).toMatchObject({

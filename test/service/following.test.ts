@@ -2,7 +2,6 @@
 // (docs/contract.md 11.19).
 
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../support/eventually.ts';
 import { deviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
@@ -12,7 +11,6 @@ import {
   control,
   createTenant,
   decisions,
-  devicesOf,
   manage,
   publish,
   report,
@@ -132,7 +130,7 @@ deviceSuite('a channel that follows another one', (node) => {
     it('hear of a change of the followed channel by the time it is answered', async () => {
       const tenant = await following();
       await publish(node, tenant, '1.1.0');
-      for (let round = 0; round < 10; round++) {
+      for (let round = 0; round < 3; round++) {
         expect(await offeredOnBeta(tenant, '1.0.0', `d${round}`)).toBe('1.1.0');
         await control(node, tenant, '1.1.0', { status: 'paused' });
         expect((await askBeta(tenant, '1.0.0', `d${round}`)).status).toBe(204);
@@ -226,9 +224,6 @@ deviceSuite('a channel that follows another one', (node) => {
         { ...device, deviceId: 'on-stable', channel: 'stable' },
         { ...device, deviceId: 'on-beta', channel: 'beta' },
       ]);
-      await eventually('both are on record', async () => {
-        return (await devicesOf(node, tenant)).length === 2;
-      });
       const read = () => manage(node, tenant, 'GET', `releases/${id}`);
       expect((await read()).body?.devices).toBe(2);
       const name = { app: tenant.app, channel: 'stable', version: '1.1.0' };

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { consoleWrites } from '../support/console-writes.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import { member, PASSWORD, type Person } from '../support/person.ts';
+import { tenantWith } from '../support/released.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { type SlowAnswer, SlowRequest } from '../support/slow-request.ts';
 import {
@@ -15,7 +16,6 @@ import {
   createTenant,
   devicesOf,
   manage,
-  publish,
   randomId,
   type Tenant,
 } from '../support/tenant.ts';
@@ -26,49 +26,40 @@ const SIGNED_OUT = { status: 401, body: { error: 'Sign in first' } };
 serviceSuite('a right that ends while the body is on its way', (node) => {
   let tenant: Tenant;
   beforeAll(async () => {
-    tenant = await createTenant(node);
-    await publish(node, tenant, '1.0.0', { rollout: 50 });
+    tenant = await tenantWith(node, ['1.0.0', { rollout: 50 }]);
   });
 
   describe('a key that is revoked (§5.1)', () => {
     const device = { deviceId: 'kiosk', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
 
-    it.each([
-      ['publishing', 'POST', 'releases', { version: '6.6.6', artifacts: [ARTIFACT] }],
-      ['publishing what exists', 'POST', 'releases', { version: '1.0.0' }],
-      ['serving control', 'PATCH', 'releases', { version: '1.0.0', status: 'paused' }],
-      [
-        'serving control that changes nothing',
-        'PATCH',
-        'releases',
-        { version: '1.0.0', rollout: 50 },
-      ],
-      ['serving control of nothing', 'PATCH', 'releases', { version: '7.0.0', rollout: 50 }],
-    ])('refuses %s', async (_, method, path, parts) => {
-      const body = { app: tenant.app, channel: 'stable', ...parts };
-      expect(await afterRevocation(method, path, body)).toEqual(REVOKED);
+    it('refuses publishing, serving control and a report', async () => {
+      for (const [method, path, parts] of [
+        ['POST', 'releases', { version: '6.6.6', artifacts: [ARTIFACT] }],
+        ['POST', 'releases', { version: '1.0.0' }],
+        ['PATCH', 'releases', { version: '1.0.0', status: 'paused' }],
+        // What changes nothing, and what there is not.
+        ['PATCH', 'releases', { version: '1.0.0', rollout: 50 }],
+        ['PATCH', 'releases', { version: '7.0.0', rollout: 50 }],
+        ['POST', 'fleet/report', { devices: [device] }],
+      ] as const) {
+        const channel = path === 'releases' ? { channel: 'stable' } : {};
+        const body = { app: tenant.app, ...channel, ...parts };
+        expect([parts, await afterRevocation(method, path, body)]).toEqual([parts, REVOKED]);
+      }
       expect(await releases()).toEqual([['1.0.0', 'published']]);
-    });
-
-    it('refuses a report, and records no device', async () => {
-      const body = { app: tenant.app, devices: [device] };
-      expect(await afterRevocation('POST', 'fleet/report', body)).toEqual(REVOKED);
       expect(await devicesOf(node, tenant)).toEqual([]);
     });
 
-    it.each([true, false])(
-      'refuses decisions (dry run: %s), and offers nothing',
-      async (dryRun) => {
-        const own = await createTenant(node);
-        await publish(node, own, '1.0.0');
+    it('refuses decisions, also a dry run, and offers nothing', async () => {
+      const own = await tenantWith(node, ['1.0.0']);
+      for (const dryRun of [true, false]) {
         const body = { app: own.app, dryRun, devices: [device] };
         expect(await afterRevocation('POST', 'fleet/decisions', body, own)).toEqual(REVOKED);
-        expect(await devicesOf(node, own)).toEqual([]);
-        const narrowed = { app: own.app, channel: 'stable', version: '1.0.0', rollout: 1 };
-        const more = await anotherKey(node, own);
-        expect((await manage(node, more, 'PATCH', 'releases', narrowed)).status).toBe(200);
-      },
-    );
+      }
+      expect(await devicesOf(node, own)).toEqual([]);
+      const narrowed = { app: own.app, channel: 'stable', version: '1.0.0', rollout: 1 };
+      expect((await manage(node, own, 'PATCH', 'releases', narrowed)).status).toBe(200);
+    });
 
     /** Sends a request whose key is revoked between the halves of its body. */
     async function afterRevocation(

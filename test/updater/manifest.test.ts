@@ -62,24 +62,16 @@ describe('fields', () => {
     }
   });
 
-  it('minimumSupportedVersion is there when the channel has one', () => {
-    expect(read({}, FULL, { minimumSupportedVersion: 'v1.5' }).minimumSupportedVersion).toBe(
-      'v1.5',
-    );
-    expect(read()).not.toHaveProperty('minimumSupportedVersion');
-  });
-
-  it('allowDowngrade is there only when true', () => {
+  it('minimumSupportedVersion and allowDowngrade are there only when they say something', () => {
+    const told = read({ version: 'v2.0.0+5', notes: '' }, FULL, {
+      minimumSupportedVersion: 'v1.5',
+    });
+    // The version is echoed as it was published, and notes are "" when there are none.
+    expect(told).toMatchObject({ version: 'v2.0.0+5', notes: '', minimumSupportedVersion: 'v1.5' });
     expect(read({}, FULL, { allowDowngrade: true }).allowDowngrade).toBe(true);
-    expect(read()).not.toHaveProperty('allowDowngrade');
-  });
-
-  it('notes is "" when there are none', () => {
-    expect(read({ notes: '' }).notes).toBe('');
-  });
-
-  it('version is echoed as it was published', () => {
-    expect(read({ version: 'v2.0.0+5' }).version).toBe('v2.0.0+5');
+    for (const field of ['minimumSupportedVersion', 'allowDowngrade']) {
+      expect(read()).not.toHaveProperty(field);
+    }
   });
 
   it('nothing of the serving state leaks into it', () => {
@@ -120,25 +112,26 @@ describe('manifest bytes', () => {
 });
 
 describe('what Tauri’s updater accepts', () => {
-  const manifested = read({ notes: 'Fixes' });
-
-  it('never `name`, which it takes for a second `version` and fails on', () => {
-    expect(manifested).not.toHaveProperty('name');
-  });
-
-  it('never `platforms`, which makes it ignore url and signature', () => {
-    expect(manifested).not.toHaveProperty('platforms');
-  });
-
-  it('version and notes are text, url is absolute', () => {
-    expect(typeof manifested.version).toBe('string');
-    expect(typeof manifested.notes).toBe('string');
-    expect(new URL(String(manifested.url)).protocol).toBe('https:');
-  });
-
-  it('pub_date is RFC 3339 with an offset', () => {
-    expect(manifested.pub_date).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    expect(Number.isNaN(Date.parse(String(manifested.pub_date)))).toBe(false);
+  it('is read strictly: what it would refuse is refused here', () => {
+    const manifested = read({ notes: 'Fixes' });
+    const refusals = (body: object) => tauriRefusals({ status: 200, text: JSON.stringify(body) });
+    expect(refusals(manifested)).toEqual([]);
+    for (const change of [
+      ...['1.2', '1.02.0', undefined].map((version) => ({ version })),
+      ...['/a', undefined].map((url) => ({ url })),
+      ...['', undefined].map((signature) => ({ signature })),
+      // It fails on a date without an offset.
+      ...['2026-01-02', '2026-01-02T03:04:05'].map((date) => ({ pub_date: date })),
+      { notes: [] },
+      // It takes `name` for a second `version`; with `platforms` it ignores url and signature.
+      { name: '1.2.0' },
+      { platforms: {} },
+    ]) {
+      expect([change, refusals({ ...manifested, ...change })]).toEqual([
+        change,
+        [expect.any(String)],
+      ]);
+    }
   });
 
   it('whatever is published with an address and a signature, on whatever terms', () => {
