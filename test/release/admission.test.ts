@@ -6,7 +6,7 @@ import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
-import { admin, createTenant, randomId, report, send, type Tenant } from '../support/tenant.ts';
+import { admin, createTenant, randomId, send, type Tenant } from '../support/tenant.ts';
 
 const PER_ADDRESS = 100;
 const PER_APP = 250;
@@ -129,15 +129,5 @@ describeOnRealStores('admission of new devices by two nodes', () => {
     const rows = await rowsOf(tenant);
     expect(rows).toBeLessThanOrEqual(PER_ADDRESS);
     expect(await countsOf(tenant)).toBe(rows);
-  });
-
-  it('what an API key reports is not bounded', async () => {
-    const [node] = nodes as [ClusterNode];
-    const tenant = await createTenant(node);
-    const devices = Array.from({ length: 2 * PER_APP }, (_, index) => {
-      return { deviceId: `d${index}`, version: '1.0.0', platform: 'linux' };
-    });
-    expect((await report(node, tenant, devices)).body?.received).toBe(devices.length);
-    expect(await countsOf(tenant)).toBe(devices.length);
   });
 });
