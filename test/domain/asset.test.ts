@@ -148,7 +148,7 @@ describe('classifyAsset', () => {
 
   it('a long name is read in time that grows as it does: a quadratic reading would not end', () => {
     for (const unit of ['x86_', '.gz', '-a.1', '1.', 'win1', '(', 'linux-x64-']) {
-      expect(classifyAsset(unit.repeat(200_000))).toEqual(classifyAsset(unit.repeat(2000)));
+      expect(classifyAsset(unit.repeat(50_000))).toEqual(classifyAsset(unit.repeat(2000)));
     }
   });
 });
