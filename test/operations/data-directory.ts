@@ -13,8 +13,8 @@ export function removeDirectories(): void {
 }
 
 /**
- * Creates a data directory with its snapshot files; `open` opens it as a process of that number would, `again`
- * as the next process, and `names` lists the indexes.
+ * Creates a data directory with its snapshot files; `open` opens it as a process of that number would,
+ * `again` as the next process, and `names` lists the indexes.
  */
 export function dataDirectory() {
   const path = mkdtempSync(join(tmpdir(), 'sluice-last-good-'));

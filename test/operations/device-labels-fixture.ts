@@ -1,4 +1,4 @@
-// What tests of device labels share: a label cache and a ledger that can be away or wait, and the labels on them.
+// What tests of device labels share: a label cache and a ledger that can be away or wait.
 
 import { vi } from 'vitest';
 import type { Labels } from '../../src/domain/decision/targeting.ts';

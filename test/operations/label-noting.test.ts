@@ -1,4 +1,4 @@
-// Tests labels that are noted in the engine before they are on record, and labels that it could not be told of.
+// Tests labels that are noted in the engine before they are on record, and labels that it was not told of.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { tagLabels } from '../../src/domain/fleet/label.ts';

@@ -1,4 +1,4 @@
-// Tests where the mark of a first offer is noted: in the catalog, in the engine and on disk, whatever of these
+// Tests where the mark of a first offer is noted: in the catalog, in the engine and on disk, whatever of them
 // is newer or away.
 
 import { expect, it } from 'vitest';
