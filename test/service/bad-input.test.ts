@@ -393,18 +393,6 @@ describeOnBackends('bad input', (backend) => {
       }
     });
   });
-
-  it("another tenant's app is 404, like one that does not exist", async () => {
-    await begin();
-    const { app: ref, appId } = witness;
-    for (const app of [ref, appId, 'unknown', 'app_', `${appId}0`, '%', '*']) {
-      for (const method of ['POST', 'PATCH']) {
-        const body = { ...validBody(method), app };
-        const answer = await manage(node, tenant, method, 'releases', body);
-        expect([answer.status, answer.body]).toStrictEqual([404, { error: 'Unknown app' }]);
-      }
-    }
-  });
 });
 
 /** Expects a 4xx whose JSON body is `{ error }` and nothing else. */

@@ -122,26 +122,15 @@ serviceSuite('listing releases', (node) => {
 
     it('app, as ref or id, channel, version in any spelling, and status all hold (§12.1)', async () => {
       const { app, appId } = tenant;
-      for (const [query, versions] of [
-        ...[
-          ['', '1.1.0 2.0.0 2.1.0 v1.0'],
-          [`app=${app}`, '1.1.0 v1.0'],
-          [`app=${appId}`, '1.1.0 v1.0'],
-        ],
-        ...[
-          ['channel=beta', '1.1.0 2.1.0'],
-          [`app=${second.app}&channel=stable`, '2.0.0'],
-        ],
-        ...[
-          ['version=1.0.0', 'v1.0'],
-          ['version=1&status=published', 'v1.0'],
-          ['status=paused', '2.0.0'],
-        ],
-        ...[
-          ['version=1&status=paused', ''],
-          ['version=&status=&app=&channel=', '1.1.0 2.0.0 2.1.0 v1.0'],
-        ],
-      ] as [string, string][]) {
+      const all = '1.1.0 2.0.0 2.1.0 v1.0';
+      const found = {
+        ...{ '': all, 'version=&status=&app=&channel=': all, 'channel=beta': '1.1.0 2.1.0' },
+        ...{ [`app=${app}`]: '1.1.0 v1.0', [`app=${appId}`]: '1.1.0 v1.0' },
+        ...{ [`app=${second.app}&channel=stable`]: '2.0.0', 'status=paused': '2.0.0' },
+        ...{ 'version=1.0.0': 'v1.0', 'version=1&status=published': 'v1.0' },
+        'version=1&status=paused': '',
+      };
+      for (const [query, versions] of Object.entries(found)) {
         expect([query, (await versionsOf(tenant, query)).join(' ')]).toEqual([query, versions]);
       }
       const { total, pageCount } = await pageOf(tenant, 'channel=beta&per_page=1');
@@ -187,19 +176,17 @@ serviceSuite('listing releases', (node) => {
     for (let index = 0; index < count; index++) {
       await publish(node, tenant, `1.0.${index}`, { artifacts });
     }
-    for (const [query, size] of [
-      ...[
-        ['per_page=7', 7],
-        ['', 20],
-        ['per_page=100', 41],
-        ['per_page=0', 1],
-        ['per_page=x', 20],
-      ],
-    ] as [string, number][]) {
+    const sizes = {
+      'per_page=7': 7,
+      '': 20,
+      'per_page=100': 41,
+      'per_page=0': 1,
+      'per_page=x': 20,
+    };
+    for (const [query, size] of Object.entries(sizes)) {
       const { releases, pageCount, total } = await pageOf(tenant, query);
-      expect([query, releases.length, pageCount, total]).toEqual([
-        ...[query, size, Math.ceil(count / size), count],
-      ]);
+      const pages = Math.ceil(count / size);
+      expect([query, releases.length, pageCount, total]).toEqual([query, size, pages, count]);
     }
     for (const size of [7, 20]) {
       const seen: Listed[] = [];

@@ -2,7 +2,7 @@
 // and one after the other, and an offer and a narrowing see each other (docs/contract.md 3.6, 3.7 and 11).
 
 import { expect, it } from 'vitest';
-import { auditOf, type Json, releaseOf, releasesOf } from '../support/published.ts';
+import { auditOf, expectChain, type Json, releaseOf, releasesOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { check, control, createTenant, publish, type Tenant } from '../support/tenant.ts';
 
@@ -110,10 +110,3 @@ serviceSuite('publishing at the same time', (node) => {
     }
   });
 });
-
-/** Expects entries, oldest first, each to begin with the state that the one before it left. */
-function expectChain(entries: Json[]): void {
-  for (const [index, entry] of entries.slice(1).entries()) {
-    expect(entry.before).toStrictEqual(entries[index]?.after);
-  }
-}
