@@ -6,7 +6,6 @@ import { describeOnBackends } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
-import { type CommandResult, runSluice } from '../support/sluice-command.ts';
 import {
   admin,
   type CheckOptions,
@@ -14,7 +13,6 @@ import {
   createTenant,
   devicesOf,
   publish,
-  randomId,
   report,
   send,
   type Tenant,
@@ -173,13 +171,10 @@ describeOnBackends('check-ins', (backend) => {
       });
       const listed = (await devicesOf(node, tenant)).map(({ deviceId }) => deviceId);
       expect(listed.sort()).toEqual(ids.sort());
-    });
-
-    it('a device of two apps is a device of each (§2.6)', async () => {
-      const [tenant, other] = [await createTenant(node), await createTenant(node)];
-      await checkIn(tenant, 'd', '1.0.0');
-      await checkIn(other, 'd', '2.0.0');
-      expect(await deviceOf(tenant)).toMatchObject({ version: '1.0.0' });
+      // A device of two apps is a device of each (§2.6).
+      const other = await createTenant(node);
+      await checkIn(other, 'x', '2.0.0');
+      expect(await deviceOf(tenant, 'x')).toMatchObject({ version: '1.0.0' });
       const unknown = await admin(node, 'GET', `device?app=${tenant.app}&deviceId=e`);
       expect([unknown.status, unknown.body]).toEqual([404, { error: 'Unknown device' }]);
     });
@@ -189,55 +184,32 @@ describeOnBackends('check-ins', (backend) => {
       const devices = await checkMany(tenant, 300);
       await node.stop();
       node = await node.restart();
-      await eventually('all devices are listed', async () => {
-        return (await devicesOf(node, tenant)).length === devices.length;
-      });
+      // What a stopped node had taken is taken over once it is abandoned.
+      const areListed = async () => (await devicesOf(node, tenant)).length === devices.length;
+      await eventually('all devices are listed', areListed, 60_000);
+      const expected = devices.map((id) => [id, `1.0.${Number(id.split('-')[1]) % 3}`]);
       const listed = await devicesOf(node, tenant);
-      expect(listed.map(({ deviceId }) => deviceId)).toEqual(devices);
-      for (const { deviceId, version } of listed) {
-        expect(version).toBe(`1.0.${Number(String(deviceId).split('-')[1]) % 3}`);
-      }
-    });
+      expect(listed.map(({ deviceId, version }) => [deviceId, version])).toEqual(expected);
+    }, 90_000);
   });
 
   describe('counts', () => {
     it('of the fleet equal a recount of the device list (§4.7.6)', async () => {
       const tenant = await createTenant(node);
-      await checkMany(tenant, 90);
+      await checkMany(tenant, 60);
       await report(node, tenant, [
         { deviceId: 'device-0', version: '2.0.0', platform: 'windows', channel: 'beta' },
         { deviceId: 'pushed', version: '2.0.0', platform: 'windows', channel: 'beta' },
       ]);
       await checkMany(tenant, 30, 'other');
-      await expectCounts(tenant, 121);
+      await expectCounts(tenant, 91);
       // All devices change version: the old version must not be counted any more.
       const devices = (await devicesOf(node, tenant)).map(({ deviceId }) => String(deviceId));
-      for (const device of devices.slice(0, 60)) await check(node, tenant, '3.0.0', { device });
+      for (const device of devices.slice(0, 30)) await check(node, tenant, '3.0.0', { device });
       await eventually('all have moved', async () => {
-        return (await devicesOf(node, tenant, 'version=3.0.0&limit=1000')).length === 60;
+        return (await devicesOf(node, tenant, 'version=3.0.0&limit=1000')).length === 30;
       });
-      await expectCounts(tenant, 121);
-    });
-
-    it('of an app without devices are empty (§4.7.6)', async () => {
-      const tenant = await createTenant(node);
-      const seen = { total: 0, now: 0, day: 0, week: 0, isEstimate: false };
-      expect(await view(tenant, 'fleet?')).toEqual({ cells: [], ...seen });
-      expect(await view(tenant, 'adoption?')).toEqual({ points: [] });
-      expect(await view(tenant, 'devices?')).toEqual({ devices: [], next: null });
-    });
-
-    it('adoption since what is no time is 400 that names it', async () => {
-      const tenant = await createTenant(node);
-      for (const since of ['yesterday', '0000-01-01T00:00:00Z']) {
-        const answer = await admin(node, 'GET', `adoption?app=${tenant.app}&since=${since}`);
-        expect([answer.status, answer.body]).toEqual([
-          400,
-          { error: 'since: Must be an RFC 3339 time' },
-        ]);
-      }
-      const path = `adoption?since=2020-01-01T00:00:00${encodeURIComponent('+23:59')}&`;
-      expect(await view(tenant, path)).toEqual({ points: [] });
+      await expectCounts(tenant, 91);
     });
 
     it('of checks are in the metrics: accepted, then stored (operating.md, Metrics)', async () => {
@@ -260,139 +232,6 @@ describeOnBackends('check-ins', (backend) => {
       await eventually('and the marker', async () => Number(told(await metrics())[1]) >= 51);
       const after = await metrics();
       expect([...told(after), after.dropped]).toEqual([51, 51, 0]);
-    });
-  });
-
-  describe('the device list', () => {
-    const FLEET: readonly Fields[] = [
-      { deviceId: 'a', version: '1.0.0', platform: 'linux', labels: { ring: 'inner', eq: 'a=b' } },
-      { deviceId: 'b', version: '1.0.0', platform: 'darwin', channel: 'beta' },
-      { deviceId: 'c', version: '2.0.0', platform: 'linux', channel: 'beta' },
-      { deviceId: 'd', version: '2.0.0', platform: 'windows', labels: { ring: 'outer' } },
-      { deviceId: 'e', version: '2.0.0+5', platform: 'linux', labels: { ring: '' } },
-    ];
-
-    let fleet: Tenant;
-    beforeAll(async () => {
-      fleet = await createTenant(node);
-      expect((await report(node, fleet, FLEET)).status).toBe(200);
-    });
-
-    it('is filtered by what the query asks for', async () => {
-      for (const [query, ids] of [
-        ['', 'abcde'],
-        ['version=1.0.0', 'ab'],
-        ['version=2.0.0%2B5', 'e'],
-        ['version=9', ''],
-        ['channel=beta', 'bc'],
-        ['platform=linux', 'ace'],
-        ['label=ring%3Dinner', 'a'],
-        ['label=ring%3D', 'e'],
-        ['label=eq%3Da%3Db', 'a'],
-        ['label=inner%3Dring', ''],
-        ['version=2.0.0&channel=beta&platform=linux', 'c'],
-        ['version=1.0.0&platform=windows', ''],
-        ['after=b', 'cde'],
-        ['after=e', ''],
-        ['limit=2', 'ab'],
-        ['platform=linux&after=a&limit=1', 'c'],
-        ['seenSince=2020-01-01T00:00:00Z', 'abcde'],
-        ['seenSince=2020-01-01T00:00:00%2B23:59', 'abcde'],
-        ['seenSince=0001-01-01T00:00:00Z', 'abcde'],
-        ['seenSince=9999-12-31T23:59:59.999Z', ''],
-        ['seenSince=2100-01-01T00:00:00Z', ''],
-      ] as const) {
-        const listed = await devicesOf(node, fleet, query);
-        expect([query, listed.map(({ deviceId }) => deviceId).join('')]).toEqual([query, ids]);
-      }
-    });
-
-    it('since a moment has only the devices seen at or after it', async () => {
-      const tenant = await createTenant(node);
-      await report(node, tenant, FLEET);
-      const [first] = await devicesOf(node, tenant);
-      await report(node, tenant, [{ ...FLEET[2], version: '2.1.0' }]);
-      // Devices are seen by the millisecond.
-      await eventually('one of them is seen later', async () => {
-        await report(node, tenant, [{ ...FLEET[2], version: '2.1.0' }]);
-        return String((await deviceOf(tenant, 'c')).lastSeen) > String(first?.lastSeen);
-      });
-      const { lastSeen } = await deviceOf(tenant, 'c');
-      const since = async (time: unknown) => {
-        const listed = await devicesOf(node, tenant, `seenSince=${time}`);
-        return listed.map(({ deviceId }) => deviceId).join('');
-      };
-      expect(await since(lastSeen)).toBe('c');
-      expect(await since(first?.lastSeen)).toBe('abcde');
-    });
-
-    it.each([1, 7, 1000])('in pages of %i has every device once, in order', async (limit) => {
-      const tenant = await createTenant(node);
-      const ids = ['B', 'a', 'ä', '🚀', ' ', 'z', '%', "'", '\\', '/'].flatMap((id) => [
-        id,
-        `${id}1`,
-      ]);
-      const devices = ids.map((deviceId) => ({ deviceId, version: '1', platform: 'linux' }));
-      await report(node, tenant, devices);
-      const seen: string[] = [];
-      for (let after: string | undefined; ; ) {
-        const from = after === undefined ? '' : `&after=${encodeURIComponent(after)}`;
-        const answer = await admin(node, 'GET', `devices?app=${tenant.app}&limit=${limit}${from}`);
-        const { devices: listed } = answer.body as { devices: Fields[] };
-        const page = listed.map(({ deviceId }) => String(deviceId));
-        expect(page.length).toBeLessThanOrEqual(limit);
-        seen.push(...page);
-        if (answer.body?.next === null) break;
-        expect(answer.body?.next).toBe(page.at(-1));
-        after = page.at(-1);
-      }
-      expect(seen.length).toBe(ids.length);
-      expect([...seen].sort()).toEqual([...ids].sort());
-    });
-
-    it('with what is no filter is 400 that names it', async () => {
-      const limits = ['0', '1001', 'x', '1.5', '-1'].map((limit) => `limit=${limit}`);
-      const times = ['yesterday', '2026-01-01', '2026-13-01T00:00:00Z', '0000-01-01T00:00:00Z'];
-      const since = [...times, '0001-01-01T00:00:00%2B01:00'].map((time) => `seenSince=${time}`);
-      for (const query of [...limits, ...since, 'label=ring', 'label=%3Dinner']) {
-        const { status, body } = await admin(node, 'GET', `devices?app=${fleet.app}&${query}`);
-        const error = expect.stringMatching(`^${query.split('=')[0]}: `);
-        expect([query, status, body]).toEqual([query, 400, { error }]);
-      }
-    });
-
-    it.each(['devices', 'fleet', 'adoption', 'live', 'device?deviceId=d'])(
-      '`%s` without app is 400, of an unknown app 404, without the token 401',
-      async (path) => {
-        const tenant = await createTenant(node);
-        const [name, more = ''] = path.split('?');
-        expect((await admin(node, 'GET', path)).status).toBe(400);
-        const unknown = await admin(node, 'GET', `${name}?app=no-${randomId()}&${more}`);
-        expect([unknown.status, unknown.body]).toEqual([404, { error: 'Unknown app' }]);
-        const url = `/console/api/${name}?app=${tenant.app}&${more}`;
-        expect((await send(node, 'GET', url)).status).toBe(401);
-        const headers = { authorization: `Bearer ${tenant.secret}` };
-        expect((await send(node, 'GET', url, { headers })).status).toBe(401);
-      },
-    );
-
-    it('is what `sluice devices` prints, as far as its limit goes (operating.md, Command line)', async () => {
-      const tenant = fleet;
-      const all = await sluice('devices', '--app', tenant.app, '--json');
-      expect([all.code, all.stderr]).toEqual([0, '']);
-      expect(JSON.parse(all.stdout).devices).toEqual(await devicesOf(node, tenant));
-      const two = await sluice('devices', '--app', tenant.app, '--limit', '2', '--json');
-      const ids = (JSON.parse(two.stdout).devices as Fields[]).map(({ deviceId }) => deviceId);
-      expect(ids).toEqual(['a', 'b']);
-    });
-
-    it('of an unknown app, or with a limit that is none, fails in one line (operating.md, Command line)', async () => {
-      const unknown = await sluice('devices', '--app', `no-${randomId()}`, '--json');
-      expect([unknown.code, unknown.stdout]).toEqual([1, '']);
-      expect(unknown.stderr).toMatch(/^sluice: [^\n]+\n$/);
-      const nonsense = await sluice('devices', '--app', 'a', '--limit', 'many', '--json');
-      expect([nonsense.code, nonsense.stdout]).toEqual([2, '']);
-      expect((await sluice('devices', '--json')).code).toBe(2);
     });
   });
 
@@ -495,10 +334,6 @@ describeOnBackends('check-ins', (backend) => {
       await ended;
     };
     return { events, ended, leave };
-  }
-
-  function sluice(...args: string[]): Promise<CommandResult> {
-    return runSluice(args, { SLUICE_URL: node.url, ADMIN_TOKEN });
   }
 });
 

@@ -23,13 +23,6 @@ import {
 
 type Fields = Record<string, unknown>;
 type Decision = { readonly deviceId: string; readonly update: Fields | null };
-type WaveDevice = {
-  readonly deviceId: string;
-  readonly version: string;
-  readonly platform: string;
-  readonly arch?: string;
-};
-
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const DEVICE = { deviceId: 'd', version: '1.0.0', platform: 'linux', arch: 'x86_64' } as const;
 const UPDATE = { version: '2.0.0' };
@@ -154,31 +147,7 @@ serviceSuite('fleet decisions', (node) => {
     });
   });
 
-  describe('the same decision as the update check (§4.6)', () => {
-    it.each([1, 2, 3])('for random devices on a random catalog (%i)', async (seed) => {
-      const random = seeded(seed);
-      const tenant = await createTenant(node);
-      await makeCatalog(tenant, random);
-      const devices = Array.from({ length: 250 }, () => randomDevice(random));
-      await labelSome(tenant, devices, random);
-      const dry = await plan(tenant, devices, { dryRun: true });
-      const checked: Decision[] = [];
-      for (let from = 0; from < devices.length; from += 25) {
-        const group = devices.slice(from, from + 25);
-        checked.push(...(await Promise.all(group.map((device) => checkOf(tenant, device)))));
-      }
-      expect(dry).toEqual(checked);
-      expect(await plan(tenant, devices)).toEqual(checked);
-      // The catalog would prove little if all devices got the same answer.
-      const updates = checked.map(({ update }) => update);
-      const versions = new Set(updates.map((update) => update?.version));
-      expect(versions.size).toBeGreaterThanOrEqual(4);
-      expect(updates).toContainEqual(expect.objectContaining({ allowDowngrade: true }));
-      expect(updates).toContainEqual(expect.objectContaining({ updateMode: 'required' }));
-      expect(updates).toContainEqual(expect.objectContaining({ updateMode: 'optional' }));
-      expect(updates).toContain(null);
-    });
-
+  describe('the decision', () => {
     it('is by the stored labels, right after they were reported (§17.5)', async () => {
       const targets = { matchLabels: { ring: ['inner'] } };
       const tenant = await withRelease({ targets });
@@ -370,100 +339,9 @@ serviceSuite('fleet decisions', (node) => {
       expect(Number(limited.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     });
   });
-
-  /** Twelve releases of every kind: staged, targeted, paused, deprecated, rolled back, for few or all. */
-  async function makeCatalog(tenant: Tenant, random: () => number): Promise<void> {
-    await admin(node, 'PATCH', 'channels', {
-      app: tenant.app,
-      name: 'stable',
-      minimumSupportedVersion: '1.3.0',
-    });
-    const artifacts = ['linux', 'darwin', 'windows'].flatMap((platform) =>
-      [undefined, 'x86_64', 'arm64', 'universal'].map((arch) => ({
-        platform,
-        ...(arch && { arch }),
-        url: `https://downloads.example.com/${platform}/${arch}`,
-      })),
-    );
-    for (let minor = 1; minor <= 12; minor++) {
-      await release(node, tenant, `1.${minor}.0`, {
-        artifacts: minor % 3 === 0 ? artifacts : artifacts.filter(() => random() < 0.6),
-        rollout: minor % 4 === 0 ? 100 : 10 + Math.floor(random() * 40),
-        targets: minor % 4 === 1 ? pick(TARGETS, random) : null,
-        notes: `Notes of ${minor}`,
-      });
-    }
-    for (const [version, status] of [
-      ['1.12.0', 'rolled_back'],
-      ['1.6.0', 'rolled_back'],
-      ['1.7.0', 'deprecated'],
-      ['1.10.0', 'paused'],
-    ] as const) {
-      expect((await control(node, tenant, version, { status })).status).toBe(200);
-    }
-  }
-
-  async function labelSome(
-    tenant: Tenant,
-    devices: readonly WaveDevice[],
-    random: () => number,
-  ): Promise<void> {
-    const labelled = devices
-      .filter(() => random() < 0.6)
-      .map((device) => ({
-        ...device,
-        labels: { ring: pick(['inner', 'outer'], random), tier: pick(['gold', 'tin'], random) },
-      }));
-    expect((await report(node, tenant, labelled)).status).toBe(200);
-  }
-
-  async function checkOf(tenant: Tenant, device: WaveDevice): Promise<Decision> {
-    const { deviceId, version, platform, arch = 'x86_64' } = device;
-    const answer = await check(node, tenant, version, { device: deviceId, platform, arch });
-    expect([200, 204]).toContain(answer.status);
-    return { deviceId, update: answer.body ?? null };
-  }
 });
 
 /** Body of two devices, the second with a change. */
 function second(change: Fields): Fields {
   return { devices: [DEVICE, { ...DEVICE, ...change }] };
-}
-
-const TARGETS = [
-  { matchLabels: { ring: ['inner'] } },
-  { matchLabels: { ring: ['inner', 'outer'], tier: ['gold'] } },
-  { matchExpressions: [{ key: 'ring', operator: 'DoesNotExist' }] },
-  { matchExpressions: [{ key: 'tier', operator: 'NotIn', values: ['gold'] }] },
-  { matchExpressions: [{ key: '$version', operator: 'VersionGte', values: ['1.4'] }] },
-  {
-    matchExpressions: [
-      { key: '$platform', operator: 'In', values: ['macOS', 'linux'] },
-      { key: 'ring', operator: 'Exists' },
-    ],
-  },
-];
-
-function randomDevice(random: () => number): WaveDevice {
-  return {
-    deviceId: Buffer.from(Array.from({ length: 12 }, () => random() * 256)).toString('hex'),
-    version: `1.${Math.floor(random() * 14)}.${pick([0, 0, 0, 1], random)}`,
-    platform: pick(['linux', 'darwin', 'macOS', 'win32', 'windows', 'freebsd'], random),
-    arch: pick(['x86_64', 'amd64', 'arm64', 'i686', 'universal'], random),
-  };
-}
-
-function pick<Item>(items: readonly Item[], random: () => number): Item {
-  return items[Math.floor(random() * items.length)] as Item;
-}
-
-/** A generator of numbers in [0, 1) that are the same in every run (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
 }

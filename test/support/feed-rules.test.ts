@@ -44,10 +44,10 @@ describe('the feed rules', () => {
     expect(breaches.join('; ')).toContain(breach);
   });
 
-  it.each(['<p onclick="x">', '<img src="http://a/">', '<a href="javascript:x">a</a>', '<script'])(
-    'find what could act: %s',
-    (html) => expect(htmlBreaches(html)).not.toEqual([]),
-  );
+  it('find what could act', () => {
+    const acting = ['<p onclick="x">', '<img src="http://a/">', '<a href="javascript:x">a</a>'];
+    for (const html of [...acting, '<script']) expect(htmlBreaches(html)).not.toEqual([]);
+  });
 
   it.each([
     ['</item>', ''],
