@@ -1,5 +1,5 @@
-// Sets the number of runs of properties that name none of their own: 10,000 with SLUICE_MATRIX=all, 1,000 in CI
-// and fewer elsewhere. Properties whose runs are expensive name a number.
+// Sets the number of runs of properties that name none of their own: 10,000 with SLUICE_MATRIX=all, 1,000 in
+// CI and fewer elsewhere. Properties whose runs are expensive name a number.
 
 import fc from 'fast-check';
 import { IS_WHOLE_MATRIX } from './matrix.ts';
