@@ -1,7 +1,7 @@
 // Tests dry runs of publishing and serving control over HTTP: what they tell, that they are refused as the
 // call would be, and that they write nothing (docs/contract.md 23).
 
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Effect, Finding } from '../../src/contract/rehearsed.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
@@ -22,12 +22,17 @@ import {
 } from '../support/tenant.ts';
 
 serviceSuite('a dry run', (node) => {
-  function dryPublish(tenant: Tenant, version: string, more: Json = {}): Promise<Answer> {
+  let tenant: Tenant;
+  beforeEach(async () => {
+    tenant = await createTenant(node);
+  });
+
+  function dryPublish(version: string, more: Json = {}, key = tenant): Promise<Answer> {
     const body = { app: tenant.app, channel: 'stable', version, artifacts: [ARTIFACT], ...more };
-    return manage(node, tenant, 'POST', 'releases?dryRun=true', body);
+    return manage(node, key, 'POST', 'releases?dryRun=true', body);
   }
 
-  function dryControl(tenant: Tenant, version: string, change: Json): Promise<Answer> {
+  function dryControl(version: string, change: Json): Promise<Answer> {
     const body = { app: tenant.app, channel: 'stable', version, ...change };
     return manage(node, tenant, 'PATCH', 'releases?dryRun=true', body);
   }
@@ -36,7 +41,7 @@ serviceSuite('a dry run', (node) => {
   const findingsOf = ({ body }: Answer) => body?.findings as Finding[];
 
   /** Reports devices, and waits until they are on record. */
-  async function withDevices(tenant: Tenant, devices: readonly Json[]): Promise<void> {
+  async function withDevices(devices: readonly Json[]): Promise<void> {
     expect((await report(node, tenant, devices)).status).toBe(200);
     await eventually('they are on record', async () => {
       const { body } = await admin(node, 'GET', `fleet?app=${tenant.app}`);
@@ -51,9 +56,8 @@ serviceSuite('a dry run', (node) => {
 
   describe('of publishing', () => {
     it('answers the release without id and time, the findings and the effect (§23.1)', async () => {
-      const tenant = await createTenant(node);
-      await withDevices(tenant, [deviceOf(1), deviceOf(2, { platform: 'windows' })]);
-      const answer = await dryPublish(tenant, 'v1.1', { notes: 'New', rollout: 100 });
+      await withDevices([deviceOf(1), deviceOf(2, { platform: 'windows' })]);
+      const answer = await dryPublish('v1.1', { notes: 'New', rollout: 100 });
       expect(answer.status).toBe(200);
       expect(answer.body).toStrictEqual({
         release: {
@@ -80,12 +84,11 @@ serviceSuite('a dry run', (node) => {
     });
 
     it('writes nothing: no release, no audit entry, no revision, and the version stays free (§23.2)', async () => {
-      const tenant = await createTenant(node);
       await publish(node, tenant, '1.0.0');
       const state = async () => [await auditOf(node, tenant), await releasesOf(node, tenant)];
       const before = await state();
-      await dryPublish(tenant, '1.1.0');
-      await dryControl(tenant, '1.0.0', { status: 'rolled_back' });
+      await dryPublish('1.1.0');
+      await dryControl('1.0.0', { status: 'rolled_back' });
       expect(await state()).toEqual(before);
       expect(await devicesOf(node, tenant)).toEqual([]);
       expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
@@ -93,25 +96,23 @@ serviceSuite('a dry run', (node) => {
     });
 
     it('is refused as the call would be: 400, 404, 409 (§23.2)', async () => {
-      const [tenant, stranger] = [await createTenant(node), await createTenant(node)];
+      const stranger = await createTenant(node);
       await publish(node, tenant, '1.0.0');
       const error = 'Version already exists on this app and channel';
-      expectError(await dryPublish(tenant, '1.0'), 409, error);
-      expectError(await dryPublish(tenant, 'nonsense'), 400, 'version: Invalid version');
-      const nowhere = await dryPublish(tenant, '2.0.0', { channel: 'nowhere' });
+      expectError(await dryPublish('1.0'), 409, error);
+      expectError(await dryPublish('nonsense'), 400, 'version: Invalid version');
+      const nowhere = await dryPublish('2.0.0', { channel: 'nowhere' });
       expectError(nowhere, 404, 'Unknown channel');
-      const foreign = await dryPublish(stranger, '3.0.0', { app: tenant.app });
+      const foreign = await dryPublish('3.0.0', {}, stranger);
       expectError(foreign, 404, 'Unknown app');
     });
 
     it('neither uses an idempotency key up nor looks at one', async () => {
-      const tenant = await createTenant(node);
-      expect((await dryPublish(tenant, '1.0.0')).status).toBe(200);
-      expect((await dryPublish(tenant, '1.0.0')).status).toBe(200);
+      expect((await dryPublish('1.0.0')).status).toBe(200);
+      expect((await dryPublish('1.0.0')).status).toBe(200);
     });
 
     it('is asked for by `dryRun=true`: false publishes, anything else is 400', async () => {
-      const tenant = await createTenant(node);
       const body = { app: tenant.app, channel: 'stable', version: '1.0.0', rollout: 5 };
       for (const dryRun of ['', 'yes', 'TRUE', '1']) {
         for (const method of ['POST', 'PATCH']) {
@@ -125,12 +126,11 @@ serviceSuite('a dry run', (node) => {
     });
 
     it('tells what speaks against the release, with the path (§23.3)', async () => {
-      const tenant = await createTenant(node);
       const both = [ARTIFACT, { ...ARTIFACT, platform: 'darwin' }];
       await publish(node, tenant, '2.0.0', { artifacts: both });
       const odd = { ...ARTIFACT, sha512: 'short', url: 'http://a.example/x' };
       const artifacts = [{ platform: 'widnows' }, odd];
-      const answer = await dryPublish(tenant, '1.0.0-rc.1', { artifacts });
+      const answer = await dryPublish('1.0.0-rc.1', { artifacts });
       const told = findingsOf(answer).map(({ path, severity }) => `${severity} ${path}`);
       expect(told).toEqual([
         'error artifacts.0.url',
@@ -147,11 +147,10 @@ serviceSuite('a dry run', (node) => {
 
   describe('of serving control', () => {
     it('answers the serving state, and what moves: pause, rollback', async () => {
-      const tenant = await createTenant(node);
       for (const version of ['1.0.0', '1.1.0', '1.2.0']) await publish(node, tenant, version);
       const [second, third] = [{ version: '1.2.0' }, { version: '1.1.0' }];
-      await withDevices(tenant, [deviceOf(1), deviceOf(2, second), deviceOf(3, third)]);
-      const paused = await dryControl(tenant, '1.2.0', { status: 'paused' });
+      await withDevices([deviceOf(1), deviceOf(2, second), deviceOf(3, third)]);
+      const paused = await dryControl('1.2.0', { status: 'paused' });
       expect(paused.body?.release).toMatchObject({ version: '1.2.0', status: 'paused' });
       expect(effectOf(paused)).toMatchObject({
         gain: 0,
@@ -162,26 +161,24 @@ serviceSuite('a dry run', (node) => {
         ]),
         examples: { gain: [], lose: ['device-3'] },
       });
-      const back = await dryControl(tenant, '1.2.0', { status: 'rolled_back' });
+      const back = await dryControl('1.2.0', { status: 'rolled_back' });
       expect(effectOf(back).moves).toContainEqual({ from: null, to: '1.1.0', devices: 1 });
       expect((await check(node, tenant, '1.1.0')).body?.version).toBe('1.2.0');
     });
 
     it('is refused as the call would be: 404, 409, 422', async () => {
-      const tenant = await createTenant(node);
       await publish(node, tenant, '1.0.0');
-      expect((await dryControl(tenant, '9.0.0', { rollout: 5 })).status).toBe(404);
+      expect((await dryControl('9.0.0', { rollout: 5 })).status).toBe(404);
       expect((await check(node, tenant, '0.9.0')).status).toBe(200);
-      expect((await dryControl(tenant, '1.0.0', { rollout: 5 })).status).toBe(422);
+      expect((await dryControl('1.0.0', { rollout: 5 })).status).toBe(422);
       await control(node, tenant, '1.0.0', { status: 'rolled_back' });
-      expect((await dryControl(tenant, '1.0.0', { status: 'published' })).status).toBe(409);
+      expect((await dryControl('1.0.0', { status: 'published' })).status).toBe(409);
     });
 
     it('of a rollback warns which other channels go on serving the version (§23.4)', async () => {
-      const tenant = await createTenant(node);
       await publish(node, tenant, '1.1.0');
       await publish(node, tenant, '1.1.0', { channel: 'beta' });
-      const answer = await dryControl(tenant, '1.1.0', { status: 'rolled_back' });
+      const answer = await dryControl('1.1.0', { status: 'rolled_back' });
       expect(findingsOf(answer)).toEqual([
         {
           path: 'version',
@@ -189,16 +186,15 @@ serviceSuite('a dry run', (node) => {
           message: 'The channel beta goes on serving this version: roll it back there as well',
         },
       ]);
-      expect(findingsOf(await dryControl(tenant, '1.1.0', { status: 'paused' }))).toEqual([]);
+      expect(findingsOf(await dryControl('1.1.0', { status: 'paused' }))).toEqual([]);
     });
 
     it("counts the devices of followers, by their own channel's releases (§24.1)", async () => {
-      const tenant = await createTenant(node);
       await admin(node, 'PATCH', 'channels', { app: tenant.app, name: 'beta', follows: 'stable' });
       await publish(node, tenant, '1.1.0');
       await publish(node, tenant, '1.0.5', { channel: 'beta' });
-      await withDevices(tenant, [deviceOf(1), deviceOf(2, { channel: 'beta' })]);
-      const answer = await dryControl(tenant, '1.1.0', { status: 'paused' });
+      await withDevices([deviceOf(1), deviceOf(2, { channel: 'beta' })]);
+      const answer = await dryControl('1.1.0', { status: 'paused' });
       expect(effectOf(answer)).toMatchObject({
         devices: 2,
         lose: 1,
@@ -211,7 +207,6 @@ serviceSuite('a dry run', (node) => {
   });
 
   it('the effect on 300 devices is what asking for each of them before and after says (§24.1)', async () => {
-    const tenant = await createTenant(node);
     const versions = ['1.0.0', '1.1.0', '1.2.0', '1.3.0'];
     await publish(node, tenant, '1.1.0');
     await publish(node, tenant, '1.2.0', { rollout: 50 });
@@ -223,7 +218,7 @@ serviceSuite('a dry run', (node) => {
         labels: { ring: ['a', 'b', 'c'][index % 3] },
       }),
     );
-    await withDevices(tenant, devices);
+    await withDevices(devices);
     const ask = async ({ deviceId, version, platform }: Json) => {
       const options = { device: String(deviceId), platform: String(platform) };
       const { body } = await check(node, tenant, String(version), options);
@@ -242,7 +237,7 @@ serviceSuite('a dry run', (node) => {
       ['1.3.0', { status: 'paused' }],
       ['1.2.0', { status: 'rolled_back' }],
     ] as const) {
-      const effect = effectOf(await dryControl(tenant, version, change));
+      const effect = effectOf(await dryControl(version, change));
       await control(node, tenant, version, change);
       const after = await askAll();
       expectEffect(effect, before, after);
@@ -274,10 +269,9 @@ serviceSuite('a dry run', (node) => {
   }
 
   it('many at once are answered, or told to come again (§24.2)', async () => {
-    const tenant = await createTenant(node);
     await publish(node, tenant, '1.0.0');
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => dryPublish(tenant, `2.0.${index}`)),
+      Array.from({ length: 20 }, (_, index) => dryPublish(`2.0.${index}`)),
     );
     for (const { status, headers } of answers) {
       expect([200, 503]).toContain(status);

@@ -62,7 +62,8 @@ serviceSuite('roll-out plans', (node) => {
     return eventually(`the step of ${rollout} % began`, isReached);
   }
 
-  describe('a plan', () => {
+  // Side by side: what waits is a guard, which is looked at every 15 s.
+  describe.concurrent('a plan', () => {
     it('begins its first step, and goes on when its wait is ended (§27.2, §27.3)', async () => {
       const tenant = await createTenant(node);
       await publish(node, tenant, '1.0.0', { rollout: 0 });
@@ -153,7 +154,7 @@ serviceSuite('roll-out plans', (node) => {
     });
   });
 
-  it('a plan whose release devices leave again is held, and the release paused (§27.5, §27.6)', async () => {
+  it.concurrent('a plan whose release devices leave again is held, and the release paused (§27.5, §27.6)', async () => {
     const tenant = await createTenant(node);
     const ids = Array.from({ length: 20 }, (_, index) => `device ${index}`);
     const run = async (version: string) => {
@@ -188,7 +189,7 @@ serviceSuite('roll-out plans', (node) => {
     expect(await releasesOf(node, tenant)).toMatchObject([{ status: 'paused' }]);
   }, 100_000);
 
-  it('the health of a release is answered with a plan or without (§27.7)', async () => {
+  it.concurrent('the health of a release is answered with a plan or without (§27.7)', async () => {
     const tenant = await createTenant(node);
     await publish(node, tenant, '1.0.0');
     const health = async (parts: Record<string, string> = {}) => {
@@ -207,7 +208,7 @@ serviceSuite('roll-out plans', (node) => {
     });
   });
 
-  describe('a failure of a device (§27.9)', () => {
+  describe.concurrent('a failure of a device (§27.9)', () => {
     function fail(tenant: Tenant, body: unknown, device?: string, version = '0.9.0') {
       const headers = device === undefined ? {} : { 'x-service-device': device };
       const path = `/u/${tenant.app}/stable/linux/x86_64/${version}/failure`;
