@@ -10,7 +10,7 @@ import type { EnginesUnderTest, Rule } from './engines-under-test.ts';
 import { confirmed, HOSTILE_TEXTS, storedLabelsOf } from './fleet-sample.ts';
 
 /** Milliseconds in which the clocks of Redis and of a process have moved on for certain. */
-const CLOCKS_MOVED_MS = 10;
+const CLOCKS_MOVED_MS = 100;
 
 export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
   it('what one node remembers every node does, as soon as it is told; of other devices nothing', async () => {

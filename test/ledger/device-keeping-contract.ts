@@ -147,7 +147,7 @@ export function describeDeviceKeeping({ database, ledger }: LedgerUnderTest): vo
       const changed = lasts.filter(([, last]) => number <= last);
       await all.recordCheckIns(changed.map(([id]) => ({ ...nth(tenant, number), deviceId: id })));
     }
-    await sweepAll(ten, 1000);
+    expect((await sweepAll(ten, 60)).length).toBeGreaterThan(2);
     expect(await storedOf(tenant)).toBe(40);
     for (const [id, last] of lasts) {
       expect((await deviceOf(ten, tenant, id)).history).toEqual(newest(last, 10));
@@ -155,7 +155,7 @@ export function describeDeviceKeeping({ database, ledger }: LedgerUnderTest): vo
     await all.recordCheckIns([{ ...nth(tenant, 206), deviceId: 'b' }]);
     expect(await storedOf(tenant)).toBe(41);
     expect(await sweepAll(all)).toEqual([]);
-    expect(await sweepAll(withHistory(9), 3)).toContain(3);
+    await sweepAll(withHistory(9));
     expect(await sweepAll(withHistory(9))).toEqual([]);
     expect(await storedOf(tenant)).toBe(36);
   });

@@ -42,7 +42,7 @@ describeOnPostgres('the fleet on PostgreSQL', ({ database, ledger }) => {
     await ledger.recordCheckIns(ids.map((id) => checkIn(tenant, id)));
     // Each round records a part of the fleet, wherever its rows lie, as batches do.
     const random = randomFrom(13);
-    const rounds = 45;
+    const rounds = 90;
     const perRound = 300;
     for (let round = 1; round <= rounds; round++) {
       const at = START + round * 6 * MINUTE_MS;
