@@ -30,7 +30,9 @@ import {
 const LANES = 4;
 /** Rounds of a lane. Lanes have channels of their own, so that their rounds run at the same time. */
 const ROUNDS_PER_LANE = IS_FULL ? 250 : 30;
-/** Either outcome must occur in this share of the rounds, or there was no race. */
+/** Rounds of a lane when one of the outcomes is too rare: the aim is then still on its way. */
+const ROUNDS_PER_LANE_MAX = 5 * ROUNDS_PER_LANE;
+/** Either outcome must occur in this share of the rounds planned, or there was no race. */
 const SHARE_MIN = 0.05;
 /** Rounds with one key: each makes at most three management calls, and a key may make 300 a minute. */
 const ROUNDS_PER_KEY = 95;
@@ -72,17 +74,17 @@ describeOnRealStores('first offers race', () => {
     const lane = async () => {
       const tenant = await createTenant(nodes[0]);
       let key = tenant;
-      for (let index = 0; index < ROUNDS_PER_LANE; index++) {
+      const goesOn = (index: number) =>
+        index < ROUNDS_PER_LANE || (!isRace(tally) && index < ROUNDS_PER_LANE_MAX);
+      for (let index = 0; goesOn(index); index++) {
         if (index % ROUNDS_PER_KEY === 0) key = await anotherKey(nodes[0], tenant);
         await runRound(await begin(key, index), tally);
       }
     };
     await Promise.all(Array.from({ length: LANES }, lane));
-    const rounds = LANES * ROUNDS_PER_LANE;
-    console.log(`race: ${rounds} rounds, ${tally.won} calls won, ${tally.refused} were refused`);
+    console.log(`race: ${tally.won} calls won, ${tally.refused} were refused`);
     expect(tally.contradictions).toEqual([]);
-    expect(tally.won).toBeGreaterThan(rounds * SHARE_MIN);
-    expect(tally.refused).toBeGreaterThan(rounds * SHARE_MIN);
+    expect(isRace(tally)).toBe(true);
   }
 
   async function runRound(round: Round, tally: Tally): Promise<void> {
@@ -105,11 +107,11 @@ describeOnRealStores('first offers race', () => {
     expect([200, round.refusedAs], called.text).toContain(called.status);
     if (called.status === round.refusedAs) {
       tally.refused += 1;
-      tally.aimMs += 1;
+      tally.aimMs += 2;
       return;
     }
     tally.won += 1;
-    tally.aimMs -= 1;
+    tally.aimMs -= 2;
     tally.contradictions.push(...(await round.contradictions(asked)));
   }
 
@@ -229,6 +231,11 @@ describeOnRealStores('first offers race', () => {
     redis.disconnect();
   });
 });
+
+/** Whether both outcomes occurred often enough. */
+function isRace({ won, refused }: Tally): boolean {
+  return Math.min(won, refused) > SHARE_MIN * LANES * ROUNDS_PER_LANE;
+}
 
 function withdraw(node: ClusterNode, tenant: Tenant, version: string): Promise<Answer> {
   const body = { app: tenant.app, channel: 'stable', version };
