@@ -110,19 +110,28 @@ serviceSuite('a forgotten password', (node) => {
     expect((await use(token)).status).toBe(200);
   });
 
-  it('is not guessed: fifty tokens from an address, and then 429; the holder of a link gets in', async () => {
-    const token = await linkFor(await member(node, tenant.org, 'viewer'));
-    const headers = { 'x-forwarded-for': '203.0.113.77' };
-    const read = (each: string) =>
-      send(node, 'GET', `/console/api/password-reset?token=${each}`, { headers });
+  it('is not guessed: fifty tries from a network, sign-ins among them; the holder of a link gets in', async () => {
+    const person = await member(node, tenant.org, 'viewer');
+    const token = await linkFor(person);
+    // A household has a whole network of IPv6 addresses.
+    const network = `2001:db8:${randomId().slice(0, 4)}:${randomId().slice(0, 4)}`;
+    const from = (last: number, within = network) => ({ 'x-forwarded-for': `${within}::${last}` });
+    const read = (each: string, last: number) =>
+      send(node, 'GET', `/console/api/password-reset?token=${each}`, { headers: from(last) });
     const statuses: number[] = [];
-    for (let count = 0; count < 52; count++) {
-      statuses.push((await read(randomId().padEnd(43, 'x'))).status);
+    for (let count = 1; count <= 52; count++) {
+      statuses.push((await read(randomId().padEnd(43, 'x'), count)).status);
     }
     expect(statuses).toEqual([...Array(50).fill(404), 429, 429]);
+    const signIn = (headers: Record<string, string>) => {
+      const body = { email: `${randomId()}@example.com`, password: 'x' };
+      return send(node, 'POST', '/console/api/session', { body, headers });
+    };
+    expect((await signIn(from(99))).status).toBe(429);
+    expect((await signIn(from(1, `${network.slice(0, -4)}fff0`))).status).toBe(401);
     const body = { token, password: NEXT };
-    const used = await send(node, 'POST', '/console/api/password-reset', { headers, body });
-    expect(used.status).toBe(200);
+    const path = '/console/api/password-reset';
+    expect((await send(node, 'POST', path, { headers: from(1), body })).status).toBe(200);
   });
 
   it('is in the audit of the organizations: who made the link, and that it was used', async () => {
