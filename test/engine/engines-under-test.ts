@@ -18,8 +18,8 @@ export type EnginesUnderTest = {
 export type Rule = (title: string, body: () => void | Promise<void>) => void;
 
 /**
- * Makes rate windows and taken batches on a server older. Its clock cannot be set, so their times are moved: those
- * in lists and sorted sets are microseconds, and of batches Redis keeps how long they have been idle.
+ * Makes rate windows and taken batches on a server older. Its clock cannot be set, so their times are moved:
+ * those in lists and sorted sets are microseconds, and of batches Redis keeps how long they have been idle.
  */
 export async function passTimeOn(redis: Redis, ms: number): Promise<void> {
   for (const key of await redis.keys('sluice:rate:*')) {

@@ -1,5 +1,5 @@
-// Opens a migrated database without content for one suite, embedded or on the run's PostgreSQL, and gives it to
-// the rules of a suite.
+// Opens a migrated database without content, embedded or on the run's PostgreSQL, and gives it to the rules
+// of suites.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
