@@ -1,5 +1,6 @@
 // Rules of the windows in which an engine counts requests: those of names, and those by which processes
-// settle the requests of busy devices. The rule of settling is tested in test/device-limit/device-settling.test.ts.
+// settle the requests of busy devices. The rule of settling is tested in
+// test/device-limit/device-settling.test.ts.
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
