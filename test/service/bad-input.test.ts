@@ -1,6 +1,6 @@
-// Tests input that no client should send: broken, oversized, of wrong types, in wrong encodings. Each gets a
-// 4xx with an Error body, none of it is a bug in the log, and the service goes on serving. The fields of bodies
-// are tested in test/http/release-body.test.ts.
+// Tests input that no client should send: broken, oversized, of wrong types, in wrong encodings. Each gets
+// a 4xx with an Error body, none of it is a bug in the log, and the service goes on serving. The fields of
+// bodies are tested in test/http/release-body.test.ts.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';

@@ -1,5 +1,6 @@
-// Tests publishers' calls at the same time over HTTP: of one version one is published, changes are applied whole
-// and one after the other, and an offer and a narrowing see each other (docs/contract.md 3.6, 3.7 and 11).
+// Tests publishers' calls at the same time over HTTP: of one version one is published, changes are applied
+// whole and one after the other, and an offer and a narrowing see each other (docs/contract.md 3.6, 3.7 and
+// 11).
 
 import { expect, it } from 'vitest';
 import { auditOf, expectChain, type Json, releaseOf, releasesOf } from '../support/published.ts';

@@ -1,5 +1,5 @@
-// Tests what a key can read beside the list of releases: the apps, a release, the channels of an app, a device
-// (docs/contract.md 4.4 and 4.17 to 4.19).
+// Tests what a key can read beside the list of releases: the apps, a release, the channels of an app, a
+// device (docs/contract.md 4.4 and 4.17 to 4.19).
 
 import { describe, expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';

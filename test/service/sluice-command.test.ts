@@ -1,5 +1,5 @@
-// Tests the `sluice` command (docs/operating.md, Command line): mostly in the process of the test, and each kind
-// of ending once as a script would run it.
+// Tests the `sluice` command (docs/operating.md, Command line): mostly in the process of the test, and each
+// kind of ending once as a script would run it.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -23,7 +23,7 @@ import { createTenant, decisions, manage, send, type Tenant } from '../support/t
 
 type Client = Pick<ElectronClientOptions, 'type' | 'arch'>;
 
-/** What the client takes, of all targets of electron-builder with the names it gives, as GitHub rewrites them. */
+/** What each client takes, of all targets of electron-builder with its names, as GitHub rewrites them. */
 const EXPECTED: readonly (readonly [Client, string])[] = [
   [{ type: 'nsis', arch: 'x64' }, 'Acme.Notes.Setup.2.0.0.exe'],
   [{ type: 'nsis', arch: 'arm64' }, 'Acme.Notes.Setup.2.0.0-arm64.exe'],

@@ -1,6 +1,7 @@
 // Tests assets that are uploaded after their release was announced: an artifact-less release of the webhook
-// is completed once, and no other release ever changes (docs/contract.md 18.8). That a release of a key, or one
-// that was offered, never changes, and that of many at once one completes it, is tested with the ledger.
+// is completed once, and no other release ever changes (docs/contract.md 18.8). That a release of a key, or
+// one that was offered, never changes, and that of many at once one completes it, is tested with the
+// ledger.
 
 import { beforeEach, expect, it } from 'vitest';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
