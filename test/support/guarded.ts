@@ -2,7 +2,7 @@
 
 export type Watch = { fault: Error | undefined };
 
-/** Returns the port, whose calls must all be asynchronous, with calls that reject while `watch` has a fault. */
+/** Returns the port, whose calls are all asynchronous, with calls that reject while there is a fault. */
 export function guarded<Port extends object>(port: Port, watch: Watch): Port {
   const calls = Object.entries(port).map(([name, call]) => {
     const guardedCall = async (...args: readonly unknown[]) => {
