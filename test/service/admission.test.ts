@@ -20,6 +20,9 @@ const PER_ADDRESS = 40;
 const PER_APP = 100;
 const PARALLEL = 50;
 const MINUTE_MS = 60_000;
+/** A busy machine takes its time to record check-ins; what is proved is how many, not when. */
+const SETTLED_MS_MAX = 60_000;
+const TEST_TIMEOUT_MS = 3 * SETTLED_MS_MAX;
 
 describeOnBackends('admission of new devices', (backend) => {
   let node: ServingNode;
@@ -85,7 +88,7 @@ describeOnBackends('admission of new devices', (backend) => {
     await eventually(
       'all are settled',
       async () => sum(await read()) >= sum(before) + count,
-      20_000,
+      SETTLED_MS_MAX,
     );
     const [stored = 0, unadmitted = 0, dropped = 0] = (await read()).map(
       (each, index) => each - (before[index] ?? 0),
@@ -102,96 +105,120 @@ describeOnBackends('admission of new devices', (backend) => {
 
   const rowsOf = async (tenant: Tenant) => (await devicesOf(node, tenant)).length;
 
-  it('invented ids from one address leave so many rows a minute, and are answered', async () => {
-    const tenant = await createTenant(node);
-    const count = 5 * PER_ADDRESS;
-    const { stored, unadmitted, dropped, minutes } = await settled(count, () =>
-      invent(tenant, count, () => '203.0.113.7'),
-    );
-    const rows = await rowsOf(tenant);
-    // At least: a batch whose acceptance was not heard is sent, and settled, again.
-    expect(stored + unadmitted).toBeGreaterThanOrEqual(count);
-    expect(dropped).toBe(0);
-    expect(stored).toBeGreaterThanOrEqual(rows);
-    expectBounded(rows, PER_ADDRESS, minutes);
-  });
+  it(
+    'invented ids from one address leave so many rows a minute, and are answered',
+    async () => {
+      const tenant = await createTenant(node);
+      const count = 5 * PER_ADDRESS;
+      const { stored, unadmitted, dropped, minutes } = await settled(count, () =>
+        invent(tenant, count, () => '203.0.113.7'),
+      );
+      const rows = await rowsOf(tenant);
+      // At least: a batch whose acceptance was not heard is sent, and settled, again.
+      expect(stored + unadmitted).toBeGreaterThanOrEqual(count);
+      expect(dropped).toBe(0);
+      expect(stored).toBeGreaterThanOrEqual(rows);
+      expectBounded(rows, PER_ADDRESS, minutes);
+    },
+    TEST_TIMEOUT_MS,
+  );
 
-  it('devices on record are recorded from an address however full, and so are reports', async () => {
-    const tenant = await createTenant(node);
-    const known = Array.from({ length: 2 * PER_ADDRESS }, (_, index) => `known-${index}`);
-    const reported = known.map((deviceId) => ({ deviceId, version: '0.9.0', platform: 'linux' }));
-    expect((await report(node, tenant, reported)).status).toBe(200);
-    expect(await rowsOf(tenant)).toBe(known.length);
-    const address = () => '203.0.113.8';
-    await settled(PER_ADDRESS + 20, () => invent(tenant, PER_ADDRESS + 20, address));
-    const { stored, unadmitted } = await settled(known.length, () =>
-      askAll(tenant, known, address),
-    );
-    expect(unadmitted).toBe(0);
-    expect(stored).toBeGreaterThanOrEqual(known.length);
-    const versions = (await devicesOf(node, tenant)).filter(({ deviceId }) =>
-      String(deviceId).startsWith('known'),
-    );
-    expect(new Set(versions.map(({ version }) => version))).toEqual(new Set(['1.0.0']));
-  });
+  it(
+    'devices on record are recorded from an address however full, and so are reports',
+    async () => {
+      const tenant = await createTenant(node);
+      const known = Array.from({ length: 2 * PER_ADDRESS }, (_, index) => `known-${index}`);
+      const reported = known.map((deviceId) => ({ deviceId, version: '0.9.0', platform: 'linux' }));
+      expect((await report(node, tenant, reported)).status).toBe(200);
+      expect(await rowsOf(tenant)).toBe(known.length);
+      const address = () => '203.0.113.8';
+      await settled(PER_ADDRESS + 20, () => invent(tenant, PER_ADDRESS + 20, address));
+      const { stored, unadmitted } = await settled(known.length, () =>
+        askAll(tenant, known, address),
+      );
+      expect(unadmitted).toBe(0);
+      expect(stored).toBeGreaterThanOrEqual(known.length);
+      const versions = (await devicesOf(node, tenant)).filter(({ deviceId }) =>
+        String(deviceId).startsWith('known'),
+      );
+      expect(new Set(versions.map(({ version }) => version))).toEqual(new Set(['1.0.0']));
+    },
+    TEST_TIMEOUT_MS,
+  );
 
-  it('an IPv6 client is its /64, and a /48 has ten times the bound', async () => {
-    const [one, many] = [await createTenant(node), await createTenant(node)];
-    const inOne = (index: number) => `2001:db8:1:1::${index.toString(16)}`;
-    const count = PER_ADDRESS + 20;
-    const first = await settled(count, () => invent(one, count, inOne));
-    expect(first.stored + first.unadmitted).toBeGreaterThanOrEqual(count);
-    expectBounded(await rowsOf(one), PER_ADDRESS, first.minutes);
-    // Devices of different /64: no network has too many, but for an app.
-    const spread = (index: number) => `2001:db8:2:${index.toString(16)}::1`;
-    const second = await settled(2 * PER_ADDRESS, () => invent(many, 2 * PER_ADDRESS, spread));
-    expect([await rowsOf(many), second.unadmitted]).toEqual([2 * PER_ADDRESS, 0]);
-  });
+  it(
+    'an IPv6 client is its /64, and a /48 has ten times the bound',
+    async () => {
+      const [one, many] = [await createTenant(node), await createTenant(node)];
+      const inOne = (index: number) => `2001:db8:1:1::${index.toString(16)}`;
+      const count = PER_ADDRESS + 20;
+      const first = await settled(count, () => invent(one, count, inOne));
+      expect(first.stored + first.unadmitted).toBeGreaterThanOrEqual(count);
+      expectBounded(await rowsOf(one), PER_ADDRESS, first.minutes);
+      // Devices of different /64: no network has too many, but for an app.
+      const spread = (index: number) => `2001:db8:2:${index.toString(16)}::1`;
+      const second = await settled(2 * PER_ADDRESS, () => invent(many, 2 * PER_ADDRESS, spread));
+      expect([await rowsOf(many), second.unadmitted]).toEqual([2 * PER_ADDRESS, 0]);
+    },
+    TEST_TIMEOUT_MS,
+  );
 
-  it('an app has a bound over all addresses; another app has its own', async () => {
-    const [flooded, other] = [await createTenant(node), await createTenant(node)];
-    const anywhere = (index: number) => `198.51.${index >> 8}.${index & 255}`;
-    const { stored, unadmitted, minutes } = await settled(PER_APP + 30, () =>
-      invent(flooded, PER_APP + 30, anywhere),
-    );
-    expect(stored + unadmitted).toBeGreaterThanOrEqual(PER_APP + 30);
-    expectBounded(await rowsOf(flooded), PER_APP, minutes);
-    const besides = await settled(20, () => invent(other, 20, (index) => anywhere(index + 1000)));
-    expect([await rowsOf(other), besides.unadmitted]).toEqual([20, 0]);
-  });
+  it(
+    'an app has a bound over all addresses; another app has its own',
+    async () => {
+      const [flooded, other] = [await createTenant(node), await createTenant(node)];
+      const anywhere = (index: number) => `198.51.${index >> 8}.${index & 255}`;
+      const { stored, unadmitted, minutes } = await settled(PER_APP + 30, () =>
+        invent(flooded, PER_APP + 30, anywhere),
+      );
+      expect(stored + unadmitted).toBeGreaterThanOrEqual(PER_APP + 30);
+      expectBounded(await rowsOf(flooded), PER_APP, minutes);
+      const besides = await settled(20, () => invent(other, 20, (index) => anywhere(index + 1000)));
+      expect([await rowsOf(other), besides.unadmitted]).toEqual([20, 0]);
+    },
+    TEST_TIMEOUT_MS,
+  );
 
-  it('labels of a check are no way around, and decide its answer all the same', async () => {
-    const tenant = await createTenant(node);
-    const targets = { matchLabels: { ring: ['beta'] } };
-    expect((await publish(node, tenant, '2.0.0', { targets })).status).toBe(201);
-    const address = () => '203.0.113.9';
-    const count = PER_ADDRESS + 20;
-    const { unadmitted, minutes } = await settled(count, () =>
-      invent(tenant, count, address, { query: '?l.ring=beta', status: 200 }),
-    );
-    const rows = await devicesOf(node, tenant);
-    expect(rows.length + unadmitted).toBeGreaterThanOrEqual(count);
-    expectBounded(rows.length, PER_ADDRESS, minutes);
-    expect(new Set(rows.map(({ labels }) => JSON.stringify(labels)))).toEqual(
-      new Set(['{"ring":"beta"}']),
-    );
-  });
+  it(
+    'labels of a check are no way around, and decide its answer all the same',
+    async () => {
+      const tenant = await createTenant(node);
+      const targets = { matchLabels: { ring: ['beta'] } };
+      expect((await publish(node, tenant, '2.0.0', { targets })).status).toBe(201);
+      const address = () => '203.0.113.9';
+      const count = PER_ADDRESS + 20;
+      const { unadmitted, minutes } = await settled(count, () =>
+        invent(tenant, count, address, { query: '?l.ring=beta', status: 200 }),
+      );
+      const rows = await devicesOf(node, tenant);
+      expect(rows.length + unadmitted).toBeGreaterThanOrEqual(count);
+      expectBounded(rows.length, PER_ADDRESS, minutes);
+      expect(new Set(rows.map(({ labels }) => JSON.stringify(labels)))).toEqual(
+        new Set(['{"ring":"beta"}']),
+      );
+    },
+    TEST_TIMEOUT_MS,
+  );
 
-  it('a private address that meets the bound is named in a warning, with TRUST_PROXY', async () => {
-    const tenant = await createTenant(node);
-    const count = 3 * PER_ADDRESS;
-    await settled(count, () => invent(tenant, count, () => '10.1.2.3'));
-    const warnings = () =>
-      node
-        .output()
-        .split('\n')
-        .filter((line) => line.includes('TRUST_PROXY may be wrong'));
-    await eventually('the warning is there', () => warnings().length > 0);
-    expect(warnings()).toHaveLength(1);
-    expect(JSON.parse(warnings()[0] ?? '{}')).toMatchObject({
-      level: 'warn',
-      address: '10.1.2.3',
-      TRUST_PROXY: 1,
-    });
-  });
+  it(
+    'a private address that meets the bound is named in a warning, with TRUST_PROXY',
+    async () => {
+      const tenant = await createTenant(node);
+      const count = 3 * PER_ADDRESS;
+      await settled(count, () => invent(tenant, count, () => '10.1.2.3'));
+      const warnings = () =>
+        node
+          .output()
+          .split('\n')
+          .filter((line) => line.includes('TRUST_PROXY may be wrong'));
+      await eventually('the warning is there', () => warnings().length > 0);
+      expect(warnings()).toHaveLength(1);
+      expect(JSON.parse(warnings()[0] ?? '{}')).toMatchObject({
+        level: 'warn',
+        address: '10.1.2.3',
+        TRUST_PROXY: 1,
+      });
+    },
+    TEST_TIMEOUT_MS,
+  );
 });

@@ -1,7 +1,8 @@
 // Tests that the record of a device tells how it asked last, and that the console explains the decision which
 // such a client gets (docs/contract.md 20.6).
 
-import { describe, expect, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { at, tenantWith } from '../support/released.ts';
 import { deviceSuite } from '../support/service-suite.ts';
@@ -13,6 +14,12 @@ const TAURI = { 'User-Agent': 'tauri-plugin-updater/2.9.0' };
 const SUMS = { sha1: 'ab'.repeat(20), sha512: 'ab'.repeat(64), size: 1 };
 
 deviceSuite('clients of devices', (node) => {
+  /** The device of a test: all suites share the budgets of devices on one node. */
+  let d: string;
+  beforeEach(() => {
+    d = randomUUID();
+  });
+
   function artifact(platform: string, name: string, more: Fields = {}): Fields {
     return { platform, url: at(name), ...SUMS, ...more };
   }
@@ -62,20 +69,20 @@ deviceSuite('clients of devices', (node) => {
       ['velopack releases.win.json?localVersion=1.0.0', {}, 'velopack', null],
       ['sparkle appcast-windows.xml', {}, 'sparkle', null],
     ] as const) {
-      await ask(tenant, 'd', path, headers);
-      await becomes(tenant, 'd', client, bundle);
+      await ask(tenant, d, path, headers);
+      await becomes(tenant, d, client, bundle);
     }
   });
 
   it('a decisions call and a report are asked through an orchestrator (§20.6)', async () => {
     const tenant = await createTenant(node);
-    const device = { deviceId: 'd', version: '1.0.0', platform: 'linux', arch: 'x64' };
+    const device = { deviceId: d, version: '1.0.0', platform: 'linux', arch: 'x64' };
     const decided = await decisions(node, tenant, [{ ...device, bundle: 'rpm' }]);
     expect(decided.status, decided.text).toBe(200);
-    expect(await recorded(tenant, 'd')).toMatchObject({ client: 'push', bundle: 'rpm' });
+    expect(await recorded(tenant, d)).toMatchObject({ client: 'push', bundle: 'rpm' });
     const reported = await report(node, tenant, [{ ...device, channel: 'stable' }]);
     expect(reported.status, reported.text).toBe(200);
-    expect(await recorded(tenant, 'd')).toMatchObject({ client: 'push', bundle: null });
+    expect(await recorded(tenant, d)).toMatchObject({ client: 'push', bundle: null });
   });
 
   describe('the decision is explained as the client would get it (§20.6)', () => {
@@ -85,9 +92,9 @@ deviceSuite('clients of devices', (node) => {
         ['1.1.0', { artifacts: [artifact('linux', 'a.deb')] }],
         ['1.2.0', { artifacts: [artifact('linux', 'a.AppImage')] }],
       );
-      await ask(tenant, 'd', 'u linux/x64/1.0.0?bundle=deb');
-      await becomes(tenant, 'd', 'u', 'deb');
-      expect(await explained(tenant, 'd')).toMatchObject({
+      await ask(tenant, d, 'u linux/x64/1.0.0?bundle=deb');
+      await becomes(tenant, d, 'u', 'deb');
+      expect(await explained(tenant, d)).toMatchObject({
         offer: { version: '1.1.0' },
         candidates: [
           {
@@ -98,9 +105,9 @@ deviceSuite('clients of devices', (node) => {
           { version: '1.1.0', verdict: 'offered' },
         ],
       });
-      await ask(tenant, 'd', 'u linux/x64/1.0.0');
-      await becomes(tenant, 'd', 'u', null);
-      expect(await explained(tenant, 'd')).toMatchObject({ offer: { version: '1.2.0' } });
+      await ask(tenant, d, 'u linux/x64/1.0.0');
+      await becomes(tenant, d, 'u', null);
+      expect(await explained(tenant, d)).toMatchObject({ offer: { version: '1.2.0' } });
     });
 
     it('Tauri gets what is signed only', async () => {
@@ -109,9 +116,9 @@ deviceSuite('clients of devices', (node) => {
         ['1.1.0', { artifacts: [artifact('linux', 'a.AppImage', { signature: 's' })] }],
         ['1.2.0', { artifacts: [artifact('linux', 'b.AppImage')] }],
       );
-      await ask(tenant, 'd', 'u linux/x64/1.0.0', TAURI);
-      await becomes(tenant, 'd', 'tauri', null);
-      expect(await explained(tenant, 'd')).toMatchObject({ offer: { version: '1.1.0' } });
+      await ask(tenant, d, 'u linux/x64/1.0.0', TAURI);
+      await becomes(tenant, d, 'tauri', null);
+      expect(await explained(tenant, d)).toMatchObject({ offer: { version: '1.1.0' } });
     });
 
     it.each([
@@ -129,9 +136,9 @@ deviceSuite('clients of devices', (node) => {
       const names = isMac ? ['a.app.tar.gz', name] : all;
       const artifacts = names.map((each) => artifact(platform, each));
       const tenant = await tenantWith(node, ['1.1.0', { artifacts }]);
-      await ask(tenant, 'd', path);
-      await becomes(tenant, 'd', client, bundle);
-      const { offer, candidates } = await explained(tenant, 'd');
+      await ask(tenant, d, path);
+      await becomes(tenant, d, client, bundle);
+      const { offer, candidates } = await explained(tenant, d);
       expect(offer).toMatchObject({ version: '1.1.0', url: `https://dl.example.com/${name}` });
       expect(candidates).toMatchObject([{ version: '1.1.0', verdict: 'offered' }]);
     });
@@ -142,9 +149,9 @@ deviceSuite('clients of devices', (node) => {
         ['1.0.0', { artifacts: [artifact('windows', 'a-setup.exe')] }],
         ['1.1.0', { artifacts: [artifact('windows', 'a.msi')] }],
       );
-      await ask(tenant, 'd', 'e latest.yml');
-      await becomes(tenant, 'd', 'e', null);
-      expect(await explained(tenant, 'd')).toMatchObject({
+      await ask(tenant, d, 'e latest.yml');
+      await becomes(tenant, d, 'e', null);
+      expect(await explained(tenant, d)).toMatchObject({
         reason: 'offered',
         offer: { version: '1.0.0' },
         current: { version: null, status: null },

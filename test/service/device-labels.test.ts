@@ -2,7 +2,7 @@
 // 13.12): stored for every node before the answer leaves, and never lost with the cache.
 
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import {
   asks,
   expectLabels,
@@ -23,12 +23,19 @@ import {
 } from '../support/tenant.ts';
 
 deviceSuite('device labels', (node) => {
+  /** The device of a test: all suites share the budgets of devices on one node. */
+  let d: string;
+  beforeEach(() => {
+    d = `d-${randomUUID()}`;
+  });
+
   /** Returns the device ids on record once a check that came after all others is. */
   async function settledIds(tenant: Tenant): Promise<string[]> {
-    expect((await check(node, tenant, OLD, { device: 'zz-marker' })).status).toBe(204);
+    const marker = `marker-${randomUUID()}`;
+    expect((await check(node, tenant, OLD, { device: marker })).status).toBe(204);
     const ids = async () => (await devicesOf(node, tenant)).map(({ deviceId }) => String(deviceId));
-    await eventually('the marker is on record', async () => (await ids()).includes('zz-marker'));
-    return (await ids()).filter((id) => id !== 'zz-marker');
+    await eventually('the marker is on record', async () => (await ids()).includes(marker));
+    return (await ids()).filter((id) => id !== marker);
   }
 
   it('of a request decide at once and are stored: the next check without them still matches (§4.7.4)', async () => {
@@ -44,25 +51,25 @@ deviceSuite('device labels', (node) => {
 
   it('of a request are in the device list (§4.7.4)', async () => {
     const tenant = await withTargeted(node);
-    await asks(node, tenant, { device: 'd', query: 'l.ring=inner&l.gr%C3%B6%C3%9Fe=%F0%9F%9A%80' });
+    await asks(node, tenant, { device: d, query: 'l.ring=inner&l.gr%C3%B6%C3%9Fe=%F0%9F%9A%80' });
     await expectLabels(node, tenant, { ring: 'inner', größe: '🚀' });
   });
 
   it('of a request are stored also where no release asks for them (§4.7.4)', async () => {
     const tenant = await createTenant(node);
-    expect((await check(node, tenant, OLD, { device: 'd', query: 'l.a=1' })).status).toBe(204);
-    expect((await check(node, tenant, OLD, { device: 'd', query: 'l.b=2' })).status).toBe(204);
+    expect((await check(node, tenant, OLD, { device: d, query: 'l.a=1' })).status).toBe(204);
+    expect((await check(node, tenant, OLD, { device: d, query: 'l.b=2' })).status).toBe(204);
     await expectLabels(node, tenant, { a: '1', b: '2' });
   });
 
   it('of a request that no release asks for get on record, the last ones of all (§13.12)', async () => {
     const tenant = await createTenant(node);
     for (let battery = 100; battery > 80; battery -= 1) {
-      await check(node, tenant, OLD, { device: 'd', query: `l.battery=${battery}&l.site=a` });
+      await check(node, tenant, OLD, { device: d, query: `l.battery=${battery}&l.site=a` });
     }
     await expectLabels(node, tenant, { battery: '81', site: 'a' });
-    await label(node, tenant, 'd', { site: 'b' });
-    await check(node, tenant, OLD, { device: 'd', query: 'l.battery=81&l.site=a' });
+    await label(node, tenant, d, { site: 'b' });
+    await check(node, tenant, OLD, { device: d, query: 'l.battery=81&l.site=a' });
     await expectLabels(node, tenant, { battery: '81', site: 'a' });
   });
 
@@ -80,22 +87,22 @@ deviceSuite('device labels', (node) => {
 
   it('of a request merge over those of a report, key by key (§4.7.4)', async () => {
     const tenant = await withTargeted(node, { matchLabels: { ring: ['inner'], tier: ['gold'] } });
-    await label(node, tenant, 'd', { ring: 'outer', tier: 'gold' });
-    expect(await asks(node, tenant, { device: 'd' })).toBe(false);
-    expect(await asks(node, tenant, { device: 'd', query: 'l.ring=inner' })).toBe(true);
-    expect(await asks(node, tenant, { device: 'd', query: 'l.tier=tin' })).toBe(false);
+    await label(node, tenant, d, { ring: 'outer', tier: 'gold' });
+    expect(await asks(node, tenant, { device: d })).toBe(false);
+    expect(await asks(node, tenant, { device: d, query: 'l.ring=inner' })).toBe(true);
+    expect(await asks(node, tenant, { device: d, query: 'l.tier=tin' })).toBe(false);
     await expectLabels(node, tenant, { ring: 'inner', tier: 'tin' });
   });
 
   it('of a report that come later win over those of a request (§17.4)', async () => {
     const tenant = await withTargeted(node);
-    expect(await asks(node, tenant, { device: 'd', query: 'l.ring=inner' })).toBe(true);
-    await label(node, tenant, 'd', { ring: 'outer' });
-    expect(await asks(node, tenant, { device: 'd' })).toBe(false);
-    expect(await asks(node, tenant, { device: 'd', query: 'l.ring=inner' })).toBe(true);
-    expect(await asks(node, tenant, { device: 'd' })).toBe(true);
+    expect(await asks(node, tenant, { device: d, query: 'l.ring=inner' })).toBe(true);
+    await label(node, tenant, d, { ring: 'outer' });
+    expect(await asks(node, tenant, { device: d })).toBe(false);
+    expect(await asks(node, tenant, { device: d, query: 'l.ring=inner' })).toBe(true);
+    expect(await asks(node, tenant, { device: d })).toBe(true);
     await expectLabels(node, tenant, { ring: 'inner' });
-    expect(await asks(node, tenant, { device: 'd' })).toBe(true);
+    expect(await asks(node, tenant, { device: d })).toBe(true);
   });
 
   it('of a report decide the very next check, every time (§4.5, §4.7.4)', async () => {
@@ -104,17 +111,17 @@ deviceSuite('device labels', (node) => {
     const rounds = node.setUp === 'edge' ? 4 : 20;
     for (let round = 0; round < rounds; round++) {
       const ring = round % 2 === 0 ? 'inner' : 'outer';
-      await label(node, tenant, 'd', { ring });
-      expect(await asks(node, tenant, { device: 'd' }), `round ${round}`).toBe(ring === 'inner');
+      await label(node, tenant, d, { ring });
+      expect(await asks(node, tenant, { device: d }), `round ${round}`).toBe(ring === 'inner');
     }
   });
 
   it('of a request count in a decision even when 16 others are stored (§13.11)', async () => {
     const tenant = await withTargeted(node, { matchLabels: { ring: ['inner'], k00: ['x'] } });
     const full = Array.from({ length: 16 }, (_, at) => [`k${String(at).padStart(2, '0')}`, 'x']);
-    await label(node, tenant, 'd', Object.fromEntries(full));
-    expect(await asks(node, tenant, { device: 'd', query: 'l.ring=inner' })).toBe(true);
-    expect(await asks(node, tenant, { device: 'd' })).toBe(true);
+    await label(node, tenant, d, Object.fromEntries(full));
+    expect(await asks(node, tenant, { device: d, query: 'l.ring=inner' })).toBe(true);
+    expect(await asks(node, tenant, { device: d })).toBe(true);
     await expectLabels(node, tenant, {
       ...Object.fromEntries(full.slice(0, 15)),
       ring: 'inner',
@@ -123,23 +130,23 @@ deviceSuite('device labels', (node) => {
 
   it('of a request whose release needs only some of the stored ones are all stored (§4.7.4)', async () => {
     const tenant = await withTargeted(node);
-    expect(await asks(node, tenant, { device: 'd', query: 'l.ring=inner&l.b=1' })).toBe(true);
-    expect(await asks(node, tenant, { device: 'd', query: 'l.ring=inner&l.c=2' })).toBe(true);
+    expect(await asks(node, tenant, { device: d, query: 'l.ring=inner&l.b=1' })).toBe(true);
+    expect(await asks(node, tenant, { device: d, query: 'l.ring=inner&l.c=2' })).toBe(true);
     await expectLabels(node, tenant, { ring: 'inner', b: '1', c: '2' });
   });
 
   it('of one app are not those of another, nor of another device (§2.6)', async () => {
     const [tenant, other] = [await withTargeted(node), await withTargeted(node)];
-    expect(await asks(node, tenant, { device: 'd', query: 'l.ring=inner' })).toBe(true);
-    expect(await asks(node, other, { device: 'd' })).toBe(false);
-    expect(await asks(node, tenant, { device: 'D' })).toBe(false);
+    expect(await asks(node, tenant, { device: d, query: 'l.ring=inner' })).toBe(true);
+    expect(await asks(node, other, { device: d })).toBe(false);
+    expect(await asks(node, tenant, { device: d.toUpperCase() })).toBe(false);
   });
 
   it('are shared by all channels of the app: a device is (app, deviceId) (§2.6)', async () => {
     const tenant = await withTargeted(node);
     await publish(node, tenant, '2.0.0', { channel: 'beta', targets: RING_INNER });
-    expect(await asks(node, tenant, { device: 'd', query: 'l.ring=inner' })).toBe(true);
-    expect(await asks(node, tenant, { device: 'd', channel: 'beta' })).toBe(true);
+    expect(await asks(node, tenant, { device: d, query: 'l.ring=inner' })).toBe(true);
+    expect(await asks(node, tenant, { device: d, channel: 'beta' })).toBe(true);
   });
 
   it.each([
@@ -157,8 +164,8 @@ deviceSuite('device labels', (node) => {
     const matchLabels = JSON.parse('{"__proto__":["x"],"constructor":["y"]}') as object;
     const tenant = await withTargeted(node, { matchLabels });
     const query = 'l.__proto__=x&l.constructor=y';
-    expect(await asks(node, tenant, { device: 'd', query })).toBe(true);
-    expect(await asks(node, tenant, { device: 'd' })).toBe(true);
+    expect(await asks(node, tenant, { device: d, query })).toBe(true);
+    expect(await asks(node, tenant, { device: d })).toBe(true);
     expect(await asks(node, tenant, { device: 'e' })).toBe(false);
   });
 
@@ -170,7 +177,7 @@ deviceSuite('device labels', (node) => {
       'l.=v',
       'l.%24version=1',
     ]) {
-      const answer = await check(node, tenant, OLD, { device: 'd', query });
+      const answer = await check(node, tenant, OLD, { device: d, query });
       expect([answer.status, answer.body]).toEqual([400, { error: expect.any(String) }]);
     }
     expect(await settledIds(tenant)).toEqual([]);

@@ -1,6 +1,7 @@
 // Tests channels that follow another one over HTTP: what their devices get, and what stays with each channel
 // (docs/contract.md 11.19).
 
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { deviceSuite } from '../support/service-suite.ts';
 import {
@@ -37,11 +38,19 @@ deviceSuite('a channel that follows another one', (node) => {
     return publish(node, tenant, version, { channel: 'beta', ...more });
   }
 
-  function askBeta(tenant: Tenant, version: string, device = 'd'): Promise<Answer> {
+  function askBeta(
+    tenant: Tenant,
+    version: string,
+    device: string = randomUUID(),
+  ): Promise<Answer> {
     return check(node, tenant, version, { channel: 'beta', device });
   }
 
-  async function offeredOnBeta(tenant: Tenant, version: string, device = 'd'): Promise<unknown> {
+  async function offeredOnBeta(
+    tenant: Tenant,
+    version: string,
+    device: string = randomUUID(),
+  ): Promise<unknown> {
     return (await askBeta(tenant, version, device)).body?.version;
   }
 

@@ -94,7 +94,7 @@ deviceSuite('update check: cohorts', (node) => {
     expect(await ask(tenant, { device: deviceOutside(id, 30) })).toBeNull();
   });
 
-  /** A device gets the answer of its bucket only when the node hashes exactly the text that the test hashes. */
+  // A device gets the answer of its bucket only when the node hashes the very text that the test hashes.
   it('a device header is hashed as its UTF-8 text, one that is too long or blank counts as absent (§19.1)', async () => {
     const { tenant, id } = await staged(50);
     for (const make of [
