@@ -9,6 +9,7 @@ import { type Backend, describeOnBackends, realStores } from '../support/backend
 import { eventually, sleep } from '../support/eventually.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
+import { startRedis } from '../support/redis-server.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { check, createTenant, manage, publish, type Tenant } from '../support/tenant.ts';
 
@@ -27,7 +28,7 @@ const CLIENT_COUNT = 16;
 function serviceOf(backend: Backend) {
   let dataDir: string;
   let settings: NodeJS.ProcessEnv;
-  let dropDatabase: () => Promise<void> = async () => undefined;
+  let dropStores: () => Promise<void> = async () => undefined;
   let tenant: Tenant;
   let run: Run;
 
@@ -40,9 +41,12 @@ function serviceOf(backend: Backend) {
     settings = { DATA_DIR: dataDir };
     const real = realStores();
     if (backend.name !== 'embedded' && real !== undefined) {
-      const database = await migratedDatabase(real.postgresUrl);
-      dropDatabase = database.drop;
-      settings = { ...settings, DATABASE_URL: database.url, REDIS_URL: real.redisUrl };
+      const [database, redis] = await Promise.all([
+        migratedDatabase(real.postgresUrl),
+        startRedis(),
+      ]);
+      dropStores = async () => void (await Promise.all([database.drop(), redis.stop()]));
+      settings = { ...settings, DATABASE_URL: database.url, REDIS_URL: redis.url };
     }
     run = await launch(settings);
     tenant = await createTenant(run);
@@ -52,7 +56,7 @@ function serviceOf(backend: Backend) {
   afterAll(async () => {
     run?.child.kill('SIGKILL');
     await run?.exitCode;
-    await dropDatabase();
+    await dropStores();
     removeFolder(dataDir);
   });
 
