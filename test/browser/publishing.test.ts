@@ -101,6 +101,9 @@ describeInBrowser('publishing at the console', (browser) => {
     await page.getByRole('button', { name: 'Publish next…' }).click();
     const publishing = dialog('Publish to stable');
     await publishing.getByLabel('URL').fill('https://downloads.example.com/1.1.0/notes-1.1.0.zip');
+    await publishing.getByLabel('Version').fill('1.1.0');
+    await press('Review');
+    await publishing.getByRole('alert').waitFor();
     await publishing.getByLabel('Version').fill('1.2.0');
     await publishing.getByLabel('Notes').fill('The next one');
     const url = publishing.getByLabel('URL');

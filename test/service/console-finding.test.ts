@@ -3,7 +3,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { enableWebhook } from '../support/github.ts';
-import { member, type Person } from '../support/person.ts';
+import { member } from '../support/person.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   admin,
@@ -20,15 +20,19 @@ type Rows = readonly Record<string, unknown>[];
 serviceSuite('finding things', (node) => {
   let tenant: Tenant;
   let other: Tenant;
-  let viewer: Person;
+  /** Reads as the operator, and as a viewer where rights matter: each person costs the hash of a password. */
+  const read = (path: string) => admin(node, 'GET', path);
+  const asViewer = async (path: string) => {
+    const viewer = await member(node, tenant.org, 'viewer');
+    return viewer.call('GET', path);
+  };
   beforeEach(async () => {
     [tenant, other] = [await createTenant(node), await createTenant(node)];
-    viewer = await member(node, tenant.org, 'viewer');
   });
 
   const search = async (text: string) => {
     const query = new URLSearchParams({ org: tenant.org, text });
-    const { status, body } = await viewer.call('GET', `search?${query}`);
+    const { status, body } = await read(`search?${query}`);
     expect(status).toBe(200);
     return body as { apps: Rows; releases: Rows; devices: Rows };
   };
@@ -73,7 +77,7 @@ serviceSuite('finding things', (node) => {
       for (const text of [id, '8.8', other.app, '%', '_', '\\', "'", '\u{10ffff}']) {
         expect(await search(text)).toEqual(nothing);
       }
-      const { status } = await viewer.call('GET', `search?org=${other.org}&text=a`);
+      const { status } = await asViewer(`search?org=${other.org}&text=a`);
       expect(status).toBe(404);
     });
 
@@ -83,7 +87,7 @@ serviceSuite('finding things', (node) => {
       ['text=', 'text: '],
       ['text=%00', 'text: '],
     ])('%j is 400 and names the field', async (query, message) => {
-      const { status, body } = await viewer.call('GET', `search?org=${tenant.org}&${query}`);
+      const { status, body } = await read(`search?org=${tenant.org}&${query}`);
       expect([status, String(body?.error).startsWith(message)]).toEqual([400, true]);
     });
   });
@@ -91,16 +95,16 @@ serviceSuite('finding things', (node) => {
   it('the webhooks of an organization are those of its apps that have one which is on', async () => {
     await enableWebhook(node, tenant);
     await enableWebhook(node, other);
-    const { body } = await viewer.call('GET', `webhooks/enabled?org=${tenant.org}`);
+    const { body } = await read(`webhooks/enabled?org=${tenant.org}`);
     const { apps } = body as { apps: Rows };
     expect(apps).toEqual([
       expect.objectContaining({ ref: tenant.app, name: 'Test app', enabled: true, deliveries: [] }),
     ]);
-    const single = await viewer.call('GET', `webhooks?app=${tenant.app}`);
+    const single = await read(`webhooks?app=${tenant.app}`);
     expect(apps[0]).toMatchObject(single.body ?? {});
-    expect((await viewer.call('GET', `webhooks/enabled?org=${other.org}`)).status).toBe(404);
+    expect((await asViewer(`webhooks/enabled?org=${other.org}`)).status).toBe(404);
     await admin(node, 'POST', 'webhooks/disable', { app: tenant.app });
-    const after = await viewer.call('GET', `webhooks/enabled?org=${tenant.org}`);
+    const after = await read(`webhooks/enabled?org=${tenant.org}`);
     expect(after.body).toEqual({ apps: [] });
   });
 
@@ -112,7 +116,7 @@ serviceSuite('finding things', (node) => {
     await control(node, tenant, '1.0.0', { targets: {} });
     await control(node, tenant, '1.0.0', { targets: { matchLabels: { ring: ['a'] } } });
     const audit = async (query: string) => {
-      const { status, body } = await viewer.call('GET', `audit?org=${tenant.org}&${query}`);
+      const { status, body } = await read(`audit?org=${tenant.org}&${query}`);
       return { status, entries: (body as { entries: Rows }).entries };
     };
     const rollouts = async (did: string) =>
@@ -137,21 +141,21 @@ serviceSuite('finding things', (node) => {
     await publish(node, tenant, '1.10.0');
     await report(node, tenant, [device('a', '1.9.0'), device('b', '1.2.0'), device('c', '1.10.0')]);
     const ids = async (query: string) => {
-      const { body } = await viewer.call('GET', `devices?app=${tenant.app}&${query}`);
+      const { body } = await read(`devices?app=${tenant.app}&${query}`);
       return (body as { devices: Rows }).devices.map(({ deviceId }) => deviceId);
     };
     expect(await ids('below=1.10.0')).toEqual(['a', 'b']);
     expect(await ids('below=1.9.0')).toEqual(['b']);
     expect(await ids('offered=1.10.0')).toEqual([]);
-    const bad = await viewer.call('GET', `devices?app=${tenant.app}&below=newest`);
+    const bad = await read(`devices?app=${tenant.app}&below=newest`);
     expect([bad.status, bad.body?.error]).toEqual([400, 'below: Must be a version']);
-    expect((await viewer.call('GET', `devices?app=${tenant.app}&moved=maybe`)).status).toBe(400);
+    expect((await read(`devices?app=${tenant.app}&moved=maybe`)).status).toBe(400);
   });
 
   it('a device that nobody has seen is decided for as the reader describes it', async () => {
     await publish(node, tenant, '2.0.0');
     const told = (query: string) =>
-      viewer.call('GET', `decision/told?app=${tenant.app}&deviceId=nobody&${query}`);
+      read(`decision/told?app=${tenant.app}&deviceId=nobody&${query}`);
     const { body } = await told('channel=stable&platform=linux&arch=x86_64&version=1.0.0');
     expect(body).toMatchObject({
       decision: { update: { version: '2.0.0' }, reason: 'offered' },
@@ -160,8 +164,8 @@ serviceSuite('finding things', (node) => {
     expect((await told('channel=stable')).status).toBe(404);
     expect((await told('platform=linux&channel=nowhere')).status).toBe(404);
     const foreign = `decision/told?app=${other.app}&channel=stable&platform=linux`;
-    expect((await viewer.call('GET', foreign)).status).toBe(404);
-    const { body: recorded } = await viewer.call('GET', `devices?app=${tenant.app}`);
+    expect((await asViewer(foreign)).status).toBe(404);
+    const { body: recorded } = await read(`devices?app=${tenant.app}`);
     expect((recorded as { devices: Rows }).devices).toEqual([]);
   });
 
@@ -189,6 +193,7 @@ serviceSuite('finding things', (node) => {
     const foreign = { app: other.app, channel: 'stable', targets: null };
     expect((await publisher.call('POST', 'releases/matching', foreign)).status).toBe(404);
     const mine = { app: tenant.app, channel: 'stable', targets: null };
+    const viewer = await member(node, tenant.org, 'viewer');
     expect((await viewer.call('POST', 'releases/matching', mine)).status).toBe(403);
   });
 
@@ -199,7 +204,7 @@ serviceSuite('finding things', (node) => {
     await publish(node, tenant, '1.2.0', { artifacts: [] });
     await publish(node, tenant, '1.3.0');
     await control(node, tenant, '1.3.0', { status: 'rolled_back' });
-    const { body } = await viewer.call('GET', `apps?org=${tenant.org}`);
+    const { body } = await read(`apps?org=${tenant.org}`);
     const [app] = (body as { apps: { channels: Rows }[] }).apps;
     expect(app?.channels.find(({ name }) => name === 'stable')).toMatchObject({
       serving: '1.0.0',

@@ -35,8 +35,6 @@ type Outcomes = Map<string, number>;
 
 /** Password that no address could carry as it is. */
 const PASSWORD = "p/w#d@e:f%g?h'i $j";
-/** Time after which nginx sends requests to a node that is back, with room. */
-const NOTICED_MS = 3000;
 const CLIENTS = 4;
 const NAMES = ['HAProxy', 'nginx'] as const;
 
@@ -65,7 +63,7 @@ describe.skipIf(isMissing)(
       for (const _ of NAMES) {
         const [PORT, admin] = [String(await freePort()), `127.0.0.1:${await freePort()}`];
         addresses.push({ service: `127.0.0.1:${PORT}`, admin });
-        nodes.push(await startNode({ ...settings, PORT, ADMIN_LISTEN: admin }));
+        nodes.push(await startNode({ ...settings, PORT, ADMIN_LISTEN: admin, ACCESS_LOG: 'on' }));
       }
       const [first, second] = addresses;
       if (first === undefined || second === undefined) throw new Error('there are two nodes');
@@ -151,7 +149,7 @@ describe.skipIf(isMissing)(
 
     it('restarted one after the other, fails no request of clients that ask all the time', async () => {
       const load = Object.values(fronts).map((front) => startLoad(front, check(), tenant));
-      await sleep(500);
+      for (const each of load) await eventually('all of them ask', () => each.haveAllAsked());
       for (const [index, node] of nodes.entries()) {
         await node.stop();
         nodes[index] = await node.restart();
@@ -161,7 +159,11 @@ describe.skipIf(isMissing)(
         // HAProxy says so; nginx tries the node again after a time.
         const server = `Server nodes/sluice-${index + 1} is UP`;
         await eventually(server, () => fronts.HAProxy.output().includes(server), 30_000);
-        await sleep(NOTICED_MS);
+        await eventually('nginx asks it again', async () => {
+          const mark = randomUUID();
+          await ask(`${fronts.nginx.url}/u/${mark}/stable/linux/x86_64/1.0.0`);
+          return nodes[index]?.output().includes(mark) === true;
+        });
       }
       const outcomes = await Promise.all(load.map((each) => each.end()));
       for (const [index, kinds] of outcomes.entries()) {
@@ -246,12 +248,14 @@ function startLoad({ url, adminUrl }: Front, check: string, tenant: Tenant) {
   const clients = [
     ...Array.from({ length: CLIENTS }, (_, n) => run(`device ${n}`, 10, asDevice)),
     run('new connections', 20, () => asDevice(false)),
-    run('publisher', 1500, (agent) =>
+    run('publisher', 500, (agent) =>
       ask(`${url}/api/v1/fleet/report`, { method: 'POST', body: reportOf(), headers, agent }),
     ),
     run('operator', 200, (agent) => ask(`${adminUrl}/console/api/session`, { agent })),
   ];
   return {
+    /** Whether each client has had an answer. */
+    haveAllAsked: () => Object.values(kinds).every((outcomes) => outcomes.size > 0),
     async end(): Promise<Record<string, Outcomes>> {
       isOver = true;
       await Promise.all(clients);

@@ -20,8 +20,7 @@ export type Tab = {
    */
   complaints(): Promise<readonly string[]>;
   /**
-   * Lets time pass in all pages of this window, so that their polls and deadlines are due at once. Each timer
-   * goes off once.
+   * Lets time pass in all pages of this window, so that their polls are due at once. Each timer goes off once.
    */
   pass(ms: number): Promise<void>;
   /** Lets time pass until an element is shown, or is there no more. */
@@ -46,13 +45,17 @@ const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage'];
 const WAIT_MS = 15_000;
 /** Milliseconds that pass in a page between two looks at it: no poll of the console is as frequent. */
 const STEP_MS = 1500;
-/** Makes deadlines of requests follow the time of the page, as its timers do. */
-const DEADLINES = `AbortSignal.timeout = (ms) => {
+/** Milliseconds in which an element is to be shown, on a busy machine. */
+const SHOWN_MS_MAX = 30_000;
+/**
+ * Makes deadlines of requests follow the time of the page, as its timers do, for a page whose requests are not
+ * answered. Elsewhere a slow machine would miss them while time passes.
+ */
+export const DEADLINES_OF_PAGE = `AbortSignal.timeout = (ms) => {
   const controller = new AbortController();
   setTimeout(() => controller.abort(new DOMException('Timed out', 'TimeoutError')), ms);
   return controller.signal;
 };`;
-
 /** Chromium's binary, when there is one. */
 export function findBrowser(): string | undefined {
   return NAMES.map((name) => findBinary(name)).find((found) => found !== undefined);
@@ -84,7 +87,6 @@ export async function openTab(
   await context.addInitScript(`document.addEventListener('securitypolicyviolation', (event) =>
     complainOfPolicy(event.violatedDirective + ' ' + event.blockedURI))`);
   await context.clock.install();
-  await context.addInitScript(DEADLINES);
   const page = await context.newPage();
   listen(page, found);
   const pass = (ms: number) => context.clock.fastForward(ms);
@@ -98,11 +100,15 @@ export async function openTab(
     },
     pass,
     async soon(element, state = 'visible') {
-      await eventually(`it is ${state}: ${element}`, async () => {
-        const isThere = await element.first().isVisible();
-        if (isThere !== (state === 'visible')) await pass(STEP_MS);
-        return isThere === (state === 'visible');
-      });
+      await eventually(
+        `it is ${state}: ${element}`,
+        async () => {
+          const isThere = await element.first().isVisible();
+          if (isThere !== (state === 'visible')) await pass(STEP_MS);
+          return isThere === (state === 'visible');
+        },
+        SHOWN_MS_MAX,
+      );
     },
     close: () => context.close(),
   };
