@@ -1,5 +1,6 @@
 // Tests who may keep a live feed open (docs/console.md, The fleet): so many for an account, and for an
-// organization; and none that outlives the session, or the right to see the app.
+// organization; and none that outlives the session, or the right to see the app. How soon it ends is measured
+// in test/timed/live-feed.test.ts.
 
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
@@ -9,8 +10,6 @@ import { serviceSuite } from '../support/service-suite.ts';
 import { admin, check, createTenant, type Tenant } from '../support/tenant.ts';
 
 const PER_ACCOUNT = 10;
-/** Sessions and roles are looked at every ten seconds; what this process ended itself ends at once. */
-const END_MS_MAX = 5000;
 
 serviceSuite('the live feed', (node) => {
   async function people(): Promise<{ tenant: Tenant; viewer: Person; other: Person }> {
@@ -64,10 +63,8 @@ serviceSuite('the live feed', (node) => {
     const [feed, neighbour] = [await opened(viewer, tenant), await opened(other, tenant)];
     await check(node, tenant, '1.0.0', { device: 'a' });
     await eventually('it is told', () => feed.events.length > 0);
-    const at = performance.now();
     expect((await viewer.call(method, path)).status).toBe(200);
     await feed.over;
-    expect(performance.now() - at).toBeLessThan(END_MS_MAX);
     expect(feed.events.at(-1)).toEqual({ name: 'end', data: { reason: 'signed-out' } });
     expect(feed.events.filter(({ name }) => name === 'end')).toHaveLength(1);
     const count = neighbour.events.length;

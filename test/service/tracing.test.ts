@@ -131,9 +131,7 @@ describeOnBackends('traces', (backend) => {
     await eventually('it is told', () => told() > 0);
     expect((await publish(own, another, '1.0.1')).status).toBe(201);
     expect((await check(own, another, '0.1')).status).toBe(200);
-    const stoppingAt = performance.now();
     await own.stop();
-    expect(performance.now() - stoppingAt).toBeLessThan(9000);
     expect(told()).toBe(1);
     await own.dispose();
   });
