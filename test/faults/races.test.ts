@@ -36,7 +36,7 @@ const ROUNDS_PER_LANE_MAX = 5 * ROUNDS_PER_LANE;
 const SHARE_MIN = 0.05;
 /** Rounds with one key: each makes at most three management calls, and a key may make 300 a minute. */
 const ROUNDS_PER_KEY = 95;
-const CHECKS_PER_NODE = 4;
+const CHECKS_PER_NODE = 2;
 /** Time over which a round's checks are spread around the moment at which the call should commit. */
 const SPREAD_MS = 16;
 const WIDE_PCT = 50;

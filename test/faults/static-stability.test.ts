@@ -27,6 +27,9 @@ function linesOf(node: Pick<ClusterNode, 'output'>): Record<string, unknown>[] {
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
+/** Time limit of a test, which takes stores away and starts nodes. */
+const TIMEOUT_MS = 90_000;
+
 describeOnRealStores('when a store is away', () => {
   let cluster: Cluster;
   let node: ClusterNode;
@@ -84,44 +87,48 @@ describeOnRealStores('when a store is away', () => {
     expectUnavailable(answer);
   }
 
-  it('a store that is lost and comes back is told once each: in the log, in the figures and by /readyz', async () => {
-    const storeUp = async () => (await metricsOf(node)).match(/^sluice_store_up.*$/gm);
-    expect(await storeUp()).toEqual([
-      'sluice_store_up{store="ledger"} 1',
-      'sluice_store_up{store="engine"} 1',
-    ]);
-    const degraded = async () => (await send(node, 'GET', '/readyz')).body?.degraded;
-    for (const [store, server] of [
-      ['ledger', cluster.postgres],
-      ['engine', cluster.redis],
-    ] as const) {
-      await server.kill();
-      await eventually('/readyz tells', async () => (await degraded()) !== undefined, 15_000);
-      expect(await degraded()).toMatchObject([{ store, since: expect.any(String) }]);
-      await eventually('the figures tell', async () => {
-        return (await storeUp())?.includes(`sluice_store_up{store="${store}"} 0`) ?? false;
-      });
-      await server.restart();
-      await eventually(
-        '/readyz is as before',
-        async () => (await degraded()) === undefined,
-        15_000,
-      );
-      const lines = () =>
-        linesOf(node).filter((line) => line.store === store && line.part === undefined);
-      // The log of a process reaches the tests a moment after its answers.
-      await eventually('the log tells', () => lines().length >= 2);
-      const told = lines();
-      expect(told.map(({ level, msg }) => `${level} ${msg}`)).toEqual([
-        'warn store lost',
-        'warn store back',
+  it(
+    'a store that is lost and comes back is told once each: in the log, in the figures and by /readyz',
+    async () => {
+      const storeUp = async () => (await metricsOf(node)).match(/^sluice_store_up.*$/gm);
+      expect(await storeUp()).toEqual([
+        'sluice_store_up{store="ledger"} 1',
+        'sluice_store_up{store="engine"} 1',
       ]);
-      expect(told[1]).toMatchObject({
-        afterMs: expect.any(Number),
-        failedCalls: expect.any(Number),
-      });
-    }
-  });
+      const degraded = async () => (await send(node, 'GET', '/readyz')).body?.degraded;
+      for (const [store, server] of [
+        ['ledger', cluster.postgres],
+        ['engine', cluster.redis],
+      ] as const) {
+        await server.kill();
+        await eventually('/readyz tells', async () => (await degraded()) !== undefined, 15_000);
+        expect(await degraded()).toMatchObject([{ store, since: expect.any(String) }]);
+        await eventually('the figures tell', async () => {
+          return (await storeUp())?.includes(`sluice_store_up{store="${store}"} 0`) ?? false;
+        });
+        await server.restart();
+        await eventually(
+          '/readyz is as before',
+          async () => (await degraded()) === undefined,
+          15_000,
+        );
+        const lines = () =>
+          linesOf(node).filter((line) => line.store === store && line.part === undefined);
+        // The log of a process reaches the tests a moment after its answers.
+        await eventually('the log tells', () => lines().length >= 2);
+        const told = lines();
+        expect(told.map(({ level, msg }) => `${level} ${msg}`)).toEqual([
+          'warn store lost',
+          'warn store back',
+        ]);
+        expect(told[1]).toMatchObject({
+          afterMs: expect.any(Number),
+          failedCalls: expect.any(Number),
+        });
+      }
+    },
+    TIMEOUT_MS,
+  );
 
   it.each(['kill', 'pause'] as const)(
     'PostgreSQL gone (%s): it serves what it knows, offers what was offered, and tells no 404 or 204 for the rest',
@@ -143,7 +150,7 @@ describeOnRealStores('when a store is away', () => {
       await bringBack();
       await eventually('it is offered', async () => (await ask()).body?.version === '1.1.0');
     },
-    60_000,
+    TIMEOUT_MS,
   );
 
   it('PostgreSQL gone: an update file shows what was offered before, never a first offer (§4.8, §14.3)', async () => {
@@ -159,26 +166,30 @@ describeOnRealStores('when a store is away', () => {
     await expectSoonUnknowable(() => send(node, 'GET', '/e/never-heard-of/stable/latest.yml'));
   });
 
-  it('PostgreSQL gone: a new node, and one that restarts with a damaged disk, serve what Redis knows, offers included', async () => {
-    const doomed = await cluster.addNode();
-    await eventually('it offers', async () => {
-      return (await check(doomed, tenant, '0.9.0')).body?.version === '1.0.0';
-    });
-    await eventually('the offer is on disk', () => hasOfferOnDisk(doomed.dataDir));
-    await doomed.kill();
-    await lose('postgres', 'kill');
-    for (const path of indexesOnDisk(doomed.dataDir)) truncateSync(path, 40);
-    const [restarted, late] = await Promise.all([doomed.restart(), cluster.addNode()]);
-    for (const each of [restarted, late]) {
-      expect((await check(each, tenant, '0.9.0')).body?.version).toBe('1.0.0');
-      expectUnavailable(await check(each, { app: 'never-heard-of' }, '1.0.0'));
-    }
-    const damaged = linesOf(restarted).filter(({ msg }) =>
-      String(msg).endsWith('could not be read'),
-    );
-    expect(damaged.length).toBeGreaterThan(0);
-    await Promise.all([restarted.dispose(), late.dispose()]);
-  });
+  it(
+    'PostgreSQL gone: a new node, and one that restarts with a damaged disk, serve what Redis knows, offers included',
+    async () => {
+      const doomed = await cluster.addNode();
+      await eventually('it offers', async () => {
+        return (await check(doomed, tenant, '0.9.0')).body?.version === '1.0.0';
+      });
+      await eventually('the offer is on disk', () => hasOfferOnDisk(doomed.dataDir));
+      await doomed.kill();
+      await lose('postgres', 'kill');
+      for (const path of indexesOnDisk(doomed.dataDir)) truncateSync(path, 40);
+      const [restarted, late] = await Promise.all([doomed.restart(), cluster.addNode()]);
+      for (const each of [restarted, late]) {
+        expect((await check(each, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+        expectUnavailable(await check(each, { app: 'never-heard-of' }, '1.0.0'));
+      }
+      const damaged = linesOf(restarted).filter(({ msg }) =>
+        String(msg).endsWith('could not be read'),
+      );
+      expect(damaged.length).toBeGreaterThan(0);
+      await Promise.all([restarted.dispose(), late.dispose()]);
+    },
+    TIMEOUT_MS,
+  );
 
   it.each(['kill', 'pause'] as const)(
     'Redis gone (%s): checks, publishing and steering go on, and the rate limit still counts',
@@ -197,7 +208,7 @@ describeOnRealStores('when a store is away', () => {
       }
       expect([...statuses].sort()).toEqual([200, 429]);
     },
-    60_000,
+    TIMEOUT_MS,
   );
 
   it.each(['kill', 'pause'] as const)(
@@ -218,40 +229,48 @@ describeOnRealStores('when a store is away', () => {
     },
   );
 
-  it('Redis gone and the node restarted: it serves and publishes by PostgreSQL', async () => {
-    const doomed = await cluster.addNode();
-    await lose('redis', 'kill');
-    await doomed.kill();
-    const restarted = await doomed.restart();
-    expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.0.0');
-    expect((await publish(restarted, tenant, '1.1.0')).status).toBe(201);
-    expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.1.0');
-    await restarted.dispose();
-  });
-
-  it('both gone and the node restarted: it serves the last known state from its disk', async () => {
-    const doomed = await cluster.addNode();
-    await eventually('it offers', async () => {
-      return (await check(doomed, tenant, '0.9.0')).body?.version === '1.0.0';
-    });
-    await eventually('the offer is on disk', () => hasOfferOnDisk(doomed.dataDir));
-    await lose('postgres', 'kill');
-    await lose('redis', 'kill');
-    await doomed.kill();
-    const restarted = await doomed.restart();
-    try {
+  it(
+    'Redis gone and the node restarted: it serves and publishes by PostgreSQL',
+    async () => {
+      const doomed = await cluster.addNode();
+      await lose('redis', 'kill');
+      await doomed.kill();
+      const restarted = await doomed.restart();
       expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.0.0');
-      expect((await send(restarted, 'GET', '/readyz')).status).toBe(200);
-      expectUnavailable(await check(restarted, { app: 'never-heard-of' }, '1.0.0'));
-      await cluster.postgres.restart();
-      await eventually('the ledger is asked again', async () => {
-        return (await publish(restarted, tenant, '1.1.0')).status === 201;
-      });
+      expect((await publish(restarted, tenant, '1.1.0')).status).toBe(201);
       expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.1.0');
-    } finally {
       await restarted.dispose();
-    }
-  }, 60_000);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'both gone and the node restarted: it serves the last known state from its disk',
+    async () => {
+      const doomed = await cluster.addNode();
+      await eventually('it offers', async () => {
+        return (await check(doomed, tenant, '0.9.0')).body?.version === '1.0.0';
+      });
+      await eventually('the offer is on disk', () => hasOfferOnDisk(doomed.dataDir));
+      await lose('postgres', 'kill');
+      await lose('redis', 'kill');
+      await doomed.kill();
+      const restarted = await doomed.restart();
+      try {
+        expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+        expect((await send(restarted, 'GET', '/readyz')).status).toBe(200);
+        expectUnavailable(await check(restarted, { app: 'never-heard-of' }, '1.0.0'));
+        await cluster.postgres.restart();
+        await eventually('the ledger is asked again', async () => {
+          return (await publish(restarted, tenant, '1.1.0')).status === 201;
+        });
+        expect((await check(restarted, tenant, '0.9.0')).body?.version).toBe('1.1.0');
+      } finally {
+        await restarted.dispose();
+      }
+    },
+    TIMEOUT_MS,
+  );
 });
 
 /** Whether an index on disk has a release that was offered, which is marked with an asterisk. */
