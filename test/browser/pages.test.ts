@@ -1,6 +1,6 @@
-// Walks over every page and dialog of the console, once, with hostile names, notes and ids on all of them:
-// each is accessible in light and dark, fits a wide screen and a phone, runs nothing of what people may write,
-// and reloads to itself.
+// Walks over every page and dialog of the console, once, with hostile names, notes and ids on all of
+// them: each is accessible in light and dark, fits a wide screen and a phone, runs nothing of what people
+// may write, and reloads to itself.
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
-// Tests how a session begins and ends in the browser: the sign-in leads to the page that was asked for, no
-// script can read the session, a signed-out window shows nothing any more, and the buttons of the browser work
-// meanwhile. What is filled in when a session ends is in forgiving.test.ts.
+// Tests how a session begins and ends in the browser: the sign-in leads to the page that was asked for,
+// no script can read the session, a signed-out window shows nothing any more, and the buttons of the
+// browser work meanwhile. What is filled in when a session ends is in forgiving.test.ts.
 
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-// Tests the guard of the endpoints for edges by itself: who is refused, also after a wait, and what is signed.
+// Tests the guard of the endpoints for edges by itself: who is refused, also after a wait, and what is
+// signed.
 
 import { afterEach, expect, it, vi } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';

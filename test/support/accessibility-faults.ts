@@ -1,5 +1,5 @@
-// Looks for what keeps people from using a page: axe-core, light and dark, on a wide screen and on a phone, and
-// what is wider than these.
+// Looks for what keeps people from using a page: axe-core, light and dark, on a wide screen and on a
+// phone, and what is wider than these.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

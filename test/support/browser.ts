@@ -15,12 +15,13 @@ export type Tab = {
   readonly page: Page;
   readonly context: BrowserContext;
   /**
-   * Returns what no page of the console may cause: errors, dialogs, breaches of its policy. Empty when all is
-   * well.
+   * Returns what no page of the console may cause: errors, dialogs, breaches of its policy. Empty when
+   * all is well.
    */
   complaints(): Promise<readonly string[]>;
   /**
-   * Lets time pass in all pages of this window, so that their polls are due at once. Each timer goes off once.
+   * Lets time pass in all pages of this window, so that their polls are due at once. Each timer goes off
+   * once.
    */
   pass(ms: number): Promise<void>;
   /** Lets time pass until an element is shown, or is there no more. */
@@ -48,8 +49,8 @@ const STEP_MS = 1500;
 /** Milliseconds in which an element is to be shown, on a busy machine. */
 const SHOWN_MS_MAX = 30_000;
 /**
- * Makes deadlines of requests follow the time of the page, as its timers do, for a page whose requests are not
- * answered. Elsewhere a slow machine would miss them while time passes.
+ * Makes deadlines of requests follow the time of the page, as its timers do, for a page whose requests
+ * are not answered. Elsewhere a slow machine would miss them while time passes.
  */
 export const DEADLINES_OF_PAGE = `AbortSignal.timeout = (ms) => {
   const controller = new AbortController();

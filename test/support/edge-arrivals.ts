@@ -1,6 +1,6 @@
 // What of a service's changes has arrived at an edge of it, told from what the two say to each other
-// (edge-front.ts): the index that the edge was given last, the snapshots that it is reading, and the changes of
-// labels that it has read.
+// (edge-front.ts): the index that the edge was given last, the snapshots that it is reading, and the
+// changes of labels that it has read.
 
 import { eventually } from './eventually.ts';
 
@@ -29,8 +29,8 @@ type Change = {
 /** Turns of the edge after its last read of a snapshot, which it then takes apart. */
 const TURNS = 3;
 /**
- * Reads of changed labels after a report: two parts of an edge read them, each twice, because a change is not
- * told while a writer that began before it goes on.
+ * Reads of changed labels after a report: two parts of an edge read them, each twice, because a change is
+ * not told while a writer that began before it goes on.
  */
 const LABEL_READS = 4;
 
@@ -50,7 +50,10 @@ export class EdgeArrivals {
     this.dependencies = dependencies;
   }
 
-  /** Notes a call of the edge at its service; returns what is to be called with the answer, or without one. */
+  /**
+   * Notes a call of the edge at its service; returns what is to be called with the answer, or without
+   * one.
+   */
   begin(endpoint: string, below: string): (answer?: string) => void {
     if (endpoint === 'index') return (answer = '') => this.holds(answer);
     if (endpoint === 'labels' || below === 'awaited') this.keepsLabels = true;

@@ -1,8 +1,8 @@
-// One address in front of a service and an edge of it: devices reach the edge, everybody else the service.
-// So suites that were written for a node run against an edge. What a write has changed takes a moment to
-// reach an edge, and a test could not tell that moment from a fault: a device that asks about an app which was
-// changed waits here until the edge has it. The edge reaches its service by this address too, so that what it
-// has been told is known here.
+// One address in front of a service and an edge of it: devices reach the edge, everybody else the
+// service. So suites that were written for a node run against an edge. What a write has changed takes a
+// moment to reach an edge, and a test could not tell that moment from a fault: a device that asks about
+// an app which was changed waits here until the edge has it. The edge reaches its service by this address
+// too, so that what it has been told is known here.
 
 import {
   createServer,
@@ -74,8 +74,8 @@ async function listen(server: Server): Promise<string> {
 }
 
 /**
- * Passes a request and its answer on as they are. `passed` hears both bodies and the status before the answer
- * is sent, when it is given.
+ * Passes a request and its answer on as they are. `passed` hears both bodies and the status before the
+ * answer is sent, when it is given.
  */
 function pass(
   incoming: IncomingMessage,
@@ -87,8 +87,8 @@ function pass(
   const { hostname, port } = new URL(target);
   const asked: Buffer[] = [];
   const sent = request(
-    // A connection for each: one that is kept may be closed just when it is used again. The path is passed on
-    // as it is: a URL object would resolve its dots.
+    // A connection for each: one that is kept may be closed just when it is used again. The path is
+    // passed on as it is: a URL object would resolve its dots.
     { hostname, port, method, path: url, headers, agent: false },
     async (answer) => {
       answer.on('error', () => outgoing.destroy());
@@ -126,7 +126,8 @@ function keptAlive(rawHeaders: readonly string[]): string[] {
 }
 
 /**
- * Returns the revisions of an app's channels that the service serves. A write is answered once it is served.
+ * Returns the revisions of an app's channels that the service serves. A write is answered once it is
+ * served.
  */
 async function revisionsOf(
   service: string,

@@ -1,5 +1,5 @@
-// Measures how soon a live feed ends with its session (docs/console.md, The fleet): sessions are looked at every
-// ten seconds, and one that this process ended itself ends its feeds at once.
+// Measures how soon a live feed ends with its session (docs/console.md, The fleet): sessions are looked
+// at every ten seconds, and one that this process ended itself ends its feeds at once.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
