@@ -1,6 +1,6 @@
-// Tests calls that arrive at once on two nodes. Of a publish with an idempotency key one counts. Deliveries: GitHub sends up to three for one click, and the flows of a
-// real repository come in every order, each twice. Whatever the order, the release ends as the last word of the
-// code host says.
+// Tests calls that arrive at once on two nodes. Of a publish with an idempotency key one counts. Deliveries:
+// GitHub sends up to three for one click, and the flows of a real repository come in every order, each twice.
+// Whatever the order, the release ends as the last word of the code host says.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';

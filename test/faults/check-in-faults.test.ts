@@ -293,8 +293,8 @@ describeOnRealStores('check-ins and what breaks under them', () => {
 });
 
 /**
- * Asks as new devices, and a second time as those of the round before, round after round; returns the number of
- * devices in the end.
+ * Asks as new devices, and a second time as those of the round before, round after round; returns the number
+ * of devices in the end.
  */
 async function loadInRounds(load: PipelinedLoad, afterRound = async () => {}): Promise<number> {
   let count = BEFORE;

@@ -1,6 +1,6 @@
-// Tests the device limit on real processes (docs/contract.md 19.3): exact with one process, and with n of them
-// at most 120 + (n - 1) x 12 in a minute, however the requests are spread over them. In full also in real time:
-// the tests run at the same time, because one waits for a minute.
+// Tests the device limit on real processes (docs/contract.md 19.3): exact with one process, and with n of
+// them at most 120 + (n - 1) x 12 in a minute, however the requests are spread over them. In full also in
+// real time: the tests run at the same time, because one waits for a minute.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';

@@ -20,7 +20,7 @@ import {
   type Tenant,
 } from '../support/tenant.ts';
 
-/** Time in which a change that was made elsewhere counts on an edge for certain; test/service has the promise. */
+/** Time in which a change made elsewhere counts on an edge for certain; test/service has the promise. */
 const CHANGED_MS_MAX = 20_000;
 /** A device may ask 120 times a minute. */
 const ASK_INTERVAL_MS = 200;

@@ -1,5 +1,5 @@
-// Tests first offers and changes of serving that meet on two connections to PostgreSQL: who waits for whom, and
-// what the later one sees (docs/contract.md 14.4).
+// Tests first offers and changes of serving that meet on two connections to PostgreSQL: who waits for whom,
+// and what the later one sees (docs/contract.md 14.4).
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';

@@ -90,7 +90,7 @@ describeOnRealStores('an empty database in the place of the record', () => {
   );
 
   it.skipIf(!IS_FULL)(
-    `is answered for without Redis as well, by a running node and by a restarted one from its disk${FULL_ONLY}`,
+    `is answered for without Redis as well, by a running and by a restarted node${FULL_ONLY}`,
     async () => {
       const { database, redis, start } = await stores();
       const node = await start();

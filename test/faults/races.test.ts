@@ -1,7 +1,7 @@
 // Tests first offers against calls that must not contradict them, on two nodes with real stores: a release
 // that was narrowed was never offered outside its narrower audience, not through a channel that follows its
-// own either, and one that was withdrawn was offered to nobody, however the calls interleave. What was withdrawn
-// is then nowhere: not on another node, not in Redis and not on a disk.
+// own either, and one that was withdrawn was offered to nobody, however the calls interleave. What was
+// withdrawn is then nowhere: not on another node, not in Redis and not on a disk.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ const WIDE_PCT = 50;
 const NARROW_PCT = 10;
 const TIMEOUT_MS = 600_000;
 
-/** Counts of all lanes. `aimMs` adapts to the machine: earlier after a call that won, later after a refused one. */
+/** Counts of all lanes. `aimMs` adapts to the machine: earlier after a win, later after a refusal. */
 type Tally = { aimMs: number; won: number; refused: number; contradictions: string[] };
 
 /** A device that was answered, and what it was. */

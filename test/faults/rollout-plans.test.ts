@@ -144,7 +144,7 @@ describeOnBackends('a plan whose node is killed', (backend) => {
         // Of two check-ins in the same moment the record keeps one.
         await sleep(1500);
       }
-      // Guards are checked before each step. They may have tripped by now: they are checked twice a minute as well.
+      // Guards are checked before each step, and twice a minute: they may have tripped by now.
       const advance = { app: tenant.app, ...NAME, action: 'advance' };
       await manage(node, tenant, 'PATCH', 'releases/plan', advance);
       await untilPlan(node, tenant, 'the guard tripped', ({ status }) => status === 'held');

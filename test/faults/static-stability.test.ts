@@ -131,7 +131,7 @@ describeOnRealStores('when a store is away', () => {
   );
 
   it.each(['kill', 'pause'] as const)(
-    'PostgreSQL gone (%s): it serves what it knows, offers what was offered, and tells no 404 or 204 for the rest',
+    'PostgreSQL gone (%s): it serves what it knows, and tells no 404 or 204 for the rest',
     async (how) => {
       await publish(node, tenant, '1.1.0');
       await lose('postgres', how);
@@ -167,7 +167,7 @@ describeOnRealStores('when a store is away', () => {
   });
 
   it(
-    'PostgreSQL gone: a new node, and one that restarts with a damaged disk, serve what Redis knows, offers included',
+    'PostgreSQL gone: a new node, and one with a damaged disk, serve what Redis knows',
     async () => {
       const doomed = await cluster.addNode();
       await eventually('it offers', async () => {

@@ -77,7 +77,7 @@ function serviceOf(backend: Backend) {
     tenant: () => tenant,
     start,
     startWith,
-    /** Expects a good end: exit code 0, by itself before its time limit, and no request is served any more. */
+    /** Expects a good end: exit code 0, by itself before its time limit, and no request is served. */
     async expectGoodEnd(): Promise<void> {
       expect(await run.exitCode).toBe(0);
       expect(run.stdout()).toContain('"stopped"');

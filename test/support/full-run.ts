@@ -1,5 +1,5 @@
-// The switch of `npm run test:all`: tests then take the long times and counts, and those run that only repeat in
-// another way what shorter ones show.
+// The switch of `npm run test:all`: tests then take the long times and counts, and those run that only repeat
+// in another way what shorter ones show.
 
 /** Whether tests take their time: SLUICE_FULL=1. */
 export const IS_FULL = process.env.SLUICE_FULL === '1';

@@ -1,5 +1,6 @@
-// Measures how soon nodes serve a database that went back on the same server (docs/contract.md 15.5): idle nodes
-// within 5 seconds, nodes that start with their first answers. With a standby: test/faults/ledger-went-back.test.ts.
+// Measures how soon nodes serve a database that went back on the same server (docs/contract.md 15.5): idle
+// nodes within 5 seconds, nodes that start with their first answers. With a standby:
+// test/faults/ledger-went-back.test.ts.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';

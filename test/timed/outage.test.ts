@@ -1,5 +1,5 @@
-// Measures checks while both stores hang (docs/operating.md, What happens when): only the first ones may wait for
-// a store, and none for long.
+// Measures checks while both stores hang (docs/operating.md, What happens when): only the first ones may wait
+// for a store, and none for long.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
@@ -7,7 +7,7 @@ import { type Cluster, type ClusterNode, startCluster } from '../support/cluster
 import { eventually } from '../support/eventually.ts';
 import { check, createTenant, publish, type Tenant } from '../support/tenant.ts';
 
-/** Longest time of a check: the first that meets a release never offered waits for the record of its offer. */
+/** Longest time of a check: the first that meets a release never offered waits for its record. */
 const CHECK_MS_MAX = 3000;
 
 describeOnRealStores('both stores hang', () => {
