@@ -24,7 +24,23 @@ const FILES_AT_A_TIME = 4;
  * Files that take longest, the longest first: begun last, they would run on alone. A fresh clone knows no times
  * of earlier runs.
  */
-const LONGEST: readonly string[] = [];
+const LONGEST = [
+  ...[
+    'browser/pages',
+    'service/settings',
+    'ledger/ledger',
+    'service/embedded',
+    'service/documents',
+  ],
+  ...[
+    'browser/finding',
+    'browser/steering',
+    'service/fronts',
+    'browser/sessions',
+    'browser/rollout',
+  ],
+  ...['browser/helping', 'service/admin-address', 'service/check-ins', 'service/webhook-settings'],
+].map((name) => `/test/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -37,6 +53,7 @@ class LongestFirst extends BaseSequencer {
 const shared = {
   testTimeout: 30_000,
   hookTimeout: 60_000,
+  expect: { poll: { timeout: 10_000 } },
   pool: 'forks',
   maxWorkers: FILES_AT_A_TIME,
   // Loading every module once for each file would cost as much as many of the tests.

@@ -2,7 +2,7 @@
 // is secret, and none unless it is asked for.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnOneBackend } from '../support/backend.ts';
+import { describeOnBackends } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import type { ServingNode } from '../support/node.ts';
@@ -18,7 +18,7 @@ function requestsIn(node: ServingNode): Line[] {
     .map((line) => JSON.parse(line) as Line);
 }
 
-describeOnOneBackend('the access log', (backend) => {
+describeOnBackends('the access log', (backend) => {
   let node: ServingNode;
   let tenant: Tenant;
 
@@ -95,7 +95,7 @@ describeOnOneBackend('the access log', (backend) => {
   });
 });
 
-describeOnOneBackend('without ACCESS_LOG', (backend) => {
+describeOnBackends('without ACCESS_LOG', (backend) => {
   it('no request has a line', async () => {
     const node = await backend.start();
     const tenant = await createTenant(node);

@@ -2,7 +2,7 @@
 // (docs/contract.md 27).
 
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { describeOnOneBackend } from '../support/backend.ts';
+import { describeOnBackends } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import type { ServingNode } from '../support/node.ts';
 import { member } from '../support/person.ts';
@@ -120,7 +120,7 @@ serviceSuite('plans at the console', (node) => {
   });
 });
 
-describeOnOneBackend('the trouble of a release', (backend) => {
+describeOnBackends('the trouble of a release', (backend) => {
   let node: ServingNode;
   beforeAll(async () => {
     // Failures are bounded by public addresses, which only a proxy can tell here.

@@ -1,5 +1,6 @@
 // Tests the setting of how much of a device's history is kept, by what a running service shows of a device.
-// What it means is tested in test/ledger/device-keeping-contract.ts; DEVICE_FRESHNESS_SECONDS is in test/timed.
+// What it means is tested in test/ledger/device-keeping-contract.ts; DEVICE_FRESHNESS_SECONDS is in
+// test/timed.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';

@@ -1,5 +1,5 @@
 // Tests the console's list of devices and the views beside it: filters, pages and refusals, and what
-// `sluice devices` prints of it (docs/console.md, The fleet; docs/operating.md, Command line).
+// `sluice devices` prints of it (docs/console.md, The fleet).
 
 import { beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';

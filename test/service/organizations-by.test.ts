@@ -2,7 +2,7 @@
 // with an account.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnOneBackend } from '../support/backend.ts';
+import { describeOnBackends } from '../support/backend.ts';
 import type { ServingNode } from '../support/node.ts';
 import { member, Person } from '../support/person.ts';
 import { serviceSuite } from '../support/service-suite.ts';
@@ -24,7 +24,7 @@ serviceSuite('organizations by the operator, which is the default', (node) => {
   });
 });
 
-describeOnOneBackend('organizations by anyone', (backend) => {
+describeOnBackends('organizations by anyone', (backend) => {
   let node: ServingNode;
   let org: string;
   beforeAll(async () => {

@@ -22,8 +22,6 @@ export function describeOnBackends(title: string, suite: (backend: Backend) => v
   }
 }
 
-export { describeOnBackends as describeOnOneBackend };
-
 /** Runs a suite that needs the real stores, or skips it and says why. */
 export function describeOnRealStores(title: string, suite: () => void): void {
   if (realStores() === undefined) describe.skip(`${title} ${NO_STORES}`, suite);

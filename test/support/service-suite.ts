@@ -14,14 +14,12 @@ export function serviceSuite(title: string, suite: (node: SharedNode) => void): 
 }
 
 /**
- * Runs a suite of what devices ask on the best set-up; in the whole matrix embedded and on an edge as well. What
- * an edge does otherwise than a node is listed in test/service/edge.test.ts.
+ * Runs a suite of what devices ask on the best set-up; in the whole matrix embedded and on an edge as well.
+ * What an edge does otherwise than a node is listed in test/service/edge.test.ts.
  */
 export function deviceSuite(title: string, suite: (node: SharedNode) => void): void {
   suiteOn(['PostgreSQL and Redis', 'embedded', 'edge'], title, suite);
 }
-
-export { deviceSuite as deviceSuiteOnce, serviceSuite as serviceSuiteOnce };
 
 /** The run's node on the best set-up. */
 export function sharedNode(): SharedNode {
