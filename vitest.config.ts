@@ -17,6 +17,8 @@ const SERVER_PARTS: Readonly<Record<string, { folders: string[]; before: string[
   release: { folders: ['test/release'], before: [SERVERS] },
   timed: { folders: ['test/timed'], before: [SERVERS] },
 };
+/** Milliseconds for a test of these parts, which starts several nodes and servers. */
+const LONG_TIMEOUT_MS = 90_000;
 /** Files at a time: a file often waits for a server, so more than a small machine has processors. */
 const FILES_AT_A_TIME = 4;
 
@@ -39,6 +41,8 @@ const LONGEST = [
     'browser/sessions',
     'browser/rollout',
   ],
+  ...['faults/rollout-plans', 'faults/check-in-faults', 'faults/doctor', 'faults/backup'],
+  ...['faults/pglite-database', 'faults/static-stability', 'faults/foreign-database'],
   ...['browser/helping', 'service/admin-address', 'service/check-ins', 'service/webhook-settings'],
 ].map((name) => `/test/${name}.test.ts`);
 
@@ -82,6 +86,9 @@ export default defineConfig({
           name,
           include: folders.map(within),
           globalSetup: before,
+          ...(['faults', 'release', 'timed'].includes(name)
+            ? { testTimeout: LONG_TIMEOUT_MS }
+            : {}),
           // What measures time runs after everything else, one file at a time.
           ...(name === 'timed' ? { maxWorkers: 1, sequence: { groupOrder: 1 } } : {}),
         },
