@@ -17,7 +17,8 @@ export type ServerProcess = {
 
 const OUTPUT_LENGTH_MAX = 20_000;
 const END_TIMEOUT_MS = 10_000;
-const EXIT_GRACE_MS = 500;
+/** Milliseconds to end by themselves; the test runner kills its workers after 500. */
+const EXIT_GRACE_MS = 150;
 const POLL_INTERVAL_MS = 20;
 const running = new Set<ChildProcess>();
 
