@@ -127,6 +127,7 @@ describeOnBackends('a rollout at the console', (backend) => {
       await steer('Raise to 50%…', 'Raise to 50%');
       await shown('Goes out to 50%');
       await page.getByLabel('Exactly (%)').fill('100');
+      await button('Raise to 100%…').waitFor();
       // Enter alone offers it to nobody.
       await page.keyboard.press('Enter');
       const asked = page.getByRole('dialog', { name: 'Raise to 100%' });
