@@ -59,7 +59,12 @@ export async function startNode(
       : ['sh', '-c', `ulimit -n ${descriptorsMax} && exec "$0" "$@"`, process.execPath, ...args];
   const defaults = { ADMIN_TOKEN, TRUST_PROXY: '1', ...UNBOUNDED };
   const all = { ...defaults, ...settings, DATA_DIR: dataDir };
-  return launch(all, dataDir, command);
+  try {
+    return await launch(all, dataDir, command);
+  } catch (error) {
+    if (settings.DATA_DIR === undefined) removeFolder(dataDir);
+    throw error;
+  }
 }
 
 async function launch(

@@ -14,10 +14,16 @@ export async function startNodeOnReal(
   // The node needs a Redis of its own: nodes take the check-ins of all nodes on a Redis, and drop those of
   // unknown apps.
   const [database, redis] = await Promise.all([migratedDatabase(postgresUrl), startRedis()]);
-  const node = await startNode({ DATABASE_URL: database.url, REDIS_URL: redis.url, ...settings });
-  return endingWith(node, async () => {
+  const end = async () => {
     await Promise.all([database.drop(), redis.stop()]);
-  });
+  };
+  try {
+    const stores = { DATABASE_URL: database.url, REDIS_URL: redis.url };
+    return endingWith(await startNode({ ...stores, ...settings }), end);
+  } catch (error) {
+    await end();
+    throw error;
+  }
 }
 
 function endingWith(node: ServingNode, end: () => Promise<void>): ServingNode {

@@ -25,11 +25,14 @@ const running = new Set<ChildProcess>();
 const folders = new Set<string>();
 
 process.once('exit', endAll);
-// The test runner ends a worker, and a terminal or its user a run, by these signals. Without a handler there
-// would be no `exit` event.
-process.once('SIGTERM', () => process.exit(143));
-process.once('SIGHUP', () => process.exit(129));
-process.once('SIGINT', () => process.exit(130));
+// The test runner ends a worker, and a terminal or its user a run, by these signals. `process.exit` throws in a
+// worker, so that there would be no `exit` event.
+for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
+  process.once(signal, () => {
+    endAll();
+    process.kill(process.pid, 'SIGKILL');
+  });
+}
 
 /**
  * Ends the programs and removes the folders that are left. Synchronous, because the process exits afterwards.
