@@ -25,8 +25,8 @@ const running = new Set<ChildProcess>();
 const folders = new Set<string>();
 
 process.once('exit', endAll);
-// The test runner ends a worker, and a terminal or its user a run, by these signals. `process.exit` throws in a
-// worker, so that there would be no `exit` event.
+// The test runner ends a worker, and a terminal or its user a run, by these signals. `process.exit` throws in
+// a worker, so that there would be no `exit` event.
 for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
   process.once(signal, () => {
     endAll();
