@@ -1,121 +1,51 @@
-// Reads the arguments of `npm run bench --`: which benchmarks, scenarios or comparison to run.
+// Reads the arguments of `npm run bench --` by what the benchmarks declare, and writes the help.
 
-import { parseArgs } from 'node:util';
-import { readTargetSettings, type TargetSettings } from './suite/check/target-settings.ts';
-import { type FleetSettings, readFleetSettings } from './suite/fleet/fleet-settings.ts';
+import { Command } from 'commander';
+import type { Benchmark, Given } from './benchmark.ts';
 
-/** Names that the command line may choose from. */
-export type Choices = {
-  readonly benchmarks: readonly string[];
-  readonly scenarios: readonly string[];
-};
+type Run = (benchmarks: readonly Benchmark[], given: Given, json?: string) => Promise<void>;
 
-export type Command = {
-  /** Names of the benchmarks to run; empty with a target or a reference. */
-  readonly benchmarks: readonly string[];
-  /** Running service to load instead. */
-  readonly target?: TargetSettings;
-  /** Fleet to play, where it is not the usual one. */
-  readonly fleet?: FleetSettings;
-  /** Branch, tag or commit to compare the present tree with instead. */
-  readonly ref?: string;
-  /** Whether the present tree answers on an edge in that comparison. */
-  readonly isOnEdge?: boolean;
-  /** Branch, tag or commit that `drain` measures beside the present tree. */
-  readonly against?: string;
-  readonly isSmoke: boolean;
-  /** Beginning of the names of the scenarios to run; empty for all. */
-  readonly scenario: string;
-  /** File for the results as JSON. */
-  readonly json?: string;
-};
-
-/** Benchmark that has scenarios and may load a target. */
-const CHECK = 'check';
-/** Benchmark whose size may be chosen. */
-const FLEET = 'fleet';
-/** Benchmark that may measure another commit beside the present tree. */
-const DRAIN = 'drain';
-/** Word that begins a comparison in place of a benchmark's name. */
-const COMPARE = 'compare';
-
-/** Returns the command, or the reason in one line why there is none. */
-export function readCommand(args: readonly string[], choices: Choices): Command | string {
-  const given = parse(args);
-  if (typeof given === 'string') return given;
-  const { values, positionals } = given;
-  const { smoke: isSmoke, scenario = '', json, target } = values;
-  const [name, ref] = positionals;
-  const refusal =
-    refuseNames(positionals, choices) ?? refuseScenario(name ?? CHECK, scenario, choices);
-  if (refusal !== undefined) return refusal;
-  const common = { isSmoke, scenario, ...(json === undefined ? {} : { json }) };
-  if (target !== undefined) {
-    if (name !== CHECK) return `--target belongs to ${CHECK}`;
-    const isOwned = values['yes-i-own-this'];
-    const { rate = '100', duration = '10', devices = '1000', label } = values;
-    const given = { target, rate, duration, devices, label, isOwned };
-    const settings = readTargetSettings(given);
-    if (typeof settings === 'string') return settings;
-    return { benchmarks: [], target: settings, ...common };
+/** Makes the command; `run` is called with what it asks for. Whoever parses gets errors as exceptions. */
+export function createCommand(all: readonly Benchmark[], run: Run): Command {
+  const program = new Command('npm run bench --')
+    .usage('[NAME] [OPTION]...')
+    .description('Runs one benchmark, or all that need no <ref>, and prints tables.')
+    .exitOverride()
+    .helpCommand(false)
+    .helpOption('--help', 'prints this; after a name, what there is to say of that benchmark')
+    .option('--smoke', 'for a moment only, to see that it works')
+    .option('--json <file>', 'writes the results there as well, as JSON')
+    .argument('[name]')
+    .configureHelp({ showGlobalOptions: true, visibleArguments: () => [], helpWidth: 110 });
+  const start = (benchmarks: readonly Benchmark[], options: Given['options'], ref?: string) => {
+    const { smoke, json } = program.opts<{ smoke?: true; json?: string }>();
+    return run(benchmarks, { isSmoke: smoke === true, ref, options }, json);
+  };
+  for (const benchmark of all) {
+    const { name, title, argument, options = [], reading } = benchmark;
+    const command = program.command(name).summary(title);
+    command.description(`${title}\n\n${reading.join(' ')}`);
+    if (argument !== undefined) command.argument(argument);
+    for (const option of options) command.addOption(option);
+    command.action((...given: readonly unknown[]) =>
+      start([benchmark], command.opts(), argument && (given[0] as string | undefined)),
+    );
   }
-  if (name === DRAIN && ref !== undefined) return { benchmarks: [name], against: ref, ...common };
-  if (values.edge && name !== COMPARE) return `--edge belongs to ${COMPARE}`;
-  if (ref !== undefined) return { benchmarks: [], ref, isOnEdge: values.edge, ...common };
-  const { devices, speed, duration } = values;
-  if (speed !== undefined && name !== FLEET) return `--speed belongs to ${FLEET}`;
-  if (name === FLEET && [devices, speed, duration].some((given) => given !== undefined)) {
-    if (isSmoke) return `--smoke has a fleet of its own`;
-    const fleet = readFleetSettings({ devices, speed, duration });
-    return typeof fleet === 'string' ? fleet : { benchmarks: [name], fleet, ...common };
-  }
-  return { benchmarks: name === undefined ? choices.benchmarks : [name], ...common };
+  program.addHelpText('after', () => program.commands.map(optionsOf).join(''));
+  return program.action((name?: string) => {
+    if (name === undefined)
+      return start(
+        all.filter(({ argument }) => argument !== '<ref>'),
+        {},
+      );
+    const names = all.map((each) => each.name).join(', ');
+    return program.error(`error: no benchmark ${name}: there are ${names}`);
+  });
 }
 
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        smoke: { type: 'boolean', default: false },
-        edge: { type: 'boolean', default: false },
-        json: { type: 'string' },
-        scenario: { type: 'string' },
-        target: { type: 'string' },
-        rate: { type: 'string' },
-        duration: { type: 'string' },
-        devices: { type: 'string' },
-        speed: { type: 'string' },
-        label: { type: 'string', multiple: true, default: [] },
-        'yes-i-own-this': { type: 'boolean', default: false },
-      },
-    });
-  } catch (error) {
-    if (error instanceof TypeError) return error.message;
-    throw error;
-  }
-}
-
-/** Reason why no benchmark and no comparison is named so; undefined when one is. */
-function refuseNames(
-  [name, ...rest]: readonly string[],
-  { benchmarks }: Choices,
-): string | undefined {
-  if (name === COMPARE) {
-    return rest.length === 1 ? undefined : `${COMPARE} takes one branch, tag or commit`;
-  }
-  if (name === DRAIN && rest.length === 1) return undefined;
-  if (rest.length > 0) return `one benchmark at a time, not also ${rest.join(' ')}`;
-  if (name === undefined || benchmarks.includes(name)) return undefined;
-  return `no benchmark ${name}: there are ${benchmarks.join(', ')}, and ${COMPARE} REF`;
-}
-
-/** Reason why a scenario cannot be chosen so; undefined when it can. */
-function refuseScenario(name: string, scenario: string, choices: Choices): string | undefined {
-  if (scenario === '') return undefined;
-  if (name !== CHECK && name !== COMPARE) return `--scenario belongs to ${CHECK} and ${COMPARE}`;
-  const { scenarios } = choices;
-  if (scenarios.some((each) => each.startsWith(scenario))) return undefined;
-  return `no scenario begins with "${scenario}": there are ${scenarios.join(', ')}`;
+function optionsOf(command: Command): string {
+  const lines = command.options.map(({ flags, description }) => {
+    return `  ${flags.padEnd(20)}  ${description}\n`;
+  });
+  return lines.length === 0 ? '' : `\nOptions of ${command.name()}:\n${lines.join('')}`;
 }

@@ -16,14 +16,7 @@ export function drawFrom(source: { state: number }): number {
   return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
 }
 
-/** Random device id in the form of a UUID. */
 export function deviceIdOf(random: () => number): string {
   const hex = Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join('');
-  const parts = [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `4${hex.slice(13, 16)}`,
-    `a${hex.slice(17, 20)}`,
-  ];
-  return [...parts, hex.slice(20)].join('-');
+  return hex.replace(/(.{8})(.{4}).(.{3}).(.{3})/, '$1-$2-4$3-a$4-');
 }

@@ -1,162 +1,188 @@
-// Connection of a load run: sends, reads, reconnects. Nothing is allocated per request.
+// Connection of a load run, and the state that its connections share. Nothing is allocated per request.
 
-import type { Dialled, Read } from './dial.ts';
-import type { LoadRun } from './load-run.ts';
-import { type Place, RequestWriter } from './question.ts';
-import { MalformedResponse, ResponseReader } from './response-reader.ts';
+import { seededRandom } from '../random.ts';
+import type { Dialled, Listener } from './dial.ts';
+import { LatencyHistogram } from './latency-histogram.ts';
+import { type Place, type Question, RequestWriter } from './question.ts';
+import { ResponseShapes } from './response-reader.ts';
 
-/** Connections that wait to be told to send. */
-export type ReadyQueue = {
-  push(connection: LoadConnection): void;
-  shift(): LoadConnection | undefined;
+export type LoadOptions = {
+  readonly host: string;
+  readonly port: number;
+  readonly isTls?: boolean;
+  /** Certificate (PEM) that a server with TLS must have, and its name; that of the host when absent. */
+  readonly certificate?: string;
+  readonly serverName?: string;
+  readonly question: Question;
+  readonly connections: number;
+  /** Whether each request has a connection of its own, as devices do that ask every few minutes. */
+  readonly isOneRequest?: boolean;
+  /** Shortest and longest time that a connection is kept between an answer and its next request. */
+  readonly gapMs?: readonly [number, number];
+  readonly seconds: number;
+  readonly warmupSeconds: number;
+  readonly requestsMax?: number;
+  /** Requests a second in the open loop; absent in the closed loop. */
+  readonly rate?: number;
+  /** True when the closed loop never sleeps, as the open loop never does: it takes a whole processor. */
+  readonly isAwake?: boolean;
+  readonly skip?: number;
+  /** Process whose tree's CPU times are read at begin and end of the measured time. */
+  readonly watchedRoot?: number;
 };
 
-export type Connect = (read: Read) => Dialled;
+export class LoadRun {
+  readonly options: LoadOptions;
+  readonly shapes = new ResponseShapes();
+  readonly readBuffer = Buffer.allocUnsafe(65_536);
+  readonly latency = new LatencyHistogram();
+  readonly statuses = new Uint32Array(600);
+  readonly errors: Record<string, number> = {};
+  readonly random = seededRandom(8);
+  readonly sentMax: number;
+  readonly ready: LoadConnection[] = [];
+  readonly isPaced: boolean;
+  readonly isKeptAwake: boolean;
+  isStopped = false;
+  sent = 0;
+  responses = 0;
+  busyMs = 0;
+  lostMs = 0;
+
+  constructor(options: LoadOptions) {
+    this.options = options;
+    this.isPaced = options.rate !== undefined;
+    this.isKeptAwake = options.isAwake === true && !this.isPaced;
+    this.sentMax = options.requestsMax ?? Number.POSITIVE_INFINITY;
+  }
+
+  note(status: number, since: number, now: number): void {
+    this.statuses[status] = (this.statuses[status] as number) + 1;
+    this.latency.record(now - since);
+    this.responses += 1;
+  }
+
+  fail(kind: string, count = 1): void {
+    if (!this.isStopped) this.errors[kind] = (this.errors[kind] ?? 0) + count;
+  }
+
+  clear(): void {
+    this.latency.clear();
+    this.statuses.fill(0);
+    this.responses = this.busyMs = this.lostMs = 0;
+  }
+}
 
 const RECONNECT_MS = 100;
 
-export class LoadConnection {
+export class LoadConnection implements Listener {
   private readonly run: LoadRun;
-  private readonly ready: ReadyQueue | undefined;
-  private readonly connect: Connect;
+  private readonly connect: (listener: Listener) => Dialled;
   private readonly writer: RequestWriter;
-  private readonly pipelining: number;
-  /** Memory in which pipelined requests are gathered; empty when they go one at a time. */
-  private readonly batch: Buffer;
-  private reader: ResponseReader;
-  private socket: Dialled['socket'] | undefined;
-  /**
-   * Number of requests that may still be sent. Each connection has its share: one whose answers come sooner
-   * would otherwise ask for its devices again, and those of a slow one would not be asked for at all.
-   */
+  private dialled: Dialled | undefined;
+  /** Share of the requests: a connection with quicker answers would else ask for its devices again. */
   private left: number;
-  /** Number of requests that are not answered yet. */
-  private unanswered = 0;
-  /** Time when the unanswered requests left, or should have left. */
+  private isUnanswered = false;
   private since = 0;
   private now = 0;
 
-  constructor(run: LoadRun, place: Place, ready: ReadyQueue | undefined, connect: Connect) {
-    const { question, host, port, pipelining, skip } = run.options;
+  constructor(run: LoadRun, place: Place, connect: (listener: Listener) => Dialled) {
+    const { question, host, port, skip } = run.options;
     this.run = run;
-    this.ready = ready;
     this.connect = connect;
     this.writer = new RequestWriter(question, `${host}:${port}`, place, skip);
-    this.pipelining = ready === undefined ? pipelining : 1;
-    this.left = ready === undefined ? shareOf(run.sentMax, place) : Number.POSITIVE_INFINITY;
-    const batchLength = this.pipelining === 1 ? 0 : this.writer.lengthMax * this.pipelining;
-    this.batch = Buffer.allocUnsafe(batchLength);
-    this.reader = this.newReader();
+    const share = Math.ceil((run.sentMax - place.connection) / place.connections);
+    this.left = run.isPaced ? Number.POSITIVE_INFINITY : share;
+  }
+
+  get isOpen(): boolean {
+    return this.dialled?.socket.readyState === 'open';
   }
 
   /** Connects. Also resolves when the attempt fails, because a later attempt follows. */
   open(): Promise<void> {
-    this.reader = this.newReader();
-    this.unanswered = 0;
+    const { run } = this;
+    this.isUnanswered = false;
+    this.dialled = this.connect(this);
+    const { socket, readyEvent } = this.dialled;
     return new Promise((resolve) => {
-      const { socket, readyEvent } = this.connect({
-        buffer: this.run.readBuffer,
-        callback: (length, chunk) => this.take(chunk, length),
-      });
-      this.socket = socket;
       socket.once(readyEvent, () => {
-        this.ready?.push(this);
+        const { gapMs } = run.options;
+        if (run.isPaced) run.ready.push(this);
+        // Spread over the longest gap, as first requests of devices that came at different times.
+        if (gapMs !== undefined) this.sendWithin(0, gapMs[1]);
         resolve();
       });
-      socket.once('error', (error: NodeJS.ErrnoException) => {
-        this.run.fail(error.code ?? error.message);
+      socket.once('close', () => {
         resolve();
+        this.reopen();
       });
-      socket.once('close', () => this.reopen());
     });
   }
 
   close(): void {
-    this.socket?.destroy();
+    this.dialled?.socket.destroy();
   }
 
-  /** Sends the next requests at once, as the closed loop does. */
   sendNext(): void {
-    if (this.socket?.readyState !== 'open' || this.left === 0) return;
-    this.since = performance.now();
-    this.send();
+    if (this.isOpen && this.left > 0 && !this.run.isStopped) this.sendAt(performance.now());
   }
 
   /** Sends a request that was planned for this time, which may be in the past. */
   sendAt(planned: number): void {
-    this.since = planned;
-    this.send();
-  }
-
-  /** Ends the connection when an answer has not come within the time limit. */
-  endIfSilent(now: number, timeoutMs: number): void {
-    if (this.unanswered === 0 || now - this.since < timeoutMs) return;
-    this.run.fail('timeout');
-    this.unanswered = 0;
-    this.socket?.destroy();
-  }
-
-  private newReader(): ResponseReader {
-    return new ResponseReader(this.run.shapes, (status) => {
-      this.unanswered -= 1;
-      this.run.note(status, this.since, this.now);
-    });
-  }
-
-  private send(): void {
-    const { run, pipelining, socket } = this;
-    const count = Math.min(pipelining, this.left);
-    this.left -= count;
-    this.unanswered = count;
-    if (pipelining === 1) {
-      socket?.write(this.writer.write(run.skipped + run.sent));
-      run.sent += 1;
-      return;
-    }
-    let length = 0;
-    for (let index = 0; index < count; index++) {
-      length += this.writer.write(run.skipped + run.sent).copy(this.batch, length);
-      run.sent += 1;
-    }
-    socket?.write(this.batch.subarray(0, length));
-  }
-
-  private take(chunk: Buffer, length: number): boolean {
     const { run } = this;
+    this.since = planned;
+    this.left -= 1;
+    this.isUnanswered = true;
+    this.dialled?.socket.write(this.writer.write((run.options.skip ?? 0) + run.sent));
+    run.sent += 1;
+  }
+
+  endIfSilent(now: number, timeoutMs: number): void {
+    if (!this.isUnanswered || now - this.since < timeoutMs) return;
+    this.run.fail('timeout');
+    this.isUnanswered = false;
+    this.close();
+  }
+
+  onChunk(): void {
     this.now = performance.now();
-    try {
-      this.reader.take(chunk, length);
-    } catch (error) {
-      if (!(error instanceof MalformedResponse)) throw error;
-      run.fail(`malformed answer: ${error.message}`);
-      this.socket?.destroy();
-      return false;
-    }
-    if (this.unanswered > 0 || run.isStopped) return true;
-    if (this.reader.closes || run.options.isOneRequest === true) this.socket?.destroy();
-    else if (this.ready !== undefined) this.ready.push(this);
-    else if (this.left > 0) {
-      this.since = this.now;
-      this.send();
-    }
-    return true;
+  }
+
+  onAnswer(status: number): void {
+    this.isUnanswered = false;
+    this.run.note(status, this.since, this.now);
+  }
+
+  onTaken(): void {
+    const { isStopped, options, isPaced, ready } = this.run;
+    if (this.isUnanswered || isStopped) return;
+    if (this.dialled?.reader.closes || options.isOneRequest === true) this.close();
+    else if (isPaced) ready.push(this);
+    else if (options.gapMs !== undefined) this.sendWithin(...options.gapMs);
+    else if (this.left > 0) this.sendAt(this.now);
+  }
+
+  onError(kind: string): void {
+    this.run.fail(kind);
+  }
+
+  private sendWithin(shortestMs: number, longestMs: number): void {
+    const ms = shortestMs + this.run.random() * (longestMs - shortestMs);
+    setTimeout(() => this.sendNext(), ms).unref();
   }
 
   private reopen(): void {
     const { run } = this;
+    const { isOneRequest, gapMs } = run.options;
     if (run.isStopped) return;
-    if (this.unanswered > 0) run.fail('connection closed');
+    if (this.isUnanswered || gapMs !== undefined) run.fail('connection closed');
     const again = async () => {
       if (run.isStopped || this.left === 0 || run.sent >= run.sentMax) return;
       await this.open();
-      if (this.ready === undefined) this.sendNext();
+      if (!run.isPaced && gapMs === undefined) this.sendNext();
     };
-    if (run.options.isOneRequest === true && this.unanswered === 0) void again();
+    if (isOneRequest === true && !this.isUnanswered) void again();
     else setTimeout(again, RECONNECT_MS);
   }
-}
-
-/** Number of all requests that a connection sends when as many as possible send the same number. */
-function shareOf(sentMax: number, { connection, connections }: Place): number {
-  return Math.ceil((sentMax - connection) / connections);
 }

@@ -1,19 +1,21 @@
 // Chooses the processors of a process, and the processes that yield when several want one processor. On two
 // processors the server under measurement has one to itself; everything else shares the other.
 
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { processTree } from './process-table.ts';
+import { commandOf, processTree } from './processes.ts';
 
 /** Processor that the measured server has to itself. */
 export const SERVER_PROCESSOR = '0';
-
 /** Processors on which everything but the measured server runs, as `taskset` takes them. */
-export function otherProcessors(): string {
-  const last = cpus().length - 1;
-  return last <= 1 ? '1' : `1-${last}`;
-}
+export const OTHER_PROCESSORS = cpus().length <= 2 ? '1' : `1-${cpus().length - 1}`;
+const LEAST_SHARE = 19;
+export const MOST_SHARE = -20;
+
+/** Processes of the stores that are placed, and those of PostgreSQL that may go anywhere at the moment. */
+const placed = new Set<number>();
+const spread = new Set<number>();
 
 /** Keeps a process, with all its threads, on these processors; false when that is not possible here. */
 export function pinProcess(pid: number, processors: string): boolean {
@@ -26,37 +28,20 @@ export function freeProcess(pid: number): void {
   pinProcess(pid, `0-${cpus().length - 1}`);
 }
 
-/**
- * Puts a node on the measured processor, and its background processes on the other processors, where they
- * yield as PostgreSQL does. Returns the ids of the background processes.
- */
+/** Puts a node on the measured processor and its background processes, which it returns, on the others. */
 export function placeNode(pid: number): number[] {
   pinProcess(pid, SERVER_PROCESSOR);
   const backgroundPids = processTree(pid).slice(1);
   for (const background of backgroundPids) {
-    pinProcess(background, otherProcessors());
+    pinProcess(background, OTHER_PROCESSORS);
     yieldProcess(background);
   }
   return backgroundPids;
 }
 
-/**
- * Lets a process run only while no other process wants the processor (SCHED_IDLE). A high nice value would
- * not do: its share is small, but a process that wakes up meanwhile may have to wait for milliseconds until
- * that share is used up.
- */
-export function yieldProcess(pid: number): void {
+/** Lets a process run only while no other wants to: one with a high nice value could delay others. */
+function yieldProcess(pid: number): void {
   isRun('chrt', ['--all-tasks', '--idle', '--pid', '0', String(pid)]);
-}
-
-/** Gives the session of this process the lowest share of the processor. */
-export function yieldSession(pid: number): void {
-  weighSession(pid, 19);
-}
-
-/** Gives the session of this process the highest share of the processor. */
-export function favourSession(pid: number): void {
-  weighSession(pid, -20);
 }
 
 /**
@@ -64,7 +49,7 @@ export function favourSession(pid: number): void {
  * backend of PostgreSQL is a session of its own: against it the load generator would get no more than half of
  * the processor, whatever the priority of its process.
  */
-function weighSession(pid: number, nice: number): void {
+export function weighSession(pid: number, nice: number): void {
   try {
     writeFileSync(`/proc/${pid}/autogroup`, String(nice));
   } catch {
@@ -72,11 +57,32 @@ function weighSession(pid: number, nice: number): void {
   }
 }
 
-function isRun(command: string, args: readonly string[]): boolean {
-  try {
-    execFileSync(command, args, { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
+export function spreadStores(): void {
+  if (spread.size > 0) return;
+  for (const pid of placed) {
+    if (!commandOf(pid).startsWith('postgres')) continue;
+    freeProcess(pid);
+    spread.add(pid);
   }
+}
+
+/**
+ * Pins the stores for a round. PostgreSQL yields to the generator, which would be the bottleneck otherwise;
+ * Redis has priority, since the service waits for it. Each connection to PostgreSQL is a process of its own.
+ */
+export function placeStores(): void {
+  for (const pid of spread) pinProcess(pid, OTHER_PROCESSORS);
+  spread.clear();
+  for (const pid of processTree(process.pid)) {
+    if (placed.has(pid)) continue;
+    const [store] = /^(?:redis|postgres)/.exec(commandOf(pid)) ?? [];
+    if (store === undefined) continue;
+    weighSession(pid, store === 'redis' ? MOST_SHARE : LEAST_SHARE);
+    if (store === 'postgres') yieldProcess(pid);
+    placed.add(pid);
+  }
+}
+
+function isRun(command: string, args: readonly string[]): boolean {
+  return spawnSync(command, args).status === 0;
 }

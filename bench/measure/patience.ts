@@ -1,66 +1,36 @@
-// Waits before a round until the machine is quiet, within time limits.
+// Waits before a round until the machine is quiet, within time limits: PostgreSQL records the check-ins of a
+// round for seconds after it, which would disturb the next one.
 
-import { idleShare } from '../machine/cpu-account.ts';
-
-/** Work of a service that goes on after its answers, for which rounds have to wait. */
-export type Background = {
-  /** Resolves to whether nothing is left to do. */
-  isDone(): Promise<boolean>;
-  /** Moves PostgreSQL and the background process to all cores, while nothing is measured. */
-  spread(): void;
-  /** Moves PostgreSQL and the background process back to the cores that they keep during a round. */
-  place(): void;
-};
-
-/** Time that a whole benchmark may wait for a quiet machine, shared by its rounds. */
-export type Patience = {
-  leftMs: number;
-  readonly perRoundMs: number;
-  /**
-   * Number of waits that timed out since the last success. Each halves the next wait, for machines that stay
-   * busy.
-   */
-  inVain: number;
-  /** Work to wait for as well. It pauses, so an idle moment alone does not mean that it is done. */
-  readonly background: Background;
-};
+import { placeStores, spreadStores } from '../machine/place-process.ts';
+import { idleShare } from '../machine/processes.ts';
 
 const IDLE_WANTED = 0.96;
 const IDLE_WINDOW_MS = 250;
 
-/** Creates the time limits of all waits together and of one wait; a smoke run does not wait at all. */
-export function patienceOf(
-  isSmoke: boolean,
-  leftMs: number,
-  perRoundMs: number,
-  background: Background,
-): Patience {
-  const [left, perRound] = isSmoke ? [0, 0] : [leftMs, perRoundMs];
-  return { leftMs: left, perRoundMs: perRound, inVain: 0, background };
-}
+export type Patience = ReturnType<typeof createPatience>;
 
-/** Waits until no work is left and the machine is idle: true then, false when a time limit came first. */
-export async function waitUntilIdle(patience: Patience): Promise<boolean> {
-  const begin = performance.now();
-  const waitMs = Math.min(patience.perRoundMs / 2 ** patience.inVain, patience.leftMs);
-  if (waitMs <= 0) return false;
-  const { background } = patience;
-  try {
-    for (;;) {
-      const isIdle = !((await idleShare(IDLE_WINDOW_MS)) < IDLE_WANTED);
-      if (isIdle && (await background.isDone())) {
-        patience.inVain = 0;
-        return true;
+/** Limits all waits together, and one wait. Recording pauses, so idleness alone does not mean `isDone`. */
+export function createPatience(isDone: () => Promise<boolean>, allMs: number, onceMs = allMs) {
+  let leftMs = allMs;
+  let inVain = 0;
+  const isQuiet = async () =>
+    !((await idleShare(IDLE_WINDOW_MS)) < IDLE_WANTED) && (await isDone());
+  return {
+    async waitUntilIdle(): Promise<void> {
+      const begin = performance.now();
+      const waitMs = Math.min(onceMs / 2 ** inVain, leftMs);
+      if (waitMs <= 0) return;
+      while (!(await isQuiet())) {
+        const elapsed = performance.now() - begin;
+        if (elapsed >= waitMs) {
+          leftMs -= elapsed;
+          inVain += 1;
+          return placeStores();
+        }
+        spreadStores();
       }
-      const elapsed = performance.now() - begin;
-      if (elapsed >= waitMs) {
-        patience.leftMs -= elapsed;
-        patience.inVain += 1;
-        return false;
-      }
-      background.spread();
-    }
-  } finally {
-    background.place();
-  }
+      inVain = 0;
+      placeStores();
+    },
+  };
 }

@@ -4,7 +4,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import * as uws from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
-import type { FixedAnswer } from './start-server.ts';
+import type { FixedAnswer } from '../load/ask.ts';
 
 const answer = JSON.parse(process.argv[2] ?? '') as FixedAnswer;
 const status = `${answer.status} ${STATUS_CODES[answer.status]}`;

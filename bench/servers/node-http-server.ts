@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { FixedAnswer } from './start-server.ts';
+import type { FixedAnswer } from '../load/ask.ts';
 
 const answer = JSON.parse(process.argv[2] ?? '') as FixedAnswer;
 const body = Buffer.from(answer.body);

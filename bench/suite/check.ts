@@ -1,137 +1,205 @@
 // Compares the service, with every rule on, with the floor: a server on uWebSockets.js of the same route and
-// the same bytes that decides nothing. Both are measured in one run and in turns.
+// the same bytes that decides nothing. Both are measured in one run and in turns. Or loads a running service.
 
-import { startGenerator } from '../load/generator.ts';
+import { Option } from 'commander';
+import { type Benchmark, type Given, Refusal } from '../benchmark.ts';
+import { probe } from '../load/ask.ts';
 import { NOT_SENT } from '../load/run-load.ts';
-import { patienceOf } from '../measure/patience.ts';
-import type { Report, Row } from '../measure/report.ts';
-import { startBenchService } from '../service/bench-service.ts';
-import { insertScenarios, scenarios } from '../service/scenarios.ts';
-import type { Benchmark } from './benchmark.ts';
-import { measureScenario, type Pace, type ScenarioReport } from './check/measure-scenario.ts';
+import { type Comparison, type SideSummary, sideOf, turnRatios } from '../measure/comparison.ts';
+import { median } from '../measure/statistics.ts';
+import { failuresOf, type Report, type Row } from '../report.ts';
+import { type Deployment, settledRemarks, withScenarios } from '../service/deployment.ts';
+import { meetingsOf, type Scenario, scenarios } from '../service/scenarios.ts';
+import { loadTarget, TARGET_OPTIONS } from './load-target.ts';
 
-const PACE: Pace = {
-  // Many rounds, and short ones: other work of the host comes in bursts, which then do not reach the median.
-  rounds: 5,
-  retries: 1,
-  seconds: 0.3,
-  warmupSeconds: 0.1,
-  pacedRounds: 11,
-  pacedRetries: 2,
-  probes: 2000,
+/** Pace of many short rounds: other work of the host comes in bursts, which then do not reach the median. */
+const PACE = {
+  ...{ turns: { wanted: 5, retries: 1 }, seconds: 0.3, warmupSeconds: 0.1, probes: 2000 },
+  /** Turns in the open loop: many, since a percentile is at the mercy of the worst milliseconds. */
+  pacedTurns: { wanted: 11, retries: 2 },
+  /** Longest waits for a quiet machine, in all and at once, and until the fleet is on record. */
+  ...{ waitsMs: [90_000, 30_000] as [number, number], recordingMs: 90_000 },
 };
-const SMOKE: Pace = {
-  rounds: 1,
-  retries: 0,
-  seconds: 0.3,
-  warmupSeconds: 0.1,
-  pacedRounds: 1,
-  pacedRetries: 0,
-  probes: 200,
+const SMOKE: typeof PACE = {
+  ...{ turns: { wanted: 1, retries: 0 }, seconds: 0.3, warmupSeconds: 0.1, probes: 200 },
+  ...{ pacedTurns: { wanted: 1, retries: 0 }, waitsMs: [0, 0], recordingMs: 0 },
 };
-/** Longest wait for a quiet machine: check-ins of a round are recorded for seconds after it. */
-const WAIT_MS = 90_000;
-const WAIT_PER_ROUND_MS = 30_000;
+/** Beginnings of the names of the scenarios of a smoke run, one of each kind. */
+const SMOKE_NAMES = ['full', 'labels', 'own', 'unknown'];
+/** Difference between requests per second and CPU per request above which a reader must be told. */
+const AGREEMENT_MAX = 0.05;
+
+export const SCENARIO_OPTION = new Option('--scenario <name>', 'those whose names begin so');
 
 export const check: Benchmark = {
   name: 'check',
-  title:
-    'update checks on a warm node, beside the bare uWebSockets.js floor (PostgreSQL and Redis)',
-  explanation: [
+  title: 'update checks on a warm node, beside a bare server; or on a running service',
+  options: [SCENARIO_OPTION, ...TARGET_OPTIONS],
+  reading: [
     'ratio: service by floor, in requests/s; cpu: the same in CPU per request, which counts where a server',
     'was less than 0.94 busy. us: CPU microseconds per request of the serving process; behind: of those that',
     'work behind it. p50 to p99.9: closed loop, 128 connections; below: open loop, from when it was due.',
   ],
-  async run({ isSmoke, scenario: wanted }) {
-    let service = await startBenchService(insertScenarios);
-    const generator = startGenerator();
-    const patience = patienceOf(isSmoke, WAIT_MS, WAIT_PER_ROUND_MS, service.recording);
-    const reports: ScenarioReport[] = [];
-    try {
-      for (const scenario of scenarios(isSmoke)) {
-        if (!scenario.name.startsWith(wanted)) continue;
-        const pace = isSmoke ? SMOKE : PACE;
-        console.error(`  ${scenario.name} …`);
-        // Each begins with a node that knows nothing: no figure depends on which scenarios ran before.
-        if (reports.length > 0) service = await service.restart();
-        reports.push(await measureScenario(service, generator, scenario, pace, patience));
-      }
-    } finally {
-      await generator.end();
-      await service.dispose();
-    }
-    return reportOf(reports, service.isPinned);
-  },
+  run: async (given) =>
+    given.options.target === undefined
+      ? measureScenarios(scenariosOf(given, given.isSmoke ? SMOKE_NAMES : ['']), given.isSmoke)
+      : loadTarget(given),
 };
 
+/** Scenarios that are asked for by the beginning of their names, or the usual ones. */
+export function scenariosOf({ options, isSmoke }: Given, usual: readonly string[]): Scenario[] {
+  const all = scenarios(isSmoke);
+  const { scenario } = options as { readonly scenario?: string };
+  const beginnings = scenario === undefined ? usual : [scenario];
+  const chosen = all.filter(({ name }) => beginnings.some((each) => name.startsWith(each)));
+  if (chosen.length > 0) return chosen;
+  const names = all.map(({ name }) => name).join(', ');
+  throw new Refusal(`no scenario begins with "${scenario}": there are ${names}`);
+}
+
+/** Measures scenarios, each on a node that knows nothing: no figure depends on which ran before. */
+export function measureScenarios(list: readonly Scenario[], isSmoke: boolean): Promise<Report> {
+  return withScenarios(async (deployment) => {
+    const pace = isSmoke ? SMOKE : PACE;
+    const comparison = deployment.comparison(...pace.waitsMs);
+    const reports: ScenarioReport[] = [];
+    for (const scenario of list) {
+      console.error(`  ${scenario.name} …`);
+      if (reports.length > 0) await deployment.restart();
+      reports.push(await measureScenario(deployment, comparison, scenario, pace));
+    }
+    return reportOf(reports, deployment.isPinned);
+  });
+}
+
+/** Figures of a scenario as they stand in the JSON file: microseconds, and shares of one processor. */
+type ScenarioReport = Awaited<ReturnType<typeof measureScenario>>;
+
+async function measureScenario(
+  deployment: Deployment,
+  comparison: Comparison,
+  scenario: Scenario,
+  pace: typeof PACE,
+) {
+  const { name, question, expected, isOneRequest = false, isPaced = false } = scenario;
+  const { seconds, warmupSeconds, recordingMs } = pace;
+  const { checksum, first } = await probe(deployment.node.url, question, pace.probes);
+  const server = await deployment.startServer('floor-server', first);
+  const loop = { question, expected, seconds, warmupSeconds, isAwake: true, isOneRequest };
+  const bare = await comparison.warm(sideOf('floor', server, loop), warmupSeconds * 6);
+  const served = sideOf('service', deployment.place(), loop);
+  await comparison.meet(served, meetingsOf(scenario, true), deployment.patience(recordingMs));
+  const sides = [bare, await comparison.warm(served, warmupSeconds * 6)];
+  const both = bothOf(await comparison.alternate(sides, pace.turns));
+  const remarks = await settledRemarks(deployment.nodes);
+  const rate = Math.round(both.service.rps / 2);
+  const paced = sides.map((side) => ({ ...side, load: { ...side.load, rate } }));
+  const openLoop = isPaced
+    ? pacedFigures(rate, bothOf(await comparison.alternate(paced, pace.pacedTurns)))
+    : undefined;
+  await server.end();
+  return { name, checksum, ...figuresOf(both, remarks), openLoop };
+}
+
+type Both = { readonly floor: SideSummary; readonly service: SideSummary };
+
+function bothOf([floor, service]: readonly SideSummary[]): Both {
+  if (floor === undefined || service === undefined) throw new Error('a side was not measured');
+  return { floor, service };
+}
+
+function percentilesOf({ percentileUs: us }: SideSummary) {
+  return { p50Us: us(0.5), p90Us: us(0.9), p99Us: us(0.99), p999Us: us(0.999) };
+}
+
+function pacedFigures(rate: number, { floor, service }: Both) {
+  const ratio = (share: number) =>
+    median(turnRatios(service, floor, ({ latency }) => latency.percentileUs(share)));
+  const lost = [...floor.rounds, ...service.rounds].map(({ lostShare }) => lostShare);
+  return {
+    ...{ rate, service: percentilesOf(service), floor: percentilesOf(floor) },
+    ...{ p50Ratio: ratio(0.5), p90Ratio: ratio(0.9), generatorLostShare: median(lost) },
+    errors: service.errors,
+  };
+}
+
+function figuresOf({ floor, service }: Both, remarks: readonly string[]) {
+  const ratio = median(turnRatios(service, floor, ({ rps }) => rps));
+  // Floor by service, so that it compares with the ratio of the rates.
+  const cpuRatio = median(turnRatios(service, floor, ({ cpuUs }) => 1 / cpuUs));
+  const isAgreed = !(Math.abs(ratio - cpuRatio) > AGREEMENT_MAX * Math.max(ratio, cpuRatio));
+  const isBound = floor.isGeneratorBound || service.isGeneratorBound;
+  const { p50Us, p99Us, p999Us } = percentilesOf(service);
+  return {
+    ...{ rps: Math.round(service.rps), floorRps: Math.round(floor.rps), ratio },
+    ...{ cpuUsPerRequest: service.cpuUs, p50Us, p99Us, p999Us },
+    ...{ floorCpuUsPerRequest: floor.cpuUs, cpuRatio },
+    backgroundCpuUsPerRequest: service.backgroundUs,
+    generatorCpuUsPerRequest: floor.generatorUs,
+    ...{ serverShare: service.serverShare, floorServerShare: floor.serverShare },
+    ...{ generatorShare: service.generatorShare, floorGeneratorShare: floor.generatorShare },
+    ...{ floorP50Us: floor.percentileUs(0.5), floorP99Us: floor.percentileUs(0.99) },
+    ...{ rejectedRounds: floor.rejected + service.rejected, errors: service.errors },
+    remarks: [
+      ...(floor.isDisturbed || service.isDisturbed ? ['every round was disturbed'] : []),
+      ...(isBound ? ['the generator was the bottleneck: compare CPU per request'] : []),
+      ...(isAgreed ? [] : ['rate and CPU ratio differ by more than 5 %']),
+      ...remarks,
+    ],
+  };
+}
+
 function reportOf(reports: readonly ScenarioReport[], isPinned: boolean): Report {
-  const failures = reports.flatMap(failuresOf);
+  const named = reports.flatMap(({ name, remarks, openLoop }) =>
+    [...remarks, ...pacedRemarks(openLoop)].map((remark) => `${name}: ${remark}`),
+  );
+  const unpinned = 'Nothing was pinned (no taskset, or one processor): compare CPU only.';
   return {
     tables: [
       { rows: reports.map(rowOf) },
       { title: 'open loop at half the rate', rows: reports.flatMap(pacedRowsOf) },
     ],
-    remarks: [
-      ...(isPinned ? [] : ['Nothing was pinned (no taskset, or one processor): compare CPU only.']),
-      ...reports.flatMap(({ name, remarks }) => remarks.map((remark) => `${name}: ${remark}`)),
-      ...reports.flatMap(({ name, openLoop }) =>
-        openLoop?.errors[NOT_SENT] === undefined
-          ? []
-          : [`${name}: ${openLoop.errors[NOT_SENT]} paced requests were ${NOT_SENT}`],
-      ),
-      ...reports.flatMap(lostTimeOf),
-    ],
+    remarks: isPinned ? named : [unpinned, ...named],
     json: { scenarios: reports },
-    ...(failures.length === 0 ? {} : { failure: failures.join('; ') }),
+    failures: reports.flatMap(({ name, errors, openLoop }) => {
+      // A rate that could not be kept is no error: the latencies show it.
+      const { [NOT_SENT]: _, ...paced } = openLoop?.errors ?? {};
+      return [...failuresOf(name, errors), ...failuresOf(name, paced)];
+    }),
   };
 }
 
-/** Remark on the share of the open loop in which a busy host kept the generator from running. */
-function lostTimeOf({ name, openLoop }: ScenarioReport): string[] {
+function pacedRemarks(openLoop: ScenarioReport['openLoop']): string[] {
+  const unsent = openLoop?.errors[NOT_SENT];
   const percent = Math.round((openLoop?.generatorLostShare ?? 0) * 100);
-  if (percent === 0) return [];
-  return [`${name}: the host kept the generator from running for ${percent} % of the open loop`];
-}
-
-/** Errors of a scenario. A rate that could not be kept is no error: the latencies show it. */
-function failuresOf({ name, errors, openLoop }: ScenarioReport): string[] {
-  const { [NOT_SENT]: _, ...paced } = openLoop?.errors ?? {};
-  return [errors, paced]
-    .filter((each) => Object.keys(each).length > 0)
-    .map((each) => `${name}: ${JSON.stringify(each)}`);
+  const lost = `the host kept the generator from running for ${percent} % of the open loop`;
+  return [
+    ...(unsent === undefined ? [] : [`${unsent} paced requests were ${NOT_SENT}`]),
+    ...(percent === 0 ? [] : [lost]),
+  ];
 }
 
 function rowOf(report: ScenarioReport): Row {
+  const { name: scenario, ratio, cpuRatio: cpu, rejectedRounds: rejected, checksum } = report;
   return {
-    scenario: report.name,
-    'floor/s': report.floorRps,
-    'service/s': report.rps,
-    ratio: report.ratio,
-    cpu: report.cpuRatio,
-    'floor us': report.floorCpuUsPerRequest,
-    'service us': report.cpuUsPerRequest,
-    behind: report.backgroundCpuUsPerRequest,
-    server: report.serverShare,
-    'p50 us': Math.round(report.p50Us),
-    'p99 us': Math.round(report.p99Us),
-    'p99.9 us': Math.round(report.p999Us),
-    rejected: report.rejectedRounds,
-    checksum: report.checksum,
+    ...{ scenario, 'floor/s': report.floorRps, 'service/s': report.rps, ratio, cpu },
+    ...{ 'floor us': report.floorCpuUsPerRequest, 'service us': report.cpuUsPerRequest },
+    ...{ behind: report.backgroundCpuUsPerRequest, server: report.serverShare },
+    ...{ 'p50 us': Math.round(report.p50Us), 'p99 us': Math.round(report.p99Us) },
+    ...{ 'p99.9 us': Math.round(report.p999Us), rejected, checksum },
   };
 }
 
 function pacedRowsOf({ name, openLoop }: ScenarioReport): Row[] {
   if (openLoop === undefined) return [];
-  const { rate, gcMaxMs, p50Ratio, p90Ratio } = openLoop;
-  const compared = { 'p50 ratio': p50Ratio, 'p90 ratio': p90Ratio, 'longest GC ms': gcMaxMs };
-  const nothing = { 'p50 ratio': '', 'p90 ratio': '', 'longest GC ms': '' };
-  return (['floor', 'service'] as const).map((side) => ({
-    scenario: `${name}: ${side}`,
-    'requests/s': rate,
-    'p50 us': Math.round(openLoop[side].p50Us),
-    'p90 us': Math.round(openLoop[side].p90Us),
-    'p99 us': Math.round(openLoop[side].p99Us),
-    'p99.9 us': Math.round(openLoop[side].p999Us),
-    ...(side === 'service' ? compared : nothing),
-  }));
+  const compared = { 'p50 ratio': openLoop.p50Ratio, 'p90 ratio': openLoop.p90Ratio };
+  return (['floor', 'service'] as const).map((side) => {
+    const { p50Us, p90Us, p99Us, p999Us } = openLoop[side];
+    return {
+      ...{ scenario: `${name}: ${side}`, 'requests/s': openLoop.rate },
+      ...{ 'p50 us': Math.round(p50Us), 'p90 us': Math.round(p90Us) },
+      ...{ 'p99 us': Math.round(p99Us), 'p99.9 us': Math.round(p999Us) },
+      ...(side === 'service' ? compared : { 'p50 ratio': '', 'p90 ratio': '' }),
+    };
+  });
 }

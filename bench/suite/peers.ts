@@ -2,140 +2,103 @@
 // comparison, and uWebSockets.js without even that.
 
 import autocannon from 'autocannon';
-import { startGenerator } from '../load/generator.ts';
+import type { Benchmark } from '../benchmark.ts';
+import { probe } from '../load/ask.ts';
 import { deviceId } from '../load/question.ts';
-import { repetition, type SideServer, sideOf, warmSides } from '../measure/closed-loop.ts';
-import { waitUntilIdle } from '../measure/patience.ts';
-import type { Report, Row } from '../measure/report.ts';
 import {
-  alternate,
-  failureOf,
-  percentileUs,
-  ratioOf,
+  CONNECTIONS,
+  type Server,
   type SideSummary,
-} from '../measure/rounds.ts';
-import { type ChildServer, startPinnedServer } from '../servers/start-server.ts';
-import { type BenchService, startBenchService } from '../service/bench-service.ts';
-import { probe } from '../service/probe.ts';
-import { CONNECTIONS, insertScenarios, type Scenario, scenarios } from '../service/scenarios.ts';
-import type { Benchmark } from './benchmark.ts';
+  sideFailures,
+  sideOf,
+  turnRatios,
+} from '../measure/comparison.ts';
+import { median } from '../measure/statistics.ts';
+import { percentileColumns, type Report, type Row } from '../report.ts';
+import { type Deployment, withScenarios } from '../service/deployment.ts';
+import { type Scenario, scenarios } from '../service/scenarios.ts';
 
-const PEERS = [
-  ['bare uWebSockets.js', 'floor-server'],
-  ['node:http', 'node-http-server'],
-  ['fastify', 'fastify-server'],
-] as const;
-
+const PEERS = { 'bare uWebSockets.js': 'floor', 'node:http': 'node-http', fastify: 'fastify' };
+const BASE = 'node:http';
 const DEVICES_PER_CONNECTION = 400;
+const PACE = {
+  ...{ turns: { wanted: 3, retries: 2 }, seconds: 0.5, warmupSeconds: 0.4 },
+  ...{ waitsMs: [45_000, 10_000] as [number, number], autocannonSeconds: 3 },
+};
+const SMOKE: typeof PACE = {
+  ...{ turns: { wanted: 1, retries: 0 }, seconds: 0.3, warmupSeconds: 0.1 },
+  ...{ waitsMs: [0, 0], autocannonSeconds: 1 },
+};
 
 export const peers: Benchmark = {
   name: 'peers',
-  title:
-    'the service beside servers that answer a constant (128 connections, server on one processor)',
-  explanation: [
+  title: 'the service beside servers that answer a constant: uWebSockets.js, node:http, fastify',
+  reading: [
     'requests/s: by our generator; by node:http: against node:http, and cpu the same in CPU per request.',
     'autocannon: requests/s as autocannon counts them. It is full at about 86,000/s on one core, so what is',
     'quicker than that looks alike to it: it is here because others publish its figures.',
   ],
-  async run({ isSmoke }) {
-    const service = await startBenchService(insertScenarios);
-    try {
-      return await measurePeers(service, isSmoke);
-    } finally {
-      await service.dispose();
-    }
-  },
+  run: ({ isSmoke }) =>
+    withScenarios((deployment) => {
+      const [scenario] = scenarios(isSmoke);
+      return measurePeers(deployment, scenario as Scenario, isSmoke ? SMOKE : PACE);
+    }),
 };
 
-async function measurePeers(service: BenchService, isSmoke: boolean): Promise<Report> {
-  const [scenario] = scenarios(isSmoke);
-  if (scenario === undefined) throw new Error('no scenario');
-  const { checksum, first } = await probe(service.node.url, scenario.question, 200);
-  const generator = startGenerator();
-  const started: ChildServer[] = [];
-  try {
-    const servers: (SideServer & { readonly name: string })[] = [];
-    for (const [name, file] of PEERS) {
-      const server = await startPinnedServer(file, first, service.gc.environment);
-      started.push(server);
-      servers.push({ name, pids: [server.pid], port: server.port });
-    }
-    const { pid, port } = service;
-    servers.push({ name: 'the service', pids: [pid], port, backgroundPids: service.place() });
-    const loop = {
-      ...scenario,
-      connections: CONNECTIONS,
-      seconds: isSmoke ? 0.3 : 0.5,
-      warmupSeconds: isSmoke ? 0.1 : 0.4,
-    };
-    const sides = servers.map((server) => sideOf(server.name, server, loop));
-    await warmSides(generator, sides);
-    const options = repetition(isSmoke, service.recording);
-    const summaries = await alternate(generator, sides, options);
-    const counts: Count[] = [];
-    for (const server of servers) {
-      await waitUntilIdle(options.patience);
-      counts.push(await countByAutocannon(server, scenario, isSmoke ? 1 : 3));
-    }
-    const base = summaries[1];
-    if (base === undefined) throw new Error('node:http was not measured');
-    const rows = summaries.map((summary, index) =>
-      rowOf(servers[index]?.name ?? '', summary, base, counts[index]?.rps ?? Number.NaN, checksum),
-    );
-    const remarks = counts.flatMap(({ remark }) => remark ?? []);
-    return { tables: [{ rows }], remarks, ...failureOf(summaries) };
-  } finally {
-    await generator.end();
-    await Promise.all(started.map((server) => server.end()));
+async function measurePeers(
+  deployment: Deployment,
+  { question, expected }: Scenario,
+  { turns, seconds, warmupSeconds, waitsMs, autocannonSeconds }: typeof PACE,
+): Promise<Report> {
+  const { checksum, first } = await probe(deployment.node.url, question, 200);
+  const servers: Record<string, Server> = {};
+  for (const [name, file] of Object.entries(PEERS)) {
+    servers[name] = await deployment.startServer(`${file}-server`, first);
   }
+  servers['the service'] = deployment.place();
+  const comparison = deployment.comparison(...waitsMs);
+  const loop = { question, expected, seconds, warmupSeconds };
+  const sides = Object.entries(servers).map(([name, server]) => sideOf(name, server, loop));
+  for (const side of sides) await comparison.warm(side, seconds);
+  const summaries = await comparison.alternate(sides, turns);
+  const base = summaries.find(({ name }) => name === BASE) as SideSummary;
+  const rows: Row[] = [];
+  const remarks: string[] = [];
+  for (const summary of summaries) {
+    const { name } = summary;
+    await comparison.patience.waitUntilIdle();
+    const url = `http://127.0.0.1:${servers[name]?.port}${question.paths[0]}`;
+    const { refused, counted } = await countByAutocannon(url, autocannonSeconds);
+    if (refused > 0) remarks.push(`autocannon on ${name} does not count: ${refused} errors`);
+    rows.push({ ...rowOf(summary, base), autocannon: counted, checksum });
+  }
+  return { tables: [{ rows }], remarks, failures: sideFailures(summaries) };
 }
 
-/** Requests a second by autocannon's count; NaN, with a remark on the reason, when it met errors. */
-type Count = { readonly rps: number; readonly remark?: string };
-
-/** Checks one address as so many devices that none comes near its limit. */
-async function countByAutocannon(
-  { name, port }: { readonly name: string; readonly port: number },
-  { question }: Scenario,
-  duration: number,
-): Promise<Count> {
+/** Requests a second by autocannon's count; it asks as so many devices that none comes near its limit. */
+async function countByAutocannon(url: string, duration: number) {
   let device = 0;
-  const result = await autocannon({
-    url: `http://127.0.0.1:${port}${question.paths[0]}`,
-    connections: CONNECTIONS,
-    duration,
+  const { non2xx, errors, requests } = await autocannon({
+    ...{ url, duration, connections: CONNECTIONS },
     setupClient(client) {
-      const requests = Array.from({ length: DEVICES_PER_CONNECTION }, () => {
+      const all = Array.from({ length: DEVICES_PER_CONNECTION }, () => {
         device += 1;
         return { headers: { 'x-service-device': deviceId(device) } };
       });
-      client.setRequests(requests);
+      client.setRequests(all);
     },
   });
-  const { non2xx, errors, requests } = result;
-  if (non2xx + errors === 0) return { rps: requests.average };
-  const remark = `autocannon on ${name} does not count: ${non2xx} refused, ${errors} errors`;
-  return { rps: Number.NaN, remark };
+  const refused = non2xx + errors;
+  return { refused, counted: refused === 0 ? Math.round(requests.average) : Number.NaN };
 }
 
-function rowOf(
-  name: string,
-  summary: SideSummary,
-  base: SideSummary,
-  counted: number,
-  checksum: string,
-): Row {
+function rowOf(summary: SideSummary, base: SideSummary): Row {
   return {
-    server: name,
-    'requests/s': Math.round(summary.rps),
-    'by node:http': ratioOf(summary, base, ({ rps }) => rps),
-    cpu: ratioOf(summary, base, ({ cpuUs }) => 1 / cpuUs),
-    'us/request': summary.cpuUs,
-    busy: summary.serverShare,
-    'p50 us': Math.round(percentileUs(summary, 0.5)),
-    'p99 us': Math.round(percentileUs(summary, 0.99)),
-    autocannon: Math.round(counted),
+    ...{ server: summary.name, 'requests/s': Math.round(summary.rps) },
+    'by node:http': median(turnRatios(summary, base, ({ rps }) => rps)),
+    cpu: median(turnRatios(summary, base, ({ cpuUs }) => 1 / cpuUs)),
+    ...{ 'us/request': summary.cpuUs, busy: summary.serverShare },
+    ...percentileColumns(summary.percentileUs, 50, 99),
     rejected: summary.rejected,
-    checksum,
   };
 }

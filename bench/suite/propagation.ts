@@ -1,109 +1,68 @@
 // Time from a publish on one node until another serves it, with PostgreSQL and Redis between them.
 
-import { createHash } from 'node:crypto';
-import { Agent, request } from 'node:http';
-import { freshDatabase } from '../../test/support/fresh-database.ts';
-import { type ServingNode, startNode } from '../../test/support/node.ts';
-import { startPostgres } from '../../test/support/postgres-server.ts';
-import { startRedis } from '../../test/support/redis-server.ts';
+import { Agent } from 'node:http';
+import type { ServingNode } from '../../test/support/node.ts';
 import { anotherKey, createTenant, publish, type Tenant } from '../../test/support/tenant.ts';
-import type { Row } from '../measure/report.ts';
-import { median } from '../measure/statistics.ts';
-import type { Benchmark } from './benchmark.ts';
+import type { Benchmark } from '../benchmark.ts';
+import { ask, checksumOf } from '../load/ask.ts';
+import type { Row } from '../report.ts';
+import { withDeployment } from '../service/deployment.ts';
 
 const WAIT_MS_MAX = 5000;
 /** Publishes before another key takes over, fewer than one key may do in a minute. */
 const PUBLISHES_PER_KEY = 200;
+/** Checks before another device asks, since none may ask 120 times a minute. */
+const CHECKS_PER_DEVICE = 64;
 
 export const propagation: Benchmark = {
   name: 'propagation',
   title: 'milliseconds from a publish on one node until another serves it (PostgreSQL and Redis)',
-  explanation: [
+  reading: [
     'from the call: since the publish was sent; from the answer: since the publisher heard that it is done.',
     'own node: asked where it was published; other node: asked without pause on a node beside it.',
     '0 or less: it was served before the publisher heard. All on one machine: no network in it.',
   ],
-  async run({ isSmoke }) {
-    const [postgres, redis] = await Promise.all([startPostgres({ fsync: true }), startRedis()]);
-    const database = await freshDatabase(postgres.url);
-    const settings = { DATABASE_URL: database.url, REDIS_URL: redis.url };
-    const nodes = [await startNode(settings), await startNode(settings)] as const;
-    try {
-      return await measure(nodes, isSmoke ? 5 : 100);
-    } finally {
-      await Promise.all(nodes.map((node) => node.dispose()));
-      await Promise.all([postgres.stop(), redis.stop()]);
-    }
-  },
+  run: ({ isSmoke }) =>
+    withDeployment({ isPlaced: false }, async (deployment) => {
+      const stores = await deployment.startStores();
+      const nodes = [await deployment.startNode(stores), await deployment.startNode(stores)];
+      return { tables: [{ rows: await measure(nodes, isSmoke ? 5 : 100) }] };
+    }),
 };
 
-type Nodes = readonly [ServingNode, ServingNode];
-
-async function measure(nodes: Nodes, count: number): Promise<Row[]> {
-  let tenant = await createTenant(nodes[0], 'propagation');
-  const hash = createHash('sha256');
-  const delays: Delays[] = [];
-  for (let index = 0; index <= count; index++) {
+async function measure(nodes: readonly ServingNode[], count: number): Promise<Row[]> {
+  const [first, second] = nodes as [ServingNode, ServingNode];
+  let tenant = await createTenant(first, 'propagation');
+  const versions = Array.from({ length: count + 1 }, (_, index) => `1.0.${index}`);
+  const moments: Record<'call' | 'answer' | 'own' | 'other', number>[] = [];
+  for (const [index, version] of versions.entries()) {
     if (index % PUBLISHES_PER_KEY === PUBLISHES_PER_KEY - 1) {
-      tenant = await anotherKey(nodes[0], tenant);
+      tenant = await anotherKey(first, tenant);
     }
-    const version = `1.0.${index}`;
-    hash.update(version);
-    const measured = await measureOne(nodes, tenant, version);
+    const call = performance.now();
+    const served = [first, second].map((node) => untilServed(node, tenant, version));
+    const { status, text } = await publish(first, tenant, version);
+    const answer = performance.now();
+    if (status !== 201) throw new Error(`publish: ${status} ${text}`);
+    const [own = 0, other = 0] = await Promise.all(served);
     // The first publish does not count: it finds a channel that no node has loaded.
-    if (index > 0) delays.push(measured);
+    if (index > 0) moments.push({ call, answer, own, other });
   }
-  const checksum = hash.digest('hex').slice(0, 12);
-  const row = (name: string, values: readonly number[]): Row => ({
-    'served by': name,
-    publishes: values.length,
-    p50: percentile(values, 0.5),
-    p90: percentile(values, 0.9),
-    p99: percentile(values, 0.99),
-    max: percentile(values, 1),
-    checksum,
-  });
+  const checksum = checksumOf(versions);
+  const row = (name: string, delay: (moment: (typeof moments)[number]) => number): Row => {
+    const sorted = moments.map(delay).sort((left, right) => left - right);
+    const at = (share: number) => sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN;
+    const percentiles = { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
+    return { 'served by': name, publishes: sorted.length, ...percentiles, checksum };
+  };
   return [
-    row(
-      'own node, from the call',
-      delays.map(({ own, call }) => own - call),
-    ),
-    row(
-      'other node, from the call',
-      delays.map(({ other, call }) => other - call),
-    ),
-    row(
-      'other node, from the answer',
-      delays.map(({ other, answer }) => other - answer),
-    ),
-    {
-      ...row(
-        'publish itself',
-        delays.map(({ answer, call }) => answer - call),
-      ),
-    },
+    row('own node, from the call', ({ own, call }) => own - call),
+    row('other node, from the call', ({ other, call }) => other - call),
+    row('other node, from the answer', ({ other, answer }) => other - answer),
+    row('publish itself', ({ answer, call }) => answer - call),
   ];
 }
 
-/** Moments of one publish, as times of `performance.now()`. */
-type Delays = {
-  readonly call: number;
-  readonly answer: number;
-  readonly own: number;
-  readonly other: number;
-};
-
-async function measureOne(nodes: Nodes, tenant: Tenant, version: string): Promise<Delays> {
-  const call = performance.now();
-  const own = untilServed(nodes[0], tenant, version);
-  const other = untilServed(nodes[1], tenant, version);
-  const published = await publish(nodes[0], tenant, version);
-  const answer = performance.now();
-  if (published.status !== 201) throw new Error(`publish: ${published.status} ${published.text}`);
-  return { call, answer, own: await own, other: await other };
-}
-
-/** Number of checks so far: after 64 another device asks, since none may ask 120 times a minute. */
 let asked = 0;
 
 /** Checks again and again on one connection until the version is offered; returns when it was. */
@@ -113,40 +72,15 @@ async function untilServed(node: ServingNode, tenant: Tenant, version: string): 
   const deadline = performance.now() + WAIT_MS_MAX;
   try {
     for (;;) {
-      const device = `bench-${asked >> 6}`;
+      const device = `bench-${Math.floor(asked / CHECKS_PER_DEVICE)}`;
       asked += 1;
-      const body = await get(agent, url, device);
+      const { status, body } = await ask(agent, url, device);
       const now = performance.now();
+      if (status !== 200 && status !== 204) throw new Error(`check: ${status}`);
       if (body.includes(`"version":"${version}"`)) return now;
       if (now > deadline) throw new Error(`${version} was not served within ${WAIT_MS_MAX} ms`);
     }
   } finally {
     agent.destroy();
   }
-}
-
-function get(agent: Agent, url: string, device: string): Promise<string> {
-  const headers = { 'x-service-device': device };
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { agent, headers }, (response) => {
-      if (response.statusCode !== 200 && response.statusCode !== 204) {
-        reject(new Error(`check: ${response.statusCode}`));
-      }
-      let body = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => {
-        body += chunk;
-      });
-      response.on('end', () => resolve(body));
-      response.on('error', reject);
-    });
-    sent.on('error', reject);
-    sent.end();
-  });
-}
-
-function percentile(values: readonly number[], share: number): number {
-  if (share === 0.5) return median(values);
-  const sorted = [...values].sort((left, right) => left - right);
-  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }

@@ -7,11 +7,11 @@ import {
   PLAN_PRESETS,
   type PlanPresetName,
 } from '../../src/domain/rollout/plan-presets.ts';
-import type { Report, Row } from '../measure/report.ts';
+import type { Benchmark } from '../benchmark.ts';
 import { median } from '../measure/statistics.ts';
-import type { Benchmark } from './benchmark.ts';
+import type { Report, Row } from '../report.ts';
 import { type PlayedRollout, playRollout } from './rollouts/play-rollout.ts';
-import { BAD, GOOD, type Trouble } from './rollouts/trouble.ts';
+import { BAD, GOOD, type Trouble } from './rollouts/simulated-fleet.ts';
 
 const DEVICES = 20_000;
 const DAYS = 10;
@@ -20,41 +20,36 @@ const WEEK_MINUTES = 10_080;
 const APART_MINUTES = 1117;
 /** Roll-out, in percent, that a bad release must not reach. */
 const ROLLOUT_MAX = 25;
-/** Share of the good releases that may be stopped. */
 const FALSE_STOPS_SHARE = 0.01;
 const INVENTED = 10_000;
 /** Minutes by which a play may begin its last step late: it looks once a minute, after each hold. */
 const LATE_MINUTES_MAX = 10;
+/** Numbers of releases: good ones, those beside invented devices, and bad ones of each kind. */
+const RELEASES = { good: 200, besideInvented: 20, bad: 40 };
+const SMOKE: typeof RELEASES = { good: 1, besideInvented: 1, bad: 1 };
 
 /** Releases of one kind, one after another. */
-export type Series = {
-  readonly name: string;
-  readonly trouble: Trouble;
-  readonly invented: number;
-  readonly releases: number;
-};
+type Series = { name: string; trouble: Trouble; invented: number; releases: number };
+
+type Played = readonly PlayedRollout[];
 
 export const rollouts: Benchmark = {
   name: 'rollouts',
-  title: `plans of a simulated fleet of ${DEVICES.toLocaleString('en-US')} devices, ${DAYS} days`,
-  explanation: [
+  title: 'nothing in time: what the ready-made roll-out plans do with good and bad releases',
+  reading: [
+    `Fleets have ${DEVICES} devices, and ${DAYS} days; docs/operating.md says what they are like.`,
     'completed: at 100 % on plan; stopped: by a guard; at most: roll-out that a stopped one had reached;',
-    'days: from the publishing until the stop, the median and the longest. The figures are the same in every',
-    'run. docs/operating.md says what the fleet is like.',
+    'days: from the publishing until the stop, the median and the longest. Every run has the same figures.',
   ],
-  run: async ({ isSmoke }) => reportOf(isSmoke ? ['fast'] : PLAN_PRESET_NAMES, seriesOf(isSmoke)),
+  run: async ({ isSmoke }) =>
+    isSmoke ? reportOf(['fast'], seriesOf(SMOKE)) : reportOf(PLAN_PRESET_NAMES, seriesOf(RELEASES)),
 };
 
-function seriesOf(isSmoke: boolean): readonly Series[] {
-  const [good, others, bad] = isSmoke ? [1, 1, 1] : [200, 20, 40];
+function seriesOf({ good, besideInvented, bad }: typeof RELEASES): readonly Series[] {
+  const invented = { name: `${GOOD.name}, with 10,000 invented devices`, invented: INVENTED };
   return [
     { name: GOOD.name, trouble: GOOD, invented: 0, releases: good },
-    {
-      name: `${GOOD.name}, with 10,000 invented devices`,
-      trouble: GOOD,
-      invented: INVENTED,
-      releases: others,
-    },
+    { ...invented, trouble: GOOD, releases: besideInvented },
     ...BAD.map((trouble) => ({ name: trouble.name, trouble, invented: 0, releases: bad })),
   ];
 }
@@ -70,16 +65,11 @@ function reportOf(presets: readonly PlanPresetName[], series: readonly Series[])
       rows.push(rowOf(preset, each, played));
     }
   }
-  return {
-    tables: [],
-    remarks: ['', ...presetTable(presets), '', ...markdown(rows)],
-    json: { rollouts: rows },
-    ...(failures.length === 0 ? {} : { failure: failures.join('; ') }),
-  };
+  const remarks = ['', ...presetTable(presets), '', ...markdown(rows)];
+  return { tables: [], remarks, json: { rollouts: rows }, failures };
 }
 
-/** Plays the releases of a series under a preset; the same ones in every run. */
-export function playSeries(preset: PlanPresetName, series: Series): readonly PlayedRollout[] {
+export function playSeries(preset: PlanPresetName, series: Series): Played {
   const { trouble, invented, releases } = series;
   return Array.from({ length: releases }, (_, index) =>
     playRollout({
@@ -91,10 +81,7 @@ export function playSeries(preset: PlanPresetName, series: Series): readonly Pla
 }
 
 /** Returns what a series did that it must not; undefined when it is as it should be. */
-export function judgeSeries(
-  { trouble, releases }: Series,
-  played: readonly PlayedRollout[],
-): string | undefined {
+export function judgeSeries({ trouble, releases }: Series, played: Played): string | undefined {
   const stopped = played.filter(({ status }) => status === 'held');
   if (trouble !== GOOD) {
     const late = played.filter((each) => each.status !== 'held' || each.rolloutPct >= ROLLOUT_MAX);
@@ -106,35 +93,26 @@ export function judgeSeries(
   return isTooMuch ? `${stopped.length} of ${releases} stopped` : undefined;
 }
 
-/** Tells whether a release reached everybody, and each step began when it was due. */
 function isOnPlan({ status, rolloutPct, lateMinutesMax }: PlayedRollout): boolean {
   return status === 'completed' && rolloutPct === 100 && lateMinutesMax <= LATE_MINUTES_MAX;
 }
 
-/** Returns the lines of a table of presets, in Markdown. */
 export function presetTable(names: readonly PlanPresetName[]): readonly string[] {
-  return markdown(names.map(presetRow));
+  const percent = (limit: number | undefined) => (limit === undefined ? 'no limit' : `${limit} %`);
+  const rows = names.map((name): Row => {
+    const { steps, guards } = PLAN_PRESETS[name];
+    return {
+      ...{ preset: `\`${name}\``, steps: stepsText(steps), failed: percent(guards.failedPercent) },
+      ...{ reverted: percent(guards.revertedPercent), stuck: percent(guards.stuckPercent) },
+      silent: percent(guards.silentPercent),
+      'stuck, silent after': `${guards.stuckAfterMinutes}, ${guards.silentAfterMinutes} min`,
+      'confirmed after': `${guards.confirmMinutes} min`,
+    };
+  });
+  return markdown(rows);
 }
 
-function presetRow(name: PlanPresetName): Row {
-  const { steps, guards } = PLAN_PRESETS[name];
-  return {
-    preset: `\`${name}\``,
-    steps: stepsText(steps),
-    failed: percent(guards.failedPercent),
-    reverted: percent(guards.revertedPercent),
-    stuck: percent(guards.stuckPercent),
-    silent: percent(guards.silentPercent),
-    'stuck, silent after': `${guards.stuckAfterMinutes}, ${guards.silentAfterMinutes} min`,
-    'confirmed after': `${guards.confirmMinutes} min`,
-  };
-}
-
-function rowOf(
-  preset: PlanPresetName,
-  { name, releases }: Series,
-  played: readonly PlayedRollout[],
-): Row {
+function rowOf(preset: PlanPresetName, { name, releases }: Series, played: Played): Row {
   const stopped = played.filter(({ status }) => status === 'held');
   const days = stopped.map(({ endedAfterDays }) => endedAfterDays);
   const by = new Map<string, number>();
@@ -144,27 +122,17 @@ function rowOf(
   }
   const has = stopped.length > 0;
   return {
-    preset: `\`${preset}\``,
-    release: name,
-    releases,
-    completed: played.filter(isOnPlan).length,
-    stopped: stopped.length,
+    ...{ preset: `\`${preset}\``, release: name, releases },
+    ...{ completed: played.filter(isOnPlan).length, stopped: stopped.length },
     'at most': has ? `${Math.max(...stopped.map(({ rolloutPct }) => rolloutPct))} %` : '-',
     days: has ? `${median(days).toFixed(1)}, ${Math.max(...days).toFixed(1)}` : '-',
     by: [...by].map(([signals, count]) => `${signals}: ${count}`).join('; ') || '-',
   };
 }
 
-function percent(limit: number | undefined): string {
-  return limit === undefined ? 'no limit' : `${limit} %`;
-}
-
 function markdown(rows: readonly Row[]): string[] {
   const names = Object.keys(rows[0] ?? {});
   const line = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
-  return [
-    line(names),
-    `|${names.map(() => '---').join('|')}|`,
-    ...rows.map((row) => line(names.map((name) => row[name] ?? ''))),
-  ];
+  const body = rows.map((row) => line(names.map((name) => row[name] ?? '')));
+  return [line(names), `|${names.map(() => '---').join('|')}|`, ...body];
 }

@@ -1,88 +1,110 @@
-// Tests the arguments of `npm run bench --`: what each runs, and what is refused in one line.
+// Tests the arguments of `npm run bench --`: what each runs, what is refused in one line, and the help; and
+// that `check --target` puts load only on a service that the caller owns.
 
 import { describe, expect, it } from 'vitest';
-import { readCommand } from '../../bench/command-line.ts';
+import type { Benchmark, Given } from '../../bench/benchmark.ts';
+import { createCommand } from '../../bench/command-line.ts';
+import { check, scenariosOf } from '../../bench/suite/check.ts';
+import { compare } from '../../bench/suite/compare.ts';
+import { fleet, fleetSettings } from '../../bench/suite/fleet.ts';
+import { isLoopback, targetLoad } from '../../bench/suite/load-target.ts';
+import { wave } from '../../bench/suite/wave.ts';
 
-const CHOICES = {
-  benchmarks: ['check', 'fleet', 'wave'],
-  scenarios: ['full rollout', '20 % rollout', 'version flood'],
-};
-const read = (...args: string[]) => readCommand(args, CHOICES);
+/** Returns what a command line runs, and what it prints; throws what the command throws. */
+function read(...args: string[]) {
+  const seen = { names: [] as string[], given: {} as Given, json: '', output: '' };
+  const run = async (list: readonly Benchmark[], given: Given, json?: string) => {
+    Object.assign(seen, { names: list.map(({ name }) => name), given, json });
+  };
+  const command = createCommand([check, compare, fleet, wave], run);
+  const writeOut = (text: string) => {
+    seen.output += text;
+  };
+  for (const each of [command, ...command.commands]) {
+    each.configureOutput({ writeOut, writeErr: () => undefined });
+  }
+  try {
+    command.parse(args, { from: 'user' });
+  } catch (error) {
+    if ((error as { exitCode?: number }).exitCode !== 0) throw error;
+  }
+  return seen;
+}
 
 describe('the command line of the benchmarks', () => {
-  it('runs all of them without a name, and one by its name', () => {
-    expect(read()).toEqual({ benchmarks: CHOICES.benchmarks, isSmoke: false, scenario: '' });
-    expect(read('wave', '--smoke', '--json', 'out.json')).toEqual({
-      benchmarks: ['wave'],
-      isSmoke: true,
-      scenario: '',
-      json: 'out.json',
+  it('runs all of them that need no other commit without a name, and one by its name', () => {
+    expect(read().names).toEqual(['check', 'fleet', 'wave']);
+    const { names, given, json } = read('wave', '--smoke', '--json', 'out.json');
+    expect([names, given.isSmoke, json]).toEqual([['wave'], true, 'out.json']);
+  });
+
+  it('compares with a commit, on an edge or not', () => {
+    const { given } = read('compare', 'HEAD', '--edge', '--scenario', 'full');
+    expect(given).toMatchObject({ ref: 'HEAD', options: { edge: true, scenario: 'full' } });
+  });
+
+  it.each([
+    [['nonsense'], 'no benchmark nonsense: there are check, compare, fleet, wave'],
+    [['check', 'wave'], 'too many arguments'],
+    [['--nonsense'], "unknown option '--nonsense'"],
+    [['wave', '--speed', '20'], "unknown option '--speed'"],
+    [['compare'], "missing required argument 'ref'"],
+    [['fleet', '--speed', '101'], 'It must be a whole number from 10 to 100.'],
+    [['check', '--rate', '1e2'], 'It must be a whole number from 1 to 100000.'],
+  ])('refuses %j', (args, reason) => {
+    expect(() => read(...args)).toThrow(reason);
+  });
+
+  it('prints what there is with a line each, and the options, of all and of one', () => {
+    const { names, output } = read('--help');
+    expect(names).toEqual([]);
+    for (const { name, title } of [check, compare, fleet, wave]) {
+      expect(output).toMatch(new RegExp(`^ +${name} .*${title.slice(0, 20)}`, 'm'));
+    }
+    expect(output).toContain('--yes-i-own-this');
+    expect(read('fleet', '--help').output).toMatch(/--speed <n>.*10 to 100.*--smoke/s);
+  });
+
+  it('picks scenarios by how their names begin, and names those that there are', () => {
+    const named = (scenario: string) => scenariosOf({ isSmoke: true, options: { scenario } }, []);
+    expect(named('20').map(({ name }) => name)).toEqual(['20 % rollout']);
+    expect(() => named('nonsense')).toThrow(/begins with "nonsense": there are full rollout, /);
+  });
+
+  it('plays a fleet of the size that is given, which a smoke run does not take', () => {
+    const { given } = read('fleet', '--devices', '5000', '--speed', '20');
+    expect(fleetSettings(given)).toMatchObject({ devices: 5000, speed: 20, duration: 60 });
+    expect(() => fleetSettings({ ...given, isSmoke: true })).toThrow('has a fleet of its own');
+  });
+});
+
+describe('check --target', () => {
+  const target = 'http://127.0.0.1:8080/u/a/stable/darwin/aarch64/1.0.0';
+
+  it('takes a loopback address as it is, with labels in the query', () => {
+    const { given } = read('check', '--target', target, '--rate', '500', '--label', 'a=b c', 'd==');
+    const path = '/u/a/stable/darwin/aarch64/1.0.0?l.a=b+c&l.d=%3D';
+    expect(targetLoad(given)).toMatchObject({
+      ...{ host: '127.0.0.1', port: 8080, isTls: false, rate: 500, seconds: 10, connections: 50 },
+      question: { paths: [path], devices: 1000 },
     });
   });
 
-  it('picks scenarios by how their names begin', () => {
-    expect(read('check', '--scenario', 'full')).toMatchObject({ scenario: 'full' });
-    expect(read('--scenario', '20')).toMatchObject({ scenario: '20' });
+  it('refuses any other host unless it is said to be one’s own', () => {
+    for (const host of ['example.com', '10.0.0.1', '127.0.0.1.example.com', '[2001:db8::1]']) {
+      const options = { target: `https://${host}/u/a` };
+      expect(() => targetLoad({ options })).toThrow('--yes-i-own-this');
+      expect(targetLoad({ options: { ...options, yesIOwnThis: true } }).isTls).toBe(true);
+    }
+    for (const host of ['localhost', '127.8.9.1', '[::1]']) expect(isLoopback(host)).toBe(true);
   });
 
-  it('refuses a scenario that there is not, and names those that there are', () => {
-    expect(read('check', '--scenario', 'nonsense')).toBe(
-      'no scenario begins with "nonsense": there are full rollout, 20 % rollout, version flood',
-    );
-  });
-
-  it('refuses a scenario of a benchmark that has none', () => {
-    expect(read('wave', '--scenario', 'full')).toBe('--scenario belongs to check and compare');
-  });
-
-  it('refuses a benchmark that there is not, and names those that there are', () => {
-    expect(read('nonsense')).toBe(
-      'no benchmark nonsense: there are check, fleet, wave, and compare REF',
-    );
-    expect(read('check', 'wave')).toBe('one benchmark at a time, not also wave');
-  });
-
-  it('refuses an option that there is not', () => {
-    expect(read('--nonsense')).toContain("'--nonsense'");
-  });
-
-  it('compares an edge with a commit, and nothing else', () => {
-    expect(read('compare', 'HEAD', '--edge')).toMatchObject({ ref: 'HEAD', isOnEdge: true });
-    expect(read('wave', '--edge')).toBe('--edge belongs to compare');
-    expect(read('--edge')).toBe('--edge belongs to compare');
-  });
-
-  it('compares with one other commit', () => {
-    expect(read('compare', 'v1.0', '--scenario', 'full', '--smoke')).toEqual({
-      benchmarks: [],
-      ref: 'v1.0',
-      isOnEdge: false,
-      isSmoke: true,
-      scenario: 'full',
-    });
-    expect(read('compare')).toBe('compare takes one branch, tag or commit');
-    expect(read('compare', 'a', 'b')).toBe('compare takes one branch, tag or commit');
-    expect(read('compare', 'a', '--scenario', 'nonsense')).toContain('there are full rollout, ');
-  });
-
-  it('loads a target instead of running check, and nothing else', () => {
-    const target = ['--target', 'http://127.0.0.1:8080/u/a/stable/linux/x86_64/1.0.0'];
-    expect(read('check', ...target, '--rate', '7')).toMatchObject({
-      benchmarks: [],
-      target: { port: 8080, rate: 7 },
-    });
-    expect(read('wave', ...target)).toBe('--target belongs to check');
-    expect(read('check', '--target', 'notes')).toContain('--target: ');
-  });
-
-  it('plays a fleet of the size that is given, and no other benchmark', () => {
-    expect(read('fleet')).toEqual({ benchmarks: ['fleet'], isSmoke: false, scenario: '' });
-    expect(read('fleet', '--devices', '5000', '--speed', '20')).toMatchObject({
-      benchmarks: ['fleet'],
-      fleet: { devices: 5000, speed: 20, seconds: 60 },
-    });
-    expect(read('fleet', '--speed', '1')).toContain('--speed: must be');
-    expect(read('wave', '--speed', '20')).toBe('--speed belongs to fleet');
-    expect(read('fleet', '--speed', '20', '--smoke')).toBe('--smoke has a fleet of its own');
+  it.each([
+    [{ target, rate: 50_000, duration: 200 }, '--rate, --duration: '],
+    [{ target: 'notes' }, '--target: '],
+    [{ target: 'ftp://127.0.0.1/u' }, '--target: '],
+    [{ target, label: ['=x'] }, '--label: '],
+  ])('refuses %j', (options, reason) => {
+    expect(() => targetLoad({ options })).toThrow(reason);
   });
 });

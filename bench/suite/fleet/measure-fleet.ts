@@ -1,142 +1,99 @@
-// Runs a played fleet against a deployment of its own: one node, PostgreSQL and Redis. While it plays, a
-// release is published and PostgreSQL makes the checkpoints that it would make in the fleet's time.
+// Runs a played fleet against a deployment of its own. Meanwhile a release is published, PostgreSQL makes the
+// checkpoints that it would make in the fleet's time, and what was used so far is read again and again.
 
-import { once } from 'node:events';
-import { Redis } from 'ioredis';
-import pg from 'pg';
-import { freshDatabase } from '../../../test/support/fresh-database.ts';
-import { startNode } from '../../../test/support/node.ts';
-import { startPostgres } from '../../../test/support/postgres-server.ts';
-import { startRedis } from '../../../test/support/redis-server.ts';
-import { createTenant, publish, type Tenant } from '../../../test/support/tenant.ts';
-import { type Child, startChild } from '../../machine/child-process.ts';
-import { favourSession } from '../../machine/place-process.ts';
-import { ARCHES, artifactsOf, CHANNEL, NOTES, PLATFORMS } from '../../service/fixed-channel.ts';
-import { INTERVAL_MS } from './device-fleet.ts';
-import { type FleetSettings, freshnessAt } from './fleet-settings.ts';
-import type { FleetProgress, PlayOptions } from './play-fleet.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import type pg from 'pg';
+import type { ServingNode } from '../../../test/support/node.ts';
+import { queueLength } from '../../../test/support/redis-keys.ts';
+import { createTenant } from '../../../test/support/tenant.ts';
 import {
-  type CpuShares,
-  cpuBetween,
-  type Deployment,
-  type DeploymentReading,
-  readDeployment,
-  readDeviceTables,
-} from './read-deployment.ts';
+  commandOf,
+  isBackground,
+  processTree,
+  sampleCpu,
+  usedMs,
+} from '../../machine/processes.ts';
+import { startWorker, type Worker } from '../../machine/worker.ts';
+import { readMetrics, withDeployment } from '../../service/deployment.ts';
+import { checkPaths, publishFixed } from '../../service/fixed-releases.ts';
+import { INTERVAL_MS } from './device-fleet.ts';
+import type { FleetProgress, PlayOptions } from './play-fleet.ts';
 
-export type FleetStep = { readonly progress: FleetProgress; readonly reading: DeploymentReading };
-
-export type FleetRun = {
-  readonly settings: FleetSettings;
-  /** Reading before the first check. */
-  readonly idle: DeploymentReading;
-  readonly steps: readonly FleetStep[];
-  readonly cpuMs: CpuShares;
-  /** CPU of the process that plays, between the first and the last step. */
-  readonly playerMs: number;
-  readonly tables: { readonly rows: number; readonly bytes: number };
-  readonly checkpoints: number;
+export type FleetSettings = {
+  readonly devices: number;
+  readonly speed: number;
+  /** Length of the measured time in real seconds. */
+  readonly duration: number;
+  /** Intervals in which the fleet is met before: all ask in one, and in another that is recorded. */
+  readonly warmupIntervals: number;
 };
 
-/** Version that is published in the middle of the run. */
+export type FleetRun = Awaited<ReturnType<typeof measureFleet>>;
+export type FleetStep = { readonly progress: FleetProgress; readonly reading: Reading };
+
+type Player = Worker<PlayOptions, void, FleetProgress>;
+type Observed = { readonly node: ServingNode; readonly sql: pg.Client; readonly redis: Redis };
+type Reading = Awaited<ReturnType<typeof readDeployment>>;
+
 const NEXT_VERSION = '1.3.0';
 const PUBLISHED = ['1.1.0', '1.2.0'];
-const OLD_VERSIONS = 20;
+const OLD_VERSIONS = Array.from({ length: 20 }, (_, place) => `1.0.${20 - place}`);
 const STEPS_MAX = 12;
 const STEPS_PER_SECOND_MAX = 4;
-/** Step after which the next version is published. */
 const PUBLISH_STEP = 1;
 /** Time between two checkpoints of PostgreSQL as it is installed, in virtual time. */
 const CHECKPOINT_MS = 300_000;
 const EXTRA_MS = 30_000;
+/** Freshness of device rows as installed, and the shortest that the service takes, in seconds. */
+export const FRESHNESS_SECONDS = 300;
+const FRESHNESS_SECONDS_MIN = 10;
+const DEVICE_TABLES = [
+  ...['devices', 'device_versions', 'fleet_count_parts', 'fleet_hour_parts', 'fleet_step_parts'],
+];
 
-/** Starts the deployment, plays the fleet, and ends everything. */
-export async function measureFleet(settings: FleetSettings): Promise<FleetRun> {
-  const [postgres, redisServer] = await Promise.all([startPostgres({ fsync: true }), startRedis()]);
-  try {
-    const { url } = await freshDatabase(postgres.url);
-    return await measureOn(url, redisServer.url, settings);
-  } finally {
-    await Promise.all([postgres.stop(), redisServer.stop()]);
-  }
+/** `DEVICE_FRESHNESS_SECONDS` for a clock of this speed, and how many virtual seconds that is. */
+export function freshnessAt(speed: number): { readonly seconds: number; readonly virtual: number } {
+  const seconds = Math.max(FRESHNESS_SECONDS_MIN, Math.round(FRESHNESS_SECONDS / speed));
+  return { seconds, virtual: seconds * speed };
 }
 
-async function measureOn(
-  databaseUrl: string,
-  redisUrl: string,
-  settings: FleetSettings,
-): Promise<FleetRun> {
-  const node = await startNode({
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: redisUrl,
-    DEVICE_FRESHNESS_SECONDS: String(freshnessAt(settings.speed).seconds),
-  });
-  const sql = new pg.Client({ connectionString: databaseUrl });
-  const redis = new Redis(redisUrl);
-  try {
-    await sql.connect();
-    return await playOn({ node, sql, redis }, settings, databaseUrl);
-  } finally {
-    redis.disconnect();
-    await sql.end();
-    await node.dispose();
-  }
-}
-
-async function playOn(
-  deployment: Deployment,
-  settings: FleetSettings,
-  databaseUrl: string,
-): Promise<FleetRun> {
-  const { node, sql } = deployment;
-  const tenant = await createTenant(node);
-  for (const version of PUBLISHED) await publishFleet(deployment, tenant, version);
-  const idle = await readDeployment(deployment);
-  const checkpoints = await startCheckpoints(databaseUrl, CHECKPOINT_MS / settings.speed);
-  const player = startChild(new URL('./fleet-process.ts', import.meta.url), {
-    hasOwnSession: true,
-  });
-  favourSession(player.pid);
-  try {
-    const options = optionsOf(settings, tenant, Number(new URL(node.url).port));
-    const steps = await follow(player, options, deployment, () =>
-      publishFleet(deployment, tenant, NEXT_VERSION),
-    );
-    const [first, last] = [steps[0], steps.at(-1)];
-    if (first === undefined || last === undefined) throw new Error('the fleet was not played');
-    const playerId = String(player.pid);
-    const playerMs =
-      (last.reading.cpu.processesMs[playerId] ?? Number.NaN) -
-      (first.reading.cpu.processesMs[playerId] ?? 0);
-    const cpuMs = cpuBetween(deployment, first.reading, last.reading);
-    const tables = await readDeviceTables(sql);
+export function measureFleet(settings: FleetSettings) {
+  return withDeployment({ isPlaced: false }, async (deployment) => {
+    const stores = await deployment.startStores();
+    const freshness = String(freshnessAt(settings.speed).seconds);
+    const node = await deployment.startNode({ ...stores, DEVICE_FRESHNESS_SECONDS: freshness });
+    const sql = await deployment.connect(stores.DATABASE_URL);
+    const observed = { node, sql, redis: deployment.redis[0] as Redis };
+    const tenant = await createTenant(node);
+    const publish = (version: string) => publishFixed(node, tenant, { version });
+    for (const version of PUBLISHED) await publish(version);
+    const idle = await readDeployment(observed);
+    const over = new AbortController();
+    const own = await deployment.connect(stores.DATABASE_URL);
+    const checkpoints = makeCheckpoints(own, CHECKPOINT_MS / settings.speed, over.signal);
+    checkpoints.catch(() => undefined);
+    deployment.keep({ end: () => over.abort() });
+    const module = new URL('./play-fleet.ts', import.meta.url);
+    const player: Player = deployment.keep(startWorker(module, 'playFleet'));
+    const options = optionsOf(settings, tenant.app, Number(new URL(node.url).port));
+    const steps = await follow(player, options, observed, () => publish(NEXT_VERSION));
+    const [first, last] = [steps[0] as FleetStep, steps.at(-1) as FleetStep];
+    over.abort();
     return {
-      ...{ settings, idle, steps, cpuMs, playerMs, tables },
-      checkpoints: await checkpoints.end(),
+      ...{ settings, idle, steps, checkpoints: await checkpoints },
+      cpuMs: cpuBetween(observed, first.reading, last.reading),
+      playerMs: usedMs(first.reading.cpu, last.reading.cpu, [player.pid]),
+      tables: await readDeviceTables(sql),
     };
-  } finally {
-    await player.end();
-    await checkpoints.end();
-  }
-}
-
-async function publishFleet({ node }: Deployment, tenant: Tenant, version: string): Promise<void> {
-  const artifacts = artifactsOf(version);
-  const { status, text } = await publish(node, tenant, version, {
-    ...{ notes: NOTES, artifacts, rollout: 100 },
   });
-  if (status !== 201) throw new Error(`${version} was not published: ${status} ${text}`);
 }
 
-function optionsOf(settings: FleetSettings, tenant: Tenant, port: number): PlayOptions {
-  const { devices, speed, seconds, warmupIntervals } = settings;
-  const paths = PLATFORMS.flatMap((platform) =>
-    ARCHES.map((arch) => `/u/${tenant.app}/${CHANNEL}/${platform}/${arch}`),
-  );
-  const old = Array.from({ length: OLD_VERSIONS }, (_, place) => `1.0.${OLD_VERSIONS - place}`);
+function optionsOf(settings: FleetSettings, app: string, port: number): PlayOptions {
+  const { devices, speed, duration: seconds, warmupIntervals } = settings;
   return {
-    ...{ port, paths, devices, speed, seconds, watched: NEXT_VERSION },
-    versions: [...PUBLISHED.toReversed(), ...old],
+    ...{ port, paths: checkPaths(app), devices, speed, seconds, watched: NEXT_VERSION },
+    versions: [...PUBLISHED.toReversed(), ...OLD_VERSIONS],
     steps: Math.min(STEPS_MAX, seconds * STEPS_PER_SECOND_MAX),
     warmupSeconds: (warmupIntervals * INTERVAL_MS) / speed / 1000,
   };
@@ -144,72 +101,88 @@ function optionsOf(settings: FleetSettings, tenant: Tenant, port: number): PlayO
 
 /** Lets the fleet play, and reads the deployment each time that the player tells its progress. */
 async function follow(
-  player: Child,
+  player: Player,
   options: PlayOptions,
-  deployment: Deployment,
+  observed: Observed,
   publishNext: () => Promise<void>,
 ): Promise<FleetStep[]> {
   const steps: Promise<FleetStep>[] = [];
-  const works: Promise<void>[] = [];
-  const over = new Promise<void>((resolve) => {
-    player.process.on('message', (message) => {
-      const progress = message as FleetProgress;
-      const step = readDeployment(deployment).then((reading) => ({ progress, reading }));
-      const work = steps.length === PUBLISH_STEP ? publishNext() : Promise.resolve();
-      // Both are awaited at the end, which tells what went wrong.
-      for (const each of [step, work]) each.catch(() => undefined);
-      steps.push(step);
-      works.push(work);
-      if (steps.length === options.steps + 1) resolve();
-    });
+  let publishing: Promise<void> | undefined;
+  const over = player.run(options, (progress) => {
+    const step = readDeployment(observed).then((reading) => ({ progress, reading }));
+    if (steps.length === PUBLISH_STEP) publishing = publishNext();
+    // Both are awaited at the end, which tells what went wrong.
+    for (const each of [step, publishing]) each?.catch(() => undefined);
+    steps.push(step);
   });
   const timeMs = (options.warmupSeconds + options.seconds) * 1000 + EXTRA_MS;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('the fleet was not played in time')), timeMs);
-  });
-  const exited = once(player.process, 'exit').then(() => {
-    throw new Error('the process that plays the fleet ended');
-  });
-  exited.catch(() => undefined);
-  player.process.send(options);
-  try {
-    await Promise.race([over, late, exited]);
-    await Promise.all(works);
-    return await Promise.all(steps);
-  } finally {
-    clearTimeout(timer);
+  const late = sleep(timeMs, 'late' as const, { ref: false });
+  if ((await Promise.race([over, late])) === 'late') throw new Error('the fleet took too long');
+  await publishing;
+  return Promise.all(steps);
+}
+
+/** Makes a checkpoint now and every so often until the signal; returns how many there were since. */
+async function makeCheckpoints(sql: pg.Client, everyMs: number, signal: AbortSignal) {
+  const begin = performance.now();
+  for (let count = 0; ; count++) {
+    await sql.query('CHECKPOINT');
+    const left = begin + (count + 1) * everyMs - performance.now();
+    await sleep(Math.max(0, left), undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return count;
   }
 }
 
-/** Makes a checkpoint now and every so often. `end` stops that and tells how many there were. */
-async function startCheckpoints(url: string, everyMs: number) {
-  const sql = new pg.Client({ connectionString: url });
-  await sql.connect();
-  let count = 0;
-  let isOver = false;
-  let ended: Promise<void> | undefined;
-  let running: Promise<unknown> = sql.query('CHECKPOINT');
-  const timer = setInterval(() => {
-    running = running.then(async () => {
-      if (isOver) return;
-      await sql.query('CHECKPOINT');
-      count += 1;
-    });
-    // An error is told by `end`.
-    running.catch(() => undefined);
-  }, everyMs);
+async function readDeployment({ node, sql, redis }: Observed) {
+  const cpu = sampleCpu(process.pid);
+  const [{ rows }, memory, batches, metric] = await Promise.all([
+    sql.query<{ wal: string; written: string }>(
+      `SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') AS wal,
+         (SELECT sum(n_tup_ins + n_tup_upd) FROM pg_stat_user_tables JOIN pg_inherits ON inhrelid = relid
+          WHERE inhparent = 'devices'::regclass) AS written`,
+    ),
+    redis.info('memory'),
+    queueLength(redis),
+    readMetrics(node),
+  ]);
+  const storeSeconds = (store: string, operation: string) =>
+    metric(`sluice_store_call_duration_seconds_sum{store="${store}",operation="${operation}"}`);
   return {
-    async end(): Promise<number> {
-      isOver = true;
-      clearInterval(timer);
-      try {
-        await running;
-      } finally {
-        ended ??= sql.end();
-        await ended;
-      }
-      return count;
-    },
+    /** Check-ins that wait: batches in Redis, the age of the oldest, and the number in the node. */
+    ...{ cpu, batches, ageSeconds: metric('sluice_check_in_queue_seconds') },
+    held: metric('sluice_check_ins_held'),
+    dropped: metric('sluice_check_ins_total{outcome="dropped"}'),
+    connections: metric('sluice_connections_total{outcome="accepted"}'),
+    walBytes: Number(rows[0]?.wal),
+    rowsWritten: Number(rows[0]?.written),
+    redisBytes: Number(/^used_memory:(\d+)/m.exec(memory)?.[1]),
+    /** Seconds in which check-ins were being recorded or acknowledged. */
+    recordingSeconds:
+      storeSeconds('ledger', 'recordChecks') + storeSeconds('engine', 'acknowledgeCheckIns'),
   };
+}
+
+/** CPU time between two readings, by what used it; what ended meanwhile belonged to PostgreSQL. */
+function cpuBetween({ node }: Observed, begin: Reading, end: Reading) {
+  const ofNode = processTree(node.process.pid);
+  const all = Object.keys(end.cpu.processesMs).map(Number);
+  const used = (pids: readonly number[]) => usedMs(begin.cpu, end.cpu, pids);
+  const named = (name: string) => used(all.filter((pid) => commandOf(pid).startsWith(name)));
+  return {
+    service: used(ofNode.filter((pid) => !isBackground(pid))),
+    background: used(ofNode.filter(isBackground)),
+    redis: named('redis'),
+    postgres: named('postgres') + end.cpu.endedMs - begin.cpu.endedMs,
+  };
+}
+
+async function readDeviceTables(sql: pg.Client) {
+  const { rows } = await sql.query<{ rows: string; bytes: string }>(
+    `SELECT (SELECT count(*) FROM devices) AS rows,
+       (SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest($1::text[]) AS name)
+         + (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits
+           WHERE inhparent = 'devices'::regclass) AS bytes`,
+    [DEVICE_TABLES],
+  );
+  return { rows: Number(rows[0]?.rows), bytes: Number(rows[0]?.bytes) };
 }

@@ -10,16 +10,19 @@ const ADDRESS_SHARE = 0.01;
 const ADDRESS_MIN = 3;
 const NEVER = -1;
 
-export type CounterOptions = {
-  readonly devices: number;
+/** Device as the counts see it: not when it was not known long enough before the publishing. */
+type CountedDevice = {
+  readonly isKnown: boolean;
+  /** Hash below 2^32: devices with the lowest ones are looked at. */
+  readonly hash: number;
+};
+
+type CounterOptions = {
+  readonly devices: readonly CountedDevice[];
   /** Whole minutes from the publishing that may be counted. */
   readonly minutes: number;
   readonly stuckAfterMinutes: number;
   readonly silentAfterMinutes: number;
-  /** Whether a device was known long enough before the publishing. */
-  isKnown(device: number): boolean;
-  /** Hash of a device, below 2^32: those with the lowest ones are looked at. */
-  hashOf(device: number): number;
   /** Numbers of devices that are looked at of those that the release reached, and of all. */
   readonly reachedLookedAt: number;
   readonly othersLookedAt: number;
@@ -28,10 +31,25 @@ export type CounterOptions = {
 /** Version that a device runs, as signals tell versions apart; `other` is one above the release. */
 export type Runs = 'below' | 'release' | 'other';
 
-/**
- * Counts of devices by the minute of an event, of which those are wanted that lie a fixed time back: a sum
- * that moves on with the time.
- */
+/** What a device did, in milliseconds since the publishing; `NEVER` for what did not happen. */
+type Did = ReturnType<typeof counted>;
+
+// One literal without spreads: else each is a dictionary, which is read 20 times as slowly.
+function counted({ isKnown, hash }: CountedDevice) {
+  return {
+    isKnown,
+    hash,
+    offeredAt: NEVER,
+    lastSeen: NEVER,
+    reachedAt: NEVER,
+    isInstalled: false,
+    isReverted: false,
+    isStuck: false,
+    hasFailed: false,
+  };
+}
+
+/** Events by their minute, and the sum of those that lie a fixed time back: it moves on with the time. */
 class PastSum {
   private readonly byMinute: Int32Array;
   private readonly afterMinutes: number;
@@ -44,7 +62,8 @@ class PastSum {
     this.afterMinutes = afterMinutes;
   }
 
-  add(minute: number, devices: number): void {
+  add(at: number, devices: number): void {
+    const minute = Math.floor(at / MINUTE_MS);
     this.byMinute[minute] = (this.byMinute[minute] as number) + devices;
     if (minute < this.upTo) this.sum += devices;
   }
@@ -58,21 +77,15 @@ class PastSum {
 
 export class SignalCounter {
   private readonly options: CounterOptions;
-  /** Milliseconds since the publishing; `NEVER` for what did not happen. */
-  private readonly offeredAt: Float64Array;
-  private readonly lastSeen: Float64Array;
-  private readonly reachedAt: Float64Array;
-  private readonly isInstalled: Uint8Array;
-  private readonly isReverted: Uint8Array;
-  private readonly isStuck: Uint8Array;
+  private readonly devices: readonly Did[];
   private readonly failures = new Map<number, number>();
-  private readonly failed: Uint8Array;
   private readonly offeredBefore: PastSum;
   private readonly reachedBefore: PastSum;
   private readonly silent: PastSum;
   private readonly silentOthers: PastSum;
+  private readonly othersScale: number;
   /** Devices that the release reached, and the hash below which they are looked at. */
-  private reached: number[] = [];
+  private readonly reached: Did[] = [];
   private hashBelow = HASHES;
   private offered = 0;
   private installed = 0;
@@ -81,50 +94,51 @@ export class SignalCounter {
   private others = 0;
 
   constructor(options: CounterOptions) {
-    const { devices, minutes, stuckAfterMinutes, silentAfterMinutes } = options;
+    const { devices, minutes, stuckAfterMinutes, silentAfterMinutes, othersLookedAt } = options;
     this.options = options;
-    this.offeredAt = new Float64Array(devices).fill(NEVER);
-    this.lastSeen = new Float64Array(devices).fill(NEVER);
-    this.reachedAt = new Float64Array(devices).fill(NEVER);
-    this.isInstalled = new Uint8Array(devices);
-    this.isReverted = new Uint8Array(devices);
-    this.isStuck = new Uint8Array(devices);
-    this.failed = new Uint8Array(devices);
+    this.devices = devices.map(counted);
     this.offeredBefore = new PastSum(minutes, stuckAfterMinutes);
     this.reachedBefore = new PastSum(minutes, silentAfterMinutes);
     this.silent = new PastSum(minutes, silentAfterMinutes);
     this.silentOthers = new PastSum(minutes, silentAfterMinutes);
+    this.othersScale = Math.max(devices.length / othersLookedAt, 1);
   }
 
   /** Records a check-in, later than the device's last one, in milliseconds since the publishing. */
-  record(device: number, at: number, runs: Runs, isOffered: boolean): void {
-    if (!this.options.isKnown(device)) return;
-    const minute = Math.floor(at / MINUTE_MS);
-    const isOn = runs === 'release';
-    const wasReached = this.reachedAt[device] !== NEVER;
-    const isReached = wasReached || isOffered || isOn;
-    this.see(device, minute, wasReached, isReached);
-    this.lastSeen[device] = at;
+  record(index: number, at: number, runs: Runs, isOffered: boolean): void {
+    const device = this.devices[index] as Did;
+    if (!device.isKnown) return;
+    const wasReached = device.reachedAt !== NEVER;
+    const isReached = wasReached || isOffered || runs === 'release';
+    this.see(device, at, wasReached, isReached);
+    device.lastSeen = at;
     if (!isReached) return;
     if (!wasReached) {
-      this.reachedAt[device] = at;
+      device.reachedAt = at;
       this.reached.push(device);
-      if (this.isLookedAt(device)) this.reachedBefore.add(minute, 1);
+      if (this.isLookedAt(device)) this.reachedBefore.add(at, 1);
     }
-    if (isOffered && this.offeredAt[device] === NEVER) {
-      this.offeredAt[device] = at;
+    if (isOffered && device.offeredAt === NEVER) {
+      device.offeredAt = at;
       this.offered += 1;
-      if (this.isLookedAt(device)) this.offeredBefore.add(minute, 1);
+      if (this.isLookedAt(device)) this.offeredBefore.add(at, 1);
     }
-    this.move(device, runs);
+    if (runs === 'release' && !device.isInstalled) {
+      device.isInstalled = true;
+      this.installed += 1;
+    }
+    if (runs === 'below' && device.isInstalled && !device.isReverted) {
+      device.isReverted = true;
+      this.reverted += 1;
+    }
     this.wait(device, at);
   }
 
   /** Records that a device reported, from this client address, that it could not install the release. */
-  fail(device: number, address: number): void {
-    if (!this.options.isKnown(device) || this.failed[device] === 1) return;
-    if (this.offeredAt[device] === NEVER) return;
-    this.failed[device] = 1;
+  fail(index: number, address: number): void {
+    const device = this.devices[index] as Did;
+    if (!device.isKnown || device.hasFailed || device.offeredAt === NEVER) return;
+    device.hasFailed = true;
     this.failures.set(address, (this.failures.get(address) ?? 0) + 1);
   }
 
@@ -135,8 +149,7 @@ export class SignalCounter {
     }
     const scale = Math.max(this.reached.length / this.options.reachedLookedAt, 1);
     this.lookAtLess(HASHES / scale);
-    const { offered, installed, reverted, stuck } = this;
-    const othersScale = this.othersScale();
+    const { offered, installed, reverted, stuck, othersScale } = this;
     return {
       ...{ offered, installed, reverted, stuck, scale, failed: this.countFailures() },
       silent: this.silent.sum,
@@ -150,68 +163,46 @@ export class SignalCounter {
   }
 
   /** Whether a device that the release reached is looked at; fewer and fewer are, of more that it reaches. */
-  private isLookedAt(device: number): boolean {
-    return this.options.hashOf(device) < this.hashBelow;
+  private isLookedAt({ hash }: Did): boolean {
+    return hash < this.hashBelow;
   }
 
   private lookAtLess(hashBelow: number): void {
     if (hashBelow >= this.hashBelow) return;
     for (const device of this.reached) {
-      const hash = this.options.hashOf(device);
-      if (hash >= hashBelow && hash < this.hashBelow) this.lookAway(device);
+      if (device.hash < hashBelow || !this.isLookedAt(device)) continue;
+      this.reachedBefore.add(device.reachedAt, -1);
+      this.silent.add(device.lastSeen, -1);
+      if (device.offeredAt !== NEVER) this.offeredBefore.add(device.offeredAt, -1);
+      this.stuck -= Number(device.isStuck);
     }
     this.hashBelow = hashBelow;
   }
 
-  private lookAway(device: number): void {
-    const minuteOf = (times: Float64Array) => Math.floor((times[device] as number) / MINUTE_MS);
-    this.reachedBefore.add(minuteOf(this.reachedAt), -1);
-    this.silent.add(minuteOf(this.lastSeen), -1);
-    if (this.offeredAt[device] !== NEVER) this.offeredBefore.add(minuteOf(this.offeredAt), -1);
-    this.stuck -= this.isStuck[device] as number;
-  }
-
-  private othersScale(): number {
-    return Math.max(this.options.devices / this.options.othersLookedAt, 1);
-  }
-
   /** Moves a device's last sighting, among the others or among those that the release has reached. */
-  private see(device: number, minute: number, wasReached: boolean, isReached: boolean): void {
-    const last = this.lastSeen[device] as number;
-    const lastMinute = Math.floor(last / MINUTE_MS);
-    const isOther = this.options.hashOf(device) * this.othersScale() < HASHES;
+  private see(device: Did, at: number, wasReached: boolean, isReached: boolean): void {
+    const { lastSeen, hash } = device;
+    const isOther = hash * this.othersScale < HASHES;
     const isLookedAt = this.isLookedAt(device);
-    if (wasReached && isLookedAt) this.silent.add(lastMinute, -1);
-    if (!wasReached && isOther && last !== NEVER) {
-      this.silentOthers.add(lastMinute, -1);
+    if (wasReached && isLookedAt) this.silent.add(lastSeen, -1);
+    if (!wasReached && isOther && lastSeen !== NEVER) {
+      this.silentOthers.add(lastSeen, -1);
       this.others -= 1;
     }
-    if (isReached && isLookedAt) this.silent.add(minute, 1);
+    if (isReached && isLookedAt) this.silent.add(at, 1);
     if (!isReached && isOther) {
-      this.silentOthers.add(minute, 1);
+      this.silentOthers.add(at, 1);
       this.others += 1;
     }
   }
 
-  private move(device: number, runs: Runs): void {
-    const wasInstalled = this.isInstalled[device] === 1;
-    if (runs === 'release' && !wasInstalled) {
-      this.isInstalled[device] = 1;
-      this.installed += 1;
-    }
-    if (runs === 'below' && wasInstalled && this.isReverted[device] === 0) {
-      this.isReverted[device] = 1;
-      this.reverted += 1;
-    }
-  }
-
   /** Keeps whether a device waits for too long since it was offered the release. */
-  private wait(device: number, at: number): void {
-    const since = this.offeredAt[device] as number;
+  private wait(device: Did, at: number): void {
+    const { offeredAt, isInstalled } = device;
     const limitMs = this.options.stuckAfterMinutes * MINUTE_MS;
-    const isStuck = since !== NEVER && this.isInstalled[device] === 0 && at - since > limitMs;
-    if (this.isLookedAt(device)) this.stuck += Number(isStuck) - (this.isStuck[device] as number);
-    this.isStuck[device] = Number(isStuck);
+    const isStuck = offeredAt !== NEVER && !isInstalled && at - offeredAt > limitMs;
+    if (this.isLookedAt(device)) this.stuck += Number(isStuck) - Number(device.isStuck);
+    device.isStuck = isStuck;
   }
 
   private countFailures(): number {

@@ -1,7 +1,6 @@
-// Devices of a simulated roll-out, each with what a real one does: it asks at its own pace while it is
-// switched on, installs what it is offered after some time, comes new to the fleet or leaves it. It knows no
-// clock; all times are whole milliseconds since a Monday 0:00. Of 24 days they are small integers, which V8
-// keeps within the device's object: fractions, each an object of its own, made a check twice as slow.
+// Devices of a simulated roll-out, each with what a real one does: it asks at its own pace while it is on,
+// installs what it is offered after some time, comes new or leaves. All times are whole milliseconds since a
+// Monday 0:00: small integers, which V8 keeps within an object; fractions made a check twice as slow.
 
 import {
   COHORT_BUCKETS,
@@ -10,16 +9,48 @@ import {
   hashText,
 } from '../../../src/domain/decision/cohort.ts';
 import { drawFrom } from '../../random.ts';
-import { versionMix } from '../fleet/version-mix.ts';
-import { DeviceWeek } from './device-week.ts';
+import { versionMix } from '../fleet/device-fleet.ts';
+import { DeviceWeek } from '../fleet/device-hours.ts';
 import type { Runs } from './signal-counter.ts';
-import { type Fate, fateOf, type Trouble } from './trouble.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** Time of what does not happen. */
 const NEVER = 2 ** 31 - 1;
+
+type Fate =
+  | 'fine'
+  /** Runs the release, asks once more, and is never heard of again. */
+  | 'dies after'
+  /** Never asks again once the installation has begun. */
+  | 'dies installing'
+  /** Cannot install it, and goes on as before; tells nobody, or reports the failure. */
+  | 'cannot'
+  | 'cannot and says so'
+  /** Runs it for some hours, then the version of before. */
+  | 'leaves again';
+
+/** What is wrong with a release: shares of the devices, 0 to 1, by fate; the others are fine. */
+export type Trouble = {
+  readonly name: string;
+  readonly shares: readonly (readonly [fate: Fate, share: number])[];
+};
+
+/** Troubles that every release has: some disks are full, and some people do not like what they got. */
+const ORDINARY: Trouble['shares'] = [
+  ['cannot', 0.001],
+  ['cannot and says so', 0.001],
+  ['leaves again', 0.002],
+];
+
+export const GOOD: Trouble = { name: 'good', shares: ORDINARY };
+
+/** Releases that must be stopped. */
+export const BAD: readonly Trouble[] = [
+  bad('bricks 3 %', ['dies after', 0.015], ['dies installing', 0.015]),
+  bad('5 % cannot install', ['cannot', 0.045], ['cannot and says so', 0.005]),
+  bad('4 % leave again', ['leaves again', 0.04]),
+];
 
 /** Hours between two checks of a device, with the share of the devices; each varies by a tenth. */
 const INTERVALS = [
@@ -35,7 +66,6 @@ const CHURN_PER_DAY = 0.003;
 const LONG_KNOWN_MS = 10 * DAY_MS;
 /** Share of the devices on a platform that the release has no artifact for. */
 const OTHER_PLATFORM_SHARE = 0.03;
-/** Number of versions before the release that are in use. */
 const VERSIONS_BEFORE = 6;
 
 /** Time from an offer until the device is ready to install: any factor between the two is as likely. */
@@ -51,48 +81,18 @@ const STAY_MS = [HOUR_MS, DAY_MS] as const;
 const COMPANY_SHARE = 0.2;
 const COMPANIES = 20;
 
-/** What becomes of invented devices, in turn. */
 const INVENTED_FATES: readonly Fate[] = ['dies installing', 'cannot and says so', 'leaves again'];
 
-export type SimulatedDevice = {
-  readonly id: string;
-  /** State of its own random numbers: what one device does changes nothing for another. */
-  state: number;
-  /** Place of the version that it runs at first among those before the release; 0 is the newest. */
-  readonly versionBefore: number;
-  /** Client address, as a number. */
-  readonly address: number;
-  readonly firstSeen: number;
-  readonly goneAt: number;
-  readonly intervalMs: number;
-  readonly shiftHours: number;
-  readonly isOffice: boolean;
-  readonly fate: Fate;
-  readonly isAtStart: boolean;
-  /** Bucket in the release's roll-out; above all of them when the release has nothing for its platform. */
-  readonly bucket: number;
-  runs: Runs;
-  /** When what it was offered is ready to be installed; `NEVER` before. */
-  readyAt: number;
-  hasTried: boolean;
-  /** When it leaves the release again; `NEVER` for most. */
-  leavesAt: number;
-  isDead: boolean;
-  wasOff: boolean;
-};
+export type SimulatedDevice = ReturnType<SimulatedFleet['draw']>;
 
-/** What a device tells and does at a check. */
-export type DeviceCheck = { readonly isOffered: boolean; readonly hasFailed: boolean };
-
-export type FleetOptions = {
+export type FleetSettings = {
   readonly devices: number;
   /** Further devices that strangers invent, to halt the roll-out. */
   readonly invented: number;
   readonly trouble: Trouble;
-  readonly publishedAt: number;
-  readonly endsAt: number;
   readonly seed: number;
 };
+type FleetOptions = FleetSettings & { readonly publishedAt: number; readonly endsAt: number };
 
 export class SimulatedFleet {
   readonly devices: readonly SimulatedDevice[];
@@ -105,7 +105,6 @@ export class SimulatedFleet {
     this.devices = Array.from({ length }, (_, index) => this.draw(index));
   }
 
-  /** Returns when a device asks first after the release was published. */
   firstCheck(device: SimulatedDevice): number {
     const { publishedAt } = this.options;
     const from = Math.max(publishedAt, device.firstSeen);
@@ -113,14 +112,13 @@ export class SimulatedFleet {
     return this.nextOn(device, Math.floor(from + device.intervalMs * drawFrom(device)));
   }
 
-  /** Returns when a device asks next. */
   nextCheck(device: SimulatedDevice, at: number): number {
     const factor = 1 + JITTER * (2 * drawFrom(device) - 1);
     return this.nextOn(device, at + Math.floor(device.intervalMs * factor));
   }
 
   /** A device asks; undefined when it does not any more. */
-  check(device: SimulatedDevice, at: number, rolloutPct: number): DeviceCheck | undefined {
+  check(device: SimulatedDevice, at: number, rolloutPct: number) {
     if (device.isDead || at >= device.goneAt) return undefined;
     const isReady = at >= device.readyAt || (device.wasOff && device.isAtStart);
     const isTrying = !device.hasTried && device.readyAt !== NEVER && isReady;
@@ -136,22 +134,11 @@ export class SimulatedFleet {
 
   /** Installs the release, or not; returns whether the device reports a failure. */
   private install(device: SimulatedDevice, at: number): boolean {
+    const { fate } = device;
     device.hasTried = true;
-    switch (device.fate) {
-      case 'cannot':
-        return false;
-      case 'cannot and says so':
-        return true;
-      case 'leaves again':
-        device.leavesAt = at + between(STAY_MS, drawFrom(device));
-        break;
-      case 'dies after':
-      case 'dies installing':
-        device.isDead = true;
-        break;
-      case 'fine':
-        break;
-    }
+    if (fate === 'cannot' || fate === 'cannot and says so') return fate === 'cannot and says so';
+    if (fate === 'leaves again') device.leavesAt = at + between(STAY_MS, drawFrom(device));
+    device.isDead = fate === 'dies after' || fate === 'dies installing';
     device.runs = 'release';
     return false;
   }
@@ -162,7 +149,7 @@ export class SimulatedFleet {
     return on;
   }
 
-  private draw(index: number): SimulatedDevice {
+  draw(index: number) {
     const { seed, devices, publishedAt, trouble } = this.options;
     const id = `device ${index}`;
     const source = { state: hashText(id, seed) | 0 };
@@ -175,27 +162,31 @@ export class SimulatedFleet {
     // One literal without spreads: else each device is a dictionary, which is read 20 times as slowly.
     return {
       id,
+      /** State of its own random numbers: what one device does changes nothing for another. */
       state: hashText(id, ~seed) | 0,
+      /** Place of the version that it runs at first among those before the release; 0 is the newest. */
       versionBefore: versionMix(random(), VERSIONS_BEFORE),
       address: random() < COMPANY_SHARE ? Math.floor(random() * COMPANIES) : COMPANIES + index,
       firstSeen,
       goneAt: Math.min(Math.floor(Math.max(publishedAt, firstSeen) + lifeMs), NEVER),
-      intervalMs: drawInterval(random()) * HOUR_MS,
+      intervalMs: (drawn(INTERVALS, random()) ?? 1) * HOUR_MS,
       shiftHours,
       isOffice,
       fate: isInvented ? (INVENTED_FATES[index % 3] as Fate) : fateOf(trouble, random()),
       isAtStart: random() < AT_START_SHARE,
+      /** Bucket in the roll-out; above all of them when the release has nothing for its platform. */
       bucket: hasArtifact ? cohortBucket(hashText(id), hashText('', seed)) : COHORT_BUCKETS,
-      runs: 'below',
+      runs: 'below' as Runs,
+      /** When what it was offered is ready to be installed, and when it leaves the release again. */
       readyAt: NEVER,
-      hasTried: false,
       leavesAt: NEVER,
+      hasTried: false,
       isDead: false,
       wasOff: false,
     };
   }
 
-  /** Most devices were there long before; some came on the day before the release, and some come after it. */
+  /** Most devices were there long before; others come from the day before the release on. */
   private drawFirstSeen(random: () => number): number {
     const { publishedAt, endsAt } = this.options;
     const fromMs = publishedAt - DAY_MS;
@@ -210,19 +201,28 @@ export class SimulatedFleet {
   }
 }
 
-/** Draws the time from an offer until a device is ready to install. */
 function drawDelay(device: SimulatedDevice): number {
   const share = PUT_OFF_SHARES[device.versionBefore === 0 ? 0 : 1];
   return between(drawFrom(device) < share ? PUT_OFF_MS : INSTALL_MS, drawFrom(device));
 }
 
-function drawInterval(random: number): number {
+function bad(name: string, ...shares: Trouble['shares']): Trouble {
+  return { name, shares: [...shares, ...ORDINARY] };
+}
+
+/** Returns the fate of a device; `random` is uniform in [0, 1). */
+function fateOf({ shares }: Trouble, random: number): Fate {
+  return drawn(shares, random) ?? 'fine';
+}
+
+/** Value whose share, after those before it, has the random number. */
+function drawn<Value>(shares: readonly (readonly [Value, number])[], random: number) {
   let above = random;
-  for (const [hours, share] of INTERVALS) {
-    if (above < share) return hours;
+  for (const [value, share] of shares) {
+    if (above < share) return value;
     above -= share;
   }
-  return INTERVALS[0][0];
+  return undefined;
 }
 
 function between([shortest, longest]: readonly [number, number], random: number): number {

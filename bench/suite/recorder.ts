@@ -1,0 +1,99 @@
+// Recording of check-ins in a database of its own, as the drain of a tree of this repository does it, which
+// must be one whose devices lie in parts.
+
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
+import type { devicePart } from '../../src/hashing/device-part.ts';
+import type { openLedger } from '../../src/ledger/open-ledger.ts';
+import type { RecordMemory } from '../../src/operations/fleet/record-memory.ts';
+import type { Ledger } from '../../src/ports/ledger.ts';
+import { freshDatabase } from '../../test/support/fresh-database.ts';
+import { ledgerOptions } from '../../test/support/ledger-options.ts';
+import { runOn } from '../../test/support/run-on.ts';
+import { removeFolder, temporaryFolder } from '../../test/support/server-process.ts';
+
+export type Recorder = Awaited<ReturnType<typeof openRecorder>>;
+
+export const WRITERS = 2;
+const BATCH_SIZE = 2000;
+const FRESHNESS_MS = 300_000;
+const UNBOUNDED = { perNetwork: 0, perApp: 0 };
+const ADMIN = { kind: 'admin-token' } as const;
+const FILES = ['ledger/open-ledger', 'hashing/device-part', 'operations/fleet/record-memory'];
+
+type Tree = {
+  readonly openLedger: typeof openLedger;
+  readonly devicePart: typeof devicePart;
+  readonly RecordMemory: typeof RecordMemory;
+};
+
+export async function openRecorder(folder: string, serverUrl: string) {
+  const urls = FILES.map((file) => pathToFileURL(join(folder, 'src', `${file}.ts`)).href);
+  const modules = await Promise.all(urls.map((url) => import(url)));
+  const tree = Object.assign({}, ...modules) as Tree;
+  const { url, drop } = await freshDatabase(serverUrl);
+  // The ledger marks its directory as used, with PostgreSQL too.
+  const dataDir = temporaryFolder('sluice-drain-');
+  const ledger = await tree.openLedger({ databaseUrl: url, dataDir, ...ledgerOptions() });
+  while (!(await ledger.isReachable())) await sleep(50);
+  const { id: organization } = made(await ledger.createOrganization('bench', ADMIN));
+  const asked = { organizationId: organization, ref: 'bench', name: 'Bench', channels: ['stable'] };
+  const { value: app } = made(await ledger.createApp(asked, ADMIN));
+  return {
+    appId: app.id,
+    database: new URL(url).pathname.slice(1),
+    record: besideEachOther(ledger, tree),
+    /** Publishes a version as if at that time, in milliseconds since 1970; returns the id of its release. */
+    async publish(version: string, at: number): Promise<string> {
+      const asked: Parameters<Ledger['publishRelease']>[1] = {
+        ...{ app: 'bench', channel: 'stable', version, canonicalVersion: version, notes: '' },
+        ...{ status: 'published', rolloutPct: undefined, targets: null, artifacts: [] },
+      };
+      const { value: release } = made(await ledger.publishRelease(organization, asked, ADMIN));
+      // Signals are counted from the time of publishing on.
+      const time = new Date(at).toISOString();
+      await runOn(url, `UPDATE releases SET published_at = '${time}' WHERE id = '${release.id}'`);
+      return release.id;
+    },
+    async end(): Promise<void> {
+      await ledger.close();
+      removeFolder(dataDir);
+      await drop();
+    },
+  };
+}
+
+/** Result of a call that must not be refused. */
+function made<Result extends object>(
+  result: Result,
+): Exclude<Result, { readonly message: string }> {
+  if ('message' in result) throw new Error(String(result.message));
+  return result as Exclude<Result, { readonly message: string }>;
+}
+
+/** Returns a recording by several writers, each with parts of its own, as drains do it. */
+function besideEachOther(ledger: Ledger, { RecordMemory, devicePart }: Tree) {
+  const memory = new RecordMemory('bench', ledger, FRESHNESS_MS);
+  const recordBatch = async (batch: readonly CheckIn[]) => {
+    await memory.confirm(batch);
+    const needed = memory.sift(batch);
+    if (needed.length === 0) return;
+    const { writer } = memory;
+    const result = await ledger.recordChecks(needed, 'queued', UNBOUNDED, () => true, writer);
+    memory.note(needed, result);
+  };
+  const write = async (checkIns: readonly CheckIn[], writer: number) => {
+    const share = checkIns.filter((each) => {
+      return devicePart(each.appId, each.deviceId) % WRITERS === writer;
+    });
+    for (let from = 0; from < share.length; from += BATCH_SIZE) {
+      await recordBatch(share.slice(from, from + BATCH_SIZE));
+    }
+  };
+  return async (checkIns: readonly CheckIn[]): Promise<void> => {
+    const writers = Array.from({ length: WRITERS }, (_, writer) => write(checkIns, writer));
+    await Promise.all(writers);
+  };
+}
