@@ -26,15 +26,11 @@ export type SideSummary = ReturnType<typeof summarise>;
 /** Numbers of undisturbed turns, and at most of further ones in place of disturbed ones. */
 type Turns = { readonly wanted: number; readonly retries: number };
 
-/** Shares of one processor during a round; NaN where the system does not tell. */
-type RoundShares = {
-  readonly server: number;
-  /** Share of the generator and all else on its processor: stores, and the service's other processes. */
-  readonly generatorSide: number;
-  /** Shares of processes that are no part of the benchmark, and of other machines of the host. */
-  readonly foreign: number;
-  readonly stolen: number;
-};
+/**
+ * Shares of one processor during a round; NaN where the system does not tell. `generatorSide` is that of the
+ * generator and all else on its processor, `foreign` is no part of the benchmark, `stolen` is the host's.
+ */
+type RoundShares = Record<'server' | 'generatorSide' | 'foreign' | 'stolen', number>;
 
 /** Connections: with half of them the generator is the bottleneck on two processors. */
 export const CONNECTIONS = 128;

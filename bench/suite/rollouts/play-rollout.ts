@@ -43,6 +43,7 @@ export function playRollout(settings: RolloutSettings, onlooker: Onlooker = {}) 
   const counter = counterOf(settings, fleet, publishedAt, minutes);
   const agenda = new Agenda(fleet.devices.length, minutes, publishedAt);
   let release: PlannedRelease = { status: 'published', rolloutPct: 0, wasPublished: true };
+  /** Minute in which a step was due, and minutes by which one began later at most. */
   let [plannedAt, lateMinutesMax] = [0, 0];
   const check = (index: number, minute: number): void => {
     const device = fleet.devices[index] as SimulatedDevice;
@@ -84,9 +85,8 @@ export function playRollout(settings: RolloutSettings, onlooker: Onlooker = {}) 
   }
   const { status, tripped } = state;
   const endedAfterDays = (minute - 1) / DAY_MINUTES;
-  /** Minutes by which the latest step began after the sum of the holds before it. */
-  const late = { lateMinutesMax };
-  return { status, tripped, counts, rolloutPct: release.rolloutPct, endedAfterDays, ...late };
+  const { rolloutPct } = release;
+  return { status, tripped, counts, rolloutPct, endedAfterDays, lateMinutesMax };
 }
 
 class Agenda {
