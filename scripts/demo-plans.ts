@@ -107,7 +107,10 @@ async function makePlan(
   const made = await past.ledger.createPlan(
     past.organizationId,
     nameOf(past),
-    { steps, startAtMs: undefined, guards, onTrip: 'pause' },
+    {
+      ...{ steps, startAtMs: undefined, guards, onTrip: 'pause', onBlind: undefined },
+      ...{ patienceMinutes: 1440, raiseBetween: null, preset: null },
+    },
     ACTOR,
   );
   if (isFailure(made)) throw new Error(made.message);

@@ -2,34 +2,41 @@
 // measures no time; it fails when a preset does not keep what docs/operating.md says of it.
 
 import { stepsText } from '../../src/console/format/plan-words.ts';
-import {
-  PLAN_PRESET_NAMES,
-  PLAN_PRESETS,
-  type PlanPresetName,
-} from '../../src/domain/rollout/plan-presets.ts';
+import { PLAN_PRESET_NAMES, type PlanPresetName } from '../../src/contract/rollout-plan.ts';
+import { PLAN_PRESETS } from '../../src/domain/rollout/plan-presets.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { median } from '../measure/statistics.ts';
 import type { Report, Row } from '../report.ts';
 import { type PlayedRollout, playRollout } from './rollouts/play-rollout.ts';
 import { BAD, GOOD, type Trouble } from './rollouts/simulated-fleet.ts';
 
-const DEVICES = 20_000;
+/** Fleets that are played; bad releases must be stopped in the largest: smaller ones tell too little. */
+const FLEETS = [200, 1000, 20_000] as const;
+const LARGE = 20_000;
 const DAYS = 10;
 const WEEK_MINUTES = 10_080;
 /** Minutes between two publishings: a prime, so that releases come at all hours of the week. */
 const APART_MINUTES = 1117;
 /** Roll-out, in percent, that a bad release must not reach. */
 const ROLLOUT_MAX = 25;
-const FALSE_STOPS_SHARE = 0.01;
+/** Share of the good releases that may be stopped. */
+const FALSE_STOPS_SHARE = 0.02;
 const INVENTED = 10_000;
-/** Minutes by which a play may begin its last step late: it looks once a minute, after each hold. */
-const LATE_MINUTES_MAX = 10;
+/** Minutes by which a step may begin late: a plan waits while a guard has too few devices to judge. */
+const LATE_MINUTES_MAX = 720;
 /** Numbers of releases: good ones, those beside invented devices, and bad ones of each kind. */
-const RELEASES = { good: 200, besideInvented: 20, bad: 40 };
+const RELEASES = { good: 100, besideInvented: 20, bad: 40 };
 const SMOKE: typeof RELEASES = { good: 1, besideInvented: 1, bad: 1 };
 
 /** Releases of one kind, one after another. */
-type Series = { name: string; trouble: Trouble; invented: number; releases: number };
+type Series = {
+  name: string;
+  trouble: Trouble;
+  invented: number;
+  releases: number;
+  /** Devices of the fleet. */
+  devices: number;
+};
 
 type Played = readonly PlayedRollout[];
 
@@ -37,21 +44,26 @@ export const rollouts: Benchmark = {
   name: 'rollouts',
   title: 'nothing in time: what the ready-made roll-out plans do with good and bad releases',
   reading: [
-    `Fleets have ${DEVICES} devices, and ${DAYS} days; docs/operating.md says what they are like.`,
+    `Fleets of 200, 1,000 and 20,000 devices, ${DAYS} days; docs/operating.md says what they are like.`,
     'completed: at 100 % on plan; stopped: by a guard; at most: roll-out that a stopped one had reached;',
     'days: from the publishing until the stop, the median and the longest. Every run has the same figures.',
   ],
   run: async ({ isSmoke }) =>
-    isSmoke ? reportOf(['fast'], seriesOf(SMOKE)) : reportOf(PLAN_PRESET_NAMES, seriesOf(RELEASES)),
+    isSmoke
+      ? reportOf(['fast'], seriesOf([LARGE], SMOKE))
+      : reportOf(PLAN_PRESET_NAMES, seriesOf(FLEETS, RELEASES)),
 };
 
-function seriesOf({ good, besideInvented, bad }: typeof RELEASES): readonly Series[] {
+function seriesOf(
+  fleets: readonly number[],
+  { good, besideInvented, bad }: typeof RELEASES,
+): readonly Series[] {
+  const own = fleets.flatMap((devices) => [
+    { name: GOOD.name, trouble: GOOD, invented: 0, releases: good, devices },
+    ...BAD.map((trouble) => ({ name: trouble.name, trouble, invented: 0, releases: bad, devices })),
+  ]);
   const invented = { name: `${GOOD.name}, with 10,000 invented devices`, invented: INVENTED };
-  return [
-    { name: GOOD.name, trouble: GOOD, invented: 0, releases: good },
-    { ...invented, trouble: GOOD, releases: besideInvented },
-    ...BAD.map((trouble) => ({ name: trouble.name, trouble, invented: 0, releases: bad })),
-  ];
+  return [...own, { ...invented, trouble: GOOD, releases: besideInvented, devices: LARGE }];
 }
 
 function reportOf(presets: readonly PlanPresetName[], series: readonly Series[]): Report {
@@ -61,7 +73,9 @@ function reportOf(presets: readonly PlanPresetName[], series: readonly Series[])
     for (const each of series) {
       const played = playSeries(preset, each);
       const failure = judgeSeries(each, played);
-      if (failure !== undefined) failures.push(`${preset}, ${each.name}: ${failure}`);
+      if (failure !== undefined) {
+        failures.push(`${preset}, ${each.devices} devices, ${each.name}: ${failure}`);
+      }
       rows.push(rowOf(preset, each, played));
     }
   }
@@ -70,10 +84,10 @@ function reportOf(presets: readonly PlanPresetName[], series: readonly Series[])
 }
 
 export function playSeries(preset: PlanPresetName, series: Series): Played {
-  const { trouble, invented, releases } = series;
+  const { trouble, invented, releases, devices } = series;
   return Array.from({ length: releases }, (_, index) =>
     playRollout({
-      ...{ devices: DEVICES, invented, days: DAYS, trouble, seed: index + 1 },
+      ...{ devices, invented, days: DAYS, trouble, seed: index + 1 },
       publishedAtMinute: (index * APART_MINUTES) % WEEK_MINUTES,
       plan: PLAN_PRESETS[preset],
     }),
@@ -81,8 +95,12 @@ export function playSeries(preset: PlanPresetName, series: Series): Played {
 }
 
 /** Returns what a series did that it must not; undefined when it is as it should be. */
-export function judgeSeries({ trouble, releases }: Series, played: Played): string | undefined {
+export function judgeSeries(
+  { trouble, releases, devices }: Series,
+  played: Played,
+): string | undefined {
   const stopped = played.filter(({ status }) => status === 'held');
+  if (trouble !== GOOD && devices < LARGE) return undefined;
   if (trouble !== GOOD) {
     const late = played.filter((each) => each.status !== 'held' || each.rolloutPct >= ROLLOUT_MAX);
     return late.length === 0 ? undefined : `${late.length} not stopped before ${ROLLOUT_MAX} %`;
@@ -107,12 +125,13 @@ export function presetTable(names: readonly PlanPresetName[]): readonly string[]
       silent: percent(guards.silentPercent),
       'stuck, silent after': `${guards.stuckAfterMinutes}, ${guards.silentAfterMinutes} min`,
       'confirmed after': `${guards.confirmMinutes} min`,
+      'judged from': `${guards.minimumDevices} devices`,
     };
   });
   return markdown(rows);
 }
 
-function rowOf(preset: PlanPresetName, { name, releases }: Series, played: Played): Row {
+function rowOf(preset: PlanPresetName, { name, releases, devices }: Series, played: Played): Row {
   const stopped = played.filter(({ status }) => status === 'held');
   const days = stopped.map(({ endedAfterDays }) => endedAfterDays);
   const by = new Map<string, number>();
@@ -122,7 +141,7 @@ function rowOf(preset: PlanPresetName, { name, releases }: Series, played: Playe
   }
   const has = stopped.length > 0;
   return {
-    ...{ preset: `\`${preset}\``, release: name, releases },
+    ...{ preset: `\`${preset}\``, fleet: devices.toLocaleString('en-US'), release: name, releases },
     ...{ completed: played.filter(isOnPlan).length, stopped: stopped.length },
     'at most': has ? `${Math.max(...stopped.map(({ rolloutPct }) => rolloutPct))} %` : '-',
     days: has ? `${median(days).toFixed(1)}, ${Math.max(...days).toFixed(1)}` : '-',

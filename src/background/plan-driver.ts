@@ -11,7 +11,7 @@ import type { CheckInQueue } from '../ports/check-in-queue.ts';
 import type { PlanLedger, PlanToDrive } from '../ports/plan-ledger.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 
-/** Milliseconds between two turns: a step begins at most so much later than it is due. */
+/** Milliseconds between two turns, unless there is more to do than one turn takes. */
 const TURN_INTERVAL_MS = 1000;
 /** Milliseconds after which the guards of a plan are checked again: half of what is promised. */
 const CHECK_MS = 15_000;
@@ -50,14 +50,18 @@ export class PlanDriver {
     await this.running;
   }
 
-  /** Drives all plans that have something to do now, once. Never rejects. */
-  async turn(): Promise<void> {
+  /**
+   * Drives plans that have something to do now, once, as many as a turn takes; returns whether there may be
+   * more. Never rejects.
+   */
+  async turn(): Promise<boolean> {
     const { ledger } = this.dependencies;
     try {
       // Before the queue is measured: what was received by this time and is not in the queue is recorded.
       const { countedMs } = await ledger.countPlanTime();
       const plans = [...(await ledger.listPlansToDrive(CHECK_MS, PLANS_PER_TURN_MAX))];
-      if (plans.length === 0) return;
+      const isFull = plans.length === PLANS_PER_TURN_MAX;
+      if (plans.length === 0) return false;
       const seenUpToMs = await this.seenUpTo(countedMs);
       const drivers = Array.from({ length: DRIVEN_AT_A_TIME_MAX }, async () => {
         for (let plan = plans.shift(); plan !== undefined; plan = plans.shift()) {
@@ -66,14 +70,16 @@ export class PlanDriver {
         }
       });
       await Promise.all(drivers);
+      return isFull;
     } catch (error) {
       this.report(error, undefined);
+      return false;
     }
   }
 
   private async run(): Promise<void> {
     while (!this.stopping.signal.aborted) {
-      await this.turn();
+      if (await this.turn()) continue;
       await pause(TURN_INTERVAL_MS, this.stopping.signal);
     }
   }

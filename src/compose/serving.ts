@@ -176,7 +176,7 @@ function assembleHandlers(
     failureRoute({ catalogs, gate, failures, trustProxy: config.trustProxy }),
     ...healthOfNode,
     ...manageRoutes({ ...guards, ledger, spread, rehearse, freshnessSeconds }),
-    ...planRoutes({ ...guards, ledger, spread, freshnessSeconds }),
+    ...planRoutes({ ...guards, ledger, spread, rehearse, freshnessSeconds }),
     ...readingRoutes({ ...guards, ledger, explainer }),
     ...fleetRoutes({ ...guards, ledger, labels, live, planWave }),
     ...webhookRoutes({ webhooks, ledger, spread, metrics, log: rareLog }),

@@ -55,6 +55,8 @@ export const LIMIT = {
   webhookTargetsMax: 50,
 
   planStepsMax: 20,
+  /** Length of the name of a time zone; the longest of the IANA database has 32 characters. */
+  timeZoneLengthMax: 64,
   /** Maximum of every time in a plan that is given in minutes, 30 days. */
   planMinutesMax: 43_200,
   planConfirmMinutesMax: 1440,

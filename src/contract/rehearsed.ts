@@ -3,6 +3,7 @@
 
 import type { Reason } from './reason.ts';
 import type { Release, ServingState } from './resource.ts';
+import type { UnstoredPlan } from './rollout-plan.ts';
 
 /** Answer of a dry run; `release` is as the change itself would answer it. */
 export type Rehearsed<Release> = {
@@ -15,6 +16,13 @@ export type Rehearsed<Release> = {
 export type RehearsedServing = Rehearsed<ServingState> & {
   /** The most devices first. */
   readonly runners: readonly RunnerEffect[];
+};
+
+/** Dry run of a plan; the effect is that of its first raise. */
+export type RehearsedPlan = {
+  readonly plan: UnstoredPlan;
+  readonly findings: readonly Finding[];
+  readonly effect: Effect;
 };
 
 /** Devices of a platform that run a release, and what they are offered after a change of it. */

@@ -18,6 +18,42 @@ export const TRIP_EFFECTS = ['hold', 'pause'] as const;
 /** What a tripped guard does: it holds the plan, or pauses the release as well. */
 export type TripEffect = (typeof TRIP_EFFECTS)[number];
 
+export const BLIND_EFFECTS = ['hold', 'advance'] as const;
+/**
+ * What a plan does at the end of a hold while a guard with a limit has too few devices to judge: it waits and
+ * is held in the end, or goes on.
+ */
+export type BlindEffect = (typeof BLIND_EFFECTS)[number];
+
+export const PLAN_PRESET_NAMES = ['careful', 'normal', 'fast'] as const;
+/** Name of a ready-made plan, the slowest first. */
+export type PlanPresetName = (typeof PLAN_PRESET_NAMES)[number];
+
+/** Days of the week, as JavaScript counts them from Sunday. */
+export const WEEK_DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
+export type WeekDay = (typeof WEEK_DAYS)[number];
+
+/** Hours of the week within which steps begin. */
+export type RaiseHours = {
+  /** Days on which the hours open. */
+  readonly days: readonly WeekDay[];
+  /** `HH:MM` by the clock of the time zone; `from` is within the hours, `to` is not. */
+  readonly from: string;
+  readonly to: string;
+  /** Name of the IANA database. */
+  readonly timeZone: string;
+};
+
+/** What a running plan waits for although its hold is over. */
+export type PlanWait = {
+  /** Signal whose guard keeps it; null while its hours are closed. */
+  readonly guard: Signal | null;
+  /** RFC 3339. */
+  readonly since: string;
+  /** In words and figures. */
+  readonly reason: string;
+};
+
 /** Limits of signals, in percent, and how the signals are taken; a signal without a limit trips nothing. */
 export type PlanGuards = {
   /** Devices that the base of a signal must have before it trips. */
@@ -42,7 +78,10 @@ export type PlannedStep = {
   readonly holdMinutes: number;
 };
 
-/** Step with the times of its beginning and its end, RFC 3339; one that was passed over has an end only. */
+/**
+ * Step with the times of its beginning and its end, RFC 3339. Of one that the roll-out had reached without it,
+ * they are those of that moment; only plans of earlier versions have steps with an end alone.
+ */
 export type PlanStep = PlannedStep & {
   readonly startedAt: string | null;
   readonly endedAt: string | null;
@@ -57,19 +96,42 @@ export type RolloutPlan = {
   /** Why it is in this status, in words; null where that needs none. */
   readonly reason: string | null;
   readonly steps: readonly PlanStep[];
-  /** Index of the step that began last; null before the first. */
+  /** Index of the step that began, or was reached, last; null before the first. */
   readonly step: number | null;
   /** When the present wait ends, RFC 3339; null while it is open when. */
   readonly nextAt: string | null;
+  /** What it waits for after its hold; null while it waits for nothing but time. */
+  readonly waitingFor: PlanWait | null;
   readonly guards: PlanGuards | null;
   readonly onTrip: TripEffect;
+  readonly onBlind: BlindEffect;
+  /** Minutes for which it waits for a guard that cannot judge, before it is held. */
+  readonly patienceMinutes: number;
+  readonly raiseBetween: RaiseHours | null;
+  /** Preset that its steps and guards are of; null when they are its own. */
+  readonly preset: PlanPresetName | null;
   readonly createdAt: string;
   /** Actor, as the audit writes it. */
   readonly createdBy: string;
 };
 
-/** Rate of a signal, in percent with one decimal: the ends are those of its 95 % interval. */
+/** Plan that is not stored, as a dry run shows it. */
+export type UnstoredPlan = Omit<RolloutPlan, 'id' | 'createdAt' | 'createdBy'>;
+
+/** Ready-made plan. */
+export type NamedPreset = {
+  readonly name: PlanPresetName;
+  readonly steps: readonly PlannedStep[];
+  readonly guards: PlanGuards;
+};
+
+/**
+ * Rate of a signal, in percent with one decimal: the ends are those of its 95 % interval. That of silent ones
+ * is the difference to the share of silent ones among the other devices, where that is known.
+ */
 export type SignalRate = {
+  /** Devices that could have shown it by now. */
+  readonly base: number;
   readonly percent: number;
   readonly low: number;
   readonly high: number;

@@ -13,6 +13,7 @@ import { readHealth, readPlan } from './query/read-plan.ts';
 import { readReleaseAdoption } from './query/read-release-adoption.ts';
 import { readTrouble } from './query/read-trouble.ts';
 import { recordFailures } from './query/record-failures.ts';
+import { rehearsePlan } from './query/rehearse-plan.ts';
 import { steerPlan } from './query/steer-plan.ts';
 
 /** Creates the methods that keep roll-out plans on a database. */
@@ -20,6 +21,8 @@ export function createSqlPlanLedger(database: Database): PlanLedger {
   return {
     createPlan: (reach, name, definition, actor, reason, known) =>
       createPlan(database, reach, name, definition, actor, reason, known),
+    rehearsePlan: (reach, name, definition, actor, held, known) =>
+      rehearsePlan(database, reach, name, definition, actor, { held, known }),
     steerPlan: (reach, name, action, actor, reason) =>
       steerPlan(database, reach, name, action, actor, reason),
     readPlan: (reach, name) => readPlan(database, reach, name),

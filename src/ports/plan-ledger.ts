@@ -4,17 +4,34 @@
 import type { DevicePage } from '../contract/console-fleet.ts';
 import type { Failure, LostRight, Outcome, UnknownRelease } from '../contract/failure.ts';
 import type { ReleaseAdoption, ReleaseTrouble } from '../contract/release-trouble.ts';
-import type { Health, PlanAction, RolloutPlan, Signal } from '../contract/rollout-plan.ts';
+import type {
+  Health,
+  PlanAction,
+  RolloutPlan,
+  Signal,
+  UnstoredPlan,
+} from '../contract/rollout-plan.ts';
 import type { PlanDefinition, PlanTime } from '../domain/rollout/plan-state.ts';
 import type { Actor } from './actor.ts';
 import type { Changed } from './changed.ts';
 import type { DeviceFilter } from './fleet-ledger.ts';
 import type { KnownStates } from './known-state.ts';
 import type { Reach } from './reach.ts';
+import type { HeldSnapshot, Rehearsal } from './rehearsal.ts';
 import type { ReleaseName } from './release-name.ts';
 
 /** Open plan that may have something to do. */
 export type PlanToDrive = ReleaseName & { readonly id: string };
+
+/** Plan that is not made, and what it would find. */
+export type RehearsedDefinition = {
+  readonly version: string;
+  readonly plan: UnstoredPlan;
+  /** Devices of the channel and its followers by which its guards could judge, about. */
+  readonly known: number;
+  /** Roll-out from which it would begin. */
+  readonly rolloutPct: number;
+};
 
 /** Device that could not install a release. */
 export type ReportedFailure = {
@@ -47,6 +64,16 @@ export interface PlanLedger {
     reason?: string,
     known?: KnownStates,
   ): Promise<Outcome<Changed<RolloutPlan>, UnknownRelease | 'planRefused' | LostRight>>;
+
+  /** Does what `createPlan` does, with its refusals, and takes it back; tells what its first raise changes. */
+  rehearsePlan(
+    reach: Reach,
+    name: ReleaseName,
+    definition: PlanDefinition,
+    actor: Actor,
+    held?: HeldSnapshot,
+    known?: KnownStates,
+  ): Promise<Outcome<Rehearsal<RehearsedDefinition>, UnknownRelease | 'planRefused' | LostRight>>;
 
   /** Does what somebody asks of the newest plan of a release. */
   steerPlan(
@@ -105,8 +132,9 @@ export interface PlanLedger {
   countPlanTime(): Promise<PlanTime>;
 
   /**
-   * Lists at most `countMax` plans that have something to do now, those first that have waited longest: a
-   * step that is due, or guards that were not checked for `checkMs`.
+   * Gives out at most `countMax` plans that have something to do now: those with a step that is due, then those
+   * whose guards were not checked for `checkMs`, longest first. They are given to nobody else for some seconds,
+   * unless they are driven before.
    */
   listPlansToDrive(checkMs: number, countMax: number): Promise<readonly PlanToDrive[]>;
 

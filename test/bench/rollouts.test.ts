@@ -8,8 +8,10 @@ import { SignalCounter } from '../../bench/suite/rollouts/signal-counter.ts';
 import type { SimulatedDevice, Trouble } from '../../bench/suite/rollouts/simulated-fleet.ts';
 import { BAD, GOOD } from '../../bench/suite/rollouts/simulated-fleet.ts';
 import { judgeSeries, playSeries, presetTable } from '../../bench/suite/rollouts.ts';
-import { type SignalCounts, USUAL_GUARDS } from '../../src/domain/rollout/judge-health.ts';
-import { PLAN_PRESET_NAMES } from '../../src/domain/rollout/plan-presets.ts';
+import { PLAN_PRESET_NAMES } from '../../src/contract/rollout-plan.ts';
+import { USUAL_GUARDS } from '../../src/domain/rollout/judge-health.ts';
+import { NO_SIGNALS } from '../../src/domain/rollout/no-signals.ts';
+import type { SignalCounts } from '../../src/domain/rollout/signal-counts.ts';
 import { readDocument } from '../docs/document.ts';
 import { checkIn, HOUR_MS, iso, MINUTE_MS } from '../ledger/fleet-fixture.ts';
 import { SignalModel } from '../ledger/signal-model.ts';
@@ -47,6 +49,7 @@ class Ledger {
   };
   private readonly model = new SignalModel([this.release], {}, 5 * MINUTE_MS);
   private readonly failures = new Map<string, number>();
+  readonly begun: number[] = [];
 
   check(device: SimulatedDevice, at: number, isOffered: boolean, hasFailed: boolean): void {
     const { id, firstSeen, versionBefore, address } = device;
@@ -71,16 +74,48 @@ class Ledger {
       if (kind === 'offered' || kind === 'installed' || kind === 'reverted') sums[kind] += devices;
     }
     const lookedAt = this.model.lookedAt('release', now, DAY_MS, DAY_MS, KNOWN_MINUTES);
-    const others = this.countOthers(now);
-    return { ...sums, ...lookedAt, scale: 1, failed: this.countFailed(), others };
+    const compared = this.countCompared(now);
+    const rest = { failed: this.countFailed(), others: this.countOthers(now), scale: 1 };
+    return { ...sums, ...lookedAt, ...rest, compared, networks: NO_SIGNALS.networks };
+  }
+
+  /** Times at which known devices were reached that may be silent, each with when it was seen last. */
+  private reachedLongAgo(now: number) {
+    return [...this.model.devices.values()].flatMap(({ lastSeen, did }) => {
+      const done = did.get('release');
+      if (done === undefined || done.known < KNOWN_MINUTES) return [];
+      const at = Math.min(done.offeredAt ?? now, done.installedAt ?? now);
+      return at <= now - DAY_MS ? [{ at, lastSeen }] : [];
+    });
+  }
+
+  /** When the step began in which most of the devices were reached that may be silent. */
+  private since(now: number): number {
+    const starts = [PUBLISHED_AT, ...this.begun];
+    const sizes = starts.map(() => 0);
+    for (const { at } of this.reachedLongAgo(now)) {
+      const step = starts.findLastIndex((begun) => begun <= at);
+      sizes[step] = (sizes[step] ?? 0) + 1;
+    }
+    return starts[sizes.indexOf(Math.max(...sizes))] ?? PUBLISHED_AT;
+  }
+
+  private countCompared(now: number): SignalCounts['compared'] {
+    const since = this.since(now);
+    const base = this.reachedLongAgo(now).filter(({ lastSeen }) => lastSeen >= since);
+    return {
+      hits: base.filter(({ lastSeen }) => lastSeen <= now - DAY_MS).length,
+      base: base.length,
+    };
   }
 
   private countOthers(now: number): SignalCounts['others'] {
+    const since = this.since(now);
     const unreached = [...this.model.devices.values()].filter(({ did }) => !did.has('release'));
-    const asked = unreached.filter(({ lastSeen }) => lastSeen >= PUBLISHED_AT);
+    const asked = unreached.filter(({ lastSeen }) => lastSeen >= since);
     const others = asked.filter(({ firstSeen }) => firstSeen <= PUBLISHED_AT - DAY_MS);
     const silent = others.filter(({ lastSeen }) => lastSeen <= now - DAY_MS);
-    return { devices: others.length, silent: silent.length };
+    return { devices: others.length, silent: silent.length, scale: 1 };
   }
 
   /** Three failures of an address count, or 1 % of the devices that were offered the release. */
@@ -106,6 +141,7 @@ describe('the counts of a simulated roll-out', () => {
     const expected: [string, SignalCounts][] = [];
     const onlooker: Onlooker = {
       checked: (...check) => ledger.check(...check),
+      raised: (at) => ledger.begun.push(at),
       counted: (at, counts) => {
         if ((at - PUBLISHED_AT) % HOUR_MS !== 0) return;
         seen.push([iso(at), counts]);
@@ -176,7 +212,7 @@ describe('a simulated device', () => {
 });
 
 describe('a slice of the simulated roll-outs', () => {
-  const series = { name: '', trouble: GOOD, invented: 0, releases: 1 };
+  const series = { name: '', trouble: GOOD, invented: 0, releases: 1, devices: 20_000 };
 
   it.each([GOOD, ...BAD])('$name ends under the fast preset as it must', (trouble) => {
     const played = playSeries('fast', { ...series, trouble });

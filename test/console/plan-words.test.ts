@@ -4,8 +4,12 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { minutesText } from '../../src/console/format/minutes-text.ts';
 import { planActions, stepPlace, stepsText } from '../../src/console/format/plan-words.ts';
-import type { PlanStep, RolloutPlan } from '../../src/contract/rollout-plan.ts';
-import { PLAN_PRESET_NAMES, PLAN_PRESETS } from '../../src/domain/rollout/plan-presets.ts';
+import {
+  PLAN_PRESET_NAMES,
+  type PlanStep,
+  type RolloutPlan,
+} from '../../src/contract/rollout-plan.ts';
+import { PLAN_PRESETS } from '../../src/domain/rollout/plan-presets.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
 
@@ -25,6 +29,13 @@ function plan(status: RolloutPlan['status']): RolloutPlan {
   return {
     ...{ id: 'pln_1', app: 'notes', channel: 'stable', version: '1.0.0', status, reason: null },
     ...{ steps: STEPS, step: 2, nextAt: null, guards: null, onTrip: 'pause' },
+    ...{
+      waitingFor: null,
+      onBlind: 'hold',
+      patienceMinutes: 1440,
+      raiseBetween: null,
+      preset: null,
+    },
     ...{ createdAt: AT, createdBy: 'admin-token' },
   };
 }

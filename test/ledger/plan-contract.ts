@@ -274,7 +274,7 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
         expect(await health(place)).toMatchObject({
           ...{ offered: 300, installed: 200, reverted: 10, stuck: 0, silent: 0, failed: 0 },
           rates: { reverted: { percent: 5 } },
-          verdict: 'healthy',
+          verdict: 'too early',
         });
       });
 

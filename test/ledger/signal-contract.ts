@@ -249,7 +249,7 @@ export function describeSignals({ database }: LedgerUnderTest): void {
           for (const { id } of releases) {
             const after = { stuckAfterMinutes: 180, silentAfterMinutes: 19 * 24 * 60 };
             const guards = { ...USUAL_GUARDS, ...after, knownForMinutes: 0 };
-            expect(await readSignals(database, id, guards)).toMatchObject(
+            expect(await readSignals(database, id, { guards, steps: [] })).toMatchObject(
               model.lookedAt(id, Date.now(), 180 * MINUTE_MS, 19 * DAY_MS),
             );
           }
@@ -288,7 +288,7 @@ export function describeSignals({ database }: LedgerUnderTest): void {
           [...times, first],
         );
       }
-      const counts = await readSignals(database, release.id, USUAL_GUARDS);
+      const counts = await readSignals(database, release.id, { guards: USUAL_GUARDS, steps: [] });
       expect(counts.scale).toBe(4);
       for (const [hits, base, rate] of [
         [counts.stuck, counts.stuckBase, 0.1],

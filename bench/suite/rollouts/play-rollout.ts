@@ -5,8 +5,8 @@ import { isFailure } from '../../../src/contract/failure.ts';
 import type { PlanGuards, PlannedStep } from '../../../src/contract/rollout-plan.ts';
 import { hashText } from '../../../src/domain/decision/cohort.ts';
 import { drivePlan } from '../../../src/domain/rollout/drive-plan.ts';
-import type { SignalCounts } from '../../../src/domain/rollout/judge-health.ts';
-import type { PlannedRelease } from '../../../src/domain/rollout/plan-state.ts';
+import type { PlanDefinition, PlannedRelease } from '../../../src/domain/rollout/plan-state.ts';
+import type { SignalCounts } from '../../../src/domain/rollout/signal-counts.ts';
 import { newPlan } from '../../../src/domain/rollout/steer-plan.ts';
 import {
   OTHERS_LOOKED_AT,
@@ -17,6 +17,8 @@ import { type FleetSettings, type SimulatedDevice, SimulatedFleet } from './simu
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1440;
+/** Number of devices below which a preset goes on where its guards cannot judge. */
+const JUDGED_DEVICES_MIN = 1000;
 
 type RolloutSettings = FleetSettings & {
   readonly days: number;
@@ -30,6 +32,7 @@ export type PlayedRollout = ReturnType<typeof playRollout>;
 /** Onlooker of a play; times are milliseconds since a Monday 0:00. */
 export type Onlooker = {
   checked?(device: SimulatedDevice, at: number, isOffered: boolean, hasFailed: boolean): void;
+  raised?(at: number): void;
   /** Counts at the beginning of a minute, before its checks. */
   counted?(at: number, counts: SignalCounts): void;
 };
@@ -40,7 +43,7 @@ export function playRollout(settings: RolloutSettings, onlooker: Onlooker = {}) 
   const publishedAt = settings.publishedAtMinute * MINUTE_MS;
   const endsAt = publishedAt + minutes * MINUTE_MS;
   const fleet = new SimulatedFleet({ ...settings, publishedAt, endsAt });
-  const counter = counterOf(settings, fleet, publishedAt, minutes);
+  const { counter, known } = counterOf(settings, fleet, publishedAt, minutes);
   const agenda = new Agenda(fleet.devices.length, minutes, publishedAt);
   let release: PlannedRelease = { status: 'published', rolloutPct: 0, wasPublished: true };
   /** Minute in which a step was due, and minutes by which one began later at most. */
@@ -62,8 +65,7 @@ export function playRollout(settings: RolloutSettings, onlooker: Onlooker = {}) 
   for (const [index, device] of fleet.devices.entries()) {
     agenda.plan(index, fleet.firstCheck(device));
   }
-  const definition = { ...settings.plan, startAtMs: undefined, onTrip: 'pause' } as const;
-  const begun = newPlan(definition, release, timeAt(0, publishedAt));
+  const begun = newPlan(definitionOf(settings, known), release, timeAt(0, publishedAt));
   if (isFailure(begun)) throw new Error(begun.message);
   let state = begun;
   let counts = counter.counts(0);
@@ -78,6 +80,8 @@ export function playRollout(settings: RolloutSettings, onlooker: Onlooker = {}) 
     if (act?.kind === 'pause') release = { ...release, status: 'paused' };
     else if (act !== undefined) {
       release = { ...release, rolloutPct: act.rollout };
+      counter.beginStep(minute);
+      onlooker.raised?.(time.nowMs);
       lateMinutesMax = Math.max(lateMinutesMax, minute - plannedAt);
       plannedAt += state.steps[state.step ?? 0]?.holdMinutes ?? 0;
     }
@@ -87,6 +91,15 @@ export function playRollout(settings: RolloutSettings, onlooker: Onlooker = {}) 
   const endedAfterDays = (minute - 1) / DAY_MINUTES;
   const { rolloutPct } = release;
   return { status, tripped, counts, rolloutPct, endedAfterDays, lateMinutesMax };
+}
+
+/** Returns the plan as a preset has it on a fleet of which so many devices are known. */
+function definitionOf({ plan }: RolloutSettings, known: number): PlanDefinition {
+  const onBlind = known < JUDGED_DEVICES_MIN ? 'advance' : 'hold';
+  return {
+    ...{ ...plan, startAtMs: undefined, onTrip: 'pause', patienceMinutes: DAY_MINUTES },
+    ...{ raiseBetween: null, preset: null, onBlind },
+  };
 }
 
 class Agenda {
@@ -125,17 +138,18 @@ function counterOf(
   fleet: SimulatedFleet,
   publishedAt: number,
   minutes: number,
-): SignalCounter {
+): { readonly counter: SignalCounter; readonly known: number } {
   const { knownForMinutes, stuckAfterMinutes, silentAfterMinutes } = guards;
   const knownBefore = publishedAt - knownForMinutes * MINUTE_MS;
-  return new SignalCounter({
-    ...{ minutes: minutes + 1, stuckAfterMinutes, silentAfterMinutes },
-    ...{ reachedLookedAt: REACHED_LOOKED_AT, othersLookedAt: OTHERS_LOOKED_AT },
-    devices: fleet.devices.map(({ id, firstSeen }) => {
-      // Another seed than that of cohorts: a cohort is to be looked at like the rest.
-      return { isKnown: firstSeen <= knownBefore, hash: hashText(id, 1) >>> 0 };
-    }),
+  const devices = fleet.devices.map(({ id, firstSeen }) => {
+    // Another seed than that of cohorts: a cohort is to be looked at like the rest.
+    return { isKnown: firstSeen <= knownBefore, hash: hashText(id, 1) >>> 0 };
   });
+  const counter = new SignalCounter({
+    ...{ minutes: minutes + 1, stuckAfterMinutes, silentAfterMinutes, devices },
+    ...{ reachedLookedAt: REACHED_LOOKED_AT, othersLookedAt: OTHERS_LOOKED_AT },
+  });
+  return { counter, known: devices.filter(({ isKnown }) => isKnown).length };
 }
 
 function timeAt(minute: number, publishedAt: number) {

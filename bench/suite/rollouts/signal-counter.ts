@@ -1,7 +1,8 @@
 // Counts of the signals of one release, kept check-in by check-in by the definitions of docs/contract.md
 // 27.6. test/bench/rollouts.test.ts holds them against the model that the ledger's counts are held against.
 
-import type { SignalCounts } from '../../../src/domain/rollout/judge-health.ts';
+import { NO_SIGNALS } from '../../../src/domain/rollout/no-signals.ts';
+import type { SignalCounts } from '../../../src/domain/rollout/signal-counts.ts';
 
 const MINUTE_MS = 60_000;
 const HASHES = 2 ** 32;
@@ -75,6 +76,30 @@ class PastSum {
   }
 }
 
+/** Devices by when they were seen last, and how many of them were before one minute. */
+class SeenBefore {
+  private readonly byMinute: Int32Array;
+  private before = 0;
+  sum = 0;
+
+  constructor(minutes: number) {
+    this.byMinute = new Int32Array(minutes);
+  }
+
+  add(at: number, devices: number): void {
+    const minute = Math.floor(at / MINUTE_MS);
+    this.byMinute[minute] = (this.byMinute[minute] as number) + devices;
+    if (minute < this.before) this.sum += devices;
+  }
+
+  moveTo(minute: number): void {
+    for (; this.before < minute; this.before++) this.sum += this.byMinute[this.before] as number;
+    for (; this.before > minute; this.before--) {
+      this.sum -= this.byMinute[this.before - 1] as number;
+    }
+  }
+}
+
 export class SignalCounter {
   private readonly options: CounterOptions;
   private readonly devices: readonly Did[];
@@ -84,6 +109,12 @@ export class SignalCounter {
   private readonly silent: PastSum;
   private readonly silentOthers: PastSum;
   private readonly othersScale: number;
+  /** Minutes at which steps began, and of the base of silent ones those that were reached in each. */
+  private readonly stepMinutes: number[] = [0];
+  private readonly reachedBy: PastSum[];
+  /** Others, and devices that the release reached, seen last before the step in which most were reached. */
+  private readonly othersBefore: SeenBefore;
+  private readonly reachedUnseen: SeenBefore;
   /** Devices that the release reached, and the hash below which they are looked at. */
   private readonly reached: Did[] = [];
   private hashBelow = HASHES;
@@ -102,6 +133,16 @@ export class SignalCounter {
     this.silent = new PastSum(minutes, silentAfterMinutes);
     this.silentOthers = new PastSum(minutes, silentAfterMinutes);
     this.othersScale = Math.max(devices.length / othersLookedAt, 1);
+    this.reachedBy = [new PastSum(minutes, silentAfterMinutes)];
+    this.othersBefore = new SeenBefore(minutes);
+    this.reachedUnseen = new SeenBefore(minutes);
+  }
+
+  /** Notes that a step begins in this minute. */
+  beginStep(minute: number): void {
+    const { minutes, silentAfterMinutes } = this.options;
+    this.stepMinutes.push(minute);
+    this.reachedBy.push(new PastSum(minutes, silentAfterMinutes));
   }
 
   /** Records a check-in, later than the device's last one, in milliseconds since the publishing. */
@@ -116,7 +157,7 @@ export class SignalCounter {
     if (!wasReached) {
       device.reachedAt = at;
       this.reached.push(device);
-      if (this.isLookedAt(device)) this.reachedBefore.add(at, 1);
+      if (this.isLookedAt(device)) this.reach(at, 1);
     }
     if (isOffered && device.offeredAt === NEVER) {
       device.offeredAt = at;
@@ -144,22 +185,54 @@ export class SignalCounter {
 
   /** Returns the counts at the beginning of a minute, not before that of the last call. */
   counts(minute: number): SignalCounts {
-    for (const sum of [this.offeredBefore, this.reachedBefore, this.silent, this.silentOthers]) {
-      sum.advance(minute);
-    }
+    const sums = [this.offeredBefore, this.reachedBefore, this.silent, this.silentOthers];
+    for (const sum of [...sums, ...this.reachedBy]) sum.advance(minute);
     const scale = Math.max(this.reached.length / this.options.reachedLookedAt, 1);
     this.lookAtLess(HASHES / scale);
     const { offered, installed, reverted, stuck, othersScale } = this;
+    this.compareSince();
     return {
       ...{ offered, installed, reverted, stuck, scale, failed: this.countFailures() },
       silent: this.silent.sum,
       stuckBase: this.offeredBefore.sum,
       silentBase: this.reachedBefore.sum,
-      others: {
-        devices: Math.round(this.others * othersScale),
-        silent: Math.round(this.silentOthers.sum * othersScale),
+      compared: {
+        hits: Math.max(this.silent.sum - this.reachedUnseen.sum, 0),
+        base: Math.max(this.reachedBefore.sum - this.reachedUnseen.sum, 0),
       },
+      others: {
+        devices: this.others - this.othersBefore.sum,
+        silent: Math.max(this.silentOthers.sum - this.othersBefore.sum, 0),
+        scale: othersScale,
+      },
+      // Of one address there are few devices: leaving one out changes next to nothing.
+      networks: NO_SIGNALS.networks,
     };
+  }
+
+  /** Compares with others that were seen since the step in which most of the base was reached. */
+  private compareSince(): void {
+    const sums = this.reachedBy.map(({ sum }) => sum);
+    const since = this.stepMinutes[sums.indexOf(Math.max(...sums))] as number;
+    this.othersBefore.moveTo(since);
+    this.reachedUnseen.moveTo(since);
+  }
+
+  private reach(at: number, devices: number): void {
+    this.reachedBefore.add(at, devices);
+    const step = this.stepMinutes.findLastIndex((begun) => begun <= Math.floor(at / MINUTE_MS));
+    this.reachedBy[step]?.add(at, devices);
+  }
+
+  private other(at: number, devices: number): void {
+    this.silentOthers.add(at, devices);
+    this.others += devices;
+    this.othersBefore.add(at, devices);
+  }
+
+  private seen(at: number, devices: number): void {
+    this.silent.add(at, devices);
+    this.reachedUnseen.add(at, devices);
   }
 
   /** Whether a device that the release reached is looked at; fewer and fewer are, of more that it reaches. */
@@ -171,8 +244,8 @@ export class SignalCounter {
     if (hashBelow >= this.hashBelow) return;
     for (const device of this.reached) {
       if (device.hash < hashBelow || !this.isLookedAt(device)) continue;
-      this.reachedBefore.add(device.reachedAt, -1);
-      this.silent.add(device.lastSeen, -1);
+      this.reach(device.reachedAt, -1);
+      this.seen(device.lastSeen, -1);
       if (device.offeredAt !== NEVER) this.offeredBefore.add(device.offeredAt, -1);
       this.stuck -= Number(device.isStuck);
     }
@@ -184,16 +257,10 @@ export class SignalCounter {
     const { lastSeen, hash } = device;
     const isOther = hash * this.othersScale < HASHES;
     const isLookedAt = this.isLookedAt(device);
-    if (wasReached && isLookedAt) this.silent.add(lastSeen, -1);
-    if (!wasReached && isOther && lastSeen !== NEVER) {
-      this.silentOthers.add(lastSeen, -1);
-      this.others -= 1;
-    }
-    if (isReached && isLookedAt) this.silent.add(at, 1);
-    if (!isReached && isOther) {
-      this.silentOthers.add(at, 1);
-      this.others += 1;
-    }
+    if (wasReached && isLookedAt) this.seen(lastSeen, -1);
+    if (!wasReached && isOther && lastSeen !== NEVER) this.other(lastSeen, -1);
+    if (isReached && isLookedAt) this.seen(at, 1);
+    if (!isReached && isOther) this.other(at, 1);
   }
 
   /** Keeps whether a device waits for too long since it was offered the release. */

@@ -1,12 +1,12 @@
 // Dialog that plans the roll-out of a release: a preset, and three further choices.
 
 import { useState } from 'preact/hooks';
-import type { TripEffect } from '../../contract/rollout-plan.ts';
 import {
   PLAN_PRESET_NAMES,
-  PLAN_PRESETS,
   type PlanPresetName,
-} from '../../domain/rollout/plan-presets.ts';
+  type TripEffect,
+} from '../../contract/rollout-plan.ts';
+import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import { call } from '../api/call.ts';
 import { limitsText, stepsText } from '../format/plan-words.ts';
 import { Choice } from '../part/choice.tsx';

@@ -2,10 +2,21 @@
 // that whoever looks next, on whichever node, finds either both or none.
 
 import { isoTime } from '../../contract/iso-time.ts';
+import type { PlanWait } from '../../contract/rollout-plan.ts';
 import { followRelease } from './follow-release.ts';
 import { watchGuards } from './guard-watch.ts';
-import { judgeHealth, type SignalCounts, tripText } from './judge-health.ts';
-import { ended, held, type PlannedRelease, type PlanState, type PlanTime } from './plan-state.ts';
+import { type GuardFinding, type JudgedHealth, judgeHealth } from './judge-health.ts';
+import {
+  ended,
+  held,
+  openingAt,
+  type PlannedRelease,
+  type PlanState,
+  type PlanTime,
+  waitless,
+} from './plan-state.ts';
+import { reachSteps, SERVED_AFTER_MS } from './reach-steps.ts';
+import type { SignalCounts } from './signal-counts.ts';
 import { running } from './steer-plan.ts';
 
 /** Figures for a check of the guards. */
@@ -24,9 +35,6 @@ export type DrivenPlan = { readonly state: PlanState; readonly act: PlanAct | un
 
 const MINUTE_MS = 60_000;
 
-/** Milliseconds after the last raise for which guards are watched at least when no step is left. */
-const WATCHED_MS_MIN = 60 * MINUTE_MS;
-
 /**
  * Looks at a plan at this moment. Without evidence, guards are not checked; a step of a plan that has guards
  * begins only with evidence of the time after the end of the hold before it. Driving a plan again with the
@@ -39,93 +47,124 @@ export function drivePlan(
   evidence: PlanEvidence | undefined,
 ): DrivenPlan {
   const present = started(followRelease(state, release, release, time), release, time);
-  if (present.status !== 'running') return { state: present, act: undefined };
-  const checked = check(present, release, time, evidence);
-  if (checked.state.status !== 'running') return checked;
-  return proceed(checked.state, release, time, evidence);
+  if (present.status !== 'running' && present.status !== 'held') {
+    return { state: present, act: undefined };
+  }
+  const judged = judge(present, release, evidence);
+  const checked = judged === undefined ? { state: present } : check(present, judged, release, time);
+  if (checked.state.status !== 'running') return { act: undefined, ...checked };
+  const dueMs = checked.state.dueMs ?? time.countedMs;
+  const isSeen = present.guards === null || (evidence?.seenUpToMs ?? dueMs - 1) >= dueMs;
+  if (time.countedMs < dueMs || !isSeen) return { state: checked.state, act: undefined };
+  return proceed(checked.state, judged, release, time);
 }
-
-/**
- * Milliseconds from a change to the moment at which every node serves it, also one that does not hear of it:
- * the hold of a step begins then.
- */
-export const SERVED_AFTER_MS = 2000;
 
 /** Starts a scheduled plan when its time has come and its release is published. */
 function started(state: PlanState, release: PlannedRelease, time: PlanTime): PlanState {
+  if (state.status === 'running') return reachSteps(state, release.rolloutPct, time);
   if (state.status !== 'scheduled' || release.status !== 'published') return state;
   if (state.startAtMs !== null && state.startAtMs > time.nowMs) return state;
-  return running(state, time.countedMs);
+  return reachSteps(running(state, time.countedMs), release.rolloutPct, time);
 }
 
-/** Checks the guards: those that trip hold the plan. */
+function judge(
+  { guards, tripped, silentOthers }: PlanState,
+  { status }: PlannedRelease,
+  evidence: PlanEvidence | undefined,
+): JudgedHealth | undefined {
+  if (guards === null || evidence === undefined) return undefined;
+  const isOffered = status === 'published';
+  return judgeHealth(evidence.counts, { guards, tripped, silentOthers, isOffered });
+}
+
+/** Enters a check of the guards: those that trip hold the plan, or add their reason to one that is held. */
 function check(
   state: PlanState,
+  { exceeded, silentOthers }: JudgedHealth,
   release: PlannedRelease,
   time: PlanTime,
-  evidence: PlanEvidence | undefined,
-): DrivenPlan {
-  const { guards, tripped } = state;
-  if (guards === null || evidence === undefined) return { state, act: undefined };
-  const { counts } = evidence;
-  const judged = judgeHealth(counts, { guards, tripped, silentShare: state.silentShare });
-  const watched = watchGuards(state.watch, judged.exceeded, time.countedMs, guards.confirmMinutes);
-  const checked: PlanState = {
-    ...state,
-    watch: watched.watch,
-    checkedMs: time.countedMs,
-    silentShare: judged.silentShare,
-  };
-  if (watched.tripped.length === 0) return { state: checked, act: undefined };
-  const reason = tripText(judged.health, counts, watched.tripped);
+): Partial<DrivenPlan> & Pick<DrivenPlan, 'state'> {
+  const signals = exceeded.map(({ signal }) => signal);
+  const confirmMinutes = state.guards?.confirmMinutes ?? 0;
+  const watched = watchGuards(state.watch, signals, time.countedMs, confirmMinutes);
+  const { watch } = watched;
+  const checked: PlanState = { ...state, watch, checkedMs: time.countedMs, silentOthers };
+  const tripped = watched.tripped.filter((signal) => !state.tripped.includes(signal));
+  if (tripped.length === 0) return { state: checked };
+  const text = textOf(exceeded.filter(({ signal }) => tripped.includes(signal)));
+  const isHeld = state.status === 'held' && state.reason !== null;
+  const reason = isHeld ? `${state.reason}; ${text}` : text;
   const isPausing = state.onTrip === 'pause' && release.status === 'published';
   return {
-    state: held(checked, reason, time, watched.tripped),
-    act: isPausing ? { kind: 'pause', reason } : undefined,
+    state: { ...held(checked, reason, time), tripped: [...state.tripped, ...tripped] },
+    act: isPausing ? { kind: 'pause', reason: text } : undefined,
   };
 }
 
-/** Begins the next step when the present wait is over, or ends the plan. */
+/** Begins the next step of a plan whose hold is over, or ends the plan, or lets it wait. */
 function proceed(
   state: PlanState,
+  judged: JudgedHealth | undefined,
   release: PlannedRelease,
   time: PlanTime,
-  evidence: PlanEvidence | undefined,
 ): DrivenPlan {
-  const dueMs = state.dueMs ?? time.countedMs;
-  const isSeen = state.guards === null || (evidence !== undefined && evidence.seenUpToMs >= dueMs);
-  if (time.countedMs < dueMs || !isSeen) return { state, act: undefined };
-  const over = endStep(state, time);
-  if (over.isWatching) return { state: nothingLeft(over, release), act: undefined };
-  const from = over.step === null ? 0 : over.step + 1;
-  const next = firstToDo(over, from, release);
-  const passed = passOver(over, lastPassed(over), next, time);
-  if (next < over.steps.length) return begin(passed, next, time);
-  return { state: finish(passed, lastPassed(over), release, time), act: undefined };
+  const kept = keptBy(state, judged, release, time);
+  const next = (state.step ?? -1) + 1;
+  const isClosed = openingAt(state, time.nowMs) > time.nowMs;
+  if (kept.finding === undefined && !isClosed) {
+    const free = waitless(state);
+    if (next < state.steps.length) return begin(endStep(free, time), next, time);
+    return { state: complete(endStep(free, time), release), act: undefined };
+  }
+  const { finding = CLOSED, blindSinceMs } = kept;
+  const waitingFor = waitOf(state.waitingFor, finding, time);
+  const isPatient =
+    blindSinceMs === null || time.countedMs - blindSinceMs < state.patienceMinutes * MINUTE_MS;
+  const isBlind = kept.isBlind && !isPatient;
+  const waiting = { ...state, waitingFor, blindSinceMs };
+  return { state: isBlind ? held(waiting, finding.reason, time) : waiting, act: undefined };
 }
 
-/** Index of the first step above the present roll-out, from this one on. */
-function firstToDo({ steps }: PlanState, from: number, { rolloutPct }: PlannedRelease): number {
-  const index = steps.findIndex((step, place) => place >= from && step.rollout > rolloutPct);
-  return index === -1 ? steps.length : index;
+type Finding = Omit<GuardFinding, 'signal'> & { readonly signal: GuardFinding['signal'] | null };
+
+const CLOSED: Finding = { signal: null, reason: 'The hours in which steps begin are closed' };
+
+/**
+ * Returns the guard that keeps the plan from going on: the first whose condition holds, then the first that
+ * cannot judge. A release at 0 % has nothing to judge yet.
+ */
+function keptBy(
+  { guards, onBlind, isPushed, blindSinceMs }: PlanState,
+  judged: JudgedHealth | undefined,
+  { rolloutPct }: PlannedRelease,
+  { countedMs }: PlanTime,
+) {
+  if (guards === null || judged === undefined) {
+    return { finding: undefined, isBlind: false, blindSinceMs: null };
+  }
+  const isBlindFree = onBlind === 'advance' || isPushed || rolloutPct === 0;
+  const blind = isBlindFree ? undefined : judged.blind[0];
+  const [exceeded] = judged.exceeded;
+  return {
+    finding: exceeded ?? blind,
+    isBlind: exceeded === undefined && blind !== undefined,
+    blindSinceMs: blind === undefined ? null : (blindSinceMs ?? countedMs),
+  };
 }
 
-/** Index of the first step that has neither begun nor was passed over. */
-function lastPassed({ steps }: PlanState): number {
-  const index = steps.findIndex(({ startedAt, endedAt }) => startedAt === null && endedAt === null);
-  return index === -1 ? steps.length : index;
+/** Returns the wait for this: since when the plan has waited for the same. */
+function waitOf(
+  present: PlanWait | null,
+  { signal, reason }: Finding,
+  { nowMs }: PlanTime,
+): PlanWait {
+  const isSame = present !== null && present.guard === signal;
+  return { guard: signal, since: isSame ? present.since : isoTime(nowMs), reason };
 }
 
 function endStep(state: PlanState, { nowMs }: PlanTime): PlanState {
   const steps = state.steps.map((step) =>
     step.startedAt !== null && step.endedAt === null ? { ...step, endedAt: isoTime(nowMs) } : step,
-  );
-  return { ...state, steps };
-}
-
-function passOver(state: PlanState, from: number, to: number, { nowMs }: PlanTime): PlanState {
-  const steps = state.steps.map((step, index) =>
-    index >= from && index < to ? { ...step, endedAt: isoTime(nowMs) } : step,
   );
   return { ...state, steps };
 }
@@ -137,8 +176,9 @@ function begin(state: PlanState, index: number, { nowMs, countedMs }: PlanTime):
     each === step ? { ...each, startedAt: isoTime(nowMs) } : each,
   );
   const dueMs = countedMs + step.holdMinutes * MINUTE_MS + SERVED_AFTER_MS;
+  const begun = { ...state, steps, step: index, dueMs, raisedMs: countedMs };
   return {
-    state: { ...state, steps, step: index, dueMs, raisedMs: countedMs },
+    state: { ...begun, isReached: false, isPushed: false },
     act: {
       kind: 'raise',
       rollout: step.rollout,
@@ -147,24 +187,14 @@ function begin(state: PlanState, index: number, { nowMs, countedMs }: PlanTime):
   };
 }
 
-/**
- * Ends a plan that has no step left. One that passed steps over has not held them: its guards are watched for
- * the longest of those holds, and for an hour at least after the last raise.
- */
-function finish(
-  state: PlanState,
-  firstPassed: number,
-  release: PlannedRelease,
-  { countedMs }: PlanTime,
-): PlanState {
-  const passed = state.steps.slice(firstPassed);
-  if (passed.length === 0) return ended(state, 'completed', 'All steps are done');
-  const longestMs = Math.max(...passed.map(({ holdMinutes }) => holdMinutes)) * MINUTE_MS;
-  const dueMs = Math.max(countedMs + longestMs, state.raisedMs + WATCHED_MS_MIN);
-  if (state.guards === null || dueMs <= countedMs) return nothingLeft(state, release);
-  return { ...state, isWatching: true, dueMs };
+/** Completes a plan. One whose last step others have reached had nothing left to do. */
+function complete(state: PlanState, { rolloutPct }: PlannedRelease): PlanState {
+  const reason = state.isReached
+    ? `Nothing was left to do: the roll-out is at ${rolloutPct} %`
+    : 'All steps are done';
+  return ended(state, 'completed', reason);
 }
 
-function nothingLeft(state: PlanState, { rolloutPct }: PlannedRelease): PlanState {
-  return ended(state, 'completed', `Nothing was left to do: the roll-out is at ${rolloutPct} %`);
+function textOf(findings: readonly GuardFinding[]): string {
+  return findings.map(({ reason }) => reason).join('; ');
 }

@@ -9,11 +9,12 @@ import {
   type PlanState,
   type PlanTime,
 } from './plan-state.ts';
+import { noteRaise } from './reach-steps.ts';
 
 /**
  * Returns the plan after a change of its release: a release that is paused holds it, one that is rolled back
- * or deprecated cancels it. Publishing again does not let it go on; a raise is remembered, because the guards
- * are watched for a while after the last one.
+ * or deprecated cancels it. Publishing again does not let it go on. A raise reaches steps of it, the last of
+ * which has its hold from then on.
  */
 export function followRelease(
   state: PlanState,
@@ -26,7 +27,7 @@ export function followRelease(
     return ended(state, 'cancelled', 'The release was rolled back');
   if (after.status === 'deprecated') return ended(state, 'cancelled', 'The release was deprecated');
   const isRaised = after.rolloutPct > before.rolloutPct;
-  const raised = isRaised ? { ...state, raisedMs: time.countedMs } : state;
+  const raised = isRaised ? noteRaise(state, after.rolloutPct, time) : state;
   const isPaused = after.status === 'paused' && after.wasPublished && state.status !== 'held';
   return isPaused ? held(raised, 'The release was paused', time) : raised;
 }

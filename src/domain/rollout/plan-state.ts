@@ -8,14 +8,20 @@
 
 import type { ReleaseStatus } from '../../contract/resource.ts';
 import type {
+  BlindEffect,
   PlanGuards,
   PlannedStep,
+  PlanPresetName,
   PlanStatus,
   PlanStep,
+  PlanWait,
+  RaiseHours,
   Signal,
   TripEffect,
 } from '../../contract/rollout-plan.ts';
 import type { GuardWatch } from './guard-watch.ts';
+import { nextOpening } from './raise-hours.ts';
+import type { SilentOthers } from './signal-counts.ts';
 
 /** Present time, twice. */
 export type PlanTime = {
@@ -40,6 +46,11 @@ export type PlanDefinition = {
   readonly startAtMs: number | undefined;
   readonly guards: PlanGuards | null;
   readonly onTrip: TripEffect;
+  /** Undefined for `hold`, or for what a preset has on a fleet of this size. */
+  readonly onBlind: BlindEffect | undefined;
+  readonly patienceMinutes: number;
+  readonly raiseBetween: RaiseHours | null;
+  readonly preset: PlanPresetName | null;
 };
 
 export type PlanState = {
@@ -55,17 +66,27 @@ export type PlanState = {
   readonly leftMs: number | null;
   /** Counted time at which the roll-out was last raised, by whomever, or at which the plan was made. */
   readonly raisedMs: number;
-  /** Whether no step is left and the guards are watched for a last while. */
-  readonly isWatching: boolean;
+  /** Whether the present step was reached by others: its hold runs, but the plan did not raise. */
+  readonly isReached: boolean;
+  /** What it waits for although its hold is over; null while nothing but time keeps it. */
+  readonly waitingFor: PlanWait | null;
+  /** Counted time since which a guard could not judge after the hold; null while all could. */
+  readonly blindSinceMs: number | null;
+  /** Whether the next step begins also while guards cannot judge: somebody said so. */
+  readonly isPushed: boolean;
   readonly guards: PlanGuards | null;
   readonly onTrip: TripEffect;
+  readonly onBlind: BlindEffect;
+  readonly patienceMinutes: number;
+  readonly raiseBetween: RaiseHours | null;
+  readonly preset: PlanPresetName | null;
   readonly watch: GuardWatch;
   /** Counted time of the last check of the guards; null before the first. */
   readonly checkedMs: number | null;
   /** Signals for which it is held. */
   readonly tripped: readonly Signal[];
   /** See `HealthContext`. */
-  readonly silentShare: number | null;
+  readonly silentOthers: SilentOthers | null;
 };
 
 /** Returns whether a plan can still do something. */
@@ -73,11 +94,22 @@ export function isOpen({ status }: Pick<PlanState, 'status'>): boolean {
   return status === 'scheduled' || status === 'running' || status === 'held';
 }
 
-/** Returns when the present wait ends, in milliseconds since 1970; null while that is open. */
+/**
+ * Returns when the present wait ends, in milliseconds since 1970; null while that is open. A step that is due
+ * outside of the plan's hours waits for their opening.
+ */
 export function nextAtMs(state: PlanState, { nowMs, countedMs }: PlanTime): number | null {
-  if (state.status === 'scheduled') return state.startAtMs;
-  if (state.status !== 'running' || state.dueMs === null) return null;
-  return Math.max(nowMs, nowMs + state.dueMs - countedMs);
+  const { status, startAtMs, dueMs, waitingFor } = state;
+  if (status === 'scheduled') return startAtMs === null ? null : openingAt(state, startAtMs);
+  if (status !== 'running' || dueMs === null) return null;
+  if (waitingFor !== null && waitingFor.guard !== null) return null;
+  return openingAt(state, Math.max(nowMs, nowMs + dueMs - countedMs));
+}
+
+/** Returns the first moment from this one on at which what comes next may be done. */
+export function openingAt(state: PlanState, atMs: number): number {
+  const isStep = (state.step ?? -1) + 1 < state.steps.length;
+  return state.raiseBetween === null || !isStep ? atMs : nextOpening(state.raiseBetween, atMs);
 }
 
 /** Ends a plan. */
@@ -86,16 +118,19 @@ export function ended(
   status: 'completed' | 'cancelled',
   reason: string | null,
 ): PlanState {
-  return { ...state, status, reason, dueMs: null, leftMs: null, watch: {} };
+  return { ...waitless(state), status, reason, dueMs: null, leftMs: null, watch: {} };
 }
 
-/** Holds a plan: what is left of its wait is kept. */
-export function held(
-  state: PlanState,
-  reason: string,
-  { countedMs }: PlanTime,
-  tripped: readonly Signal[] = [],
-): PlanState {
+/**
+ * Holds a plan: what is left of its wait is kept. Its guards watch on, so that a check which found a signal
+ * above its limit still counts.
+ */
+export function held(state: PlanState, reason: string, { countedMs }: PlanTime): PlanState {
   const leftMs = state.dueMs === null ? (state.leftMs ?? 0) : Math.max(0, state.dueMs - countedMs);
-  return { ...state, status: 'held', reason, dueMs: null, leftMs, watch: {}, tripped };
+  return { ...waitless(state), status: 'held', reason, dueMs: null, leftMs };
+}
+
+/** Returns a plan that waits for nothing but time. */
+export function waitless(state: PlanState): PlanState {
+  return { ...state, waitingFor: null, blindSinceMs: null };
 }

@@ -2,22 +2,30 @@
 
 import { type Failure, fail, type Outcome } from '../../contract/failure.ts';
 import type { PlanAction } from '../../contract/rollout-plan.ts';
+import type { JudgedHealth } from './judge-health.ts';
 import {
   ended,
   held,
   isOpen,
+  openingAt,
   type PlanDefinition,
   type PlannedRelease,
   type PlanState,
   type PlanTime,
+  waitless,
 } from './plan-state.ts';
+import { reachSteps } from './reach-steps.ts';
 
-/** Does what a person or a key asks for, or refuses it with the reason. */
+/**
+ * Does what a person or a key asks for, or refuses it with the reason. `judged` is what the plan's guards find
+ * now; undefined when nobody looked.
+ */
 export function steerPlan(
   state: PlanState,
   action: PlanAction,
   release: PlannedRelease,
   time: PlanTime,
+  judged?: JudgedHealth,
 ): Outcome<PlanState, 'planRefused'> {
   if (!isOpen(state)) return refused(`The plan is ${state.status}`);
   switch (action) {
@@ -26,7 +34,7 @@ export function steerPlan(
     case 'resume':
       return resumed(state, release, time);
     case 'advance':
-      return advanced(state, release, time);
+      return advanced(state, release, time, judged);
     case 'cancel':
       return ended(state, 'cancelled', 'Cancelled');
   }
@@ -37,7 +45,7 @@ export function steerPlan(
  * it is held, because a plan never un-pauses a release.
  */
 export function newPlan(
-  { steps, startAtMs, guards, onTrip }: PlanDefinition,
+  { steps, startAtMs, onBlind = 'hold', ...definition }: PlanDefinition,
   release: PlannedRelease,
   time: PlanTime,
 ): Outcome<PlanState, 'planRefused'> {
@@ -49,38 +57,51 @@ export function newPlan(
     steps: steps.map((step) => ({ ...step, startedAt: null, endedAt: null })),
     startAtMs: isLater ? startAtMs : null,
     raisedMs: time.countedMs,
-    isWatching: false,
-    ...{ guards, onTrip, watch: {}, checkedMs: null, tripped: [], silentShare: null },
+    ...{ isReached: false, waitingFor: null, blindSinceMs: null, isPushed: false },
+    ...{ ...definition, onBlind, watch: {}, checkedMs: null, tripped: [], silentOthers: null },
   };
   if (!release.wasPublished)
     return { ...scheduled, reason: 'Waits for the release to be published' };
   if (release.status !== 'published') return held(scheduled, 'The release is paused', time);
-  return isLater ? scheduled : running(scheduled, time.countedMs);
+  if (isLater) return scheduled;
+  return reachSteps(running(scheduled, time.countedMs), release.rolloutPct, time);
 }
 
 function resumed(
   state: PlanState,
   release: PlannedRelease,
-  { nowMs, countedMs }: PlanTime,
+  time: PlanTime,
 ): Outcome<PlanState, 'planRefused'> {
   if (state.status !== 'held') return refused(`The plan is ${state.status}, not held`);
   if (release.status !== 'published') {
     return refused('The release is paused: publish it before its plan goes on');
   }
-  const resumable = { ...state, tripped: [], leftMs: null };
-  const isLater = state.startAtMs !== null && state.startAtMs > nowMs;
+  const resumable = { ...waitless(state), tripped: [], watch: {}, leftMs: null };
+  const isLater = state.startAtMs !== null && state.startAtMs > time.nowMs;
   if (isLater) return { ...resumable, status: 'scheduled', reason: null };
-  return running(resumable, countedMs + (state.leftMs ?? 0));
+  const goesOn = running(resumable, time.countedMs + (state.leftMs ?? 0));
+  return reachSteps(goesOn, release.rolloutPct, time);
 }
 
+/**
+ * Ends the present wait, also one for a guard that cannot judge. Nobody gets past a guard whose condition holds,
+ * nor past closed hours.
+ */
 function advanced(
   state: PlanState,
   release: PlannedRelease,
-  { countedMs }: PlanTime,
+  time: PlanTime,
+  judged: JudgedHealth | undefined,
 ): Outcome<PlanState, 'planRefused'> {
   if (state.status === 'held') return refused('The plan is held: resume it first');
   if (!release.wasPublished) return refused('The release is not published yet');
-  return running(state, countedMs);
+  const [exceeded] = judged?.exceeded ?? [];
+  if (exceeded !== undefined) return refused(`A guard finds the release bad: ${exceeded.reason}`);
+  if (openingAt(state, time.nowMs) > time.nowMs) {
+    return refused('The hours in which steps begin are closed');
+  }
+  const begun = reachSteps(running(state, time.countedMs), release.rolloutPct, time);
+  return { ...waitless(begun), dueMs: time.countedMs, isPushed: true };
 }
 
 /** Returns the plan as it waits until this counted time for its next step. */

@@ -29,3 +29,31 @@ export function wilsonInterval(hits: number, trials: number): Interval {
   const high = hits >= trials ? 100 : end(middle + half);
   return { low, high };
 }
+
+/** Devices that show something, of so many. */
+export type Share = { readonly hits: number; readonly trials: number };
+
+/**
+ * Returns the 95 % interval of the difference of two shares, in percent, from the intervals of both:
+ *
+ *   p₁ − p₂ − √((p₁ − l₁)² + (u₂ − p₂)²)  to  p₁ − p₂ + √((u₁ − p₁)² + (p₂ − l₂)²)
+ *
+ * So neither share counts as if it were exact. Source: R. G. Newcombe, "Interval estimation for the difference
+ * between independent proportions", Statistics in Medicine 17 (1998), 873–890, method 10.
+ */
+export function differenceInterval(one: Share, other: Share): Interval {
+  const [p1, p2] = [percentOf(one), percentOf(other)];
+  const [first, second] = [
+    wilsonInterval(one.hits, one.trials),
+    wilsonInterval(other.hits, other.trials),
+  ];
+  return {
+    low: p1 - p2 - Math.hypot(p1 - first.low, second.high - p2),
+    high: p1 - p2 + Math.hypot(first.high - p1, p2 - second.low),
+  };
+}
+
+/** Returns a share in percent; 0 of none. */
+export function percentOf({ hits, trials }: Share): number {
+  return trials <= 0 ? 0 : (hits / trials) * 100;
+}

@@ -31,6 +31,7 @@ import {
   servingControlBody,
   withdrawReleaseBody,
 } from '../shape/release-body.ts';
+import { effectFor } from './effect-for.ts';
 import { createGuard, type GuardDependencies } from './guard.ts';
 import { readRepeatableCall } from './repeatable-call.ts';
 
@@ -149,15 +150,13 @@ async function control(
   return isFailure(controlled) ? failureReply(controlled) : jsonReply(200, { release: controlled });
 }
 
-/** Names devices only to a key that may read. */
 function rehearsedReply(
   rehearsed: Outcome<Rehearsed<unknown>, FailureKind>,
-  { may }: Caller,
+  caller: Caller,
 ): Reply {
   if (isFailure(rehearsed)) return failureReply(rehearsed);
   const { release, findings, effect } = rehearsed;
-  const examples = may.includes('read') ? effect.examples : { gain: [], lose: [] };
-  return jsonReply(200, { release, findings, effect: { ...effect, examples } });
+  return jsonReply(200, { release, findings, effect: effectFor(caller, effect) });
 }
 
 async function withdraw(

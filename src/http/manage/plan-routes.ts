@@ -2,8 +2,11 @@
 
 import type { z } from 'zod';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
+import { type NamedPreset, PLAN_PRESET_NAMES } from '../../contract/rollout-plan.ts';
+import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import type { Caller } from '../../operations/access/authenticate-key.ts';
 import { createPlan } from '../../operations/publishing/create-plan.ts';
+import type { RehearseChange } from '../../operations/publishing/rehearse-change.ts';
 import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { Exchange } from '../exchange.ts';
@@ -17,15 +20,23 @@ import {
   putPlanBody,
   steerPlanBody,
 } from '../shape/plan-body.ts';
+import { readDryRun } from '../shape/read-dry-run.ts';
 import { releaseNameOf } from '../shape/release-body.ts';
+import { effectFor } from './effect-for.ts';
 import { createGuard, type GuardDependencies } from './guard.ts';
 
 export type PlanDependencies = GuardDependencies & {
   readonly ledger: Pick<Ledger, 'createPlan' | 'steerPlan' | 'readPlan' | 'readHealth'>;
   readonly spread: SpreadChange;
+  readonly rehearse: Pick<RehearseChange, 'plan'>;
   /** Seconds after which a device that asks again is written down again. */
   readonly freshnessSeconds: number;
 };
+
+const PRESETS: readonly NamedPreset[] = PLAN_PRESET_NAMES.map((name) => ({
+  name,
+  ...PLAN_PRESETS[name],
+}));
 
 /** Builds the routes `/api/v1/releases/plan` and `/api/v1/releases/health`. */
 export function planRoutes(dependencies: PlanDependencies): readonly Route[] {
@@ -55,6 +66,11 @@ export function planRoutes(dependencies: PlanDependencies): readonly Route[] {
     },
     {
       method: 'GET',
+      path: `${path}/presets`,
+      handler: guard('read', async () => jsonReply(200, { presets: PRESETS })),
+    },
+    {
+      method: 'GET',
       path: '/api/v1/releases/health',
       handler: guard('read', async ({ reach }, exchange) => {
         const query = readQuery(exchange, healthQuery);
@@ -68,7 +84,7 @@ export function planRoutes(dependencies: PlanDependencies): readonly Route[] {
 }
 
 async function put(
-  { ledger, spread, freshnessSeconds }: PlanDependencies,
+  { ledger, spread, rehearse, freshnessSeconds }: PlanDependencies,
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
@@ -76,7 +92,14 @@ async function put(
   if (isFailure(body)) return failureReply(body);
   const definition = definitionOf(body, freshnessSeconds, Date.now());
   if (isFailure(definition)) return failureReply(definition);
+  const isDryRun = readDryRun(exchange.queryText);
+  if (isFailure(isDryRun)) return failureReply(isDryRun);
   const name = releaseNameOf(body);
+  if (isDryRun) {
+    const rehearsed = await rehearse.plan(caller, name, definition);
+    if (isFailure(rehearsed)) return failureReply(rehearsed);
+    return jsonReply(200, { ...rehearsed, effect: effectFor(caller, rehearsed.effect) });
+  }
   const plan = await createPlan(ledger, spread, caller, name, definition, body.reason);
   return isFailure(plan) ? failureReply(plan) : jsonReply(200, { plan });
 }

@@ -5,7 +5,12 @@
 import { z } from 'zod';
 import type { DeviceRecord } from '../../contract/console-fleet.ts';
 import type { Explanation } from '../../contract/explanation.ts';
-import type { Effect, Finding, UnpublishedRelease } from '../../contract/rehearsed.ts';
+import type {
+  Effect,
+  Finding,
+  RehearsedPlan,
+  UnpublishedRelease,
+} from '../../contract/rehearsed.ts';
 import {
   type App,
   type Artifact,
@@ -21,13 +26,19 @@ import {
   type WithdrawnRelease,
 } from '../../contract/resource.ts';
 import {
+  BLIND_EFFECTS,
   type Health,
+  type NamedPreset,
+  PLAN_PRESET_NAMES,
   PLAN_STATUSES,
   type PlanGuards,
+  type RaiseHours,
   type RolloutPlan,
+  SIGNALS,
   type SignalRate,
   TRIP_EFFECTS,
   VERDICTS,
+  WEEK_DAYS,
 } from '../../contract/rollout-plan.ts';
 import type { OwnedRelease } from '../../ports/ledger.ts';
 
@@ -226,6 +237,13 @@ const guards = z.object({
   source: z.literal('push').exactOptional(),
 }) satisfies z.ZodType<PlanGuards>;
 
+const raiseHours = z.object({
+  days: z.array(z.enum(WEEK_DAYS)),
+  from: z.string(),
+  to: z.string(),
+  timeZone: z.string(),
+}) satisfies z.ZodType<RaiseHours>;
+
 const plan = z.object({
   id: z.string(),
   app: z.string().describe('Ref of the app.'),
@@ -241,15 +259,28 @@ const plan = z.object({
       endedAt: time.nullable(),
     }),
   ),
-  step: count.nullable().describe('Index of the step that began last.'),
+  step: count.nullable().describe('Index of the step that began, or was reached, last.'),
   nextAt: time.nullable().describe('End of the present wait.'),
+  waitingFor: z
+    .object({
+      guard: z.enum(SIGNALS).nullable().describe('Null while the hours are closed.'),
+      since: time,
+      reason: z.string(),
+    })
+    .nullable()
+    .describe('What it waits for after its hold.'),
   guards: guards.nullable(),
+  onBlind: z.enum(BLIND_EFFECTS),
+  patienceMinutes: count,
+  raiseBetween: raiseHours.nullable(),
+  preset: z.enum(PLAN_PRESET_NAMES).nullable(),
   onTrip: z.enum(TRIP_EFFECTS),
   createdAt: time,
   createdBy: z.string(),
 }) satisfies z.ZodType<RolloutPlan>;
 
 const rate = z.object({
+  base: z.number().describe('Devices that could have shown it by now.'),
   percent: z.number(),
   low: z.number().describe('Lower end of the 95 % interval.'),
   high: z.number().describe('Upper end of the 95 % interval.'),
@@ -287,6 +318,20 @@ export const ANSWER_SHAPES = {
   RolloutPlan: plan,
   Health: health,
   PlanAnswer: z.object({ plan }),
+  RehearsedPlan: z.object({
+    plan: plan.omit({ id: true, createdAt: true, createdBy: true }),
+    findings: z.array(finding),
+    effect,
+  }) satisfies z.ZodType<RehearsedPlan>,
+  PlanPresets: z.object({
+    presets: z.array(
+      z.object({
+        name: z.enum(PLAN_PRESET_NAMES),
+        steps: z.array(z.object({ rollout: percent, holdMinutes: count })),
+        guards,
+      }) satisfies z.ZodType<NamedPreset>,
+    ),
+  }),
   PlanWithHealth: z.object({ plan, health }),
   HealthAnswer: z.object({ health }),
   ReleasePage: z.object({

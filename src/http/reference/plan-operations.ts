@@ -1,5 +1,6 @@
 // Endpoints of roll-out plans and of the health of releases.
 
+import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import { healthQuery, planQuery } from '../shape/plan-body.ts';
 import { ANSWER_SHAPES } from './answer-shape.ts';
@@ -22,8 +23,20 @@ export const PLAN_OPERATIONS: readonly Operation[] = [
     summary: 'Plan the roll-out of a release',
     description:
       'The plan raises the roll-out step by step, and stops by itself when a guard finds the release bad.',
+    inQuery: {
+      dryRun: {
+        shape: z.enum(['true', 'false']).optional(),
+        description:
+          'With `true` nothing is written: the answer tells findings, and the effect of the first raise.',
+      },
+    },
     body: BODY_SHAPES.NewPlan,
-    answers: { 200: jsonAnswer('The plan.', ANSWER_SHAPES.PlanAnswer) },
+    answers: {
+      200: jsonAnswer(
+        'The plan, or what it would be.',
+        z.union([ANSWER_SHAPES.RehearsedPlan, ANSWER_SHAPES.PlanAnswer]),
+      ),
+    },
     refusals: [404, 408, 409, 413],
   },
   {
@@ -39,6 +52,12 @@ export const PLAN_OPERATIONS: readonly Operation[] = [
     inQuery: RELEASE,
     answers: { 200: jsonAnswer('The plan.', ANSWER_SHAPES.PlanWithHealth) },
     refusals: [404],
+  },
+  {
+    ...{ method: 'get', path: `${PATH}/presets`, id: 'listPlanPresets', ...SHARED },
+    summary: 'List the ready-made plans',
+    answers: { 200: jsonAnswer('The presets, the slowest first.', ANSWER_SHAPES.PlanPresets) },
+    refusals: [],
   },
   {
     ...{ method: 'get', path: '/api/v1/releases/health', id: 'readHealth', ...SHARED },

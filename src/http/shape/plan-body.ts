@@ -3,12 +3,23 @@
 import { z } from 'zod';
 import { invalidField, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { PLAN_ACTIONS, type PlanGuards, TRIP_EFFECTS } from '../../contract/rollout-plan.ts';
+import {
+  BLIND_EFFECTS,
+  PLAN_ACTIONS,
+  PLAN_PRESET_NAMES,
+  type PlanGuards,
+  TRIP_EFFECTS,
+  WEEK_DAYS,
+} from '../../contract/rollout-plan.ts';
 import { USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
+import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
-import { nameField, reasonField, timeField, versionField } from './field.ts';
+import { isTimeZone } from '../../domain/rollout/raise-hours.ts';
+import { nameField, reasonField, textField, timeField, versionField } from './field.ts';
 
 const MINUTE_SECONDS = 60;
+/** Minutes for which a plan waits for a guard that cannot judge, where it says nothing else. */
+const PATIENCE_MINUTES = 1440;
 /** Times that a device is written down within the time after which it counts as stuck or silent. */
 const FRESHNESS_FACTOR = 3;
 
@@ -53,23 +64,55 @@ const guardsField = z
   // JSON has no undefined, so that a key without a value is absent.
   .transform((guards) => guards as PlanGuards);
 
+const clockField = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'Must be HH:MM, 00:00 to 23:59');
+
+const raiseHoursField = z
+  .strictObject({
+    days: z
+      .array(z.enum(WEEK_DAYS))
+      .min(1)
+      .max(WEEK_DAYS.length)
+      .refine((days) => new Set(days).size === days.length, 'Must name each day once'),
+    from: clockField,
+    to: clockField,
+    timeZone: textField(LIMIT.timeZoneLengthMax).refine(isTimeZone, 'Must be an IANA time zone'),
+  })
+  .refine(({ from, to }) => from !== to, { path: ['to'], error: 'Must be another time than from' });
+
 const planFields = {
-  steps: stepsField,
+  steps: stepsField.optional(),
+  preset: z.enum(PLAN_PRESET_NAMES).optional(),
   startAt: timeField.optional(),
-  guards: guardsField.nullable().default(null),
+  guards: guardsField.nullable().optional(),
   onTrip: z.enum(TRIP_EFFECTS).default('pause'),
+  onBlind: z.enum(BLIND_EFFECTS).optional(),
+  patienceMinutes: minutesField.default(PATIENCE_MINUTES),
+  raiseBetween: raiseHoursField.nullable().default(null),
 };
+
+type PlanFields = z.output<z.ZodObject<typeof planFields>>;
+
+/** Refuses a plan with a preset and what the preset stands for, or with neither. */
+function refuseMixture(plan: PlanFields, context: z.RefinementCtx): void {
+  const { preset, steps, guards, onBlind } = plan;
+  const isOwn = [steps, guards, onBlind].some((part) => part !== undefined);
+  const issue =
+    preset !== undefined && isOwn
+      ? { path: ['preset'], message: 'Stands for steps, guards and onBlind: give it or those' }
+      : { path: ['steps'], message: 'Is required, or a preset' };
+  if (preset === undefined ? steps === undefined : isOwn) {
+    context.addIssue({ code: 'custom', ...issue });
+  }
+}
 
 const releaseFields = { app: nameField, channel: nameField, version: versionField };
 
-export const putPlanBody = z.strictObject({
-  ...releaseFields,
-  ...planFields,
-  reason: reasonField.optional(),
-});
+export const putPlanBody = z
+  .strictObject({ ...releaseFields, ...planFields, reason: reasonField.optional() })
+  .superRefine(refuseMixture);
 
 /** Plan under which a release is born. */
-export const planField = z.strictObject(planFields);
+export const planField = z.strictObject(planFields).superRefine(refuseMixture);
 
 export const steerPlanBody = z.strictObject({
   ...releaseFields,
@@ -90,11 +133,13 @@ export const healthQuery = z.object({
  * such guards are refused. `path` is where the plan stands in the body, with a dot at its end.
  */
 export function definitionOf(
-  { steps, startAt, guards, onTrip }: z.output<typeof planField>,
+  plan: PlanFields,
   freshnessSeconds: number,
   nowMs: number,
   path = '',
 ): Outcome<PlanDefinition, 'invalid'> {
+  const { startAt, preset, onTrip, onBlind, patienceMinutes, raiseBetween } = plan;
+  const { steps, guards } = preset === undefined ? ownParts(plan) : PLAN_PRESETS[preset];
   const startAtMs = startAt === undefined ? undefined : Date.parse(startAt);
   if (startAtMs !== undefined && startAtMs > nowMs + LIMIT.planStartAheadMsMax) {
     return invalidField(`${path}startAt`, 'Must be at most 90 days ahead');
@@ -102,8 +147,14 @@ export function definitionOf(
   const minutesMin = Math.ceil((freshnessSeconds * FRESHNESS_FACTOR) / MINUTE_SECONDS);
   for (const field of ['stuckAfterMinutes', 'silentAfterMinutes'] as const) {
     if (guards !== null && guards[field] < minutesMin) {
-      return invalidField(`${path}guards.${field}`, `Must be at least ${minutesMin}`);
+      const at = preset === undefined ? `guards.${field}` : 'preset';
+      return invalidField(`${path}${at}`, `Must be at least ${minutesMin}`);
     }
   }
-  return { steps, startAtMs, guards, onTrip };
+  const parts = { onTrip, onBlind, patienceMinutes, raiseBetween };
+  return { steps, startAtMs, guards, ...parts, preset: preset ?? null };
+}
+
+function ownParts({ steps = [], guards = null }: PlanFields) {
+  return { steps, guards };
 }

@@ -1,7 +1,6 @@
 // Transaction that makes a roll-out plan.
 
 import {
-  type Failure,
   fail,
   isFailure,
   type LostRight,
@@ -17,12 +16,14 @@ import type { KnownStates } from '../../ports/known-state.ts';
 import type { Reach } from '../../ports/reach.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import { type ActorSql, atomically } from '../atomically.ts';
-import type { Database } from '../database.ts';
+import type { Database, Sql } from '../database.ts';
 import { controlOn } from './control-serving.ts';
+import { countKnown } from './count-known.ts';
 import { type FollowedRelease, placeOf } from './follow-plan.ts';
 import { type LockedChannel, lockChannel } from './lock-channel.ts';
 import { insertPlan, lockOpenPlan, type PlanRow, readPlanTime, shownPlan } from './plan-row.ts';
 import { findPlannedRelease } from './planned-release.ts';
+import { signalTaking } from './signal-taking.ts';
 
 /**
  * Stores the plan with its audit entry under the channel's lock. A release that was never published is set to
@@ -46,7 +47,7 @@ export function createPlan(
       const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
       if (isFailure(release)) return release;
       const open = await lockOpenPlan(sql, release.id);
-      if (open !== undefined) return refuseSecond(open);
+      if (open !== undefined) return fail('planRefused', refuseSecond(open));
       const lowered = release.wasPublished
         ? { changed: [] }
         : await controlOn<never>(
@@ -75,12 +76,28 @@ export async function plan(
   definition: PlanDefinition,
   reason?: string,
 ): Promise<Outcome<PlanRow, 'planRefused'>> {
-  const state = newPlan(definition, planned, await readPlanTime(sql));
+  const decided = await decideOnBlind(sql, release.id, definition);
+  const state = newPlan(decided, planned, await readPlanTime(sql));
   if (isFailure(state)) return state;
   const place = placeOf(channel, release.version);
   return insertPlan(sql, { releaseId: release.id, channelId: channel.id }, place, state, reason);
 }
 
-function refuseSecond({ state }: PlanRow): Failure<'planRefused'> {
-  return fail('planRefused', `The release has a plan that is ${state.status}: cancel it first`);
+/** Number of known devices below which a preset goes on where its guards cannot judge. */
+const JUDGED_DEVICES_MIN = 1000;
+
+/** Decides what a preset does with guards that cannot judge: by the size of the fleet. */
+export async function decideOnBlind(
+  sql: Sql,
+  releaseId: string,
+  definition: PlanDefinition,
+): Promise<PlanDefinition> {
+  if (definition.preset === null || definition.onBlind !== undefined) return definition;
+  const known = await countKnown(sql, releaseId, signalTaking(definition.guards));
+  return { ...definition, onBlind: known < JUDGED_DEVICES_MIN ? 'advance' : 'hold' };
+}
+
+/** Says why a release gets no second open plan. */
+export function refuseSecond({ state }: PlanRow): string {
+  return `The release has a plan that is ${state.status}: cancel it first`;
 }

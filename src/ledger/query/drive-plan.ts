@@ -19,11 +19,13 @@ import { type LockedChannel, lockChannel } from './lock-channel.ts';
 import { findPlan, lockOpenPlan, readPlanTime, shownPlan, storePlan } from './plan-row.ts';
 import { findPlannedRelease } from './planned-release.ts';
 import { readSignals } from './read-signals.ts';
+import { withoutCompiling } from './without-compiling.ts';
 
 /**
  * Drives a plan once. The figures are read before the channel is locked, so that no first offer waits for
  * them. Under the lock the plan is read again and decides by the time of the ledger: a step that another node
  * has begun meanwhile is not due any more. The plan and what it does to its release are stored together.
+ * None of it is compiled: see `withoutCompiling`.
  */
 export async function drivePlan(
   database: Database,
@@ -37,6 +39,7 @@ export async function drivePlan(
     UnknownRelease | 'unknownPlan',
     { readonly kind: 'plan'; readonly id: string }
   >(database, { kind: 'plan', id }, async (sql) => {
+    await withoutCompiling(sql);
     const channel = await lockChannel(sql, undefined, name.app, name.channel, known);
     if (isFailure(channel)) return channel;
     const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
@@ -59,14 +62,17 @@ async function readEvidence(
   seenUpToMs: number | undefined,
 ): Promise<PlanEvidence | undefined> {
   if (seenUpToMs === undefined) return undefined;
-  const [found] = await database.query<{ releaseId: string }>(
-    `SELECT release_id AS "releaseId" FROM rollout_plans WHERE id = $1 AND is_guarded`,
-    [id],
-  );
-  if (found === undefined) return undefined;
-  const row = await findPlan(database, found.releaseId);
-  if (row?.id !== id) return undefined;
-  return { counts: await readSignals(database, row.releaseId, row.state.guards), seenUpToMs };
+  return database.transaction(async (sql) => {
+    await withoutCompiling(sql);
+    const [found] = await sql.query<{ releaseId: string }>(
+      `SELECT release_id AS "releaseId" FROM rollout_plans WHERE id = $1 AND is_guarded`,
+      [id],
+    );
+    if (found === undefined) return undefined;
+    const row = await findPlan(sql, found.releaseId);
+    if (row?.id !== id) return undefined;
+    return { counts: await readSignals(sql, row.releaseId, row.state), seenUpToMs };
+  });
 }
 
 /** Does to the release what the plan decided, as a person would. */

@@ -49,7 +49,7 @@ export async function listChannelReleases(
      WHERE app_id = $1 AND channel = $2`,
     [appId, channel.name],
   );
-  const plans = await listOpenPlans(sql, ids);
+  const plans = await listOpenPlans(sql, rows);
   const known = new Map(rows.map((row) => [row.id, { ...row, plan: plans.get(row.id) ?? null }]));
   return {
     releases: ids.map((id) => known.get(id)).filter((row) => row !== undefined),

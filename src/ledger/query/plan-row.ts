@@ -1,8 +1,13 @@
 // Rows of roll-out plans: how they are read, made and stored, always with the audit entry of what changed.
 
 import { isoTime } from '../../contract/iso-time.ts';
-import type { RolloutPlan } from '../../contract/rollout-plan.ts';
-import { nextAtMs, type PlanState, type PlanTime } from '../../domain/rollout/plan-state.ts';
+import type { RolloutPlan, UnstoredPlan } from '../../contract/rollout-plan.ts';
+import {
+  nextAtMs,
+  openingAt,
+  type PlanState,
+  type PlanTime,
+} from '../../domain/rollout/plan-state.ts';
 import { actorText } from '../actor-text.ts';
 import type { ActorSql } from '../atomically.ts';
 import type { Sql } from '../database.ts';
@@ -50,7 +55,7 @@ export async function findPlan(sql: Sql, releaseId: string): Promise<PlanRow | u
      ORDER BY rollout_plans.created_at DESC, id DESC LIMIT 1`,
     [releaseId],
   );
-  return rows[0];
+  return rows.map(presentRow)[0];
 }
 
 /**
@@ -63,20 +68,21 @@ export async function lockOpenPlan(sql: Sql, releaseId: string): Promise<PlanRow
      WHERE release_id = $1 AND status IN ('scheduled', 'running', 'held') FOR UPDATE`,
     [releaseId],
   );
-  return rows[0];
+  return rows.map(presentRow)[0];
 }
 
 /** Reads the open plans of these releases, the newest first. */
-export function findOpenPlans(
+export async function findOpenPlans(
   sql: Sql,
   releaseIds: readonly string[],
 ): Promise<readonly PlanRow[]> {
-  return sql.query<PlanRow>(
+  const rows = await sql.query<PlanRow>(
     `SELECT ${COLUMNS} FROM rollout_plans
      WHERE release_id = ANY ($1::text[]) AND status IN ('scheduled', 'running', 'held')
      ORDER BY rollout_plans.created_at DESC, id DESC`,
     [releaseIds],
   );
+  return rows.map(presentRow);
 }
 
 /** Stores a new plan. */
@@ -95,9 +101,12 @@ export async function insertPlan(
   );
   const [row] = rows;
   if (row === undefined) throw new Error(`Release ${releaseId} got no plan`);
-  const { steps, guards, onTrip } = state;
+  const { steps, guards, onTrip, onBlind, patienceMinutes, raiseBetween, preset } = state;
   const planned = steps.map(({ rollout, holdMinutes }) => ({ rollout, holdMinutes }));
-  const after = { plan: row.id, status: state.status, steps: planned, guards, onTrip };
+  const after = {
+    ...{ plan: row.id, status: state.status, steps: planned, guards, onTrip },
+    ...{ onBlind, patienceMinutes, raiseBetween, preset },
+  };
   await insertAudit(sql, { ...entryOf(place, 'plan.create'), before: null, after, reason });
   return row;
 }
@@ -116,7 +125,7 @@ export async function storePlan(
   if (state === row.state) return row;
   await sql.query(
     `UPDATE rollout_plans SET status = $2, state = $3, start_at_ms = $4, due_ms = $5, is_guarded = $6,
-       checked_ms = $7
+       checked_ms = $7, taken_ms = NULL
      WHERE id = $1`,
     [row.id, ...valuesOf(state)],
   );
@@ -139,18 +148,47 @@ export function shownPlan(
   time: PlanTime,
 ): RolloutPlan {
   const { id, state, createdAt, createdBy } = row;
-  const { status, reason, steps, step, guards, onTrip } = state;
+  return { id, ...plannedOf(state, { app, channel, version }, time), createdAt, createdBy };
+}
+
+/** Returns what the contract shows of a plan that is not stored. */
+export function plannedOf(
+  state: PlanState,
+  { app, channel, version }: PlanPlace,
+  time: PlanTime,
+): UnstoredPlan {
+  const { status, reason, steps, step, waitingFor, guards, onTrip } = state;
+  const { onBlind, patienceMinutes, raiseBetween, preset } = state;
   const nextMs = nextAtMs(state, time);
   return {
-    ...{ id, app: app.ref, channel, version, status, reason, steps, step },
-    nextAt: nextMs === null ? null : isoTime(nextMs),
-    ...{ guards, onTrip, createdAt, createdBy },
+    ...{ app: app.ref, channel, version, status, reason, steps, step },
+    ...{ nextAt: nextMs === null ? null : isoTime(nextMs), waitingFor },
+    ...{ guards, onTrip, onBlind, patienceMinutes, raiseBetween, preset },
   };
 }
 
+/** Returns a row whose state may be that of an earlier version, which knew less of a plan. */
+function presentRow(row: PlanRow): PlanRow {
+  const stored: Partial<PlanState> & { readonly silentShare?: number | null } = row.state;
+  const devices = stored.guards?.minimumDevices ?? 0;
+  const share = stored.silentShare ?? undefined;
+  const others = share === undefined ? null : { devices, silent: devices * share, scale: 1 };
+  const silentOthers = stored.silentOthers ?? others;
+  return { ...row, state: { ...UNKNOWN_BEFORE, ...row.state, silentOthers } };
+}
+
+const UNKNOWN_BEFORE = {
+  ...{ isReached: false, waitingFor: null, blindSinceMs: null, isPushed: false },
+  ...{ onBlind: 'hold', patienceMinutes: 1440, raiseBetween: null, preset: null },
+} as const satisfies Partial<PlanState>;
+
+/** Returns the columns of a state. A plan that waits is driven when its hours open, else as its guards are. */
 function valuesOf(state: PlanState): readonly unknown[] {
-  const { status, startAtMs, dueMs, guards, checkedMs } = state;
-  return [status, JSON.stringify(state), startAtMs, dueMs, guards !== null, checkedMs];
+  const { status, startAtMs, dueMs, guards, checkedMs, waitingFor } = state;
+  const isClosed = waitingFor !== null && waitingFor.guard === null;
+  const opensMs = isClosed ? openingAt(state, Date.parse(waitingFor.since)) : startAtMs;
+  const wantedMs = waitingFor === null ? dueMs : null;
+  return [status, JSON.stringify(state), opensMs, wantedMs, guards !== null, checkedMs];
 }
 
 function entryOf({ app, channel, version }: PlanPlace, action: AuditAction) {
@@ -160,7 +198,9 @@ function entryOf({ app, channel, version }: PlanPlace, action: AuditAction) {
 
 /** Returns the action of a change that nobody asked for; undefined while the status stays. */
 function actionOf(before: PlanState, after: PlanState): AuditAction | undefined {
-  if (before.status === after.status) return undefined;
+  // A guard that trips while the plan is held already.
+  const isTripped = after.tripped.length > before.tripped.length;
+  if (before.status === after.status && !isTripped) return undefined;
   switch (after.status) {
     case 'running':
       return 'plan.start';

@@ -1,34 +1,22 @@
-// Statements that find the plans that have something to do, and move their time on.
+// Statements that give out the plans that have something to do, and move their time on.
 
 import type { PlanTime } from '../../domain/rollout/plan-state.ts';
 import type { PlanToDrive } from '../../ports/plan-ledger.ts';
 import type { Sql } from '../database.ts';
 
-/** Lists plans that are due, those first that have waited longest. Nothing is locked. */
+/** Counted milliseconds for which a plan is left to the node that took it, should that be dead. */
+const TAKEN_FOR_MS = 3000;
+
+/** Gives out plans that are due, then those whose guards were not checked for longest. */
 export function plansToDrive(
   sql: Sql,
   checkMs: number,
   countMax: number,
 ): Promise<readonly PlanToDrive[]> {
   return sql.query<PlanToDrive>(
-    `SELECT plan.id, apps.ref AS app, channels.name AS channel,
-       releases.canonical_version AS "canonicalVersion"
-     FROM rollout_plans AS plan
-     JOIN releases ON releases.id = plan.release_id
-     JOIN channels ON channels.id = plan.channel_id
-     JOIN apps ON apps.id = channels.app_id,
-     plan_time() AS present
-     WHERE plan.status = 'running' AND (
-         plan.due_ms <= present.counted_ms
-         OR plan.is_guarded AND coalesce(plan.checked_ms, 0) <= present.counted_ms - $1::bigint
-         OR releases.status <> 'published'
-       )
-       OR plan.status = 'scheduled' AND (
-         releases.status = 'published' AND coalesce(plan.start_at_ms, 0) <= present.now_ms
-         OR releases.status IN ('rolled_back', 'deprecated')
-       )
-     ORDER BY coalesce(plan.checked_ms, 0), plan.id LIMIT $2`,
-    [checkMs, countMax],
+    `SELECT plan_id AS id, app, channel, canonical_version AS "canonicalVersion"
+     FROM plans_to_drive($1::bigint, $2::bigint, $3::integer)`,
+    [checkMs, TAKEN_FOR_MS, countMax],
   );
 }
 

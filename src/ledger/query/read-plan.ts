@@ -8,8 +8,11 @@ import type { Reach } from '../../ports/reach.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import type { Sql } from '../database.ts';
 import { findPlan, type PlanRow, readPlanTime, shownPlan } from './plan-row.ts';
-import { findReleaseByName } from './planned-release.ts';
+import { type FoundPlannedRelease, findReleaseByName } from './planned-release.ts';
 import { readSignals } from './read-signals.ts';
+
+/** What the health of a release asks of it. */
+export type JudgedRelease = Pick<FoundPlannedRelease, 'id' | 'status' | 'rolloutPct'>;
 
 /** Reads the newest plan of a release with the health that its guards see. */
 export async function readPlan(
@@ -25,7 +28,7 @@ export async function readPlan(
   const row = await findPlan(sql, release.id);
   if (row === undefined) return fail('unknownPlan');
   const plan = shownPlan(row, { ...place, version: release.version }, await readPlanTime(sql));
-  return { plan, health: await healthOf(sql, release.id, row) };
+  return { plan, health: await healthOf(sql, release, row) };
 }
 
 /** Reads the health of a release, with a plan or without. */
@@ -37,8 +40,8 @@ export async function readHealth(
 ): Promise<Outcome<Health, UnknownRelease>> {
   const found = await findReleaseByName(sql, reach, name);
   if (isFailure(found)) return found;
-  const { id } = found.release;
-  return healthOf(sql, id, await findPlan(sql, id), knownForMinutes);
+  const { release } = found;
+  return healthOf(sql, release, await findPlan(sql, release.id), knownForMinutes);
 }
 
 /**
@@ -47,14 +50,15 @@ export async function readHealth(
  */
 export async function healthOf(
   sql: Sql,
-  releaseId: string,
+  { id, status, rolloutPct }: JudgedRelease,
   row: PlanRow | undefined,
   knownForMinutes?: number,
 ): Promise<Health> {
   const state = row?.state;
   const guards = state?.guards ?? null;
-  const counts = await readSignals(sql, releaseId, guards, knownForMinutes);
+  const counts = await readSignals(sql, id, state, knownForMinutes);
   const tripped = state !== undefined && isOpen(state) ? state.tripped : [];
-  const silentShare = state?.silentShare ?? null;
-  return judgeHealth(counts, { guards, tripped, silentShare }).health;
+  const silentOthers = state?.silentOthers ?? null;
+  const isOffered = status === 'published' && rolloutPct > 0;
+  return judgeHealth(counts, { guards, tripped, silentOthers, isOffered }).health;
 }

@@ -1,7 +1,8 @@
 // Statement that adds up what check-ins tell of a release. Migration 000025 defines the rows that it reads.
 
-import type { PlanGuards } from '../../contract/rollout-plan.ts';
-import type { SignalCounts } from '../../domain/rollout/judge-health.ts';
+import type { PlanState } from '../../domain/rollout/plan-state.ts';
+import type { SignalCounts, SilentOthers } from '../../domain/rollout/signal-counts.ts';
+import { NO_SIGNALS } from '../../domain/rollout/signal-counts.ts';
 import type { Sql } from '../database.ts';
 import { countInReach } from './count-in-reach.ts';
 import {
@@ -19,8 +20,11 @@ type CountedSignals = Pick<SignalCounts, 'offered' | 'installed' | 'reverted' | 
   /** Devices that the release reached. */
   readonly reached: number;
 };
-type Looked = Pick<SignalCounts, 'stuck' | 'stuckBase' | 'silent' | 'silentBase'>;
-type Others = SignalCounts['others'];
+type Looked = Pick<SignalCounts, 'stuck' | 'stuckBase' | 'silent' | 'silentBase'> & {
+  /** Number of the step in which most of the base was reached; 0 before the first, null without a base. */
+  readonly step: number | null;
+};
+type Others = Omit<SilentOthers, 'scale'>;
 
 const COUNTED = `
   WITH summed AS MATERIALIZED (
@@ -47,7 +51,9 @@ const LOOKED = `
   SELECT count(*) FILTER (WHERE ${SIGNAL_CONDITIONS.stuckBase})::float8 AS "stuckBase",
     count(*) FILTER (WHERE ${SIGNAL_CONDITIONS.stuck})::float8 AS stuck,
     count(*) FILTER (WHERE ${SIGNAL_CONDITIONS.silentBase})::float8 AS "silentBase",
-    count(*) FILTER (WHERE ${SIGNAL_CONDITIONS.silent})::float8 AS silent
+    count(*) FILTER (WHERE ${SIGNAL_CONDITIONS.silent})::float8 AS silent,
+    mode() WITHIN GROUP (ORDER BY width_bucket(least(offered_at, installed_at), $7::timestamptz[]))
+      FILTER (WHERE ${SIGNAL_CONDITIONS.silentBase})::integer AS step
   FROM ${REACHED_SAMPLE}, ${signalTimes('$5', '$6')}`;
 
 // As in signal-conditions.ts: see sample-devices.ts.
@@ -60,7 +66,7 @@ const OTHERS = `
     SELECT app_id, device_id, last_seen FROM devices
     WHERE device_place(app_id, channel) = device_place(place.app_id, place.name)
       AND app_id = place.app_id AND channel = place.name AND hashtext(device_id) <= $5::integer
-      AND last_seen >= releases.published_at
+      AND last_seen >= greatest(releases.published_at, $6::timestamptz)
       AND CASE WHEN $4 THEN first_reported ELSE first_seen END
         <= releases.published_at - $2::int * interval '1 minute' OFFSET 0
   ) AS other
@@ -74,35 +80,38 @@ const OTHERS = `
  * or 1 % of the devices that were offered the release: of an address with more, nobody knows how many of its
  * devices are real. Those of reports with a key are not bounded so. Stuck and silent ones are counted over
  * all devices that the release reached, or over about 10,000 of them that are as good as drawn by lot. The
- * channel's other devices are counted over about 4000 of its devices, and scaled: a share of 10 % silent ones
- * is right within a percent point, in 19 of 20 cases, where all that were looked at are such.
+ * channel's other devices are counted over about 4000 of its devices: a share of 10 % silent ones is right
+ * within a percent point, in 19 of 20 cases, where all that were looked at are such. Those count that were seen
+ * since the step began in which most of the base was reached: they had the same time to fall silent.
  */
 export async function readSignals(
   sql: Sql,
   releaseId: string,
-  guards: PlanGuards | null,
+  plan: Pick<PlanState, 'guards' | 'steps'> | undefined,
   knownForMinutes?: number,
 ): Promise<SignalCounts> {
-  const taking = signalTaking(guards);
+  const taking = signalTaking(plan?.guards ?? null);
   const { isPushed, stuckAfterMinutes, silentAfterMinutes } = taking;
   const known = knownForMinutes ?? taking.known;
   const { reached, ...counts } = await countSignals(sql, releaseId, known, isPushed);
   const scale = reachedScale(reached);
+  const begun = (plan?.steps ?? []).flatMap(({ startedAt }) => startedAt ?? []);
   const [looked] = await sql.query<Looked>(LOOKED, [
     ...[releaseId, known, isPushed, highestHash(scale), stuckAfterMinutes, silentAfterMinutes],
+    begun,
   ]);
   const inReach = await countInReach(sql, releaseId);
   const othersScale = Math.max(inReach / OTHERS_LOOKED_AT, 1);
   const [others] = await sql.query<Others>(OTHERS, [
     ...[releaseId, known, silentAfterMinutes, isPushed, highestHash(othersScale)],
+    begun[(looked?.step ?? 0) - 1] ?? null,
   ]);
   if (looked === undefined || others === undefined) {
     throw new Error(`Release ${releaseId} has no devices`);
   }
-  const [devices, silent] = [others.devices, others.silent].map((count) =>
-    Math.round(count * othersScale),
-  ) as [number, number];
-  return { ...counts, ...looked, scale, others: { devices, silent } };
+  const { step: _, ...silence } = looked;
+  const { networks } = NO_SIGNALS;
+  return { ...counts, ...silence, scale, others: { ...others, scale: othersScale }, networks };
 }
 
 /** Reads the counts of a release, of devices that were known for so many minutes before it. */

@@ -26,7 +26,7 @@ import { publishOn } from './publish-release.ts';
 import { readSnapshotOn } from './read-snapshot.ts';
 
 /** What the caller has of the channels. */
-type Memory = {
+export type Memory = {
   readonly held: HeldSnapshot | undefined;
   readonly known: KnownStates | undefined;
 };
@@ -85,7 +85,7 @@ type Place = {
 };
 
 /** Makes a change of a locked channel between two readings of what the channel and its followers serve. */
-async function around<Value, Kind extends FailureKind>(
+export async function around<Value, Kind extends FailureKind>(
   sql: ActorSql,
   { channel, canonicalVersion, held }: Place,
   change: () => Promise<Outcome<Changed<Value>, Kind>>,

@@ -10,6 +10,7 @@ import {
 import type {
   Finding,
   Rehearsed,
+  RehearsedPlan,
   RehearsedServing,
   RunnerEffect,
   UnpublishedRelease,
@@ -19,6 +20,8 @@ import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/ser
 import { parseVersion } from '../../domain/decision/version.ts';
 import { findingsOf } from '../../domain/release/findings.ts';
 import { applyServingChange, type ServingChange } from '../../domain/release/serving-change.ts';
+import { planFindings } from '../../domain/rollout/plan-findings.ts';
+import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
 import type { Ledger, NewRelease, PublishObstacle } from '../../ports/ledger.ts';
 import type { Rehearsal } from '../../ports/rehearsal.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
@@ -27,7 +30,7 @@ import type { Catalogs } from '../serving/catalogs.ts';
 import type { MeasureEffect } from '../serving/measure-effect.ts';
 
 export type RehearseDependencies = {
-  readonly ledger: Pick<Ledger, 'rehearsePublish' | 'rehearseServing'>;
+  readonly ledger: Pick<Ledger, 'rehearsePublish' | 'rehearseServing' | 'rehearsePlan'>;
   readonly catalogs: Pick<Catalogs, 'peek'>;
   readonly effects: MeasureEffect;
 };
@@ -82,6 +85,30 @@ export class RehearseChange {
       (channel) => held(channel)?.snapshot,
     );
     return isFailure(rehearsal) ? rehearsal : this.report(rehearsal, held);
+  }
+
+  /** Rehearses a plan, up to its first raise. */
+  async plan(
+    { reach, actor }: Principal,
+    name: ReleaseName,
+    definition: PlanDefinition,
+  ): Promise<Outcome<RehearsedPlan, UnknownRelease | 'planRefused' | LostRight | 'unavailable'>> {
+    const held = (channel: string) => this.heldOf(name.app, channel);
+    const rehearsal = await this.dependencies.ledger.rehearsePlan(
+      reach,
+      name,
+      definition,
+      actor,
+      (channel) => held(channel)?.snapshot,
+    );
+    if (isFailure(rehearsal)) return rehearsal;
+    const reported = await this.report(rehearsal, held);
+    if (isFailure(reported)) return reported;
+    const { release: found, effect } = reported;
+    const gain = effect.moves
+      .filter(({ to }) => to === found.version)
+      .reduce((sum, { devices }) => sum + devices, 0);
+    return { plan: found.plan, findings: planFindings(found.plan, { ...found, gain }), effect };
   }
 
   private async report<Value extends { readonly version: string }>(

@@ -75,6 +75,10 @@ export function guardChanges(
       guard(name.app, name.channel, (known) =>
         ledger.createPlan(reach, name, definition, actor, reason, known),
       ),
+    rehearsePlan: (reach, name, definition, actor, held) =>
+      guard(name.app, name.channel, (known) =>
+        ledger.rehearsePlan(reach, name, definition, actor, held, known),
+      ),
     drivePlan: (plan, seenUpToMs) =>
       guard(plan.app, plan.channel, (known) => ledger.drivePlan(plan, seenUpToMs, known)),
     updateChannel: (app, name, change, actor) =>

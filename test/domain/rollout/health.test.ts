@@ -4,13 +4,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SIGNALS } from '../../../src/contract/rollout-plan.ts';
-import {
-  judgeHealth,
-  NO_SIGNALS,
-  type SignalCounts,
-  tripText,
-} from '../../../src/domain/rollout/judge-health.ts';
-import { wilsonInterval } from '../../../src/domain/rollout/wilson-interval.ts';
+import { judgeHealth } from '../../../src/domain/rollout/judge-health.ts';
+import { NO_SIGNALS, type SignalCounts } from '../../../src/domain/rollout/signal-counts.ts';
+import { differenceInterval, wilsonInterval } from '../../../src/domain/rollout/wilson-interval.ts';
 import { PROPERTY_RUNS } from '../../support/property-runs.ts';
 import { guards } from './plan-fixture.ts';
 
@@ -18,7 +14,8 @@ function judge(counts: Partial<SignalCounts>, parts?: Parameters<typeof guards>[
   const context = {
     guards: parts === undefined ? null : guards(parts),
     tripped: [],
-    silentShare: null,
+    silentOthers: null,
+    isOffered: true,
   };
   return judgeHealth({ ...NO_SIGNALS, ...counts }, context);
 }
@@ -75,7 +72,7 @@ describe('rates and bases of the signals (§27.6)', () => {
     expect(rates.stuck.percent).toBe(10);
     expect(rates.silent.percent).toBe(20);
     expect(rates.failed).toEqual({
-      ...{ percent: 5, low: 2.7, high: 9, limit: null, tripped: false },
+      ...{ base: 200, percent: 5, low: 2.7, high: 9, limit: null, tripped: false },
     });
   });
 
@@ -86,39 +83,89 @@ describe('rates and bases of the signals (§27.6)', () => {
     }
   });
 
-  it('the share of silent ones among the other devices is taken off rate and interval', () => {
-    const plain = judge(counts).health.rates.silent;
-    const others = { devices: 1000, silent: 100 };
-    const { health, silentShare } = judge({ ...counts, others });
-    expect(silentShare).toBe(0.1);
+  it('silent ones are compared with the other devices, of which neither share is exact', () => {
+    const others = { devices: 1000, silent: 100, scale: 1 };
+    const { health, silentOthers } = judge({ ...counts, others });
+    expect(silentOthers).toEqual(others);
     expect(health.silent).toBe(30);
-    expect(health.rates.silent.percent).toBeCloseTo(plain.percent - 10, 5);
-    expect(health.rates.silent.low).toBeCloseTo(plain.low - 10, 1);
-    expect(health.rates.silent.high).toBeCloseTo(plain.high - 10, 1);
-    const more = judge({ ...counts, others: { devices: 1000, silent: 900 } });
+    const { low, high } = differenceInterval(
+      { hits: 30, trials: 150 },
+      { hits: 100, trials: 1000 },
+    );
+    expect(health.rates.silent).toMatchObject({ base: 150, percent: 10 });
+    expect(health.rates.silent.low).toBeCloseTo(low, 1);
+    expect(health.rates.silent.high).toBeCloseTo(high, 1);
+    const more = judge({ ...counts, others: { devices: 1000, silent: 900, scale: 1 } });
     expect(more.health.rates.silent).toMatchObject({ percent: 0, low: 0, high: 0 });
   });
 
-  it('with too few other devices the last share that had enough holds, before that 0', () => {
-    const few = { ...NO_SIGNALS, ...counts, others: { devices: 29, silent: 29 } };
-    const before = judgeHealth(few, { guards: null, tripped: [], silentShare: null });
+  it('with too few other devices the last ones that were enough count, before that none', () => {
+    const few = { ...NO_SIGNALS, ...counts, others: { devices: 99, silent: 99, scale: 1 } };
+    const context = { guards: null, tripped: [], silentOthers: null, isOffered: true };
+    const before = judgeHealth(few, context);
     expect(before.health.rates.silent.percent).toBe(20);
-    expect(before.silentShare).toBeNull();
-    const after = judgeHealth(few, { guards: null, tripped: [], silentShare: 0.15 });
+    expect(before.silentOthers).toBeNull();
+    const last = { devices: 200, silent: 30, scale: 1 };
+    const after = judgeHealth(few, { ...context, silentOthers: last });
     expect(after.health.rates.silent.percent).toBe(5);
-    expect(after.silentShare).toBe(0.15);
+    expect(after.silentOthers).toBe(last);
   });
 });
 
+describe("Newcombe's interval of a difference (§27.6)", () => {
+  // The table of the paper, method 10 without a correction, in percent.
+  it.each([
+    [56, 70, 48, 80, 5.24, 33.39],
+    [9, 10, 3, 10, 17.05, 80.9],
+    [6, 7, 2, 7, 5.82, 80.62],
+    [5, 56, 0, 29, -3.81, 19.26],
+    [0, 10, 0, 20, -16.11, 27.75],
+    [10, 10, 0, 10, 60.75, 100],
+  ])(
+    'of %i of %i and %i of %i is %f to %f %%',
+    (hits, trials, otherHits, otherTrials, low, high) => {
+      const interval = differenceInterval(
+        { hits, trials },
+        { hits: otherHits, trials: otherTrials },
+      );
+      expect(interval.low).toBeCloseTo(low, 1);
+      expect(interval.high).toBeCloseTo(high, 1);
+    },
+  );
+});
+
 describe('verdict (§27.7)', () => {
-  it('is too early while fewer devices were offered it than the minimum, 30 without a plan', () => {
-    expect(judge({ offered: 29 }).health.verdict).toBe('too early');
-    expect(judge({ offered: 30 }).health.verdict).toBe('healthy');
-    expect(judge({ offered: 99 }, { minimumDevices: 100 }).health.verdict).toBe('too early');
+  const enough = { offered: 100, installed: 100, stuckBase: 100, silentBase: 100 };
+  const others = { devices: 100, silent: 0, scale: 1 };
+
+  it('is too early while a signal has too few devices, of those with a limit under a plan', () => {
+    expect(judge(enough).health.verdict).toBe('healthy');
+    for (const base of ['offered', 'installed', 'stuckBase', 'silentBase'] as const) {
+      expect(judge({ ...enough, [base]: 99 }).health.verdict).toBe('too early');
+    }
+    const limit = { failedPercent: 1, minimumDevices: 30 };
+    expect(judge({ offered: 29 }, limit).health.verdict).toBe('too early');
+    expect(judge({ offered: 30 }, limit).health.verdict).toBe('healthy');
+    const silent = { silentPercent: 1 };
+    expect(judge(enough, silent).health.verdict).toBe('too early');
+    expect(judge({ ...enough, others }, silent).health.verdict).toBe('healthy');
+  });
+
+  it('is too early for a release that is not offered now', () => {
+    const context = { guards: null, tripped: [], silentOthers: null, isOffered: false };
+    const { health } = judgeHealth({ ...NO_SIGNALS, ...enough }, context);
+    expect(health.verdict).toBe('too early');
+  });
+
+  it('stays unhealthy while the plan is held for it', () => {
+    const tripped = ['failed'] as const;
+    const context = { guards: guards(), tripped, silentOthers: null, isOffered: false };
+    const { health } = judgeHealth({ ...NO_SIGNALS, ...enough }, context);
+    expect(health.verdict).toBe('unhealthy');
   });
 
   it('is never unhealthy without limits', () => {
-    const bad = { offered: 100, installed: 100, failed: 100, reverted: 100 };
+    const bad = { ...enough, failed: 100, reverted: 100 };
     expect(judge(bad).health.verdict).toBe('healthy');
     expect(judge(bad, {}).health.verdict).toBe('healthy');
   });
@@ -129,26 +176,67 @@ describe('verdict (§27.7)', () => {
     expect(unsure.exceeded).toEqual([]);
     expect(unsure.health.verdict).toBe('healthy');
     const sure = judge({ offered: 1000, failed: 50 }, { failedPercent: 3 });
-    expect(sure.exceeded).toEqual(['failed']);
+    expect(sure.exceeded.map(({ signal }) => signal)).toEqual(['failed']);
     expect(sure.health.verdict).toBe('unhealthy');
   });
 
-  it('a base below the minimum exceeds nothing', () => {
-    const counts = { offered: 100, installed: 29, reverted: 29 };
-    expect(judge(counts, { revertedPercent: 1 }).exceeded).toEqual([]);
-    const enough = { ...counts, installed: 30, reverted: 30 };
-    expect(judge(enough, { revertedPercent: 1 }).exceeded).toEqual(['reverted']);
+  it('a base below the minimum exceeds nothing: its guard cannot judge', () => {
+    const few = judge({ installed: 99, reverted: 99 }, { revertedPercent: 1 });
+    expect(few.exceeded).toEqual([]);
+    expect(few.blind).toEqual([
+      {
+        signal: 'reverted',
+        reason: 'reverted: 99 devices to judge by, and its guard needs 100',
+      },
+    ]);
+    const many = judge({ installed: 100, reverted: 100 }, { revertedPercent: 1 });
+    expect(many.exceeded.map(({ signal }) => signal)).toEqual(['reverted']);
+    expect(many.blind).toEqual([]);
   });
 
   it('a limit of 0 is a limit', () => {
-    expect(judge({ offered: 100, failed: 1 }, { failedPercent: 0 }).exceeded).toEqual(['failed']);
+    const { exceeded } = judge({ offered: 100, failed: 1 }, { failedPercent: 0 });
+    expect(exceeded.map(({ signal }) => signal)).toEqual(['failed']);
   });
 
-  it('says in words and figures what is wrong', () => {
-    const counts = { ...NO_SIGNALS, offered: 1000, failed: 50 };
-    const { health, exceeded } = judge(counts, { failedPercent: 3 });
-    expect(tripText(health, counts, exceeded)).toBe(
+  it('says in words and figures what is wrong: those that decided', () => {
+    const { exceeded } = judge({ offered: 1000, failed: 50 }, { failedPercent: 3 });
+    expect(exceeded[0]?.reason).toBe(
       'failed: 50 of 1000 devices, 5 % (95 % interval 3.8 to 6.5 %), above the limit of 3 %',
     );
+    const silent = {
+      ...{ silent: 30, silentBase: 150 },
+      others: { devices: 1000, silent: 100, scale: 1 },
+    };
+    expect(judge(silent, { silentPercent: 2 }).exceeded[0]?.reason).toBe(
+      'silent: 30 of 150 devices, 20 %, less 10 % (100 of 1000 other devices): 10 % ' +
+        '(95 % interval 4 to 17.3 %), above the limit of 2 %',
+    );
+  });
+});
+
+describe('networks (§27.5)', () => {
+  const networks = (hits: number, base: number) => ({
+    ...NO_SIGNALS.networks,
+    stuck: { count: 3, largest: [{ hits, base }] },
+  });
+  const limit = { stuckPercent: 2.5 };
+  const exceeds = (counts: Partial<SignalCounts>) =>
+    judge(counts, limit).exceeded.map(({ signal }) => signal);
+
+  it('one with at most half of the base cannot make a condition hold', () => {
+    const counts = { stuck: 100, stuckBase: 1000 };
+    expect(exceeds(counts)).toEqual(['stuck']);
+    expect(exceeds({ ...counts, networks: networks(100, 100) })).toEqual([]);
+    expect(exceeds({ ...counts, networks: networks(50, 50) })).toEqual(['stuck']);
+    expect(exceeds({ stuck: 100, stuckBase: 200, networks: networks(100, 100) })).toEqual([]);
+  });
+
+  it('one with more than half of the base is the fleet itself', () => {
+    expect(exceeds({ stuck: 100, stuckBase: 199, networks: networks(100, 100) })).toEqual([
+      'stuck',
+    ]);
+    const { exceeded } = judge({ stuck: 100, stuckBase: 1000, networks: networks(1, 900) }, limit);
+    expect(exceeded[0]?.reason).toContain('100 of 1000 devices from 3 networks, 10 %');
   });
 });

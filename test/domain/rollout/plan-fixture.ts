@@ -3,17 +3,14 @@
 import { isFailure } from '../../../src/contract/failure.ts';
 import type { PlanGuards } from '../../../src/contract/rollout-plan.ts';
 import type { PlanEvidence } from '../../../src/domain/rollout/drive-plan.ts';
-import {
-  NO_SIGNALS,
-  type SignalCounts,
-  USUAL_GUARDS,
-} from '../../../src/domain/rollout/judge-health.ts';
+import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
 import type {
   PlanDefinition,
   PlannedRelease,
   PlanState,
   PlanTime,
 } from '../../../src/domain/rollout/plan-state.ts';
+import { NO_SIGNALS, type SignalCounts } from '../../../src/domain/rollout/signal-counts.ts';
 import { newPlan } from '../../../src/domain/rollout/steer-plan.ts';
 
 export const MINUTE_MS = 60_000;
@@ -39,7 +36,11 @@ function stepsOf(text: string): PlanDefinition['steps'] {
 }
 
 export function definition(text: string, parts: Partial<PlanDefinition> = {}): PlanDefinition {
-  return { steps: stepsOf(text), startAtMs: undefined, guards: null, onTrip: 'pause', ...parts };
+  return {
+    ...{ steps: stepsOf(text), startAtMs: undefined, guards: null, onTrip: 'pause' },
+    ...{ onBlind: 'hold', patienceMinutes: 1440, raiseBetween: null, preset: null },
+    ...parts,
+  };
 }
 
 export function guards(parts: Partial<PlanGuards> = {}): PlanGuards {
@@ -56,7 +57,19 @@ export function planOf(
   return plan;
 }
 
-/** Figures that are recorded up to this time. */
+/** A good release that every guard can judge. */
+const WELL: SignalCounts = {
+  ...NO_SIGNALS,
+  ...{ offered: 1000, installed: 1000, stuckBase: 1000, silentBase: 1000 },
+  others: { devices: 1000, silent: 0, scale: 1 },
+};
+
+/** Figures that are recorded up to this time: those of a good release but for these. */
 export function seen(time: PlanTime, counts: Partial<SignalCounts> = {}): PlanEvidence {
+  return { counts: { ...WELL, ...counts }, seenUpToMs: time.countedMs };
+}
+
+/** Figures of a release that reached nobody yet. */
+export function unseen(time: PlanTime, counts: Partial<SignalCounts> = {}): PlanEvidence {
   return { counts: { ...NO_SIGNALS, ...counts }, seenUpToMs: time.countedMs };
 }

@@ -3,11 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { isFailure, type Outcome } from '../../../src/contract/failure.ts';
 import { isoTime } from '../../../src/contract/iso-time.ts';
-import {
-  drivePlan,
-  type PlanEvidence,
-  SERVED_AFTER_MS,
-} from '../../../src/domain/rollout/drive-plan.ts';
+import { drivePlan, type PlanEvidence } from '../../../src/domain/rollout/drive-plan.ts';
 import {
   firstRollout,
   followRelease,
@@ -18,6 +14,7 @@ import {
   type PlannedRelease,
   type PlanState,
 } from '../../../src/domain/rollout/plan-state.ts';
+import { SERVED_AFTER_MS } from '../../../src/domain/rollout/reach-steps.ts';
 import { newPlan, steerPlan } from '../../../src/domain/rollout/steer-plan.ts';
 import {
   at,
@@ -132,46 +129,80 @@ describe('steps (§27.2)', () => {
     expect(act).toBeUndefined();
   });
 
-  it('a step at or below the present roll-out is passed over with its hold', () => {
-    const plan = planOf('10:60 20:60 50:60', { ...LIVE, rolloutPct: 20 });
-    const { state, act } = drive(plan, { ...LIVE, rolloutPct: 20 });
-    expect(act).toMatchObject({ rollout: 50, reason: 'Step 3 of 3' });
-    expect(state.steps.map(({ startedAt }) => startedAt !== null)).toEqual([false, false, true]);
-    expect(state.steps.map(({ endedAt }) => endedAt !== null)).toEqual([true, true, false]);
+  it('a step at or below the present roll-out counts as reached, and the last one keeps its hold', () => {
+    const release = { ...LIVE, rolloutPct: 20 };
+    const plan = planOf('10:60 20:30 50:60', release);
+    expect(plan).toMatchObject({ status: 'running', step: 1, isReached: true });
+    const [first, second, third] = plan.steps;
+    const now = isoTime(START_MS);
+    expect(first).toMatchObject({ startedAt: now, endedAt: now });
+    expect(second).toMatchObject({ startedAt: now, endedAt: null });
+    expect(third).toMatchObject({ startedAt: null, endedAt: null });
+    expect(nextAtMs(plan, at(0))).toBe(START_MS + 30 * MINUTE_MS);
+    expect(drive(plan, release, at(29)).act).toBeUndefined();
+    const driven = drive(plan, release, at(30));
+    expect(driven.act).toMatchObject({ rollout: 50, reason: 'Step 3 of 3' });
+  });
+
+  it('a raise by hand reaches steps, the last of which has its hold from then on', () => {
+    const { state, release } = begun('5:1440 20:1440 100:1440');
+    const raised = { ...release, rolloutPct: 50 };
+    const followed = followRelease(state, release, raised, at(100));
+    expect(followed).toMatchObject({ step: 1, isReached: true });
+    expect(followed.steps[1]).toMatchObject({ startedAt: isoTime(at(100).nowMs), endedAt: null });
+    expect(drive(followed, raised, at(1441)).act).toBeUndefined();
+    expect(drive(followed, raised, at(1539)).act).toBeUndefined();
+    expect(drive(followed, raised, at(1541)).act).toMatchObject({ rollout: 100 });
+  });
+
+  it('a raise by hand while the plan is held leaves the whole hold for later', () => {
+    const { state, release } = begun('5:60 20:60 100:60');
+    const held = accepted(steerPlan(state, 'hold', release, at(50)));
+    const raised = { ...release, rolloutPct: 20 };
+    const followed = followRelease(held, release, raised, at(300));
+    expect(followed).toMatchObject({ status: 'held', step: 1 });
+    const resumed = accepted(steerPlan(followed, 'resume', raised, at(400)));
+    expect(drive(resumed, raised, at(459)).act).toBeUndefined();
+    expect(drive(resumed, raised, at(461)).act).toMatchObject({ rollout: 100 });
   });
 
   it('never lower the roll-out, also when a person has raised it meanwhile', () => {
     const { state } = begun('10:60 50:60');
     const raised = { ...LIVE, rolloutPct: 80 };
-    const driven = drive(state, raised, at(60, HOLD_END));
+    const reached = drive(state, raised, at(60, HOLD_END));
+    expect(reached).toMatchObject({ act: undefined, state: { status: 'running', step: 1 } });
+    const driven = drive(reached.state, raised, at(121));
     expect(driven.act).toBeUndefined();
     expect(driven.state.status).toBe('completed');
   });
 
-  it('a plan of which nothing is left is completed, with that as its reason', () => {
+  it('a plan whose steps are all reached is completed after the last hold, with that as its reason', () => {
     const full = { ...LIVE, rolloutPct: 100 };
-    expect(drive(planOf('10:60 100:60', full), full).state).toMatchObject({
-      ...{ status: 'completed', step: null },
+    const plan = planOf('10:60 100:60', full);
+    expect(nextAtMs(plan, at(0))).toBe(START_MS + 60 * MINUTE_MS);
+    expect(drive(plan, full, at(59)).state.status).toBe('running');
+    expect(drive(plan, full, at(60)).state).toMatchObject({
+      ...{ status: 'completed', step: 1 },
       reason: 'Nothing was left to do: the roll-out is at 100 %',
     });
   });
 
-  it('with guards it stays running for the longest hold passed over', () => {
+  it('with guards it is completed 60 minutes after it was made at the earliest', () => {
     const full = { ...LIVE, rolloutPct: 100 };
-    const plan = planOf('10:60 50:240 100:90', full, { guards: guards() });
-    const watching = drive(plan, full, at(0), seen(at(0))).state;
-    expect(watching).toMatchObject({ status: 'running', isWatching: true });
-    expect(drive(watching, full, at(239), seen(at(239))).state.status).toBe('running');
-    expect(drive(watching, full, at(240), seen(at(240))).state.status).toBe('completed');
+    const plan = planOf('10:60 50:240 100:5', full, { guards: guards() });
+    expect(nextAtMs(plan, at(0))).toBe(START_MS + 60 * MINUTE_MS);
+    expect(drive(plan, full, at(59), seen(at(59))).state.status).toBe('running');
+    expect(drive(plan, full, at(60), seen(at(60))).state.status).toBe('completed');
   });
 
-  it('with guards it stays running for at least 60 minutes after the last raise', () => {
+  it('with guards it is completed 60 minutes after the last raise by hand at the earliest', () => {
     const { state, release } = begun('10:30 100:5', { guards: guards() });
     const raised = { ...release, rolloutPct: 100 };
     const followed = followRelease(state, release, raised, at(20));
     const later = at(30, HOLD_END);
     const watching = drive(followed, raised, later, seen(later)).state;
-    expect(watching).toMatchObject({ status: 'running', isWatching: true });
+    expect(watching).toMatchObject({ status: 'running', isReached: true });
+    expect(nextAtMs(watching, later)).toBe(at(80).nowMs);
     expect(drive(watching, raised, at(79), seen(at(79))).state.status).toBe('running');
     expect(drive(watching, raised, at(80), seen(at(80))).state.status).toBe('completed');
   });
@@ -338,7 +369,7 @@ describe('guards (§27.5)', () => {
     expect(drive(once, release, at(30), seen(at(30), bad)).state.status).toBe('held');
   });
 
-  it('trip while the plan only watches after its last step was passed over', () => {
+  it('trip while the plan only watches after its last step was reached', () => {
     const full = { ...LIVE, rolloutPct: 100 };
     const watching = drive(planOf('100:240', full, limits), full, at(0), seen(at(0))).state;
     const first = drive(watching, full, at(30), seen(at(30), bad)).state;

@@ -1,0 +1,79 @@
+// Measure of one signal: its rate, the interval, and how low that may be without one of the networks.
+
+import type { Signal } from '../../contract/rollout-plan.ts';
+import type { SignalCounts, SilentOthers } from './signal-counts.ts';
+import { differenceInterval, type Interval, percentOf, wilsonInterval } from './wilson-interval.ts';
+
+/** Share of the base that a network may have at most to be left out: beyond it, it is the fleet. */
+const NETWORK_SHARE_MAX = 0.5;
+
+/** Measure in percent; `hits` of `base` devices that were looked at. */
+export type SignalMeasure = Interval & {
+  readonly hits: number;
+  readonly base: number;
+  /** Number of devices that each of the base stands for, and how many that are in all. */
+  readonly scale: number;
+  readonly devices: number;
+  readonly percent: number;
+  /** The other devices whose share was taken off. */
+  readonly less: SilentOthers | undefined;
+  /** Lowest `low` without the devices of one network that has at most half of the base. */
+  readonly lowestWithout: number;
+  /** Number of networks from which the signal comes; 0 where none is known. */
+  readonly networks: number;
+};
+
+/**
+ * Measures a signal. Silence is normal to some extent, as devices are switched off: its rate is the difference
+ * to the share of silent ones among the other devices, and its interval that of such a difference. Without
+ * other devices it is the plain rate.
+ */
+export function measureSignal(
+  signal: Signal,
+  counts: SignalCounts,
+  silentOthers: SilentOthers | null,
+): SignalMeasure {
+  const base = baseOf(counts, signal);
+  // A count that is read beside its base may be a moment newer.
+  const hits = Math.min(Math.max(counts[signal], 0), base);
+  const scale = signal === 'stuck' || signal === 'silent' ? counts.scale : 1;
+  const less = signal === 'silent' ? (silentOthers ?? undefined) : undefined;
+  const { count, largest } = counts.networks[signal];
+  const whole = rate(hits, base, less);
+  const without = largest
+    .filter((part) => part.base <= base * NETWORK_SHARE_MAX)
+    .map((part) => rate(Math.max(hits - part.hits, 0), Math.max(base - part.base, 0), less).low);
+  return {
+    ...whole,
+    ...{ hits, base, scale, devices: Math.round(base * scale), less, networks: count },
+    lowestWithout: Math.min(whole.low, ...without),
+  };
+}
+
+function rate(hits: number, base: number, less: SilentOthers | undefined) {
+  if (base <= 0) return { percent: 0, low: 0, high: 0 };
+  const one = { hits: Math.min(hits, base), trials: base };
+  const percent = percentOf(one);
+  if (less === undefined) return { percent, ...wilsonInterval(one.hits, one.trials) };
+  const other = { hits: less.silent, trials: less.devices };
+  const { low, high } = differenceInterval(one, other);
+  return { percent: cut(percent - percentOf(other)), low: cut(low), high: cut(high) };
+}
+
+function cut(percent: number): number {
+  return Math.min(Math.max(percent, 0), 100);
+}
+
+/** Returns the number of devices that a signal is taken over. */
+function baseOf(counts: SignalCounts, signal: Signal): number {
+  switch (signal) {
+    case 'failed':
+      return counts.offered;
+    case 'reverted':
+      return counts.installed;
+    case 'stuck':
+      return counts.stuckBase;
+    case 'silent':
+      return counts.silentBase;
+  }
+}

@@ -1,0 +1,95 @@
+// What is to be said of a plan before it is made: what it does at first, and what its guards cannot do.
+
+import type { Finding } from '../../contract/rehearsed.ts';
+import { type RolloutPlan, SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
+
+type FoundPlan = Pick<RolloutPlan, 'status' | 'steps' | 'guards' | 'nextAt' | 'onBlind'>;
+
+/** What a plan would find. */
+export type PlanSurroundings = {
+  /** Present roll-out of its release, in percent. */
+  readonly rolloutPct: number;
+  /** Devices that its guards could judge by at 100 %. */
+  readonly known: number;
+  /** Devices that are offered the release with its first raise, and were offered nothing or another one. */
+  readonly gain: number;
+};
+
+/** Returns what is to be said of a plan, as warnings. */
+export function planFindings(plan: FoundPlan, found: PlanSurroundings): readonly Finding[] {
+  return [
+    ...firstRaise(plan, found),
+    ...stepsReached(plan, found),
+    ...(plan.guards === null ? [] : [...blindSteps(plan, found), ...shortHolds(plan)]),
+  ];
+}
+
+function firstRaise({ status, steps, nextAt }: FoundPlan, found: PlanSurroundings): Finding[] {
+  const index = steps.findIndex(({ rollout }) => rollout > found.rolloutPct);
+  const step = steps[index];
+  if (step === undefined || index > 0) return [];
+  const devices = `about ${found.gain} ${found.gain === 1 ? 'device' : 'devices'}`;
+  const raise = `from ${found.rolloutPct} % to ${step.rollout} %, for ${devices} more`;
+  const when = {
+    scheduled: nextAt === null ? 'Once the release is published' : `At ${nextAt}`,
+    held: 'Once it is resumed',
+    running: nextAt === null ? 'At once' : `At once, or as its hours open (${nextAt})`,
+  };
+  const at = status === 'scheduled' || status === 'held' ? when[status] : when.running;
+  return [warning('steps.0.rollout', `${at} the plan raises the roll-out ${raise}`)];
+}
+
+function stepsReached({ steps }: FoundPlan, { rolloutPct }: PlanSurroundings): Finding[] {
+  const count = steps.filter(({ rollout }) => rollout <= rolloutPct).length;
+  return steps.slice(0, count).map(({ holdMinutes }, index) => {
+    const hold =
+      index === count - 1 ? `its hold of ${holdMinutes} minutes comes first` : 'it has no hold';
+    return warning(
+      `steps.${index}.rollout`,
+      `The roll-out is at ${rolloutPct} % already: the step counts as reached, and ${hold}`,
+    );
+  });
+}
+
+/** Steps at which fewer devices have the release than the guards need. */
+function blindSteps(plan: FoundPlan, { known }: PlanSurroundings): Finding[] {
+  const needed = plan.guards?.minimumDevices ?? 0;
+  const signals = limited(plan);
+  if (signals.length === 0) return [];
+  return plan.steps.flatMap(({ rollout }, index) => {
+    const reached = Math.floor((known * rollout) / 100);
+    if (reached >= needed) return [];
+    const what = `${rollout} % of ${known} devices that are known for long enough are ${reached}`;
+    const then =
+      plan.onBlind === 'advance' ? 'the plan goes on unjudged' : 'the plan waits, and is held';
+    const guards = `the guards of ${signals.join(', ')} need ${needed}`;
+    return [warning(`steps.${index}`, `${what}, ${guards}: they cannot judge, and ${then}`)];
+  });
+}
+
+/** Holds that are over before a guard could trip. */
+function shortHolds(plan: FoundPlan): Finding[] {
+  const { guards, steps } = plan;
+  if (guards === null) return [];
+  const signals = limited(plan);
+  const times = [
+    ...(signals.includes('stuck') ? (['stuckAfterMinutes'] as const) : []),
+    ...(signals.includes('silent') ? (['silentAfterMinutes'] as const) : []),
+    ...(signals.length > 0 ? (['confirmMinutes'] as const) : []),
+  ];
+  return steps.flatMap(({ holdMinutes }, index) => {
+    const longer = times.filter((time) => holdMinutes < guards[time]);
+    if (longer.length === 0) return [];
+    const named = longer.map((time) => `${time} (${guards[time]})`).join(', ');
+    const message = `The hold of ${holdMinutes} minutes is shorter than ${named}`;
+    return [warning(`steps.${index}.holdMinutes`, message)];
+  });
+}
+
+function limited({ guards }: FoundPlan): readonly Signal[] {
+  return SIGNALS.filter((signal) => guards?.[`${signal}Percent`] !== undefined);
+}
+
+function warning(path: string, message: string): Finding {
+  return { path, severity: 'warning', message };
+}

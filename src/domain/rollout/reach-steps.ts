@@ -1,0 +1,65 @@
+// Steps that the roll-out has reached without the plan: before it, or because somebody raised by hand.
+
+import { isoTime } from '../../contract/iso-time.ts';
+import { type PlanState, type PlanTime, waitless } from './plan-state.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Milliseconds after the last raise for which guards are watched at least when no step is left to begin. */
+const WATCHED_MS_MIN = 60 * MINUTE_MS;
+
+/**
+ * Milliseconds from a change to the moment at which every node serves it, also one that does not hear of it:
+ * the hold of a step begins then.
+ */
+export const SERVED_AFTER_MS = 2000;
+
+/**
+ * Enters the steps of a plan that the roll-out has reached by now. The last of them keeps its whole hold from
+ * now on, those before it keep none: whoever raised passed over them, and what is out now has not been looked
+ * at yet. Without such a step the plan stays as it is. A roll-out that was raised just now is served everywhere
+ * `servedAfterMs` later.
+ */
+export function reachSteps(
+  state: PlanState,
+  rolloutPct: number,
+  time: PlanTime,
+  servedAfterMs = 0,
+): PlanState {
+  const from = (state.step ?? -1) + 1;
+  const above = state.steps.findIndex(
+    ({ rollout }, index) => index >= from && rollout > rolloutPct,
+  );
+  const index = (above === -1 ? state.steps.length : above) - 1;
+  const reached = state.steps[index];
+  if (reached === undefined || index < from) return state;
+  const now = isoTime(time.nowMs);
+  const steps = state.steps.map((step, place) => {
+    if (place > index) return step;
+    const startedAt = place < from ? step.startedAt : now;
+    return { ...step, startedAt, endedAt: place === index ? null : (step.endedAt ?? now) };
+  });
+  const next = { ...waitless(state), steps, step: index, isReached: true, isPushed: false };
+  return waitUntil(next, time, time.countedMs + reached.holdMinutes * MINUTE_MS + servedAfterMs);
+}
+
+/** Enters that somebody raised the roll-out: the guards of a plan that has no step left watch on for a while. */
+export function noteRaise(state: PlanState, rolloutPct: number, time: PlanTime): PlanState {
+  const raised = { ...state, raisedMs: time.countedMs };
+  const isUnderWay = state.status === 'running' || (state.status === 'held' && state.step !== null);
+  if (!isUnderWay) return raised;
+  const reached = reachSteps(raised, rolloutPct, time, SERVED_AFTER_MS);
+  if (reached !== raised || !raised.isReached) return reached;
+  const dueMs = raised.dueMs ?? time.countedMs + (raised.leftMs ?? 0);
+  return waitUntil(raised, time, dueMs);
+}
+
+/** Returns the plan as its present wait ends then, or later where its guards must watch for longer. */
+function waitUntil(state: PlanState, { countedMs }: PlanTime, untilMs: number): PlanState {
+  const isLast = state.step === state.steps.length - 1;
+  const watchedMs = isLast && state.guards !== null ? state.raisedMs + WATCHED_MS_MIN : 0;
+  const dueMs = Math.max(untilMs, watchedMs);
+  return state.status === 'held'
+    ? { ...state, leftMs: Math.max(0, dueMs - countedMs) }
+    : { ...state, dueMs };
+}

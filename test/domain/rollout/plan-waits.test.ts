@@ -1,0 +1,240 @@
+// Tests what keeps a plan from going on after a hold: guards whose condition holds, guards that cannot judge,
+// and closed hours (docs/contract.md 27.2, 27.5, 27.10).
+
+import { describe, expect, it } from 'vitest';
+import { isFailure, type Outcome } from '../../../src/contract/failure.ts';
+import { isoTime } from '../../../src/contract/iso-time.ts';
+import type { RaiseHours } from '../../../src/contract/rollout-plan.ts';
+import { drivePlan } from '../../../src/domain/rollout/drive-plan.ts';
+import { judgeHealth } from '../../../src/domain/rollout/judge-health.ts';
+import { nextAtMs, type PlanState } from '../../../src/domain/rollout/plan-state.ts';
+import { SERVED_AFTER_MS } from '../../../src/domain/rollout/reach-steps.ts';
+import type { SignalCounts } from '../../../src/domain/rollout/signal-counts.ts';
+import { steerPlan } from '../../../src/domain/rollout/steer-plan.ts';
+import { at, guards, LIVE, planOf, START_MS, seen, unseen } from './plan-fixture.ts';
+
+const BAD = { offered: 47, failed: 20 };
+const LIMITS = { guards: guards({ failedPercent: 1, minimumDevices: 30 }) };
+
+type Parts = Parameters<typeof planOf>[2];
+
+/** A plan whose first step began, of these steps. */
+function begun(text: string, parts: Parts = LIMITS) {
+  const { state, act } = drivePlan(planOf(text, LIVE, parts), LIVE, at(0), unseen(at(0)));
+  if (act?.kind !== 'raise') throw new Error('The first step did not begin');
+  return { state, release: { ...LIVE, rolloutPct: act.rollout } };
+}
+
+function accepted(outcome: Outcome<PlanState, 'planRefused'>): PlanState {
+  if (isFailure(outcome)) throw new Error(outcome.message);
+  return outcome;
+}
+
+/** What the guards of a plan find in these figures. */
+function judged(state: PlanState, counts: Partial<SignalCounts>) {
+  const { guards: limits, tripped, silentOthers } = state;
+  const context = { guards: limits, tripped, silentOthers, isOffered: true };
+  return judgeHealth(seen(at(0), counts).counts, context);
+}
+
+describe("a guard's condition that holds (§27.5)", () => {
+  it('lets no step begin and no plan complete, also before it is confirmed', () => {
+    const { state, release } = begun('50:1 75:1 100:1', {
+      guards: guards({ failedPercent: 1, minimumDevices: 30, confirmMinutes: 60 }),
+    });
+    const later = at(1, SERVED_AFTER_MS);
+    const { state: waiting, act } = drivePlan(state, release, later, seen(later, BAD));
+    expect(act).toBeUndefined();
+    expect(waiting).toMatchObject({ status: 'running', step: 0 });
+    expect(waiting.waitingFor).toEqual({
+      guard: 'failed',
+      since: isoTime(later.nowMs),
+      reason: expect.stringMatching(/^failed: 20 of 47 devices, 42.6 % .* above the limit of 1 %$/),
+    });
+    expect(nextAtMs(waiting, later)).toBeNull();
+    const still = drivePlan(waiting, release, at(30), seen(at(30), BAD));
+    expect(still.act).toBeUndefined();
+    expect(still.state.waitingFor?.since).toBe(isoTime(later.nowMs));
+    const well = drivePlan(still.state, release, at(40), seen(at(40)));
+    expect(well.act).toMatchObject({ kind: 'raise', rollout: 75 });
+    expect(well.state.waitingFor).toBeNull();
+  });
+
+  it('is confirmed while the plan waits, and pauses the release', () => {
+    const { state, release } = begun('100:1');
+    const waiting = drivePlan(state, release, at(2), seen(at(2), BAD)).state;
+    expect(waiting.status).toBe('running');
+    const { state: held, act } = drivePlan(waiting, release, at(12), seen(at(12), BAD));
+    expect(act).toMatchObject({ kind: 'pause' });
+    expect(held).toMatchObject({ status: 'held', tripped: ['failed'], waitingFor: null });
+  });
+
+  it('refuses advance with the reason', () => {
+    const { state, release } = begun('50:60 100:0');
+    const refused = steerPlan(state, 'advance', release, at(1), judged(state, BAD));
+    expect(refused).toMatchObject({
+      failure: 'planRefused',
+      message: expect.stringMatching(/^A guard finds the release bad: failed: 20 of 47 devices/),
+    });
+    expect(accepted(steerPlan(state, 'advance', release, at(1), judged(state, {}))).status).toBe(
+      'running',
+    );
+  });
+
+  it('is said before a guard that cannot judge', () => {
+    const both = { guards: guards({ failedPercent: 1, revertedPercent: 1, minimumDevices: 30 }) };
+    const { state, release } = begun('50:1 100:0', both);
+    const counts = { ...BAD, installed: 3 };
+    expect(drivePlan(state, release, at(5), seen(at(5), counts)).state.waitingFor?.guard).toBe(
+      'failed',
+    );
+    const few = { offered: 3, installed: 100 };
+    expect(drivePlan(state, release, at(5), seen(at(5), few)).state.waitingFor?.guard).toBe(
+      'failed',
+    );
+  });
+});
+
+describe('a held plan (§27.5)', () => {
+  it('watches on: a guard that trips adds its reason and pauses the release', () => {
+    const { state, release } = begun('50:600 100:0');
+    const held = accepted(steerPlan(state, 'hold', release, at(1)));
+    const first = drivePlan(held, release, at(2), seen(at(2), BAD));
+    expect(first).toMatchObject({ act: undefined, state: { status: 'held', reason: 'Held' } });
+    const { state: tripped, act } = drivePlan(first.state, release, at(12), seen(at(12), BAD));
+    expect(act?.kind).toBe('pause');
+    expect(tripped).toMatchObject({ status: 'held', tripped: ['failed'] });
+    expect(tripped.reason).toMatch(/^Held; failed: 20 of 47 devices/);
+    const paused = { ...release, status: 'paused' } as const;
+    const again = drivePlan(tripped, paused, at(30), seen(at(30), BAD));
+    expect(again.act).toBeUndefined();
+    expect(again.state.reason).toBe(tripped.reason);
+  });
+
+  it('with onTrip hold adds the reason and leaves the release as it is', () => {
+    const { state, release } = begun('50:600 100:0', { ...LIMITS, onTrip: 'hold' });
+    const held = accepted(steerPlan(state, 'hold', release, at(1)));
+    const first = drivePlan(held, release, at(2), seen(at(2), BAD)).state;
+    const second = drivePlan(first, release, at(12), seen(at(12), BAD));
+    expect(second.act).toBeUndefined();
+    expect(second.state.tripped).toEqual(['failed']);
+  });
+
+  it('confirms anew once it is resumed', () => {
+    const { state, release } = begun('50:600 100:0');
+    const held = accepted(steerPlan(state, 'hold', release, at(1)));
+    const first = drivePlan(held, release, at(2), seen(at(2), BAD)).state;
+    const resumed = accepted(steerPlan(first, 'resume', release, at(11)));
+    const second = drivePlan(resumed, release, at(12), seen(at(12), BAD)).state;
+    expect(second.status).toBe('running');
+  });
+});
+
+describe('a guard that cannot judge (§27.10)', () => {
+  const few = { offered: 29 };
+
+  it('keeps the plan waiting, and holds it when its patience is over', () => {
+    const { state, release } = begun('50:1 100:0', { ...LIMITS, patienceMinutes: 60 });
+    const { state: waiting, act } = drivePlan(state, release, at(5), seen(at(5), few));
+    expect(act).toBeUndefined();
+    const reason = 'failed: 29 devices to judge by, and its guard needs 30';
+    expect(waiting.waitingFor).toEqual({ guard: 'failed', since: isoTime(at(5).nowMs), reason });
+    const patient = drivePlan(waiting, release, at(64), seen(at(64), few)).state;
+    expect(patient.status).toBe('running');
+    const { state: held, act: none } = drivePlan(patient, release, at(65), seen(at(65), few));
+    expect(none).toBeUndefined();
+    expect(held).toMatchObject({ status: 'held', reason, tripped: [], waitingFor: null });
+    const resumed = accepted(steerPlan(held, 'resume', release, at(70)));
+    expect(drivePlan(resumed, release, at(100), seen(at(100), few)).state.status).toBe('running');
+  });
+
+  it('with a patience of 0 holds it at once', () => {
+    const { state, release } = begun('50:1 100:0', { ...LIMITS, patienceMinutes: 0 });
+    expect(drivePlan(state, release, at(5), seen(at(5), few)).state.status).toBe('held');
+  });
+
+  it('lets the plan wait afresh once it could judge meanwhile', () => {
+    const { state, release } = begun('50:1 100:1', { ...LIMITS, patienceMinutes: 60 });
+    const first = drivePlan(state, release, at(5), seen(at(5), few)).state;
+    const second = drivePlan(first, release, at(50), seen(at(50))).state;
+    expect(second.step).toBe(1);
+    const third = drivePlan(second, { ...release, rolloutPct: 100 }, at(60), seen(at(60), few));
+    const later = drivePlan(
+      third.state,
+      { ...release, rolloutPct: 100 },
+      at(110),
+      seen(at(110), few),
+    );
+    expect(later.state.status).toBe('running');
+  });
+
+  it('does not keep the first step of a release at 0 %, but one of a release that is out', () => {
+    expect(begun('50:1').release.rolloutPct).toBe(50);
+    const release = { ...LIVE, rolloutPct: 10 };
+    const plan = planOf('50:1', release, LIMITS);
+    const driven = drivePlan(plan, release, at(1), unseen(at(1)));
+    expect(driven.act).toBeUndefined();
+    expect(driven.state.waitingFor?.guard).toBe('failed');
+  });
+
+  it('does not keep a plan with onBlind advance, nor one step after advance', () => {
+    const { state, release } = begun('50:1 75:1 100:1', { ...LIMITS, onBlind: 'advance' });
+    expect(drivePlan(state, release, at(5), seen(at(5), few)).act).toMatchObject({ rollout: 75 });
+    const own = begun('50:1 75:1 100:1');
+    const waiting = drivePlan(own.state, own.release, at(5), seen(at(5), few)).state;
+    const pushed = accepted(
+      steerPlan(waiting, 'advance', own.release, at(6), judged(waiting, few)),
+    );
+    expect(pushed.waitingFor).toBeNull();
+    const next = drivePlan(pushed, own.release, at(6), seen(at(6), few));
+    expect(next.act).toMatchObject({ rollout: 75 });
+    const after = drivePlan(next.state, { ...LIVE, rolloutPct: 75 }, at(10), seen(at(10), few));
+    expect(after.act).toBeUndefined();
+  });
+
+  it('without limits there is nothing to judge', () => {
+    const { state, release } = begun('50:1 100:0', { guards: guards() });
+    expect(drivePlan(state, release, at(5), unseen(at(5))).act).toMatchObject({ rollout: 100 });
+  });
+});
+
+describe('hours in which steps begin (§27.11)', () => {
+  // The plan is made on a Friday at 0:00 UTC.
+  const raiseBetween: RaiseHours = {
+    ...{ days: ['fri', 'mon'], from: '09:00', to: '17:00', timeZone: 'UTC' },
+  };
+  const HOUR = 60;
+
+  it('a step that is due outside waits for the next opening', () => {
+    const plan = planOf('50:600 100:0', LIVE, { raiseBetween });
+    expect(nextAtMs(plan, at(0))).toBe(at(9 * HOUR).nowMs);
+    const closed = drivePlan(plan, LIVE, at(1), undefined);
+    expect(closed.act).toBeUndefined();
+    expect(closed.state.waitingFor).toEqual({
+      ...{ guard: null, since: isoTime(at(1).nowMs) },
+      reason: 'The hours in which steps begin are closed',
+    });
+    expect(nextAtMs(closed.state, at(1))).toBe(at(9 * HOUR).nowMs);
+    const open = drivePlan(closed.state, LIVE, at(9 * HOUR), undefined);
+    expect(open.act).toMatchObject({ rollout: 50 });
+    // Its hold ends on Friday at 19:00: the next step begins on Monday.
+    expect(nextAtMs(open.state, at(10 * HOUR))).toBe(at((3 * 24 + 9) * HOUR).nowMs);
+  });
+
+  it('do not bind completion, and refuse advance', () => {
+    const release = { ...LIVE, rolloutPct: 50 };
+    const plan = planOf('50:60 100:0', release, { raiseBetween });
+    const refused = steerPlan(plan, 'advance', release, at(1));
+    expect(refused).toMatchObject({ message: 'The hours in which steps begin are closed' });
+    const last = planOf('50:60', release, { raiseBetween });
+    expect(drivePlan(last, release, at(60), undefined).state.status).toBe('completed');
+    const open = accepted(steerPlan(plan, 'advance', release, at(9 * HOUR)));
+    expect(drivePlan(open, release, at(9 * HOUR), undefined).act).toMatchObject({ rollout: 100 });
+  });
+
+  it('a scheduled plan says the opening after its start', () => {
+    const startAtMs = START_MS + 20 * HOUR * 60_000;
+    const plan = planOf('50:600', LIVE, { raiseBetween, startAtMs });
+    expect(nextAtMs(plan, at(0))).toBe(at((3 * 24 + 9) * HOUR).nowMs);
+  });
+});
