@@ -28,6 +28,7 @@ import { describeIdempotency } from './idempotency-contract.ts';
 import { describeLabels } from './labels-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
 import { describePlans } from './plan-contract.ts';
+import { describePlanWaits } from './plan-wait-contract.ts';
 import { describePublishing } from './publishing-contract.ts';
 import { describeReleaseReads } from './release-reads-contract.ts';
 import { describeRewinds } from './rewind-contract.ts';
@@ -91,6 +92,7 @@ const GROUPS: readonly Readonly<Record<string, Suite>>[] = [
     'the console': { rules: describeConsoleReads },
   },
   { plans: { rules: describePlans } },
+  { 'plans that wait': { rules: describePlanWaits } },
   {
     signals: { rules: describeSignals },
     trouble: { rules: describeTrouble },

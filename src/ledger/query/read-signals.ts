@@ -1,8 +1,11 @@
 // Statement that adds up what check-ins tell of a release. Migration 000025 defines the rows that it reads.
 
 import type { PlanState } from '../../domain/rollout/plan-state.ts';
-import type { SignalCounts, SilentOthers } from '../../domain/rollout/signal-counts.ts';
-import { NO_SIGNALS } from '../../domain/rollout/signal-counts.ts';
+import type {
+  SignalCounts,
+  SignalNetworks,
+  SilentOthers,
+} from '../../domain/rollout/signal-counts.ts';
 import type { Sql } from '../database.ts';
 import { countInReach } from './count-in-reach.ts';
 import {
@@ -23,8 +26,34 @@ type CountedSignals = Pick<SignalCounts, 'offered' | 'installed' | 'reverted' | 
 type Looked = Pick<SignalCounts, 'stuck' | 'stuckBase' | 'silent' | 'silentBase'> & {
   /** Number of the step in which most of the base was reached; 0 before the first, null without a base. */
   readonly step: number | null;
+  /** Networks of those that were looked at. */
+  readonly networks: SignalCounts['networks'];
 };
 type Others = Omit<SilentOthers, 'scale'>;
+
+/** Conditions of the devices that are looked at. */
+const SIGNAL_NAMES = [
+  ...(['failedBase', 'reverted', 'revertedBase', 'stuck', 'stuckBase', 'silent'] as const),
+  'silentBase',
+] as const satisfies readonly (keyof typeof SIGNAL_CONDITIONS)[];
+
+/** Networks of a signal that are told: those with the most devices above the signal's own share. */
+const NETWORKS_MAX = 20;
+
+/** Networks of a signal as a pair of name and value. */
+function networksOf(signal: 'reverted' | 'stuck' | 'silent'): string {
+  const [hits, base] = [`"${signal}"`, `"${signal}Base"`];
+  return `'${signal}', (
+        SELECT jsonb_build_object('count', count(*), 'largest', coalesce(
+          jsonb_agg(jsonb_build_object('hits', hits, 'base', base)) FILTER (WHERE place <= ${NETWORKS_MAX}), '[]'
+        )) FROM (
+          SELECT ${hits} AS hits, ${base} AS base, row_number() OVER (ORDER BY ${hits} - ${base}
+            * (SELECT count(*) FILTER (WHERE ${hits}) / greatest(count(*) FILTER (WHERE ${base}), 1)::float8
+               FROM looked) DESC) AS place
+          FROM by_network WHERE ${hits} > 0
+        ) AS each_network
+      )`;
+}
 
 const COUNTED = `
   WITH summed AS MATERIALIZED (
@@ -48,13 +77,42 @@ const COUNTED = `
   FROM summed`;
 
 const LOOKED = `
-  SELECT count(*) FILTER (WHERE ${SIGNAL_CONDITIONS.stuckBase})::float8 AS "stuckBase",
-    count(*) FILTER (WHERE ${SIGNAL_CONDITIONS.stuck})::float8 AS stuck,
-    count(*) FILTER (WHERE ${SIGNAL_CONDITIONS.silentBase})::float8 AS "silentBase",
-    count(*) FILTER (WHERE ${SIGNAL_CONDITIONS.silent})::float8 AS silent,
-    mode() WITHIN GROUP (ORDER BY width_bucket(least(offered_at, installed_at), $7::timestamptz[]))
-      FILTER (WHERE ${SIGNAL_CONDITIONS.silentBase})::integer AS step
-  FROM ${REACHED_SAMPLE}, ${signalTimes('$5', '$6')}`;
+  WITH looked AS MATERIALIZED (
+    SELECT network, ${SIGNAL_NAMES.map(
+      (name) => `(${SIGNAL_CONDITIONS[name]}) IS TRUE AS "${name}"`,
+    ).join(', ')},
+      width_bucket(least(offered_at, installed_at), $7::timestamptz[]) AS step
+    FROM ${REACHED_SAMPLE}, ${signalTimes('$5', '$6')}
+  ), failures AS MATERIALIZED (
+    SELECT network_hash(network) AS network, sum(devices) AS hits FROM (
+      SELECT network, least(count(*), greatest(3, floor($8::float8 / 100))) AS devices
+      FROM release_failures
+      WHERE release_id = $1 AND is_offered AND network IS NOT NULL AND ${IS_KNOWN}
+      GROUP BY network
+    ) AS told GROUP BY 1
+  ), by_network AS MATERIALIZED (
+    SELECT network, ${SIGNAL_NAMES.map(
+      (name) => `count(*) FILTER (WHERE looked."${name}") AS "${name}"`,
+    ).join(', ')}
+    FROM looked WHERE network IS NOT NULL GROUP BY network
+  )
+  SELECT ${(['stuckBase', 'stuck', 'silentBase', 'silent'] as const)
+    .map((name) => `count(*) FILTER (WHERE "${name}")::float8 AS "${name}"`)
+    .join(', ')},
+    mode() WITHIN GROUP (ORDER BY step) FILTER (WHERE "silentBase")::integer AS step,
+    jsonb_build_object(
+      ${(['reverted', 'stuck', 'silent'] as const).map(networksOf).join(',\n      ')},
+      'failed', (
+        SELECT jsonb_build_object('count', count(*), 'largest', coalesce(
+          jsonb_agg(jsonb_build_object('hits', hits, 'base', base)) FILTER (WHERE place <= ${NETWORKS_MAX}), '[]'
+        )) FROM (
+          SELECT failures.hits::float8, coalesce(by_network."failedBase", 0) AS base,
+            row_number() OVER (ORDER BY failures.hits DESC) AS place
+          FROM failures LEFT JOIN by_network USING (network)
+        ) AS each_network
+      )
+    ) AS networks
+  FROM looked`;
 
 // As in signal-conditions.ts: see sample-devices.ts.
 const OTHERS = `
@@ -98,7 +156,7 @@ export async function readSignals(
   const begun = (plan?.steps ?? []).flatMap(({ startedAt }) => startedAt ?? []);
   const [looked] = await sql.query<Looked>(LOOKED, [
     ...[releaseId, known, isPushed, highestHash(scale), stuckAfterMinutes, silentAfterMinutes],
-    begun,
+    ...[begun, counts.offered],
   ]);
   const inReach = await countInReach(sql, releaseId);
   const othersScale = Math.max(inReach / OTHERS_LOOKED_AT, 1);
@@ -109,9 +167,24 @@ export async function readSignals(
   if (looked === undefined || others === undefined) {
     throw new Error(`Release ${releaseId} has no devices`);
   }
-  const { step: _, ...silence } = looked;
-  const { networks } = NO_SIGNALS;
-  return { ...counts, ...silence, scale, others: { ...others, scale: othersScale }, networks };
+  const { step: _, networks, ...silence } = looked;
+  return {
+    ...{ ...counts, ...silence, scale, others: { ...others, scale: othersScale } },
+    networks: {
+      ...networks,
+      failed: scaled(networks.failed, 1, scale),
+      reverted: scaled(networks.reverted, scale, scale),
+    },
+  };
+}
+
+/** Returns the networks of a signal that is counted over all devices, from those that were looked at. */
+function scaled({ count, largest }: SignalNetworks, hitsScale: number, baseScale: number) {
+  const parts = largest.map(({ hits, base }) => ({
+    hits: hits * hitsScale,
+    base: base * baseScale,
+  }));
+  return { count, largest: parts };
 }
 
 /** Reads the counts of a release, of devices that were known for so many minutes before it. */

@@ -61,7 +61,7 @@ export async function recordChecks(
      FROM record_checks($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
        $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean, $12::text[], $13::text[],
        $14::integer, $15::integer, $16::integer, $17::text[], $18::text[], $19::integer,
-       $20::integer, $21::text)`,
+       $20::integer, $21::text, $22::text[])`,
     [
       ...columnsOf(distinct, kind),
       kind === 'awaited',
@@ -70,6 +70,7 @@ export async function recordChecks(
       ...[perNetwork, perNetwork * WIDE_FACTOR, perApp],
       ...clientColumnsOf(distinct),
       ...[keeping.freshnessMs, keeping.history, writer ?? ''],
+      distinct.map(({ network }) => (network && (wideNetworkOf(network) ?? network)) ?? null),
     ],
   );
   const labels: StoredLabels[] = [];

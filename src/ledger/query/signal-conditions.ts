@@ -49,14 +49,14 @@ export function signalTimes(stuckMinutes: string, silentMinutes: string): string
  * read all of it.
  */
 export const REACHED_SAMPLE = `(
-  SELECT reached.*, devices.last_seen, devices.platform, devices.version
+  SELECT reached.*, devices.last_seen, devices.platform, devices.version, devices.network
   FROM unnest(signal_edges()) AS edge
   CROSS JOIN LATERAL (
     SELECT * FROM release_devices
     WHERE release_id = $1 AND known = edge AND hashtext(device_id) <= $4::integer OFFSET 0
   ) AS reached
   CROSS JOIN LATERAL (
-    SELECT last_seen, platform, version FROM devices
+    SELECT last_seen, platform, version, network FROM devices
     WHERE app_id = reached.app_id AND device_id = reached.device_id OFFSET 0
   ) AS devices
   WHERE edge >= $2 AND (NOT $3 OR reached.pushed >= $2)
