@@ -80,6 +80,7 @@ export type ConsoleAnswers = {
   'DELETE releases': { readonly release: WithdrawnRelease };
   'POST releases/matching': MatchingDevices;
   'POST releases/rehearse': Rehearsed<UnpublishedRelease>;
+  'POST releases/rehearse-promotion': Rehearsed<UnpublishedRelease>;
   'POST releases/rehearse-serving': RehearsedServing;
   'POST releases/promote': { readonly release: Release };
   'GET releases/plan': PlanAndHealth;
@@ -271,6 +272,8 @@ export type ReleaseDetail = {
     readonly source: 'api' | 'webhook';
     readonly artifacts: readonly Artifact[];
   };
+  /** Higher version that every device is offered rather than this release; null when there is none. */
+  readonly supersededBy: string | null;
   /** Numbers of devices on the release's channel. */
   readonly devices: {
     /** Devices that run it. */

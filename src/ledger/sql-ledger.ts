@@ -38,7 +38,7 @@ import { readWriters } from './query/read-writers.ts';
 import { recordCheckIns } from './query/record-check-ins.ts';
 import { recordChecks } from './query/record-checks.ts';
 import { recordFirstOffer } from './query/record-first-offer.ts';
-import { rehearsePublish, rehearseServing } from './query/rehearse.ts';
+import { rehearsePromotion, rehearsePublish, rehearseServing } from './query/rehearse.ts';
 import { restoreOffers } from './query/restore-offers.ts';
 import { revokeKey } from './query/revoke-key.ts';
 import { sampleDevices } from './query/sample-devices.ts';
@@ -93,6 +93,8 @@ export function createSqlLedger(
       controlServing(database, organizationId, name, transition, actor, reason, known),
     rehearsePublish: (organizationId, release, actor, held, known) =>
       rehearsePublish(database, organizationId, release, actor, { held, known }),
+    rehearsePromotion: (reach, promotion, actor, held, known) =>
+      rehearsePromotion(database, reach, promotion, actor, { held, known }),
     rehearseServing: (organizationId, name, transition, actor, held, known) =>
       rehearseServing(database, organizationId, name, transition, actor, { held, known }),
     withdrawRelease: (organizationId, name, actor, reason, known) =>

@@ -278,7 +278,8 @@ export interface Ledger
 
   /**
    * Publishes what one channel has on another: the same version, notes and artifacts. Refuses a source that
-   * is rolled back or deprecated, and what `publishRelease` refuses.
+   * is rolled back or deprecated, one that is paused or unhealthy unless the promotion says how it is rolled
+   * out, and what `publishRelease` refuses.
    */
   promoteRelease(
     reach: Reach,
@@ -317,6 +318,17 @@ export interface Ledger
     known?: KnownStates,
   ): Promise<
     Outcome<Rehearsal<Release>, 'unknownApp' | 'unknownChannel' | PublishObstacle | LostRight>
+  >;
+
+  /** Does what `promoteRelease` does, with its refusals, and takes it back, as `rehearsePublish` does. */
+  rehearsePromotion(
+    reach: Reach,
+    promotion: NewPromotion,
+    actor: Actor,
+    held?: HeldSnapshot,
+    known?: KnownStates,
+  ): Promise<
+    Outcome<Rehearsal<Release>, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>
   >;
 
   /** Does what `controlServing` does, with its refusals, and takes it back, as `rehearsePublish` does. */

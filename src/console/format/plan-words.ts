@@ -78,6 +78,22 @@ export function nextStep(steps: readonly PlanStep[]): PlanStep | undefined {
   return steps.find(({ startedAt, endedAt }) => startedAt === null && endedAt === null);
 }
 
+/**
+ * Says what a plan does after somebody has raised the release to `percent`: steps up to there count as reached,
+ * and the last of them keeps its hold.
+ */
+export function afterRaiseText(
+  steps: readonly Pick<PlanStep, 'rollout' | 'holdMinutes'>[],
+  percent: number,
+): string {
+  const reached = steps.filter(({ rollout }) => rollout <= percent).at(-1);
+  const next = steps.find(({ rollout }) => rollout > percent);
+  const what = next === undefined ? 'is completed' : `goes to ${next.rollout}%`;
+  const wait = reached === undefined ? 0 : reached.holdMinutes;
+  const when = wait === 0 ? 'as soon as its guards allow it' : `${minutesText(wait)} later`;
+  return `Its plan goes on from there: it ${what} ${when}.`;
+}
+
 /** Formats the hold of a step: `then 2 days`. */
 export function holdText({ holdMinutes }: Pick<PlanStep, 'holdMinutes'>): string {
   return holdMinutes === 0 ? 'no wait' : `then ${minutesText(holdMinutes)}`;

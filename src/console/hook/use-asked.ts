@@ -7,10 +7,14 @@ export type Asked<Answer> = {
   readonly said: Answer | undefined;
   /** Why nothing can be said; nothing is kept from being done by it. */
   readonly error: string | undefined;
+  /** Whether the service refuses what is made up, so that sending it would be refused in the same way. */
+  readonly isRefused?: boolean;
 };
 
 /** Time for which a question must stay as it is before it is asked. */
 const QUIET_MS = 250;
+/** Answers that say what is wrong with the question, and not with the service or the number of questions. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404, 409, 422]);
 const NOTHING = { said: undefined, error: undefined };
 
 /**
@@ -44,7 +48,10 @@ async function outcome<Answer>(ask: () => Promise<Answer>): Promise<Asked<Answer
   try {
     return { said: await ask(), error: undefined };
   } catch (error) {
-    if (error instanceof ApiError) return { said: undefined, error: error.advice };
+    if (error instanceof ApiError) {
+      const isRefused = REFUSALS.has(error.status);
+      return { said: undefined, error: error.advice, isRefused };
+    }
     throw error;
   }
 }

@@ -122,7 +122,8 @@ function PlanControls({ name, release, found, onDone }: Props) {
   const close = () => setAsking(undefined);
   const actions = found.plan === null ? [] : planActions(found.plan.status);
   const isPlannable = release.status === 'published' || release.status === 'paused';
-  if (!mayPlan || (actions.length === 0 && !isPlannable)) return null;
+  // A dialog stays when the right ends meanwhile: the service says so to what is sent.
+  if ((!mayPlan || (actions.length === 0 && !isPlannable)) && asking === undefined) return null;
   return (
     <div class="form-actions plan-controls">
       {actions.map((action) => (
@@ -148,7 +149,13 @@ function PlanControls({ name, release, found, onDone }: Props) {
       )}
       {asking === 'plan' && <PlanDialog name={name} onDone={onDone} onClose={close} />}
       {asking !== undefined && asking !== 'plan' && (
-        <SteerPlanDialog name={name} action={asking} onDone={onDone} onClose={close} />
+        <SteerPlanDialog
+          name={name}
+          action={asking}
+          next={nextStep(found.plan?.steps ?? [])}
+          onDone={onDone}
+          onClose={close}
+        />
       )}
     </div>
   );

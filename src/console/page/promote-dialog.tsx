@@ -1,17 +1,26 @@
-// Dialog that publishes a release of one channel on another.
+// Dialog that publishes a release of one channel on another, once it was shown what it would do there.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import type { Rehearsed, UnpublishedRelease } from '../../contract/rehearsed.ts';
 import { call } from '../api/call.ts';
 import { consolePath } from '../format/console-path.ts';
+import { type PaceDraft, paceBody } from '../format/pace.ts';
+import { useAsked } from '../hook/use-asked.ts';
 import { Choice } from '../part/choice.tsx';
+import { useConfirmedReach } from '../part/confirmed-reach.tsx';
 import { Dialog } from '../part/dialog.tsx';
-import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
+import { Notice } from '../part/notice.tsx';
+import { PaceFields } from '../part/pace-fields.tsx';
 import { ReasonField } from '../part/reason-field.tsx';
+import { RehearsalView } from '../part/rehearsal-view.tsx';
 import type { ReleaseName } from './release-name.ts';
 
-/** Dialog for a promotion to one of `others`; opens the new release afterwards. */
+/**
+ * Dialog for a promotion to one of `others`; opens the new release afterwards. It shows the findings, the state
+ * of the source among them, and which devices would be offered the release.
+ */
 export function PromoteDialog(props: {
   name: ReleaseName;
   others: readonly string[];
@@ -21,23 +30,28 @@ export function PromoteDialog(props: {
   const { app, channel, version } = name;
   const { route } = useLocation();
   const [to, setTo] = useState(others[0] ?? '');
-  const [rollout, setRollout] = useState('');
+  const [pace, setPace] = useState<PaceDraft>({ kind: 'share', rollout: '' });
   const [reason, setReason] = useState('');
+  const promotion = { app, version, from: channel, to, ...paceBody(pace) };
+  const rehearsal = useAsked(JSON.stringify(promotion), rehearse);
+  const { obstacle, question } = useConfirmedReach(rehearsal);
   const promote = async () => {
-    await call('POST', 'releases/promote', {
-      ...{ app, version, from: channel, to },
-      ...(rollout === '' ? {} : { rollout: Number(rollout) }),
-      reason,
-    });
+    await call('POST', 'releases/promote', { ...promotion, reason });
     onClose();
     route(consolePath.release(app, to, version));
   };
   return (
     <Dialog title={`Promote ${version}`} onClose={onClose}>
-      <Form send={`Promote to ${to}`} onSend={promote} onCancel={onClose}>
+      <Form
+        send={`Promote to ${to}`}
+        onSend={promote}
+        onCancel={onClose}
+        obstacle={obstacle}
+        isDeliberate
+      >
         <p>
-          The same version, notes and files are published on another channel, for every device there
-          that its roll-out reaches. It stays on {channel} as it is.
+          The same version, notes and files are published on another channel. It stays on {channel}{' '}
+          as it is.
         </p>
         <Choice
           label="To"
@@ -45,18 +59,16 @@ export function PromoteDialog(props: {
           options={others.map((value) => ({ value, label: value }))}
           onChoose={setTo}
         />
-        <Field
-          name="rollout"
-          label="Roll-out (%)"
-          type="number"
-          min={0}
-          max={100}
-          value={rollout}
-          onInput={setRollout}
-          placeholder="the channel's default"
-        />
+        <PaceFields pace={pace} onChange={setPace} placeholder="the channel's default" />
+        {rehearsal.error !== undefined && <Notice tone="bad">{rehearsal.error}</Notice>}
+        {rehearsal.said !== undefined && <RehearsalView rehearsed={rehearsal.said} />}
+        {question}
         <ReasonField value={reason} onInput={setReason} />
       </Form>
     </Dialog>
   );
+}
+
+function rehearse(promotion: object): Promise<Rehearsed<UnpublishedRelease>> {
+  return call('POST', 'releases/rehearse-promotion', promotion);
 }

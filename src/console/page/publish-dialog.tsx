@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview, ReleaseDetail } from '../../contract/console.ts';
-import type { Rehearsed } from '../../contract/rehearsed.ts';
+import type { Rehearsed, UnpublishedRelease } from '../../contract/rehearsed.ts';
 import { call } from '../api/call.ts';
 import {
   type ArtifactDraft,
@@ -13,31 +13,26 @@ import {
   withVersion,
 } from '../format/artifact-draft.ts';
 import { consolePath } from '../format/console-path.ts';
+import { type PaceDraft, paceBody } from '../format/pace.ts';
 import type { PastedRelease } from '../format/pasted-release.ts';
 import { queryText } from '../format/query-text.ts';
 import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting-draft.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { ArtifactRows } from '../part/artifact-rows.tsx';
-import { Choice } from '../part/choice.tsx';
+import { useConfirmedReach } from '../part/confirmed-reach.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
+import { PaceFields } from '../part/pace-fields.tsx';
 import { RehearsalView } from '../part/rehearsal-view.tsx';
 import { TargetingEditor } from '../part/targeting-editor.tsx';
 import { TextArea } from '../part/text-area.tsx';
 import { MatchingDevices } from './matching-devices.tsx';
 import { PasteRelease } from './paste-release.tsx';
 
-const STATES = [
-  { value: 'published', label: 'Offer it at once' },
-  { value: 'paused', label: 'Hold it back (paused)' },
-] as const;
-
 type Fields = {
   readonly version: string;
   readonly notes: string;
-  readonly rollout: string;
-  readonly status: 'published' | 'paused';
 };
 
 /**
@@ -55,12 +50,8 @@ export function PublishDialog(props: {
   const { app, channel, defaultRollout, from, onClose } = props;
   const { route } = useLocation();
   const labels = useLoad(`labels${queryText({ app: app.ref })}`);
-  const [fields, setFields] = useState<Fields>({
-    version: '',
-    notes: '',
-    rollout: String(defaultRollout),
-    status: 'published',
-  });
+  const [fields, setFields] = useState<Fields>({ version: '', notes: '' });
+  const [pace, setPace] = useState<PaceDraft>({ kind: 'share', rollout: String(defaultRollout) });
   const [artifacts, setArtifacts] = useState<readonly ArtifactDraft[]>(
     from === undefined || from.artifacts.length === 0
       ? [NEW_ARTIFACT]
@@ -76,7 +67,9 @@ export function PublishDialog(props: {
     setNamed(version);
   };
   const takeOver = (pasted: PastedRelease) => {
-    setFields({ ...fields, ...pasted.fields });
+    const { rollout, ...named } = pasted.fields;
+    setFields({ ...fields, ...named });
+    if (rollout !== undefined) setPace({ ...pace, rollout });
     if (pasted.artifacts.length > 0) setArtifacts(pasted.artifacts);
     if (pasted.targets !== undefined) setDraft(targetingDraft(pasted.targets));
   };
@@ -84,7 +77,7 @@ export function PublishDialog(props: {
     app: app.ref,
     channel,
     ...fields,
-    rollout: Number(fields.rollout),
+    ...paceBody(pace),
     targets: targetingOf(draft),
     artifacts: artifacts.map(artifactOf).filter((artifact) => artifact !== undefined),
   };
@@ -93,6 +86,7 @@ export function PublishDialog(props: {
     await call('POST', 'releases', release);
     route(consolePath.release(app.ref, channel, fields.version));
   };
+  const { obstacle: unsure, question } = useConfirmedReach({ said: reviewed, error: undefined });
   const isFaulty = reviewed?.findings.some(({ severity }) => severity === 'error') ?? false;
   return (
     <Dialog title={`Publish to ${channel}`} isWide onClose={onClose}>
@@ -102,9 +96,10 @@ export function PublishDialog(props: {
         onSend={reviewed === undefined ? review : publish}
         onCancel={onClose}
         isDeliberate
-        obstacle={draftObstacle(draft)}
+        obstacle={draftObstacle(draft) ?? (reviewed === undefined ? undefined : unsure)}
       >
         <HeadFields fields={fields} onChange={setFields} onVersion={rename} />
+        <PaceFields pace={pace} onChange={setPace} />
         <PasteRelease onPasted={takeOver} />
         <ArtifactRows artifacts={artifacts} onChange={setArtifacts} />
         <details class="more" open={draft.labels.length + draft.expressions.length > 0}>
@@ -114,7 +109,8 @@ export function PublishDialog(props: {
             <MatchingDevices app={app.ref} channel={channel} targets={targetingOf(draft)} />
           )}
         </details>
-        {reviewed !== undefined && <RehearsalView rehearsed={reviewed} />}
+        {reviewed !== undefined && <RehearsalView rehearsed={reviewed} isScrolledTo />}
+        {reviewed !== undefined && question}
       </Form>
     </Dialog>
   );
@@ -123,7 +119,7 @@ export function PublishDialog(props: {
 /** Dry run of a release; what it said is forgotten as soon as the release is another one. */
 function useReview(release: object) {
   const text = JSON.stringify(release);
-  const [last, setLast] = useState<{ of: string; said: Rehearsed<unknown> }>();
+  const [last, setLast] = useState<{ of: string; said: Rehearsed<UnpublishedRelease> }>();
   const review = async () => {
     setLast({ of: text, said: await call('POST', 'releases/rehearse', release) });
   };
@@ -152,17 +148,6 @@ function HeadFields(props: {
           isFocused
           isCode
         />
-        <Field
-          name="rollout"
-          label="Roll-out (%)"
-          type="number"
-          min={0}
-          max={100}
-          value={fields.rollout}
-          onInput={set('rollout')}
-          isRequired
-        />
-        <Choice label="Then" value={fields.status} options={STATES} onChoose={set('status')} />
       </div>
       <TextArea name="notes" label="Notes (Markdown)" value={fields.notes} onInput={set('notes')} />
     </>

@@ -18,7 +18,8 @@ export function PublishNext(props: {
   const mayPublish = useMay('publisher') && app.archivedAt === null;
   const [isOpen, setOpen] = useState(false);
   const details = useLoad(isOpen ? `channel${queryText({ app: app.ref, channel })}` : null);
-  if (!mayPublish) return null;
+  // The dialog stays when the right ends meanwhile: the service says so to what is sent.
+  if (!mayPublish && !isOpen) return null;
   return (
     <>
       <button type="button" class="button plain" onClick={() => setOpen(true)}>

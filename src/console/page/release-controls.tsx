@@ -27,7 +27,8 @@ export function ReleaseControls(props: Props) {
   const { status, offered } = details.release;
   const maySteer = useMay('publisher');
   const [asking, setAsking] = useState<Question>();
-  if (!maySteer || status === 'rolled_back') return null;
+  // A dialog stays when the right ends meanwhile: the service says so to what is sent.
+  if ((!maySteer || status === 'rolled_back') && asking === undefined) return null;
   const button = (question: Question, label: string, tone = 'plain') => (
     <button type="button" class={`button ${tone}`} onClick={() => setAsking(question)}>
       {label}

@@ -71,6 +71,7 @@ function ReleaseView(props: {
             <StatusBadge
               status={release.status}
               rolloutPct={release.rolloutPct}
+              isSuperseded={details.supersededBy !== null}
               artifacts={release.artifacts.length}
             />
           </>
@@ -102,7 +103,13 @@ function ReleaseView(props: {
           {planned.data !== undefined && (
             <HealthCard name={name} planned={planned.data} trouble={trouble} />
           )}
-          <RolloutCard name={name} release={release} onDone={reload} />
+          <RolloutCard
+            name={name}
+            release={release}
+            supersededBy={details.supersededBy}
+            plan={planned.data?.plan ?? null}
+            onDone={reload}
+          />
         </div>
         <div>
           {trouble !== undefined && <TroubleCard trouble={trouble} />}

@@ -2,6 +2,8 @@
 
 import { useState } from 'preact/hooks';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
+import type { RolloutPlan } from '../../contract/rollout-plan.ts';
+import { afterRaiseText, planActions } from '../format/plan-words.ts';
 import { servedShare } from '../format/served-share.ts';
 import { servingObstacle } from '../format/serving-obstacle.ts';
 import { Card } from '../part/card.tsx';
@@ -17,37 +19,40 @@ const STEPS = [1, 5, 10, 25, 50, 100] as const;
 type Props = {
   name: ReleaseName;
   release: RenderedReleaseDetail['release'];
+  /** Higher version that every device is offered rather than the release; null when there is none. */
+  supersededBy: string | null;
+  /** Newest plan of the release; null when it has none. */
+  plan: RolloutPlan | null;
   onDone: () => Promise<void>;
 };
 
 /** Card with the rollout bar; publishers also get steps, an exact share and the obstacle to a change. */
 export function RolloutCard(props: Props) {
-  const { release } = props;
-  const maySteer = useMay('publisher');
-  const isOver = release.status === 'rolled_back';
+  const { release, supersededBy } = props;
   return (
     <Card title="Roll-out">
       <div class="rollout-now">
         <ShareBar
           percent={servedShare(release)}
           label="Roll-out"
-          tone={release.status === 'published' ? 'accent' : 'quiet'}
+          tone={release.status === 'published' && supersededBy === null ? 'accent' : 'quiet'}
         />
       </div>
-      <p class="hint">{stateText(release)}</p>
-      {maySteer && !isOver && release.rolloutPct < 100 && <RolloutForm {...props} />}
-      {maySteer && !isOver && release.rolloutPct === 100 && !release.offered && (
-        <RolloutForm {...props} />
-      )}
+      <p class="hint">{stateText(release, supersededBy)}</p>
+      <RolloutForm {...props} />
     </Card>
   );
 }
 
 /** Asks before a chosen share is applied, because an offer to a device cannot be taken back. */
-function RolloutForm({ name, release, onDone }: Props) {
+function RolloutForm({ name, release, plan, onDone }: Props) {
+  const maySteer = useMay('publisher');
   const [wanted, setWanted] = useState<string>();
   const [isAsking, setAsking] = useState(false);
-  const { rolloutPct, offered } = release;
+  const { status, rolloutPct, offered } = release;
+  const isFixed = status === 'rolled_back' || (rolloutPct === 100 && offered);
+  // A dialog stays when the right ends meanwhile: the service says so to what is sent.
+  if ((!maySteer || isFixed) && !isAsking) return null;
   const percent = wanted === undefined || wanted.trim() === '' ? Number.NaN : Number(wanted);
   const obstacle =
     wanted === undefined ? 'Choose a share' : servingObstacle.toRollout(release, percent);
@@ -110,13 +115,23 @@ function RolloutForm({ name, release, onDone }: Props) {
           verb={`${verb} to ${percent}%`}
           onDone={done}
           onClose={() => setAsking(false)}
-        />
+        >
+          {status === 'paused' && (
+            <p>It is paused: {percent}% is the share that it has once it is resumed.</p>
+          )}
+          {plan !== null && planActions(plan.status).length > 0 && (
+            <p>{afterRaiseText(plan.steps, percent)}</p>
+          )}
+        </SteerDialog>
       )}
     </>
   );
 }
 
-function stateText({ status, rolloutPct, offered }: Props['release']): string {
+function stateText(
+  { status, rolloutPct, offered }: Props['release'],
+  supersededBy: string | null,
+): string {
   if (status === 'rolled_back')
     return `Rolled back at ${rolloutPct}%: nobody is offered it, and devices on it are sent down.`;
   if (status === 'paused') {
@@ -124,6 +139,9 @@ function stateText({ status, rolloutPct, offered }: Props['release']): string {
   }
   if (status === 'deprecated') {
     return 'Deprecated: nobody is offered it; devices on it are told that their next update is required.';
+  }
+  if (supersededBy !== null) {
+    return `Not offered: ${supersededBy} is newer, and every device is offered that.`;
   }
   if (rolloutPct === 0) return 'Published, but for nobody yet: raise the roll-out to begin.';
   if (rolloutPct === 100) return 'Every device it is meant for gets it.';

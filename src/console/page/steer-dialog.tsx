@@ -1,22 +1,20 @@
-// Dialog of every act that steers a release: what it would do, a reason, and a second confirmation where it
-// reaches many devices at once.
+// Dialog of every act that steers a release: what it would do, a reason, and a confirmation where it reaches
+// many devices at once.
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { RenderedReleaseDetail } from '../../contract/console.ts';
 import type { ReleaseStatus } from '../../contract/resource.ts';
+import { ApiError } from '../api/api-error.ts';
 import { call } from '../api/call.ts';
-import { countText } from '../format/number-text.ts';
 import { useServingRehearsal } from '../hook/use-serving-rehearsal.ts';
+import { useConfirmedReach } from '../part/confirmed-reach.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
 import { ReasonField } from '../part/reason-field.tsx';
-import { reachedBy, ServingEffect } from '../part/serving-effect.tsx';
+import { ServingEffect } from '../part/serving-effect.tsx';
 import type { ReleaseName } from './release-name.ts';
-
-/** Number of devices above which an act that offers a release is confirmed twice. */
-const MANY_DEVICES = 1000;
 
 /** Dialog for a change of status or rollout; `onDone` loads the release again. */
 export function SteerDialog(props: {
@@ -36,36 +34,36 @@ export function SteerDialog(props: {
   children?: ComponentChildren;
 }) {
   const { name, release, change, verb, tone = 'primary', isTyped = false, onDone, onClose } = props;
-  const rehearsal = useServingRehearsal({ ...name, ...change });
+  const { status, rolloutPct } = release;
+  // Asked again when somebody else moves the rollout.
+  const rehearsal = useServingRehearsal({ ...name, ...change }, rolloutPct);
   const [reason, setReason] = useState('');
   const [typed, setTyped] = useState('');
-  const [isSure, setSure] = useState(false);
-  // Taken when the dialog opened: what others change meanwhile is told, not overwritten.
-  const [seen] = useState({ status: release.status, rolloutPct: release.rolloutPct });
-  const reached = rehearsal.said === undefined ? 0 : reachedBy(rehearsal.said);
-  const isMany = reached > MANY_DEVICES || reached * 2 > (rehearsal.said?.effect.devices ?? 0);
+  // Taken when the dialog opened: what others change meanwhile is said first, and counts as seen from then on.
+  const [opened] = useState({ status, rolloutPct });
+  const [isTold, setTold] = useState(false);
+  const seen = isTold ? { status, rolloutPct } : opened;
+  const { obstacle: unsure, question } = useConfirmedReach(rehearsal);
   const steer = async () => {
-    await call('PATCH', 'releases', { ...name, ...change, reason, seen });
+    try {
+      await call('PATCH', 'releases', { ...name, ...change, reason, seen });
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 409) {
+        await onDone();
+        setTold(true);
+      }
+      throw error;
+    }
     await onDone();
     onClose();
   };
-  const unsure = isMany && !isSure ? 'Say that this many devices are meant' : undefined;
   const untyped = isTyped && typed.trim() !== name.version ? 'Type the version first' : undefined;
   return (
     <Dialog title={verb} onClose={onClose}>
       <Form send={verb} tone={tone} onSend={steer} onCancel={onClose} obstacle={untyped ?? unsure}>
         {props.children}
         <ServingEffect rehearsal={rehearsal} isAboutRunners={props.isAboutRunners ?? false} />
-        {isMany && (
-          <label class="sure">
-            <input
-              type="checkbox"
-              checked={isSure}
-              onChange={(event) => setSure(event.currentTarget.checked)}
-            />{' '}
-            Offer it to {countText(reached, 'more device')} at once; once offered, that stays.
-          </label>
-        )}
+        {question}
         {isTyped && (
           <Field
             label={`Type ${name.version} to confirm`}

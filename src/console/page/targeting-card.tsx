@@ -9,6 +9,7 @@ import { draftObstacle, targetingDraft, targetingOf } from '../format/targeting-
 import { useLoad } from '../hook/use-load.ts';
 import { useServingRehearsal } from '../hook/use-serving-rehearsal.ts';
 import { Card } from '../part/card.tsx';
+import { useConfirmedReach } from '../part/confirmed-reach.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Form } from '../part/form.tsx';
 import { ReasonField } from '../part/reason-field.tsx';
@@ -58,6 +59,7 @@ function TargetingDialog({ name, release, onDone, onClose }: Props & { onClose: 
   const obstacle = draftObstacle(draft) ?? servingObstacle.toTargets(release, targets);
   const isReady = !isUnchanged && obstacle === undefined;
   const rehearsal = useServingRehearsal(isReady ? { ...name, targets } : undefined);
+  const reach = useConfirmedReach(rehearsal);
   const [reason, setReason] = useState('');
   const save = async () => {
     await call('PATCH', 'releases', {
@@ -73,7 +75,7 @@ function TargetingDialog({ name, release, onDone, onClose }: Props & { onClose: 
         send="Save targeting"
         onSend={save}
         onCancel={onClose}
-        obstacle={isUnchanged ? 'Nothing was changed' : obstacle}
+        obstacle={isUnchanged ? 'Nothing was changed' : (obstacle ?? reach.obstacle)}
       >
         <TargetingEditor
           draft={draft}
@@ -87,6 +89,7 @@ function TargetingDialog({ name, release, onDone, onClose }: Props & { onClose: 
         {!isUnchanged && obstacle !== undefined && <p class="bad-text">{obstacle}</p>}
         {isReady && <MatchingDevices app={name.app} channel={name.channel} targets={targets} />}
         {isReady && <ServingEffect rehearsal={rehearsal} />}
+        {isReady && reach.question}
         <ReasonField value={reason} onInput={setReason} />
       </Form>
     </Dialog>

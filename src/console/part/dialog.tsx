@@ -1,9 +1,12 @@
 // Modal dialog on the browser's own element: the focus stays inside and returns afterwards. Escape closes it,
 // unless something would be lost by that.
 
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useUnsaved } from '../hook/unsaved.ts';
+
+/** Closes the dialog around a form, once the reader has confirmed to lose what was entered. */
+export const DismissContext = createContext<(() => void) | undefined>(undefined);
 
 /**
  * Dialog that is open while it is rendered; `onClose` is called when the reader dismisses it. Once something
@@ -49,21 +52,27 @@ export function Dialog(props: {
         dismiss();
       }}
     >
-      <div class="dialog-head">
-        <h2 id={titleId}>{title}</h2>
-        <button type="button" class="icon-button" aria-label="Close" onClick={dismiss}>
-          ×
-        </button>
+      {/* Stays in sight when the dialog is scrolled, and the question with it. */}
+      <div class="dialog-top">
+        <div class="dialog-head">
+          <h2 id={titleId}>{title}</h2>
+          <button type="button" class="icon-button" aria-label="Close" onClick={dismiss}>
+            ×
+          </button>
+        </div>
+        {isLeaving && (
+          <Leaving
+            question={keeps === undefined ? 'Discard what you entered?' : `Is ${keeps} copied?`}
+            leave={keeps === undefined ? 'Discard' : 'Yes, close'}
+            stay={keeps === undefined ? 'Keep editing' : 'Stay'}
+            onLeave={onClose}
+            onStay={() => setLeaving(false)}
+          />
+        )}
       </div>
-      {isLeaving && (
-        <Leaving
-          question={keeps === undefined ? 'Throw away what was filled in?' : `Is ${keeps} copied?`}
-          leave={keeps === undefined ? 'Throw it away' : 'Yes, close'}
-          onLeave={onClose}
-          onStay={() => setLeaving(false)}
-        />
-      )}
-      <div class="dialog-body">{children}</div>
+      <DismissContext.Provider value={dismiss}>
+        <div class="dialog-body">{children}</div>
+      </DismissContext.Provider>
     </dialog>
   );
 }
@@ -71,6 +80,7 @@ export function Dialog(props: {
 function Leaving(props: {
   question: string;
   leave: string;
+  stay: string;
   onLeave: () => void;
   onStay: () => void;
 }) {
@@ -80,7 +90,7 @@ function Leaving(props: {
     <div class="notice warn leaving" role="alert">
       {props.question}
       <button type="button" class="button plain small" ref={stay} onClick={props.onStay}>
-        Stay
+        {props.stay}
       </button>
       <button type="button" class="button danger small" onClick={props.onLeave}>
         {props.leave}

@@ -1,16 +1,17 @@
 // Form that the page submits itself, with its button, progress and error.
 
 import type { ComponentChildren } from 'preact';
-import { useMemo, useRef } from 'preact/hooks';
+import { useContext, useMemo, useRef } from 'preact/hooks';
 import { fieldText } from '../format/field-text.ts';
 import { type Action, useAction } from '../hook/use-action.ts';
+import { DismissContext } from './dialog.tsx';
 import { FieldErrorContext, isAt, readFieldError } from './field-error.ts';
 import { Notice } from './notice.tsx';
 
 /**
  * Form that is submitted with Enter or its button. `onSend` rejects with an `ApiError`, which is shown at the
  * field that it names, else below the fields, until something is changed; `obstacle` says why nothing can be
- * sent yet.
+ * sent yet. In a dialog, *Cancel* asks before what was entered is lost, as Escape does.
  */
 export function Form(props: {
   label?: string;
@@ -35,6 +36,7 @@ export function Form(props: {
   } = props;
   const own = useAction();
   const action = props.action ?? own;
+  const dismiss = useContext(DismissContext);
   const names = useRef(new Set<string>()).current;
   const refused = useMemo(() => readFieldError(action.error), [action.error]);
   const isAtField = refused !== undefined && [...names].some((name) => isAt(name, refused));
@@ -72,7 +74,7 @@ export function Form(props: {
           {send}
         </button>
         {onCancel !== undefined && (
-          <button type="button" class="button plain" onClick={onCancel}>
+          <button type="button" class="button plain" onClick={dismiss ?? onCancel}>
             Cancel
           </button>
         )}

@@ -1,29 +1,37 @@
 // What a dry run says: what speaks against the release, and what it would do to the fleet.
 
 import { useEffect, useRef } from 'preact/hooks';
-import type { Effect, Finding, Rehearsed } from '../../contract/rehearsed.ts';
+import type { Finding, Rehearsed } from '../../contract/rehearsed.ts';
 import { countText, numberText } from '../format/number-text.ts';
+import { reachedBy } from '../format/reached-by.ts';
 import { Badge } from './badge.tsx';
 
 /** Maximum number of rows that are shown of each list; the first ones are the most frequent. */
 const ROWS_MAX = 5;
 
+type RehearsedRelease = Rehearsed<{ readonly version: string }>;
+
 /** Findings and effect of a change that was not made yet. */
-export function RehearsalView({ rehearsed }: { rehearsed: Rehearsed<unknown> }) {
-  const { findings, effect } = rehearsed;
+export function RehearsalView(props: {
+  rehearsed: RehearsedRelease;
+  /** Whether it appears below a long form, with the button that it is about, and is scrolled to. */
+  isScrolledTo?: boolean;
+}) {
+  const { rehearsed, isScrolledTo = false } = props;
   const section = useRef<HTMLElement>(null);
-  // It appears below a long form, with the button that it is about.
-  useEffect(() => section.current?.scrollIntoView({ block: 'start' }), []);
+  useEffect(() => {
+    if (isScrolledTo) section.current?.scrollIntoView({ block: 'start' });
+  }, []);
   return (
     <section ref={section} class="rehearsal" role="status" aria-label="What it would do">
-      <Findings findings={findings} />
-      <EffectView effect={effect} />
+      <Findings findings={rehearsed.findings} />
+      <EffectView rehearsed={rehearsed} />
     </section>
   );
 }
 
 function Findings({ findings }: { findings: readonly Finding[] }) {
-  if (findings.length === 0) return <p>Nothing speaks against it.</p>;
+  if (findings.length === 0) return <p>No problems found.</p>;
   return (
     <ul class="findings">
       {findings.map(({ path, severity, message }) => (
@@ -36,8 +44,9 @@ function Findings({ findings }: { findings: readonly Finding[] }) {
   );
 }
 
-function EffectView({ effect }: { effect: Effect }) {
-  const { devices, gain, lose, isEstimate, moves, platforms } = effect;
+function EffectView({ rehearsed }: { rehearsed: RehearsedRelease }) {
+  const { devices, lose, isEstimate, moves, platforms } = rehearsed.effect;
+  const reached = reachedBy(rehearsed);
   if (devices === 0) return <p>No device was seen on the channel in the last 30 days.</p>;
   const about = isEstimate ? '≈ ' : '';
   const without = platforms.filter(({ withoutArtifact }) => withoutArtifact > 0);
@@ -45,12 +54,13 @@ function EffectView({ effect }: { effect: Effect }) {
     <>
       <p>
         Of {countText(devices, 'device')} seen in the last 30 days, {about}
-        <strong>{numberText(gain)}</strong> {gain === 1 ? 'gets' : 'get'} an offer
+        <strong>{numberText(reached)}</strong> {reached === 1 ? 'is' : 'are'} offered{' '}
+        <span class="code">{rehearsed.release.version}</span>
         {lose > 0 && (
           <>
             {' '}
             and {about}
-            <strong>{numberText(lose)}</strong> {lose === 1 ? 'loses' : 'lose'} theirs
+            <strong>{numberText(lose)}</strong> {lose === 1 ? 'is' : 'are'} offered nothing any more
           </>
         )}
         .

@@ -3,6 +3,7 @@
 
 import type { RehearsedServing, RunnerEffect } from '../../contract/rehearsed.ts';
 import { countText, numberText } from '../format/number-text.ts';
+import { reachedBy } from '../format/reached-by.ts';
 import { stayText } from '../format/stay-text.ts';
 import type { ServingRehearsal } from '../hook/use-serving-rehearsal.ts';
 import { Badge } from './badge.tsx';
@@ -50,16 +51,6 @@ function Offers({ said: { release, effect } }: { said: RehearsedServing }) {
       <strong>{parts.length === 0 ? 'none is offered anything else' : parts.join(', ')}</strong>.
     </p>
   );
-}
-
-/** Number of devices that a change would offer the release, which were offered another one or none. */
-export function reachedBy({
-  release,
-  effect,
-}: Pick<RehearsedServing, 'release' | 'effect'>): number {
-  return effect.moves
-    .filter(({ to }) => to === release.version)
-    .reduce((sum, { devices }) => sum + devices, 0);
 }
 
 function Ways({ said: { release, effect, runners } }: { said: RehearsedServing }) {

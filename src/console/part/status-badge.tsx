@@ -10,17 +10,20 @@ const STATUS: Readonly<Record<ReleaseStatus, readonly [label: string, tone: stri
 };
 
 /**
- * Badge of a release; a published one below 100 % is labelled as rolling out, and one without a file as such,
- * because nobody can install it.
+ * Badge of a release; a published one below 100 % is labelled as rolling out, one that no device is offered
+ * because of a higher version as superseded, and one without a file as such, because nobody can install it.
  */
 export function StatusBadge(props: {
   status: ReleaseStatus;
   rolloutPct?: number;
   artifacts?: number;
+  /** Whether every device is offered a higher version rather than this one. */
+  isSuperseded?: boolean;
 }) {
-  const { status, rolloutPct = 100, artifacts = 1 } = props;
+  const { status, rolloutPct = 100, artifacts = 1, isSuperseded = false } = props;
   if (status === 'published' && artifacts === 0)
     return <span class="badge warn">No artifacts</span>;
+  if (status === 'published' && isSuperseded) return <span class="badge quiet">Superseded</span>;
   const isRolling = status === 'published' && rolloutPct < 100;
   const [label, tone] = isRolling ? ['Rolling out', 'live'] : STATUS[status];
   return <span class={`badge ${tone}`}>{label}</span>;

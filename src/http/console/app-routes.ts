@@ -230,6 +230,18 @@ function publishingRoutes(
     routes.onApp(
       {
         method: 'POST',
+        path: `${path}/rehearse-promotion`,
+        role: 'publisher',
+        shape: promoteReleaseBody,
+      },
+      async (context, body) => {
+        const promotion = promotionOf(body, freshnessSeconds);
+        return isFailure(promotion) ? promotion : rehearse.promote(context, promotion);
+      },
+    ),
+    routes.onApp(
+      {
+        method: 'POST',
         path: `${path}/rehearse-serving`,
         role: 'publisher',
         shape: servingControlBody,

@@ -115,7 +115,7 @@ async function publish(
 }
 
 async function promote(
-  { ledger, spread, freshnessSeconds }: ManageDependencies,
+  { ledger, spread, rehearse, freshnessSeconds }: ManageDependencies,
   caller: Caller,
   exchange: Exchange,
 ): Promise<Reply> {
@@ -123,6 +123,9 @@ async function promote(
   if (isFailure(body)) return failureReply(body);
   const promotion = promotionOf(body, freshnessSeconds);
   if (isFailure(promotion)) return failureReply(promotion);
+  const isDryRun = readDryRun(exchange.queryText);
+  if (isFailure(isDryRun)) return failureReply(isDryRun);
+  if (isDryRun) return rehearsedReply(await rehearse.promote(caller, promotion), caller);
   const call = await readRepeatableCall(caller, exchange);
   if (isFailure(call)) return failureReply(call);
   return publishedReply(await promoteRelease(ledger, spread, caller, promotion, call));

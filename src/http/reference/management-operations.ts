@@ -105,9 +105,13 @@ export const MANAGEMENT_OPERATIONS: readonly Operation[] = [
     ...{ method: 'post', path: `${RELEASES}/promote`, id: 'promoteRelease' },
     ...{ tag: 'Releases', ...GUARDED },
     summary: 'Publish a release of one channel on another',
+    description:
+      'A source that is paused or unhealthy is refused unless the call says `rollout`, `plan` or `paused`.',
+    inQuery: DRY_RUN,
     inHeaders: IDEMPOTENCY,
     body: BODY_SHAPES.Promotion,
     answers: {
+      200: jsonAnswer('Dry run: what the call would do.', ANSWER_SHAPES.RehearsedRelease),
       201: jsonAnswer('The release.', ANSWER_SHAPES.ReleaseAnswer, 'Idempotent-Replayed'),
     },
     refusals: [404, 408, 409, 413],

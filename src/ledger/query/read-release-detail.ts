@@ -10,6 +10,7 @@ import type { Sql } from '../database.ts';
 import { ARTIFACTS_JSON, AUDIT_COLUMNS, columns, isoText, RELEASE_HEAD } from './column.ts';
 import { findChannel } from './find-channel.ts';
 import { extrapolate, fleetSample } from './fleet-sample.ts';
+import { readSupersedingVersion } from './superseding-version.ts';
 
 /**
  * Maximum number of distinct versions that are counted on a channel, the most frequent first. It is bounded
@@ -51,11 +52,8 @@ export async function readReleaseDetail(
   const running = await countRunning(sql, app.id, channel.id, version);
   const offered = await countOffered(sql, app.id, release.id);
   const history = await readHistory(sql, app.id, `${app.ref}/${channel.name}@${release.version}`);
-  return {
-    release,
-    devices: { ...running, ...offered },
-    history,
-  };
+  const supersededBy = await readSupersedingVersion(sql, channel.id, version, release.artifacts);
+  return { release, supersededBy, devices: { ...running, ...offered }, history };
 }
 
 async function readRow(

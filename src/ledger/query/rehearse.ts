@@ -14,7 +14,7 @@ import type { Served, Serving } from '../../domain/release/serving-change.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Changed } from '../../ports/changed.ts';
 import type { KnownStates } from '../../ports/known-state.ts';
-import type { NewRelease, PublishObstacle } from '../../ports/ledger.ts';
+import type { NewPromotion, NewRelease, PublishObstacle } from '../../ports/ledger.ts';
 import type { Reach } from '../../ports/reach.ts';
 import type { HeldSnapshot, Rehearsal, RehearsedPlace } from '../../ports/rehearsal.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
@@ -22,6 +22,8 @@ import { type ActorSql, rehearse } from '../atomically.ts';
 import type { Database, Sql } from '../database.ts';
 import { controlOn } from './control-serving.ts';
 import { type LockedChannel, lockChannel } from './lock-channel.ts';
+import { promoteOn } from './promote-release.ts';
+import { readPromotionSource } from './promotion-source.ts';
 import { publishOn } from './publish-release.ts';
 import { readSnapshotOn } from './read-snapshot.ts';
 
@@ -54,6 +56,33 @@ export function rehearsePublish(
           audit: { action: 'release.publish' },
         }),
       );
+    },
+  );
+}
+
+/** Rehearses a promotion, and says what speaks against its source. */
+export function rehearsePromotion(
+  database: Database,
+  reach: Reach,
+  promotion: NewPromotion,
+  actor: Actor,
+  { held, known }: Memory,
+): Promise<
+  Outcome<Rehearsal<Release>, UnknownRelease | PublishObstacle | 'notPromotable' | LostRight>
+> {
+  return rehearse<Rehearsal<Release>, UnknownRelease | PublishObstacle | 'notPromotable'>(
+    database,
+    actor,
+    async (sql) => {
+      const channel = await lockChannel(sql, reach, promotion.app, promotion.to, known);
+      if (isFailure(channel)) return channel;
+      const source = await readPromotionSource(sql, channel.app.id, promotion);
+      if (isFailure(source)) return source;
+      const place = { channel, canonicalVersion: promotion.canonicalVersion, held };
+      const rehearsal = await around<Release, PublishObstacle | 'notPromotable'>(sql, place, () =>
+        promoteOn(sql, channel, promotion, source),
+      );
+      return isFailure(rehearsal) ? rehearsal : { ...rehearsal, concerns: source.concerns };
     },
   );
 }
@@ -104,7 +133,7 @@ export async function around<Value, Kind extends FailureKind>(
   }
   const after = await readServed(sql, channel, channel.name, before);
   const alsoOn = await listOthers(sql, channel, canonicalVersion);
-  return { value: changed.value, places: [{ before, after }, ...others], alsoOn };
+  return { value: changed.value, places: [{ before, after }, ...others], alsoOn, concerns: [] };
 }
 
 async function readServed(

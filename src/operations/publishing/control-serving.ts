@@ -24,7 +24,8 @@ export type SeenServing = Pick<Serving, 'status' | 'rolloutPct'>;
 
 /**
  * Changes the serving state of a release, as far as `applyServingChange` allows it. A change whose author has
- * seen another state is refused, because it was meant for that one.
+ * seen another state is refused, because it was meant for that one; one that stops the release never is,
+ * because it is meant for every state.
  */
 export async function controlServing(
   ledger: Ledger,
@@ -44,7 +45,7 @@ export async function controlServing(
     caller.reach,
     name,
     (serving) => {
-      const moved = seen && refuseMoved(serving, seen);
+      const moved = seen && !isStop(change) ? refuseMoved(serving, seen) : undefined;
       if (moved !== undefined) return moved;
       const served = applyServingChange(serving, change);
       return isFailure(served) ? served : { ...served, isStatusSet: change.status !== undefined };
@@ -55,6 +56,11 @@ export async function controlServing(
   if (isFailure(controlled)) return controlled;
   await spread(controlled.changed, caller.actor.requestId);
   return controlled.value;
+}
+
+/** Returns whether a change takes the release out of service. */
+function isStop({ status }: ServingChange): boolean {
+  return status !== undefined && status !== 'published';
 }
 
 function refuseMoved(

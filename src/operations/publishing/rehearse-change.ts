@@ -15,6 +15,7 @@ import type {
   RunnerEffect,
   UnpublishedRelease,
 } from '../../contract/rehearsed.ts';
+import type { Release } from '../../contract/resource.ts';
 import type { Catalog } from '../../domain/decision/catalog.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../domain/decision/serving-snapshot.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
@@ -22,7 +23,7 @@ import { findingsOf } from '../../domain/release/findings.ts';
 import { applyServingChange, type ServingChange } from '../../domain/release/serving-change.ts';
 import { planFindings } from '../../domain/rollout/plan-findings.ts';
 import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
-import type { Ledger, NewRelease, PublishObstacle } from '../../ports/ledger.ts';
+import type { Ledger, NewPromotion, NewRelease, PublishObstacle } from '../../ports/ledger.ts';
 import type { Rehearsal } from '../../ports/rehearsal.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import type { Principal } from '../access/authenticate-key.ts';
@@ -30,7 +31,10 @@ import type { Catalogs } from '../serving/catalogs.ts';
 import type { MeasureEffect } from '../serving/measure-effect.ts';
 
 export type RehearseDependencies = {
-  readonly ledger: Pick<Ledger, 'rehearsePublish' | 'rehearseServing' | 'rehearsePlan'>;
+  readonly ledger: Pick<
+    Ledger,
+    'rehearsePublish' | 'rehearsePromotion' | 'rehearseServing' | 'rehearsePlan'
+  >;
   readonly catalogs: Pick<Catalogs, 'peek'>;
   readonly effects: MeasureEffect;
 };
@@ -60,9 +64,27 @@ export class RehearseChange {
       actor,
       (channel) => held(channel)?.snapshot,
     );
-    if (isFailure(rehearsal)) return rehearsal;
-    const { id: _, createdAt: __, ...unpublished } = rehearsal.value;
-    return this.report({ ...rehearsal, value: unpublished }, held);
+    return isFailure(rehearsal) ? rehearsal : this.report(unpublished(rehearsal), held);
+  }
+
+  /** Rehearses a promotion; what speaks against its source comes first among the findings. */
+  async promote(
+    { reach, actor }: Principal,
+    promotion: NewPromotion,
+  ): Promise<
+    Outcome<
+      Rehearsed<UnpublishedRelease>,
+      UnknownRelease | PublishObstacle | 'notPromotable' | LostRight | 'unavailable'
+    >
+  > {
+    const held = (channel: string) => this.heldOf(promotion.app, channel);
+    const rehearsal = await this.dependencies.ledger.rehearsePromotion(
+      reach,
+      promotion,
+      actor,
+      (channel) => held(channel)?.snapshot,
+    );
+    return isFailure(rehearsal) ? rehearsal : this.report(unpublished(rehearsal), held);
   }
 
   /** Rehearses serving control. */
@@ -112,7 +134,7 @@ export class RehearseChange {
   }
 
   private async report<Value extends { readonly version: string }>(
-    { value, places, alsoOn }: Rehearsal<Value>,
+    { value, places, alsoOn, concerns }: Rehearsal<Value>,
     held: (channel: string) => Catalog | undefined,
   ): Promise<
     Outcome<Rehearsed<Value> & { readonly runners: readonly RunnerEffect[] }, 'unavailable'>
@@ -128,7 +150,8 @@ export class RehearseChange {
       releaseId: changed.id,
     });
     if (isFailure(measured)) return measured;
-    return { release: value, findings: findingsIn(changed, after, alsoOn), ...measured };
+    const findings = [...concerns.map(concernedAbout), ...findingsIn(changed, after, alsoOn)];
+    return { release: value, findings, ...measured };
   }
 
   private heldOf(app: string, channel: string): Catalog | undefined {
@@ -150,6 +173,16 @@ function findingsIn(
   if (changed.status === 'rolled_back') return alsoOn.map(stillServed);
   const isServed = changed.status === 'published' || changed.status === 'paused';
   return isServed ? findingsOf(version, changed.artifacts, after) : [];
+}
+
+/** Returns the release as a rehearsal answers it: it has no id and no time of creation yet. */
+function unpublished(rehearsal: Rehearsal<Release>): Rehearsal<UnpublishedRelease> {
+  const { id: _, createdAt: __, ...release } = rehearsal.value;
+  return { ...rehearsal, value: release };
+}
+
+function concernedAbout(message: string): Finding {
+  return { path: 'from', severity: 'warning', message };
 }
 
 function stillServed(channel: string): Finding {

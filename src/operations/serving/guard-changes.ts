@@ -63,6 +63,10 @@ export function guardChanges(
       guard(release.app, release.channel, (known) =>
         ledger.rehearsePublish(reach, release, actor, held, known),
       ),
+    rehearsePromotion: (reach, promotion, actor, held) =>
+      guard(promotion.app, promotion.to, (known) =>
+        ledger.rehearsePromotion(reach, promotion, actor, held, known),
+      ),
     rehearseServing: (reach, name, transition, actor, held) =>
       guard(name.app, name.channel, (known) =>
         ledger.rehearseServing(reach, name, transition, actor, held, known),
