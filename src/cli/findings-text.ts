@@ -1,6 +1,6 @@
 // What a dry run says, for people.
 
-import type { Effect, Finding } from '../contract/rehearsed.ts';
+import { type Effect, type Finding, reachedBy } from '../contract/rehearsed.ts';
 import { printableText } from './printable-text.ts';
 
 /** Returns a line for each finding. */
@@ -11,10 +11,15 @@ export function findingsText(findings: readonly Finding[]): string {
     .join('\n');
 }
 
-/** Returns the effect in a few lines. */
-export function effectText({ devices, isEstimate, gain, lose, moves }: Effect): string {
+/** Returns the effect on a release of this version in a few lines. */
+export function effectText(version: string, effect: Effect): string {
+  const { devices, isEstimate, lose, moves } = effect;
   const about = isEstimate ? 'about ' : '';
-  const summary = `effect: of ${about}${devices} devices, ${gain} get an offer and ${lose} lose theirs`;
+  const reached = reachedBy({ release: { version }, effect });
+  const summary = printableText(
+    `effect: of ${about}${devices} devices, ${reached} are newly offered ${version}, ` +
+      `${lose} are offered nothing any more`,
+  );
   const lines = moves.map(
     ({ from, to, devices: count }) =>
       `  ${about}${count}: ${from ?? 'no offer'} -> ${to ?? 'no offer'}`,

@@ -166,7 +166,7 @@ function textOf({ release, outcome, passedOver, findings, effect }: PublishAnswe
   const rehearsed =
     findings === undefined || effect === undefined
       ? []
-      : [findingsText(findings), effectText(effect)];
+      : [findingsText(findings), effectText(release.version, effect)];
   const serving = `${status}, ${rolloutPct} %`;
   const last = printableText(`${outcome}: ${app} ${version} on ${channel} (${serving})`);
   return [files, ...skipped.map(printableText), ...rehearsed, last].join('\n');

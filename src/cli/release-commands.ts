@@ -118,11 +118,12 @@ function addMovingCommands(release: Command, connect: Connect): void {
       .requiredOption('--version <version>', 'version')
       .option('--rollout <percent>', "devices that get it (default: the channel's)", wholeNumber)
       .option('--paused', 'offer it to nobody yet')
-      .option('--reason <text>', 'why, for the audit'),
+      .option('--reason <text>', 'why, for the audit')
+      .option('--dry-run', 'say what speaks against it and what it would do, and promote nothing'),
     connect,
-    ({ paused, ...options }) => ({
+    ({ paused, dryRun, ...options }) => ({
       method: 'POST',
-      path: 'releases/promote',
+      path: dryRun === true ? 'releases/promote?dryRun=true' : 'releases/promote',
       body: { ...options, ...(paused === true ? { status: 'paused' } : {}) },
     }),
     undefined,
@@ -192,8 +193,11 @@ function listText({ releases, total }: { releases: readonly Release[]; total: nu
 
 function changedText(answer: unknown): string {
   const { release, findings, effect } = answer as Partial<Rehearsed<Release>>;
-  if (findings === undefined || effect === undefined) return printAnswer(release);
-  return [printAnswer(release), findingsText(findings), effectText(effect)].join('\n');
+  if (release === undefined || findings === undefined || effect === undefined) {
+    return printAnswer(release);
+  }
+  const effected = effectText(release.version, effect);
+  return [printAnswer(release), findingsText(findings), effected].join('\n');
 }
 
 function explanationText({ decision, device, candidates }: Explanation): string {

@@ -73,6 +73,16 @@ export type EffectMove = {
   readonly devices: number;
 };
 
+/** Release of a dry run with its effect. */
+export type Reaching = { readonly release: { readonly version: string }; readonly effect: Effect };
+
+/** Returns how many devices are offered the release after the change that were offered another one or none. */
+export function reachedBy({ release, effect }: Reaching): number {
+  return effect.moves
+    .filter(({ to }) => to === release.version)
+    .reduce((sum, { devices }) => sum + devices, 0);
+}
+
 export type PlatformEffect = {
   readonly platform: string;
   /** Architecture; null for devices that tell none. */

@@ -53,7 +53,7 @@ describeInBrowser('publishing at the console', (browser) => {
     await publishing.getByLabel('URL').fill('https://downloads.example.com/notes.tar.gz');
     await press('Review');
     const said = publishing.getByRole('status', { name: 'What it would do' });
-    await said.getByText('Of 20 devices seen in the last 30 days, 15 get an offer').waitFor();
+    await said.getByText('Of 20 devices seen in the last 30 days, 15 are offered').waitFor();
     await said.getByText('5 devices without a file in this release').waitFor();
     expect(await versions('stable')).toEqual([]);
     await publishing.getByLabel('Platform', { exact: true }).fill('widnows');

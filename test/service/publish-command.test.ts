@@ -180,7 +180,7 @@ serviceSuite('the command that publishes', (node) => {
     await report(node, shell.tenant, [{ deviceId: 'd', version: '1.0.0', platform: 'linux' }]);
     const good = await shell.sluice(shell.publish([shell.write('a-linux.zip')], '--dry-run'));
     expect([good.code, good.stderr]).toEqual([0, '']);
-    expect(good.stdout).toContain('effect: of 1 devices, 1 get an offer and 0 lose theirs');
+    expect(good.stdout).toContain('effect: of 1 devices, 1 are newly offered');
     expect(good.stdout).toContain('rehearsed: ');
     const files = [
       shell.write('b-linux.AppImage'),

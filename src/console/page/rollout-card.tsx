@@ -48,15 +48,16 @@ export function RolloutCard(props: Props) {
 function RolloutForm({ name, release, plan, onDone }: Props) {
   const maySteer = useMay('publisher');
   const [wanted, setWanted] = useState<string>();
-  const [isAsking, setAsking] = useState(false);
+  /** Share that the open dialog is about. */
+  const [asked, setAsked] = useState<number>();
   const { status, rolloutPct, offered } = release;
   const isFixed = status === 'rolled_back' || (rolloutPct === 100 && offered);
   // A dialog stays when the right ends meanwhile: the service says so to what is sent.
-  if ((!maySteer || isFixed) && !isAsking) return null;
+  if ((!maySteer || isFixed) && asked === undefined) return null;
   const percent = wanted === undefined || wanted.trim() === '' ? Number.NaN : Number(wanted);
   const obstacle =
     wanted === undefined ? 'Choose a share' : servingObstacle.toRollout(release, percent);
-  const verb = percent < rolloutPct ? 'Lower' : 'Raise';
+  const verbTo = (share: number) => `${share < rolloutPct ? 'Lower' : 'Raise'} to ${share}%`;
   const done = async () => {
     setWanted(undefined);
     await onDone();
@@ -65,8 +66,8 @@ function RolloutForm({ name, release, plan, onDone }: Props) {
     <>
       <Form
         label="Change the roll-out"
-        send={obstacle === undefined ? `${verb} to ${percent}%…` : 'Set roll-out'}
-        onSend={async () => setAsking(true)}
+        send={obstacle === undefined ? `${verbTo(percent)}…` : 'Set roll-out'}
+        onSend={async () => setAsked(percent)}
         obstacle={obstacle}
       >
         <fieldset class="steps">
@@ -107,20 +108,20 @@ function RolloutForm({ name, release, plan, onDone }: Props) {
           }
         />
       </Form>
-      {isAsking && (
+      {asked !== undefined && (
         <SteerDialog
           name={name}
           release={release}
-          change={{ rollout: percent }}
-          verb={`${verb} to ${percent}%`}
+          change={{ rollout: asked }}
+          verb={verbTo(asked)}
           onDone={done}
-          onClose={() => setAsking(false)}
+          onClose={() => setAsked(undefined)}
         >
           {status === 'paused' && (
-            <p>It is paused: {percent}% is the share that it has once it is resumed.</p>
+            <p>It is paused: {asked}% is the share that it has once it is resumed.</p>
           )}
           {plan !== null && planActions(plan.status).length > 0 && (
-            <p>{afterRaiseText(plan.steps, percent)}</p>
+            <p>{afterRaiseText(plan.steps, asked)}</p>
           )}
         </SteerDialog>
       )}

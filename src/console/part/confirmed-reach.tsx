@@ -2,12 +2,12 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Effect } from '../../contract/rehearsed.ts';
+import { type Reaching, reachedBy } from '../../contract/rehearsed.ts';
 import { countText } from '../format/number-text.ts';
-import { reachedBy, reachesMany } from '../format/reached-by.ts';
 import type { Asked } from '../hook/use-asked.ts';
 
-type Offering = { readonly release: { readonly version: string }; readonly effect: Effect };
+/** Number of devices above which an act that offers a release is confirmed. */
+const MANY_DEVICES = 1000;
 
 export type ConfirmedReach = {
   /** Why the act cannot be sent yet; undefined when it can. */
@@ -20,7 +20,7 @@ export type ConfirmedReach = {
  * Asks for a confirmation when the act that was rehearsed reaches more than half of the devices or more than
  * 1,000, or when its effect is not known. The confirmation is for that number: another one is asked again.
  */
-export function useConfirmedReach(rehearsal: Asked<Offering>): ConfirmedReach {
+export function useConfirmedReach(rehearsal: Asked<Reaching>): ConfirmedReach {
   const [sureOf, setSureOf] = useState<string>();
   const { said, error, isRefused = false } = rehearsal;
   if (isRefused) return { obstacle: error, question: null };
@@ -47,4 +47,10 @@ export function useConfirmedReach(rehearsal: Asked<Offering>): ConfirmedReach {
       </label>
     ),
   };
+}
+
+/** Returns whether a change reaches more than half of the channel's devices, or more than 1,000. */
+function reachesMany(change: Reaching): boolean {
+  const reached = reachedBy(change);
+  return reached > MANY_DEVICES || reached * 2 > change.effect.devices;
 }

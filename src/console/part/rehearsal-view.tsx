@@ -1,9 +1,8 @@
 // What a dry run says: what speaks against the release, and what it would do to the fleet.
 
 import { useEffect, useRef } from 'preact/hooks';
-import type { Finding, Rehearsed } from '../../contract/rehearsed.ts';
+import { type Finding, type Rehearsed, reachedBy } from '../../contract/rehearsed.ts';
 import { countText, numberText } from '../format/number-text.ts';
-import { reachedBy } from '../format/reached-by.ts';
 import { Badge } from './badge.tsx';
 
 /** Maximum number of rows that are shown of each list; the first ones are the most frequent. */

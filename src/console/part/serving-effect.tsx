@@ -1,9 +1,8 @@
 // What a change of a release's serving would do, as the service itself would decide: who gets an offer and
 // who loses one, and where the devices go that run the release.
 
-import type { RehearsedServing, RunnerEffect } from '../../contract/rehearsed.ts';
+import { type RehearsedServing, type RunnerEffect, reachedBy } from '../../contract/rehearsed.ts';
 import { countText, numberText } from '../format/number-text.ts';
-import { reachedBy } from '../format/reached-by.ts';
 import { stayText } from '../format/stay-text.ts';
 import type { ServingRehearsal } from '../hook/use-serving-rehearsal.ts';
 import { Badge } from './badge.tsx';
