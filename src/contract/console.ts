@@ -12,7 +12,12 @@ import type {
 } from './console-fleet.ts';
 import type { IssuedEdgeToken, ListedEdgeToken, RevokedEdgeToken } from './edge-token.ts';
 import type { Explanation } from './explanation.ts';
-import type { Rehearsed, RehearsedServing, UnpublishedRelease } from './rehearsed.ts';
+import type {
+  Rehearsed,
+  RehearsedPlan,
+  RehearsedServing,
+  UnpublishedRelease,
+} from './rehearsed.ts';
 import type { ReleaseAdoption, ReleaseTrouble } from './release-trouble.ts';
 import type {
   Account,
@@ -81,6 +86,7 @@ export type ConsoleAnswers = {
   'POST releases/matching': MatchingDevices;
   'POST releases/rehearse': Rehearsed<UnpublishedRelease>;
   'POST releases/rehearse-promotion': Rehearsed<UnpublishedRelease>;
+  'POST releases/rehearse-plan': RehearsedPlan;
   'POST releases/rehearse-serving': RehearsedServing;
   'POST releases/promote': { readonly release: Release };
   'GET releases/plan': PlanAndHealth;

@@ -1,10 +1,7 @@
 // How fast a new release goes out: to a share of the devices at once, step by step by a plan, or not yet.
 
-import {
-  PLAN_PRESET_NAMES,
-  PLAN_PRESETS,
-  type PlanPresetName,
-} from '../../domain/rollout/plan-presets.ts';
+import { PLAN_PRESET_NAMES, type PlanPresetName } from '../../contract/rollout-plan.ts';
+import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import { limitsText, stepsText } from './plan-words.ts';
 
 export type PaceDraft = {
@@ -25,8 +22,7 @@ export function paceBody({ kind, rollout }: PaceDraft): Readonly<Record<string, 
   const share = rollout.trim() === '' ? {} : { rollout: Number(rollout) };
   if (kind === 'share') return share;
   if (kind === 'paused') return { ...share, status: 'paused' };
-  const { steps, guards } = PLAN_PRESETS[kind];
-  return { plan: { steps, guards } };
+  return { plan: { preset: kind } };
 }
 
 /** Returns a sentence that says what the choice does. */

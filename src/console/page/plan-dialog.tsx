@@ -1,6 +1,8 @@
-// Dialog that plans the roll-out of a release: a preset, and three further choices.
+// Dialog that plans the roll-out of a release: a preset, and three further choices. It says first what the plan
+// does at once, and which of its steps no guard can judge.
 
 import { useState } from 'preact/hooks';
+import type { RehearsedPlan } from '../../contract/rehearsed.ts';
 import {
   PLAN_PRESET_NAMES,
   type PlanPresetName,
@@ -9,11 +11,15 @@ import {
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import { call } from '../api/call.ts';
 import { limitsText, stepsText } from '../format/plan-words.ts';
+import { useAsked } from '../hook/use-asked.ts';
 import { Choice } from '../part/choice.tsx';
+import { useConfirmedReach } from '../part/confirmed-reach.tsx';
 import { Dialog } from '../part/dialog.tsx';
 import { Field } from '../part/field.tsx';
 import { Form } from '../part/form.tsx';
+import { Notice } from '../part/notice.tsx';
 import { ReasonField } from '../part/reason-field.tsx';
+import { RehearsalView } from '../part/rehearsal-view.tsx';
 import type { ReleaseName } from './release-name.ts';
 
 const PRESETS = PLAN_PRESET_NAMES.map((value) => ({
@@ -44,18 +50,28 @@ export function PlanDialog(props: {
   const [source, setSource] = useState<'all' | 'push'>('all');
   const [reason, setReason] = useState('');
   const { steps, guards } = PLAN_PRESETS[preset];
+  const definition = {
+    ...{ ...name, onTrip },
+    ...(source === 'push' ? { steps, guards: { ...guards, source } } : { preset }),
+    ...(start === '' ? {} : { startAt: new Date(start).toISOString() }),
+  };
+  const { said, ...asked } = useAsked(JSON.stringify(definition), rehearse);
+  const first = said && { ...said, release: name };
+  const reach = useConfirmedReach({ ...asked, said: first });
   const plan = async () => {
-    await call('POST', 'releases/plan', {
-      ...{ ...name, steps, onTrip, reason },
-      guards: source === 'push' ? { ...guards, source } : guards,
-      ...(start === '' ? {} : { startAt: new Date(start).toISOString() }),
-    });
+    await call('POST', 'releases/plan', { ...definition, reason });
     await onDone();
     onClose();
   };
   return (
     <Dialog title={`Plan the roll-out of ${name.version}`} onClose={onClose}>
-      <Form send="Start plan" onSend={plan} onCancel={onClose} isDeliberate>
+      <Form
+        send="Start plan"
+        onSend={plan}
+        onCancel={onClose}
+        obstacle={reach.obstacle}
+        isDeliberate
+      >
         <Choice
           label="Preset"
           value={preset}
@@ -78,8 +94,15 @@ export function PlanDialog(props: {
           onChoose={setOnTrip}
         />
         <Choice label="Devices that count" value={source} options={SOURCES} onChoose={setSource} />
+        {asked.error !== undefined && <Notice tone="bad">{asked.error}</Notice>}
+        {first !== undefined && <RehearsalView rehearsed={first} />}
+        {reach.question}
         <ReasonField value={reason} onInput={setReason} />
       </Form>
     </Dialog>
   );
+}
+
+function rehearse(definition: object): Promise<RehearsedPlan> {
+  return call('POST', 'releases/rehearse-plan', definition);
 }

@@ -2,6 +2,7 @@
 
 import { isFailure } from '../../contract/failure.ts';
 import { createPlan } from '../../operations/publishing/create-plan.ts';
+import type { RehearseChange } from '../../operations/publishing/rehearse-change.ts';
 import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { Route } from '../router.ts';
@@ -15,6 +16,7 @@ type PlanConsoleDependencies = {
     'createPlan' | 'steerPlan' | 'readPlan' | 'readHealth' | 'readTrouble' | 'readReleaseAdoption'
   >;
   readonly spread: SpreadChange;
+  readonly rehearse: Pick<RehearseChange, 'plan'>;
   /** Seconds after which a device that asks again is written down again. */
   readonly freshnessSeconds: number;
 };
@@ -22,7 +24,7 @@ type PlanConsoleDependencies = {
 /** Builds the routes by which people plan roll-outs. */
 export function planConsoleRoutes(
   routes: ConsoleRoutes,
-  { ledger, spread, freshnessSeconds }: PlanConsoleDependencies,
+  { ledger, spread, rehearse, freshnessSeconds }: PlanConsoleDependencies,
 ): readonly Route[] {
   const path = 'releases/plan';
   return [
@@ -56,6 +58,14 @@ export function planConsoleRoutes(
         const name = releaseNameOf(body);
         const plan = await createPlan(ledger, spread, context, name, definition, body.reason);
         return isFailure(plan) ? plan : { plan };
+      },
+    ),
+    routes.onApp(
+      { method: 'POST', path: 'releases/rehearse-plan', role: 'publisher', shape: putPlanBody },
+      async (context, body) => {
+        const definition = definitionOf(body, freshnessSeconds, Date.now());
+        if (isFailure(definition)) return definition;
+        return rehearse.plan(context, releaseNameOf(body), definition);
       },
     ),
     routes.onApp(

@@ -1,7 +1,6 @@
 // Source of a promotion: the release of another channel, and what speaks against offering it to more devices.
 
 import { type Failure, fail, isFailure } from '../../contract/failure.ts';
-import type { ReleaseStatus } from '../../contract/resource.ts';
 import { type Health, SIGNALS } from '../../contract/rollout-plan.ts';
 import { isStorable } from '../../contract/text.ts';
 import { isOpen } from '../../domain/rollout/plan-state.ts';
@@ -11,13 +10,11 @@ import type { Sql } from '../database.ts';
 import { ALL_ARTIFACTS_JSON } from './column.ts';
 import { findChannel } from './find-channel.ts';
 import { findPlan } from './plan-row.ts';
-import { healthOf } from './read-plan.ts';
+import { healthOf, type JudgedRelease } from './read-plan.ts';
 
-type Stored = {
-  readonly id: string;
+type Stored = JudgedRelease & {
   readonly version: string;
   readonly notes: string;
-  readonly status: ReleaseStatus;
   readonly artifacts: readonly NewArtifact[];
 };
 
@@ -43,13 +40,13 @@ export async function readPromotionSource(
   const { from, canonicalVersion } = promotion;
   const stored = await readStored(sql, appId, from, canonicalVersion);
   if (isFailure(stored)) return stored;
-  const { id, status, ...content } = stored;
+  const { id, status, rolloutPct, ...content } = stored;
   if (status === 'rolled_back' || status === 'deprecated') {
     const refusal = fail('notPromotable', REFUSALS[status]);
     return { content, refusal, concerns: [] };
   }
   const row = await findPlan(sql, id);
-  const health = await healthOf(sql, id, row);
+  const health = await healthOf(sql, { id, status, rolloutPct }, row);
   const stops = [
     ...(status === 'paused' ? [`It is paused on ${from}`] : []),
     ...(health.verdict === 'unhealthy'
@@ -97,7 +94,8 @@ async function readStored(
   if (isFailure(channel)) return channel;
   if (!isStorable(canonicalVersion)) return fail('unknownRelease');
   const rows = await sql.query<Stored>(
-    `SELECT id, version, notes, status, ${ALL_ARTIFACTS_JSON} AS artifacts FROM releases
+    `SELECT id, version, notes, status, rollout_pct AS "rolloutPct", ${ALL_ARTIFACTS_JSON} AS artifacts
+     FROM releases
      WHERE channel_id = $1 AND canonical_version = $2`,
     [channel.id, canonicalVersion],
   );

@@ -7,13 +7,14 @@ import {
   type Outcome,
   type UnknownRelease,
 } from '../../contract/failure.ts';
-import type {
-  Finding,
-  Rehearsed,
-  RehearsedPlan,
-  RehearsedServing,
-  RunnerEffect,
-  UnpublishedRelease,
+import {
+  type Finding,
+  type Rehearsed,
+  type RehearsedPlan,
+  type RehearsedServing,
+  type RunnerEffect,
+  reachedBy,
+  type UnpublishedRelease,
 } from '../../contract/rehearsed.ts';
 import type { Release } from '../../contract/resource.ts';
 import type { Catalog } from '../../domain/decision/catalog.ts';
@@ -127,9 +128,7 @@ export class RehearseChange {
     const reported = await this.report(rehearsal, held);
     if (isFailure(reported)) return reported;
     const { release: found, effect } = reported;
-    const gain = effect.moves
-      .filter(({ to }) => to === found.version)
-      .reduce((sum, { devices }) => sum + devices, 0);
+    const gain = reachedBy({ release: found, effect });
     return { plan: found.plan, findings: planFindings(found.plan, { ...found, gain }), effect };
   }
 
