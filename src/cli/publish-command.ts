@@ -8,6 +8,7 @@ import { artifactFormat } from '../domain/decision/artifact-format.ts';
 import { answering, type Connect, type Options, query, wholeNumber } from './asking.ts';
 import { differenceOf } from './difference.ts';
 import { effectText, findingsText } from './findings-text.ts';
+import { presetOption } from './plan-set-command.ts';
 import { printTable, takesColours } from './print-table.ts';
 import { printableText } from './printable-text.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -22,6 +23,7 @@ type Publication = Pick<Release, 'app' | 'channel' | 'version'> & {
   readonly rollout: number | undefined;
   readonly targets: { readonly matchLabels: Labels } | undefined;
   readonly status: 'paused' | undefined;
+  readonly plan: { readonly preset: unknown } | undefined;
 };
 
 type Labels = Readonly<Record<string, readonly string[]>>;
@@ -50,6 +52,7 @@ export function addPublishCommand(releases: Command, connect: Connect): void {
     .option('--notes <file>', 'file with the release notes, in Markdown')
     .option('--rollout <percent>', "devices that get it (default: the channel's)", wholeNumber)
     .option('--label <key=values>', 'only devices with one of these values, repeatable', addLabel)
+    .addOption(presetOption('--plan <preset>'))
     .option('--paused', 'offer it to nobody yet')
     .option('--dry-run', 'say what speaks against it and what it would do, and publish nothing');
   answering(command, connect, publish, textOf, ({ findings = [] }) =>
@@ -79,6 +82,7 @@ async function publish(
     rollout: options.rollout as number | undefined,
     targets: labels === undefined ? undefined : { matchLabels: labels },
     status: options.paused === true ? 'paused' : undefined,
+    plan: options.plan === undefined ? undefined : { preset: options.plan },
   };
   const { passedOver } = found;
   try {

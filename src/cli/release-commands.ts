@@ -9,7 +9,9 @@ import type { Health } from '../contract/rollout-plan.ts';
 import { answering, asking, type Connect, type Options, query, wholeNumber } from './asking.ts';
 import { effectText, findingsText } from './findings-text.ts';
 import { addImportCommand } from './import-command.ts';
-import { addPlanCommands, healthText } from './plan-commands.ts';
+import { addPlanCommands } from './plan-commands.ts';
+import { presetOption } from './plan-set-command.ts';
+import { healthText } from './plan-text.ts';
 import { printAnswer } from './print-answer.ts';
 import { type Colour, printTable, takesColours } from './print-table.ts';
 import { addPublishCommand } from './publish-command.ts';
@@ -117,14 +119,19 @@ function addMovingCommands(release: Command, connect: Connect): void {
       .requiredOption('--to <channel>', 'channel that gets it')
       .requiredOption('--version <version>', 'version')
       .option('--rollout <percent>', "devices that get it (default: the channel's)", wholeNumber)
+      .addOption(presetOption('--plan <preset>'))
       .option('--paused', 'offer it to nobody yet')
       .option('--reason <text>', 'why, for the audit')
       .option('--dry-run', 'say what speaks against it and what it would do, and promote nothing'),
     connect,
-    ({ paused, dryRun, ...options }) => ({
+    ({ paused, plan: preset, dryRun, ...options }) => ({
       method: 'POST',
       path: dryRun === true ? 'releases/promote?dryRun=true' : 'releases/promote',
-      body: { ...options, ...(paused === true ? { status: 'paused' } : {}) },
+      body: {
+        ...options,
+        ...(paused === true ? { status: 'paused' } : {}),
+        ...(preset === undefined ? {} : { plan: { preset } }),
+      },
     }),
     undefined,
     changedText,

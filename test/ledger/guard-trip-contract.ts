@@ -100,7 +100,8 @@ export function describeGuardTrips({ database }: LedgerUnderTest): void {
         const plan = await drive(tenant, { [`${signal}Percent`]: 10 });
         // Of silent ones the interval is that of a difference to 40 others, none of whom is silent.
         const low = signal === 'silent' ? 11.1 : 14.2;
-        const figures = `10 of 40 devices, 25 % (95 % interval ${low} to 40.2 %)`;
+        const from = signal === 'failed' ? ' from 10 networks' : '';
+        const figures = `10 of 40 devices${from}, 25 % (95 % interval ${low} to 40.2 %)`;
         const reason = `${signal}: ${figures}, above the limit of 10 %`;
         expect(plan).toMatchObject({ status: 'held', reason });
         expect(await statusOf(tenant)).toBe('paused');

@@ -25,17 +25,19 @@ export type SignalMeasure = Interval & {
 
 /**
  * Measures a signal. Silence is normal to some extent, as devices are switched off: its rate is the difference
- * to the share of silent ones among the other devices, and its interval that of such a difference. Without
- * other devices it is the plain rate.
+ * to the share of silent ones among the other devices, and its interval that of such a difference. Both are of
+ * devices that were seen since the same moment: one that a step before reached on a Friday would else be silent
+ * on Sunday, beside others that were seen on Saturday. Without other devices it is the plain rate.
  */
 export function measureSignal(
   signal: Signal,
   counts: SignalCounts,
   silentOthers: SilentOthers | null,
 ): SignalMeasure {
-  const base = baseOf(counts, signal);
+  const compared = signal === 'silent' ? counts.compared : undefined;
+  const base = compared?.base ?? baseOf(counts, signal);
   // A count that is read beside its base may be a moment newer.
-  const hits = Math.min(Math.max(counts[signal], 0), base);
+  const hits = Math.min(Math.max(compared?.hits ?? counts[signal], 0), base);
   const scale = signal === 'stuck' || signal === 'silent' ? counts.scale : 1;
   const less = signal === 'silent' ? (silentOthers ?? undefined) : undefined;
   const { count, largest } = counts.networks[signal];

@@ -3,7 +3,10 @@
 import type { Finding } from '../../contract/rehearsed.ts';
 import { type RolloutPlan, SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
 
-type FoundPlan = Pick<RolloutPlan, 'status' | 'steps' | 'guards' | 'nextAt' | 'onBlind'>;
+type FoundPlan = Pick<
+  RolloutPlan,
+  'status' | 'steps' | 'guards' | 'nextAt' | 'onBlind' | 'raiseBetween'
+>;
 
 /** What a plan would find. */
 export type PlanSurroundings = {
@@ -24,7 +27,8 @@ export function planFindings(plan: FoundPlan, found: PlanSurroundings): readonly
   ];
 }
 
-function firstRaise({ status, steps, nextAt }: FoundPlan, found: PlanSurroundings): Finding[] {
+function firstRaise(plan: FoundPlan, found: PlanSurroundings): Finding[] {
+  const { status, steps, nextAt, raiseBetween } = plan;
   const index = steps.findIndex(({ rollout }) => rollout > found.rolloutPct);
   const step = steps[index];
   if (step === undefined || index > 0) return [];
@@ -33,7 +37,7 @@ function firstRaise({ status, steps, nextAt }: FoundPlan, found: PlanSurrounding
   const when = {
     scheduled: nextAt === null ? 'Once the release is published' : `At ${nextAt}`,
     held: 'Once it is resumed',
-    running: nextAt === null ? 'At once' : `At once, or as its hours open (${nextAt})`,
+    running: raiseBetween === null ? 'At once' : `Once its hours are open (${nextAt})`,
   };
   const at = status === 'scheduled' || status === 'held' ? when[status] : when.running;
   return [warning('steps.0.rollout', `${at} the plan raises the roll-out ${raise}`)];

@@ -39,6 +39,11 @@ export type SignalCounts = {
   readonly stuckBase: number;
   /** Devices that were looked at and installed the release, or were offered it, long enough ago. */
   readonly silentBase: number;
+  /**
+   * Silent ones and their base of those that are compared with the others: seen, as these, since the step began
+   * in which most of the base was reached. Undefined when that are all.
+   */
+  readonly compared?: NetworkPart | undefined;
   /** Number of devices that each of those that were looked at stands for; 1 when all were. */
   readonly scale: number;
   readonly others: SilentOthers;

@@ -23,7 +23,7 @@ type CountedSignals = Pick<SignalCounts, 'offered' | 'installed' | 'reverted' | 
   /** Devices that the release reached. */
   readonly reached: number;
 };
-type Looked = Pick<SignalCounts, 'stuck' | 'stuckBase' | 'silent' | 'silentBase'> & {
+type Looked = Pick<SignalCounts, 'stuck' | 'stuckBase' | 'silent' | 'silentBase' | 'compared'> & {
   /** Number of the step in which most of the base was reached; 0 before the first, null without a base. */
   readonly step: number | null;
   /** Networks of those that were looked at. */
@@ -36,6 +36,12 @@ const SIGNAL_NAMES = [
   ...(['failedBase', 'reverted', 'revertedBase', 'stuck', 'stuckBase', 'silent'] as const),
   'silentBase',
 ] as const satisfies readonly (keyof typeof SIGNAL_CONDITIONS)[];
+
+/** Condition of a device of a network: silent ones are counted among those that are compared. */
+function comparedOf(name: keyof typeof SIGNAL_CONDITIONS): string {
+  const condition = `looked."${name}"`;
+  return name.startsWith('silent') ? `${condition} AND is_compared` : condition;
+}
 
 /** Networks of a signal that are told: those with the most devices above the signal's own share. */
 const NETWORKS_MAX = 20;
@@ -77,12 +83,18 @@ const COUNTED = `
   FROM summed`;
 
 const LOOKED = `
-  WITH looked AS MATERIALIZED (
+  WITH all_looked AS MATERIALIZED (
     SELECT network, ${SIGNAL_NAMES.map(
       (name) => `(${SIGNAL_CONDITIONS[name]}) IS TRUE AS "${name}"`,
     ).join(', ')},
-      width_bucket(least(offered_at, installed_at), $7::timestamptz[]) AS step
+      last_seen, width_bucket(least(offered_at, installed_at), $7::timestamptz[]) AS step
     FROM ${REACHED_SAMPLE}, ${signalTimes('$5', '$6')}
+  ), most AS MATERIALIZED (
+    SELECT mode() WITHIN GROUP (ORDER BY step) FILTER (WHERE "silentBase")::integer AS step FROM all_looked
+  ), looked AS MATERIALIZED (
+    SELECT all_looked.*,
+      last_seen >= coalesce(($7::timestamptz[])[most.step], '-infinity') AS is_compared
+    FROM all_looked, most
   ), failures AS MATERIALIZED (
     SELECT network_hash(network) AS network, sum(devices) AS hits FROM (
       SELECT network, least(count(*), greatest(3, floor($8::float8 / 100))) AS devices
@@ -92,14 +104,18 @@ const LOOKED = `
     ) AS told GROUP BY 1
   ), by_network AS MATERIALIZED (
     SELECT network, ${SIGNAL_NAMES.map(
-      (name) => `count(*) FILTER (WHERE looked."${name}") AS "${name}"`,
+      (name) => `count(*) FILTER (WHERE ${comparedOf(name)}) AS "${name}"`,
     ).join(', ')}
     FROM looked WHERE network IS NOT NULL GROUP BY network
   )
   SELECT ${(['stuckBase', 'stuck', 'silentBase', 'silent'] as const)
     .map((name) => `count(*) FILTER (WHERE "${name}")::float8 AS "${name}"`)
     .join(', ')},
-    mode() WITHIN GROUP (ORDER BY step) FILTER (WHERE "silentBase")::integer AS step,
+    (SELECT step FROM most) AS step,
+    jsonb_build_object(
+      'hits', count(*) FILTER (WHERE silent AND is_compared),
+      'base', count(*) FILTER (WHERE "silentBase" AND is_compared)
+    ) AS compared,
     jsonb_build_object(
       ${(['reverted', 'stuck', 'silent'] as const).map(networksOf).join(',\n      ')},
       'failed', (

@@ -1,0 +1,65 @@
+// Words for roll-out plans and for a release's health.
+
+import {
+  type Health,
+  type RolloutPlan,
+  SIGNALS,
+  type UnstoredPlan,
+} from '../contract/rollout-plan.ts';
+import { printAnswer } from './print-answer.ts';
+import { printTable, takesColours } from './print-table.ts';
+
+/** Returns the text of a release's health. */
+export function healthText({ offered, installed, verdict, ...health }: Health): string {
+  const table = printTable(
+    [
+      { label: 'signal', value: (signal) => signal },
+      { label: 'devices', value: (signal) => health[signal] },
+      { label: 'rate', value: (signal) => `${health.rates[signal].percent} %` },
+      {
+        label: '95 % interval',
+        value: (signal) => `${health.rates[signal].low} to ${health.rates[signal].high} %`,
+      },
+      { label: 'limit', value: (signal) => limitText(health.rates[signal].limit) },
+      { label: 'tripped', value: (signal) => (health.rates[signal].tripped ? 'yes' : '') },
+    ],
+    SIGNALS,
+    'no signals',
+    takesColours(process.stdout),
+  );
+  return [`health: ${verdict}, offered to ${offered}, installed by ${installed}`, table].join('\n');
+}
+
+/** Returns the text of a plan, stored or not, and of its release's health. */
+export function planText(answer: unknown): string {
+  const { plan, health } = answer as { plan: RolloutPlan | UnstoredPlan; health?: Health };
+  const { steps, guards, step, waitingFor, raiseBetween, ...fields } = plan;
+  const table = printTable(
+    [
+      { label: 'step', value: (one) => steps.indexOf(one) + 1 },
+      { label: 'rollout', value: ({ rollout }) => `${rollout} %` },
+      { label: 'hold', value: ({ holdMinutes }) => `${holdMinutes} min` },
+      {
+        label: 'began',
+        value: ({ startedAt, endedAt }) => startedAt ?? (endedAt ? 'passed over' : ''),
+      },
+      { label: 'ended', value: ({ endedAt }) => endedAt ?? '' },
+    ],
+    steps,
+    'no steps',
+    takesColours(process.stdout),
+  );
+  const limits = guards === null ? 'none' : JSON.stringify(guards);
+  const place = step === null ? 'none yet' : `${step + 1} of ${steps.length}`;
+  const hours = raiseBetween === null ? 'any' : JSON.stringify(raiseBetween);
+  const waits = waitingFor === null ? null : waitingFor.reason;
+  const head = printAnswer({
+    ...fields,
+    ...{ step: place, waitingFor: waits, raiseBetween: hours, guards: limits },
+  });
+  return [head, '', table, ...(health === undefined ? [] : ['', healthText(health)])].join('\n');
+}
+
+function limitText(limit: number | null): string {
+  return limit === null ? '' : `${limit} %`;
+}
