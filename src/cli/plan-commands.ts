@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { PLAN_ACTIONS, type PlanAction } from '../contract/rollout-plan.ts';
 import { asking, type Connect, query } from './asking.ts';
-import { addSetCommand } from './plan-set-command.ts';
+import { addPlanSetCommand } from './plan-set-command.ts';
 import { planText } from './plan-text.ts';
 
 const DESCRIPTIONS: Readonly<Record<PlanAction, string>> = {
@@ -19,7 +19,7 @@ export function addPlanCommands(program: Command, connect: Connect): void {
     .command('plan')
     .description('roll-outs that raise and stop themselves, with SLUICE_KEY');
   const set = ofRelease(plan.command('set').description('plan the roll-out of a release'));
-  addSetCommand(set, connect);
+  addPlanSetCommand(set, connect);
   asking(
     ofRelease(plan.command('show').description('show the plan of a release, and its health')),
     connect,

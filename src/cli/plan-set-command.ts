@@ -38,7 +38,7 @@ const GUARDS: readonly (readonly [
 type SetAnswer = Omit<RehearsedPlan, 'plan'> & { readonly plan: RolloutPlan | UnstoredPlan };
 
 /** Adds the options of `plan set` to its command. */
-export function addSetCommand(command: Command, connect: Connect): void {
+export function addPlanSetCommand(command: Command, connect: Connect): void {
   command
     .option('--steps <steps>', 'percent:minutes of each, such as 1:60,10:240,100:0', steps)
     .addOption(presetOption('--preset <name>'))

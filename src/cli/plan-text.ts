@@ -9,27 +9,6 @@ import {
 import { printAnswer } from './print-answer.ts';
 import { printTable, takesColours } from './print-table.ts';
 
-/** Returns the text of a release's health. */
-export function healthText({ offered, installed, verdict, ...health }: Health): string {
-  const table = printTable(
-    [
-      { label: 'signal', value: (signal) => signal },
-      { label: 'devices', value: (signal) => health[signal] },
-      { label: 'rate', value: (signal) => `${health.rates[signal].percent} %` },
-      {
-        label: '95 % interval',
-        value: (signal) => `${health.rates[signal].low} to ${health.rates[signal].high} %`,
-      },
-      { label: 'limit', value: (signal) => limitText(health.rates[signal].limit) },
-      { label: 'tripped', value: (signal) => (health.rates[signal].tripped ? 'yes' : '') },
-    ],
-    SIGNALS,
-    'no signals',
-    takesColours(process.stdout),
-  );
-  return [`health: ${verdict}, offered to ${offered}, installed by ${installed}`, table].join('\n');
-}
-
 /** Returns the text of a plan, stored or not, and of its release's health. */
 export function planText(answer: unknown): string {
   const { plan, health } = answer as { plan: RolloutPlan | UnstoredPlan; health?: Health };
@@ -58,6 +37,27 @@ export function planText(answer: unknown): string {
     ...{ step: place, waitingFor: waits, raiseBetween: hours, guards: limits },
   });
   return [head, '', table, ...(health === undefined ? [] : ['', healthText(health)])].join('\n');
+}
+
+/** Returns the text of a release's health. */
+export function healthText({ offered, installed, verdict, ...health }: Health): string {
+  const table = printTable(
+    [
+      { label: 'signal', value: (signal) => signal },
+      { label: 'devices', value: (signal) => health[signal] },
+      { label: 'rate', value: (signal) => `${health.rates[signal].percent} %` },
+      {
+        label: '95 % interval',
+        value: (signal) => `${health.rates[signal].low} to ${health.rates[signal].high} %`,
+      },
+      { label: 'limit', value: (signal) => limitText(health.rates[signal].limit) },
+      { label: 'tripped', value: (signal) => (health.rates[signal].tripped ? 'yes' : '') },
+    ],
+    SIGNALS,
+    'no signals',
+    takesColours(process.stdout),
+  );
+  return [`health: ${verdict}, offered to ${offered}, installed by ${installed}`, table].join('\n');
 }
 
 function limitText(limit: number | null): string {

@@ -65,7 +65,9 @@ export interface PlanLedger {
     known?: KnownStates,
   ): Promise<Outcome<Changed<RolloutPlan>, UnknownRelease | 'planRefused' | LostRight>>;
 
-  /** Does what `createPlan` does, with its refusals, and takes it back; tells what its first raise changes. */
+  /**
+   * Does what `createPlan` does, with its refusals, and takes it back; tells what its first raise changes.
+   */
   rehearsePlan(
     reach: Reach,
     name: ReleaseName,
@@ -132,9 +134,9 @@ export interface PlanLedger {
   countPlanTime(): Promise<PlanTime>;
 
   /**
-   * Gives out at most `countMax` plans that have something to do now: those with a step that is due, then those
-   * whose guards were not checked for `checkMs`, longest first. They are given to nobody else for some seconds,
-   * unless they are driven before.
+   * Gives out at most `countMax` plans that have something to do now: those with a step that is due, then
+   * those whose guards were not checked for `checkMs`, longest first. They are given to nobody else for some
+   * seconds, unless they are driven before.
    */
   listPlansToDrive(checkMs: number, countMax: number): Promise<readonly PlanToDrive[]>;
 

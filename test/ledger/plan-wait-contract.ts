@@ -1,5 +1,5 @@
-// Rules of plans that wait, of the clock that they wait by, and of how they are given out to nodes, run unchanged
-// on every database (docs/contract.md 27.2, 27.5, 27.10).
+// Rules of plans that wait, of the clock that they wait by, and of how they are given out to nodes, run
+// unchanged on every database (docs/contract.md 27.2, 27.5, 27.10).
 
 import { describe, expect, test } from 'vitest';
 import type { RolloutPlan } from '../../src/contract/rollout-plan.ts';

@@ -1,5 +1,5 @@
-// Tests dry runs of plans, presets and hours as clients of the management API and of the command line use them
-// (docs/contract.md 27.10 to 27.12).
+// Tests dry runs of plans, presets and hours as clients of the management API and of the command line use
+// them (docs/contract.md 27.10 to 27.12).
 
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';

@@ -24,10 +24,11 @@ export type SignalMeasure = Interval & {
 };
 
 /**
- * Measures a signal. Silence is normal to some extent, as devices are switched off: its rate is the difference
- * to the share of silent ones among the other devices, and its interval that of such a difference. Both are of
- * devices that were seen since the same moment: one that a step before reached on a Friday would else be silent
- * on Sunday, beside others that were seen on Saturday. Without other devices it is the plain rate.
+ * Measures a signal. Silence is normal to some extent, as devices are switched off: its rate is the
+ * difference to the share of silent ones among the other devices, and its interval that of such a difference.
+ * Both are of devices that were seen since the same moment: one that a step before reached on a Friday would
+ * else be silent on Sunday, beside others that were seen on Saturday. Without other devices it is the plain
+ * rate.
  */
 export function measureSignal(
   signal: Signal,

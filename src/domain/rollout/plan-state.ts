@@ -20,7 +20,7 @@ import type {
   TripEffect,
 } from '../../contract/rollout-plan.ts';
 import type { GuardWatch } from './guard-watch.ts';
-import { nextOpening } from './raise-hours.ts';
+import { nextOpening } from './next-opening.ts';
 import type { SilentOthers } from './signal-counts.ts';
 
 /** Present time, twice. */

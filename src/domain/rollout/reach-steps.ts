@@ -9,16 +9,10 @@ const MINUTE_MS = 60_000;
 const WATCHED_MS_MIN = 60 * MINUTE_MS;
 
 /**
- * Milliseconds from a change to the moment at which every node serves it, also one that does not hear of it:
- * the hold of a step begins then.
- */
-export const SERVED_AFTER_MS = 2000;
-
-/**
  * Enters the steps of a plan that the roll-out has reached by now. The last of them keeps its whole hold from
  * now on, those before it keep none: whoever raised passed over them, and what is out now has not been looked
- * at yet. Without such a step the plan stays as it is. A roll-out that was raised just now is served everywhere
- * `servedAfterMs` later.
+ * at yet. Without such a step the plan stays as it is. A roll-out that was raised just now is served
+ * everywhere `servedAfterMs` later.
  */
 export function reachSteps(
   state: PlanState,
@@ -43,7 +37,15 @@ export function reachSteps(
   return waitUntil(next, time, time.countedMs + reached.holdMinutes * MINUTE_MS + servedAfterMs);
 }
 
-/** Enters that somebody raised the roll-out: the guards of a plan that has no step left watch on for a while. */
+/**
+ * Milliseconds from a change to the moment at which every node serves it, also one that does not hear of it:
+ * the hold of a step begins then.
+ */
+export const SERVED_AFTER_MS = 2000;
+
+/**
+ * Enters that somebody raised the roll-out: the guards of a plan that has no step left watch on for a while.
+ */
 export function noteRaise(state: PlanState, rolloutPct: number, time: PlanTime): PlanState {
   const raised = { ...state, raisedMs: time.countedMs };
   const isUnderWay = state.status === 'running' || (state.status === 'held' && state.step !== null);

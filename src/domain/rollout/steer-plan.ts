@@ -17,8 +17,8 @@ import {
 import { reachSteps } from './reach-steps.ts';
 
 /**
- * Does what a person or a key asks for, or refuses it with the reason. `judged` is what the plan's guards find
- * now; undefined when nobody looked.
+ * Does what a person or a key asks for, or refuses it with the reason. `judged` is what the plan's guards
+ * find now; undefined when nobody looked.
  */
 export function steerPlan(
   state: PlanState,
@@ -84,8 +84,8 @@ function resumed(
 }
 
 /**
- * Ends the present wait, also one for a guard that cannot judge. Nobody gets past a guard whose condition holds,
- * nor past closed hours.
+ * Ends the present wait, also one for a guard that cannot judge. Nobody gets past a guard whose condition
+ * holds, nor past closed hours.
  */
 function advanced(
   state: PlanState,

@@ -38,8 +38,8 @@ export type Share = { readonly hits: number; readonly trials: number };
  *
  *   p₁ − p₂ − √((p₁ − l₁)² + (u₂ − p₂)²)  to  p₁ − p₂ + √((u₁ − p₁)² + (p₂ − l₂)²)
  *
- * So neither share counts as if it were exact. Source: R. G. Newcombe, "Interval estimation for the difference
- * between independent proportions", Statistics in Medicine 17 (1998), 873–890, method 10.
+ * So neither share counts as if it were exact. Source: R. G. Newcombe, "Interval estimation for the
+ * difference between independent proportions", Statistics in Medicine 17 (1998), 873–890, method 10.
  */
 export function differenceInterval(one: Share, other: Share): Interval {
   const [p1, p2] = [percentOf(one), percentOf(other)];

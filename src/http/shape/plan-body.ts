@@ -12,9 +12,9 @@ import {
   WEEK_DAYS,
 } from '../../contract/rollout-plan.ts';
 import { USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
+import { isTimeZone } from '../../domain/rollout/next-opening.ts';
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
-import { isTimeZone } from '../../domain/rollout/raise-hours.ts';
 import { nameField, reasonField, textField, timeField, versionField } from './field.ts';
 
 const MINUTE_SECONDS = 60;

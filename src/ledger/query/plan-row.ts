@@ -182,7 +182,9 @@ const UNKNOWN_BEFORE = {
   ...{ onBlind: 'hold', patienceMinutes: 1440, raiseBetween: null, preset: null },
 } as const satisfies Partial<PlanState>;
 
-/** Returns the columns of a state. A plan that waits is driven when its hours open, else as its guards are. */
+/**
+ * Returns the columns of a state. A plan that waits is driven when its hours open, else as its guards are.
+ */
 function valuesOf(state: PlanState): readonly unknown[] {
   const { status, startAtMs, dueMs, guards, checkedMs, waitingFor } = state;
   const isClosed = waitingFor !== null && waitingFor.guard === null;

@@ -51,7 +51,8 @@ function networksOf(signal: 'reverted' | 'stuck' | 'silent'): string {
   const [hits, base] = [`"${signal}"`, `"${signal}Base"`];
   return `'${signal}', (
         SELECT jsonb_build_object('count', count(*), 'largest', coalesce(
-          jsonb_agg(jsonb_build_object('hits', hits, 'base', base)) FILTER (WHERE place <= ${NETWORKS_MAX}), '[]'
+          jsonb_agg(jsonb_build_object('hits', hits, 'base', base)) FILTER (WHERE place <= ${NETWORKS_MAX}),
+          '[]'
         )) FROM (
           SELECT ${hits} AS hits, ${base} AS base, row_number() OVER (ORDER BY ${hits} - ${base}
             * (SELECT count(*) FILTER (WHERE ${hits}) / greatest(count(*) FILTER (WHERE ${base}), 1)::float8
@@ -120,7 +121,8 @@ const LOOKED = `
       ${(['reverted', 'stuck', 'silent'] as const).map(networksOf).join(',\n      ')},
       'failed', (
         SELECT jsonb_build_object('count', count(*), 'largest', coalesce(
-          jsonb_agg(jsonb_build_object('hits', hits, 'base', base)) FILTER (WHERE place <= ${NETWORKS_MAX}), '[]'
+          jsonb_agg(jsonb_build_object('hits', hits, 'base', base)) FILTER (WHERE place <= ${NETWORKS_MAX}),
+          '[]'
         )) FROM (
           SELECT failures.hits::float8, coalesce(by_network."failedBase", 0) AS base,
             row_number() OVER (ORDER BY failures.hits DESC) AS place
@@ -155,8 +157,8 @@ const OTHERS = `
  * devices are real. Those of reports with a key are not bounded so. Stuck and silent ones are counted over
  * all devices that the release reached, or over about 10,000 of them that are as good as drawn by lot. The
  * channel's other devices are counted over about 4000 of its devices: a share of 10 % silent ones is right
- * within a percent point, in 19 of 20 cases, where all that were looked at are such. Those count that were seen
- * since the step began in which most of the base was reached: they had the same time to fall silent.
+ * within a percent point, in 19 of 20 cases, where all that were looked at are such. Those count that were
+ * seen since the step began in which most of the base was reached: they had the same time to fall silent.
  */
 export async function readSignals(
   sql: Sql,

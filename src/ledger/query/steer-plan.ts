@@ -25,8 +25,8 @@ import { readSignals } from './read-signals.ts';
 
 /**
  * Stores what becomes of the newest plan of a release, and the audit entry. It locks the channel as every
- * change of a plan does, so that it is ordered against the plan's own steps. What the guards find is read before
- * the lock, so that no first offer waits for it.
+ * change of a plan does, so that it is ordered against the plan's own steps. What the guards find is read
+ * before the lock, so that no first offer waits for it.
  */
 export async function steerPlan(
   database: Database,

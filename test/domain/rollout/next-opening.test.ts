@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type RaiseHours, WEEK_DAYS } from '../../../src/contract/rollout-plan.ts';
-import { isTimeZone, nextOpening } from '../../../src/domain/rollout/raise-hours.ts';
+import { isTimeZone, nextOpening } from '../../../src/domain/rollout/next-opening.ts';
 import { PROPERTY_RUNS } from '../../support/property-runs.ts';
 
 function hours(parts: Partial<RaiseHours>): RaiseHours {

@@ -12,8 +12,8 @@ type WallMs = number;
 
 /**
  * Returns the first moment within the hours that is not before this one, all in milliseconds since 1970. An
- * opening that a change of the clock leaves out is the first moment after the gap; of one that comes twice the
- * first counts. Hours of which `from` is after `to` go on until the next day.
+ * opening that a change of the clock leaves out is the first moment after the gap; of one that comes twice
+ * the first counts. Hours of which `from` is after `to` go on until the next day.
  */
 export function nextOpening({ days, from, to, timeZone }: RaiseHours, atMs: number): number {
   const format = wallFormat(timeZone);
@@ -68,8 +68,9 @@ function wallOf(format: Intl.DateTimeFormat, atMs: number): WallMs {
 }
 
 /**
- * Returns the moment at which the clock first shows this time, or one after it. Clocks are changed by a day at
- * most, and seldom: what they show two days before and after leads to every moment that comes into question.
+ * Returns the moment at which the clock first shows this time, or one after it. Clocks are changed by a day
+ * at most, and seldom: what they show two days before and after leads to every moment that comes into
+ * question.
  */
 function momentOf(format: Intl.DateTimeFormat, wall: WallMs): number {
   const offsets = [-2, -1, 0, 1, 2].map((days) => {
