@@ -100,7 +100,9 @@ function bodyOf({ dryRun: _, steps: planned, between, source, ...options }: Opti
 
 function textOf({ plan, findings, effect }: SetAnswer): string {
   if ('id' in plan) return planText({ plan });
-  return [planText({ plan }), '', findingsText(findings), effectText(plan.version, effect)].join('\n');
+  return [planText({ plan }), '', findingsText(findings), effectText(plan.version, effect)].join(
+    '\n',
+  );
 }
 
 /** Reads `1:60,10:240` as the JSON of the steps. */

@@ -91,11 +91,11 @@ describeInBrowser('forms at the console', (browser) => {
     await page.getByRole('link', { name: 'stable' }).first().click();
     const dialog = await beginRelease('7.0.0');
     await page.evaluate('history.back()');
-    await dialog.getByText('Throw away what was filled in?').waitFor();
-    await dialog.getByRole('button', { name: 'Stay' }).click();
+    await dialog.getByText('Discard what you entered?').waitFor();
+    await dialog.getByRole('button', { name: 'Keep editing' }).click();
     expect(await dialog.getByLabel('Version').inputValue()).toBe('7.0.0');
     await page.evaluate('history.back()');
-    await dialog.getByRole('button', { name: 'Throw it away' }).click();
+    await dialog.getByRole('button', { name: 'Discard' }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.evaluate('history.back()');
     await page.getByRole('heading', { name: 'Apps' }).waitFor();

@@ -57,7 +57,7 @@ describeInBrowser('roll-out plans at the console', (browser) => {
     await plan().getByText('the roll-out goes to 20%').waitFor();
     await tabTo(plan().getByRole('button', { name: 'Hold plan…' }));
     await page.keyboard.press('Enter');
-    const held = page.getByRole('dialog', { name: 'Hold plan of 1.0.0' });
+    const held = page.getByRole('dialog', { name: 'Hold plan: 1.0.0' });
     await tabTo(held.getByLabel('Reason'));
     await page.keyboard.type('tickets come in');
     await page.keyboard.press('Enter');

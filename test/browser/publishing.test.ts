@@ -61,7 +61,7 @@ describeInBrowser('publishing at the console', (browser) => {
     await press('Review');
     await said.getByText('artifacts.0.platform').waitFor();
     await publishing.getByLabel('Platform', { exact: true }).fill('linux');
-    await publishing.getByLabel('Roll-out (%)').fill('0');
+    await publishing.getByLabel('Share (%)').fill('0');
     await press('Review');
     await press('Publish');
     await page.getByRole('heading', { name: '1.1.0' }).waitFor();

@@ -101,7 +101,7 @@ describeInBrowser('steering at the console', (browser) => {
     const raise = many.getByRole('button', { name: 'Raise to 100%' });
     expect(await raise.isDisabled()).toBe(true);
     await page.keyboard.press('Enter');
-    await many.getByLabel('Offer it to 200 more devices at once').check();
+    await many.getByLabel('200 more devices are offered it now').check();
     await many.getByLabel('Reason').fill('quiet for a day');
     await raise.click();
     await page.getByText('quiet for a day').waitFor();
@@ -136,11 +136,11 @@ describeInBrowser('steering at the console', (browser) => {
     await page.getByRole('button', { name: 'Publish release' }).click();
     await publishing.getByLabel('Version').fill('7.0.0');
     await page.keyboard.press('Escape');
-    await publishing.getByText('Throw away what was filled in?').waitFor();
+    await publishing.getByText('Discard what you entered?').waitFor();
     await page.keyboard.press('Enter');
     expect(await publishing.getByLabel('Version').inputValue()).toBe('7.0.0');
     await page.keyboard.press('Escape');
-    await publishing.getByRole('button', { name: 'Throw it away' }).click();
+    await publishing.getByRole('button', { name: 'Discard' }).click();
     await publishing.waitFor({ state: 'detached' });
 
     await visit(page, '/console/settings/keys');
