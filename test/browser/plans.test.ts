@@ -67,7 +67,7 @@ describeInBrowser('roll-out plans at the console', (browser) => {
     await history().getByText('tickets come in').waitFor();
     await tabTo(plan().getByRole('button', { name: 'Resume plan…' }));
     await page.keyboard.press('Enter');
-    const resumed = page.getByRole('dialog', { name: 'Resume plan of 1.0.0' });
+    const resumed = page.getByRole('dialog', { name: 'Resume plan: 1.0.0' });
     await tabTo(resumed.getByLabel('Reason'));
     await page.keyboard.type('not ours');
     await page.keyboard.press('Enter');

@@ -111,6 +111,7 @@ describeInBrowser('publishing at the console', (browser) => {
     expect(await publishing.getByLabel('Platform', { exact: true }).inputValue()).toBe('linux');
     await press('Review');
     await publishing.getByRole('status', { name: 'What it would do' }).waitFor();
+    await publishing.getByLabel('more devices are offered it now').check();
     await press('Publish');
     await page.getByRole('heading', { name: '1.2.0' }).waitFor();
     expect(await versions('stable')).toEqual(['1.2.0', '1.1.0']);
