@@ -187,3 +187,35 @@ describe('a driver', () => {
     expect(calls.filter((call) => call === 'a')).toEqual(['a']);
   });
 });
+
+describe('many plans that are due at once (§27.2)', () => {
+  it('are driven turn after turn without a rest, while the list is full', async () => {
+    const waiting = Array.from({ length: 400 }, (_, index) => `plan ${index}`);
+    const driven: string[] = [];
+    let turns = 0;
+    const driver = new PlanDriver({
+      ledger: {
+        countPlanTime: async () => ({ nowMs: 0, countedMs: COUNTED_MS }),
+        listPlansToDrive: async (_checkMs, countMax) => {
+          turns++;
+          return waiting.splice(0, countMax).map(planToDrive);
+        },
+        drivePlan: async ({ id }) => {
+          driven.push(id);
+          return fail('unknownPlan', 'No plan');
+        },
+      },
+      queue: { ageOfCheckIns: async () => 0 },
+      spread: async () => {},
+      ...{ metrics: new Metrics(), log: createLog('silent') },
+    });
+    expect(await driver.turn()).toBe(true);
+    driver.start();
+    await eventually('all were driven', async () => driven.length === 400);
+    // The turn that finds no more is the first after which the driver rests.
+    await eventually('the list is empty', async () => turns === 5);
+    await driver.stop();
+    expect(new Set(driven).size).toBe(400);
+    expect(turns).toBe(5);
+  });
+});

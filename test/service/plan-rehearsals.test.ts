@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { runSluice } from '../support/sluice-command.ts';
-import { check, createTenant, manage, publish, type Tenant } from '../support/tenant.ts';
+import { createTenant, manage, publish, report, type Tenant } from '../support/tenant.ts';
 
 type Json = Record<string, unknown>;
 type Rehearsed = { plan: Json; findings: { path: string; message: string }[]; effect: Json };
@@ -37,9 +37,11 @@ serviceSuite('rehearsals of plans', (node) => {
   describe('a dry run', () => {
     it('says the first raise with numbers, and writes nothing (§27.12)', async () => {
       const tenant = await released(10);
-      for (let device = 0; device < 20; device++) {
-        await check(node, tenant, '0.9.0', { device: `device-${device}` });
-      }
+      const devices = Array.from({ length: 20 }, (_, index) => ({
+        ...{ deviceId: `device-${index}`, channel: 'stable', platform: 'linux', arch: 'x86_64' },
+        version: '0.9.0',
+      }));
+      await report(node, tenant, devices);
       const steps = [{ rollout: 100, holdMinutes: 60 }];
       const rehearse = async () => (await put(tenant, { steps }, '?dryRun=true')).body as Rehearsed;
       await eventually('the devices are on record', async () => {

@@ -66,9 +66,16 @@ function PlanView({ name, release, plan }: Props & { plan: RolloutPlan }) {
 }
 
 function NextLine({ plan, next }: { plan: RolloutPlan; next: PlanStep | undefined }) {
-  const { nextAt, status } = plan;
+  const { nextAt, status, waitingFor } = plan;
   const what =
     next === undefined ? 'the plan is completed' : `the roll-out goes to ${next.rollout}%`;
+  if (waitingFor !== null && waitingFor.guard !== null) {
+    return (
+      <Notice tone="warn">
+        It waits since <Time at={waitingFor.since} isZoned />: {waitingFor.reason}. Then, {what}.
+      </Notice>
+    );
+  }
   if (nextAt === null) {
     return <p>{status === 'scheduled' ? `Once it is published, ${what}.` : `Next, ${what}.`}</p>;
   }

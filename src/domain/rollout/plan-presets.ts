@@ -11,9 +11,8 @@ export type PlanPreset = {
 const DAY = 24 * 60;
 
 /**
- * Minutes for which a release is watched once everybody is offered it: then no other devices are left to
- * compare silent ones with. With a day, 12 of 100 good releases of 1,000 devices were stopped by a weekend;
- * with half a day none of 60.
+ * Minutes for which a release is watched once everybody is offered it. Then no other devices are left to compare
+ * silent ones with: a hold of a day ended on weekends that nothing told from harm.
  */
 const LAST_HOLD = 12 * 60;
 
@@ -23,13 +22,7 @@ const LAST_HOLD = 12 * 60;
  */
 const CONFIRM_MINUTES = 60;
 
-/**
- * Devices that a guard of a preset needs. With 100, 4 of 100 good releases of 200 devices were stopped by
- * chance: once everybody has a release, nobody is left to tell a weekend from harm.
- */
-const MINIMUM_DEVICES = 150;
-
-const CAUTION = { minimumDevices: MINIMUM_DEVICES, confirmMinutes: CONFIRM_MINUTES };
+const CAUTION = { confirmMinutes: CONFIRM_MINUTES };
 
 /**
  * Presets by name, the slowest first, made with `npm run bench -- rollouts` (docs/operating.md). Before a
