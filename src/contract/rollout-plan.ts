@@ -31,7 +31,7 @@ export type PlanPresetName = (typeof PLAN_PRESET_NAMES)[number];
 
 /** Days of the week, as JavaScript counts them from Sunday. */
 export const WEEK_DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
-export type WeekDay = (typeof WEEK_DAYS)[number];
+type WeekDay = (typeof WEEK_DAYS)[number];
 
 /** Hours of the week within which steps begin. */
 export type RaiseHours = {

@@ -7,7 +7,7 @@
 export type SetUp = 'embedded' | 'PostgreSQL and Redis' | 'edge';
 
 /** Suites with nodes of their own that also run embedded, by title, with what that set-up can change. */
-export const ALSO_EMBEDDED: Readonly<Record<string, string>> = {
+const ALSO_EMBEDDED: Readonly<Record<string, string>> = {
   crash: 'PGlite recovers its directory by itself, PostgreSQL outlives the node',
   stop: 'the ledger closes with the node',
 };

@@ -79,8 +79,8 @@ export function nextStep(steps: readonly PlanStep[]): PlanStep | undefined {
 }
 
 /**
- * Says what a plan does after somebody has raised the release to `percent`: steps up to there count as reached,
- * and the last of them keeps its hold.
+ * Says what a plan does after somebody has raised the release to `percent`: steps up to there count as
+ * reached, and the last of them keeps its hold.
  */
 export function afterRaiseText(
   steps: readonly Pick<PlanStep, 'rollout' | 'holdMinutes'>[],

@@ -1,5 +1,5 @@
-// Dialog that plans the roll-out of a release: a preset, and three further choices. It says first what the plan
-// does at once, and which of its steps no guard can judge.
+// Dialog that plans the roll-out of a release: a preset, and three further choices. It says first what the
+// plan does at once, and which of its steps no guard can judge.
 
 import { useState } from 'preact/hooks';
 import type { RehearsedPlan } from '../../contract/rehearsed.ts';

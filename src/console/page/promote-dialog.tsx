@@ -18,8 +18,8 @@ import { RehearsalView } from '../part/rehearsal-view.tsx';
 import type { ReleaseName } from './release-name.ts';
 
 /**
- * Dialog for a promotion to one of `others`; opens the new release afterwards. It shows the findings, the state
- * of the source among them, and which devices would be offered the release.
+ * Dialog for a promotion to one of `others`; opens the new release afterwards. It shows the findings, the
+ * state of the source among them, and which devices would be offered the release.
  */
 export function PromoteDialog(props: {
   name: ReleaseName;

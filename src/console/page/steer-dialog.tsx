@@ -39,7 +39,8 @@ export function SteerDialog(props: {
   const rehearsal = useServingRehearsal({ ...name, ...change }, rolloutPct);
   const [reason, setReason] = useState('');
   const [typed, setTyped] = useState('');
-  // Taken when the dialog opened: what others change meanwhile is said first, and counts as seen from then on.
+  // Taken when the dialog opened: what others change meanwhile is said first, and counts as seen from then
+  // on.
   const [opened] = useState({ status, rolloutPct });
   const [isTold, setTold] = useState(false);
   const seen = isTold ? { status, rolloutPct } : opened;

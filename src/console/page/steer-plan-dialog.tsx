@@ -1,5 +1,5 @@
-// Dialog that holds, resumes, advances or cancels a plan, with a reason. One that begins a step shows what the
-// step does, and asks where it reaches many devices.
+// Dialog that holds, resumes, advances or cancels a plan, with a reason. One that begins a step shows what
+// the step does, and asks where it reaches many devices.
 
 import { useState } from 'preact/hooks';
 import type { PlanAction, PlanStep } from '../../contract/rollout-plan.ts';

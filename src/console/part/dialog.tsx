@@ -1,12 +1,10 @@
 // Modal dialog on the browser's own element: the focus stays inside and returns afterwards. Escape closes it,
 // unless something would be lost by that.
 
-import { type ComponentChildren, createContext } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useUnsaved } from '../hook/unsaved.ts';
-
-/** Closes the dialog around a form, once the reader has confirmed to lose what was entered. */
-export const DismissContext = createContext<(() => void) | undefined>(undefined);
+import { DismissContext } from './dismiss-context.ts';
 
 /**
  * Dialog that is open while it is rendered; `onClose` is called when the reader dismisses it. Once something

@@ -11,8 +11,8 @@ export type PlanPreset = {
 const DAY = 24 * 60;
 
 /**
- * Minutes for which a release is watched once everybody is offered it. Then no other devices are left to compare
- * silent ones with: a hold of a day ended on weekends that nothing told from harm.
+ * Minutes for which a release is watched once everybody is offered it. Then no other devices are left to
+ * compare silent ones with: a hold of a day ended on weekends that nothing told from harm.
  */
 const LAST_HOLD = 12 * 60;
 

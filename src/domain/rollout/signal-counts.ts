@@ -30,7 +30,7 @@ export type SignalCounts = {
 };
 
 /** Devices of one network: those that show a signal, and those that could, as the counts have them. */
-export type NetworkPart = { readonly hits: number; readonly base: number };
+type NetworkPart = { readonly hits: number; readonly base: number };
 
 /** Networks of the devices that show a signal. */
 export type SignalNetworks = {

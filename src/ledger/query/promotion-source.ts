@@ -27,10 +27,10 @@ export type PromotionSource = {
 };
 
 /**
- * Reads the source of a promotion on figures of this moment. It is not locked: a change of it at the same time
- * counts as made afterwards. A source that is rolled back or deprecated is refused. One that is paused or
- * unhealthy is refused unless the promotion names a rollout, a plan or `paused`: the default rollout of the
- * other channel must not offer to all of its devices what somebody or a guard has stopped here.
+ * Reads the source of a promotion on figures of this moment. It is not locked: a change of it at the same
+ * time counts as made afterwards. A source that is rolled back or deprecated is refused. One that is paused
+ * or unhealthy is refused unless the promotion names a rollout, a plan or `paused`: the default rollout of
+ * the other channel must not offer to all of its devices what somebody or a guard has stopped here.
  */
 export async function readPromotionSource(
   sql: Sql,

@@ -12,9 +12,9 @@ type Target = Pick<Artifact, 'platform' | 'arch'>;
 const CANDIDATES_MAX = 500;
 
 /**
- * Returns the highest version that every device is offered rather than `version`: a higher one on the channel,
- * or on the channel that it follows, published to 100 % without targeting, with an artifact for each platform
- * and architecture of `artifacts`. Null when there is none.
+ * Returns the highest version that every device is offered rather than `version`: a higher one on the
+ * channel, or on the channel that it follows, published to 100 % without targeting, with an artifact for each
+ * platform and architecture of `artifacts`. Null when there is none.
  */
 export async function readSupersedingVersion(
   sql: Sql,
