@@ -76,7 +76,7 @@ export type EffectMove = {
 /** Release of a dry run with its effect. */
 export type Reaching = { readonly release: { readonly version: string }; readonly effect: Effect };
 
-/** Returns how many devices are offered the release after the change that were offered another one or none. */
+/** Returns how many devices a change offers the release that were offered another one or none. */
 export function reachedBy({ release, effect }: Reaching): number {
   return effect.moves
     .filter(({ to }) => to === release.version)

@@ -1,8 +1,7 @@
 // Counts of the signals of one release, kept check-in by check-in by the definitions of docs/contract.md
 // 27.6. test/bench/rollouts.test.ts holds them against the model that the ledger's counts are held against.
 
-import { NO_SIGNALS } from '../../../src/domain/rollout/no-signals.ts';
-import type { SignalCounts } from '../../../src/domain/rollout/signal-counts.ts';
+import { NO_SIGNALS, type SignalCounts } from '../../../src/domain/rollout/signal-counts.ts';
 
 const MINUTE_MS = 60_000;
 const HASHES = 2 ** 32;

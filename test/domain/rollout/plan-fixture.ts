@@ -4,14 +4,13 @@ import { isFailure } from '../../../src/contract/failure.ts';
 import type { PlanGuards } from '../../../src/contract/rollout-plan.ts';
 import type { PlanEvidence } from '../../../src/domain/rollout/drive-plan.ts';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
-import { NO_SIGNALS } from '../../../src/domain/rollout/no-signals.ts';
 import type {
   PlanDefinition,
   PlannedRelease,
   PlanState,
   PlanTime,
 } from '../../../src/domain/rollout/plan-state.ts';
-import type { SignalCounts } from '../../../src/domain/rollout/signal-counts.ts';
+import { NO_SIGNALS, type SignalCounts } from '../../../src/domain/rollout/signal-counts.ts';
 import { newPlan } from '../../../src/domain/rollout/steer-plan.ts';
 
 export const MINUTE_MS = 60_000;
