@@ -46,7 +46,7 @@ const RESERVED = 256;
 
 export const connections: Benchmark = {
   name: 'connections',
-  title: 'update checks with a connection each, plain and behind HAProxy, and many that are kept',
+  title: 'update checks with a connection each, plain and behind HAProxy, and kept ones',
   reading: [
     ...check.reading,
     'Behind HAProxy: cpu: CPU per check of the serving process, service by floor, with its 95 % interval',

@@ -41,7 +41,7 @@ const PLAIN_INSERT = `INSERT INTO plain_devices VALUES ($1, $2, $3, $4, $5, $6, 
 
 export const drain: Benchmark = {
   name: 'drain',
-  title: 'device rows a second into PostgreSQL (fsync on); with a ref, beside those of that commit',
+  title: 'device rows a second into PostgreSQL; with a ref, beside those of that commit',
   argument: '[ref]',
   reading: [
     'recorded: rows/s through the drain; plain: one INSERT … ON CONFLICT per device in the same run;',

@@ -11,7 +11,7 @@ const SMOKE: FleetSettings = { devices: 2000, speed: 100, duration: 1, warmupInt
 
 export const fleet: Benchmark = {
   name: 'fleet',
-  title: 'devices as they are, at many times real time (one node, PostgreSQL with fsync, Redis)',
+  title: 'devices as they are, at many times real time, on one node',
   options: [
     numberOption('--devices <n>', 'size of the fleet, 40000 unless given', 100, 1_000_000),
     numberOption('--speed <n>', 'times real time, 30 unless given', 10, 100),

@@ -32,7 +32,7 @@ const SMOKE: typeof PACE = {
 
 export const peers: Benchmark = {
   name: 'peers',
-  title: 'the service beside servers that answer a constant: uWebSockets.js, node:http, fastify',
+  title: 'the service beside node:http and fastify, which answer a constant',
   reading: [
     'requests/s: by our generator; by node:http: against node:http, and cpu the same in CPU per request.',
     'autocannon: requests/s as autocannon counts them. It is full at about 86,000/s on one core, so what is',

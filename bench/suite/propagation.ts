@@ -16,7 +16,7 @@ const CHECKS_PER_DEVICE = 64;
 
 export const propagation: Benchmark = {
   name: 'propagation',
-  title: 'milliseconds from a publish on one node until another serves it (PostgreSQL and Redis)',
+  title: 'milliseconds from a publish on one node until another serves it',
   reading: [
     'from the call: since the publish was sent; from the answer: since the publisher heard that it is done.',
     'own node: asked where it was published; other node: asked without pause on a node beside it.',

@@ -42,7 +42,7 @@ type Played = readonly PlayedRollout[];
 
 export const rollouts: Benchmark = {
   name: 'rollouts',
-  title: 'nothing in time: what the ready-made roll-out plans do with good and bad releases',
+  title: 'no time, but what the ready-made plans do with good and bad releases',
   reading: [
     `Fleets of 200, 1,000 and 20,000 devices, ${DAYS} days; docs/operating.md says what they are like.`,
     'completed: at 100 % on plan; stopped: by a guard; at most: roll-out that a stopped one had reached;',

@@ -30,7 +30,7 @@ type Update = { readonly version: string } | null;
 
 export const wave: Benchmark = {
   name: 'wave',
-  title: 'decisions a second, planned as waves of 500 and asked one by one (PostgreSQL and Redis)',
+  title: 'decisions a second, planned as waves of 500 and asked one by one',
   reading: [
     'dry run: decides only; recorded: also makes the 500 devices durable before it answers;',
     `one by one: the same devices on /u over ${CONNECTIONS} connections. The answers of all three are equal,`,
