@@ -12,6 +12,7 @@ import { readChannel } from './query/read-channel.ts';
 import { readReleaseDetail } from './query/read-release-detail.ts';
 import { recordKeyUses } from './query/record-key-uses.ts';
 import { searchOrganization } from './query/search-organization.ts';
+import { withoutCompiling } from './query/without-compiling.ts';
 
 /** Creates the console part of the ledger on a database, as `createSqlLedger` requires it. */
 export function createSqlConsoleLedger(database: Database): ConsoleLedger {
@@ -24,7 +25,7 @@ export function createSqlConsoleLedger(database: Database): ConsoleLedger {
     countSeen: (appId, channel, since) => countSeen(database, appId, channel, since),
     search: (organizationId, text) => searchOrganization(database, organizationId, text),
     listChannelReleases: (appId, channel, wanted) =>
-      listChannelReleases(database, appId, channel, wanted),
+      withoutCompiling(database, (sql) => listChannelReleases(sql, appId, channel, wanted)),
     readReleaseDetail: (app, channel, canonicalVersion) =>
       readReleaseDetail(database, app, channel, canonicalVersion),
     countLabels: (appId) => countLabels(database, appId),

@@ -15,6 +15,7 @@ import { readTrouble } from './query/read-trouble.ts';
 import { recordFailures } from './query/record-failures.ts';
 import { rehearsePlan } from './query/rehearse-plan.ts';
 import { steerPlan } from './query/steer-plan.ts';
+import { withoutCompiling } from './query/without-compiling.ts';
 
 /** Creates the methods that keep roll-out plans on a database. */
 export function createSqlPlanLedger(database: Database): PlanLedger {
@@ -25,9 +26,9 @@ export function createSqlPlanLedger(database: Database): PlanLedger {
       rehearsePlan(database, reach, name, definition, actor, { held, known }),
     steerPlan: (reach, name, action, actor, reason) =>
       steerPlan(database, reach, name, action, actor, reason),
-    readPlan: (reach, name) => readPlan(database, reach, name),
+    readPlan: (reach, name) => withoutCompiling(database, (sql) => readPlan(sql, reach, name)),
     readHealth: (reach, name, knownForMinutes) =>
-      readHealth(database, reach, name, knownForMinutes),
+      withoutCompiling(database, (sql) => readHealth(sql, reach, name, knownForMinutes)),
     readTrouble: (reach, name) => readTrouble(database, reach, name),
     readReleaseAdoption: (reach, name) => readReleaseAdoption(database, reach, name),
     listSignalDevices: (reach, name, signal, filter) =>

@@ -19,7 +19,7 @@ import { type LockedChannel, lockChannel } from './lock-channel.ts';
 import { findPlan, lockOpenPlan, readPlanTime, shownPlan, storePlan } from './plan-row.ts';
 import { findPlannedRelease } from './planned-release.ts';
 import { readSignals } from './read-signals.ts';
-import { withoutCompiling } from './without-compiling.ts';
+import { compileNothing, withoutCompiling } from './without-compiling.ts';
 
 /**
  * Drives a plan once. The figures are read before the channel is locked, so that no first offer waits for
@@ -39,7 +39,7 @@ export async function drivePlan(
     UnknownRelease | 'unknownPlan',
     { readonly kind: 'plan'; readonly id: string }
   >(database, { kind: 'plan', id }, async (sql) => {
-    await withoutCompiling(sql);
+    await compileNothing(sql);
     const channel = await lockChannel(sql, undefined, name.app, name.channel, known);
     if (isFailure(channel)) return channel;
     const release = await findPlannedRelease(sql, channel.id, name.canonicalVersion, true);
@@ -62,8 +62,7 @@ async function readEvidence(
   seenUpToMs: number | undefined,
 ): Promise<PlanEvidence | undefined> {
   if (seenUpToMs === undefined) return undefined;
-  return database.transaction(async (sql) => {
-    await withoutCompiling(sql);
+  return withoutCompiling(database, async (sql) => {
     const [found] = await sql.query<{ releaseId: string }>(
       `SELECT release_id AS "releaseId" FROM rollout_plans WHERE id = $1 AND is_guarded`,
       [id],

@@ -22,6 +22,7 @@ import { lockChannel } from './lock-channel.ts';
 import { findPlan, type PlanRow, readPlanTime, shownPlan, storePlan } from './plan-row.ts';
 import { findPlannedRelease, findReleaseByName } from './planned-release.ts';
 import { readSignals } from './read-signals.ts';
+import { withoutCompiling } from './without-compiling.ts';
 
 /**
  * Stores what becomes of the newest plan of a release, and the audit entry. It locks the channel as every
@@ -36,7 +37,10 @@ export async function steerPlan(
   actor: Actor,
   reason?: string,
 ): Promise<Outcome<RolloutPlan, UnknownRelease | 'unknownPlan' | 'planRefused' | LostRight>> {
-  const counts = action === 'advance' ? await readCounts(database, reach, name) : undefined;
+  const counts =
+    action === 'advance'
+      ? await withoutCompiling(database, (sql) => readCounts(sql, reach, name))
+      : undefined;
   return atomically<RolloutPlan, UnknownRelease | 'unknownPlan' | 'planRefused'>(
     database,
     actor,
