@@ -49,34 +49,8 @@ function counted({ isKnown, hash }: CountedDevice) {
   };
 }
 
-/** Events by their minute, and the sum of those that lie a fixed time back: it moves on with the time. */
-class PastSum {
-  private readonly byMinute: Int32Array;
-  private readonly afterMinutes: number;
-  private upTo = 0;
-  sum = 0;
-
-  /** Events of a minute are in the sum `afterMinutes` after its end. */
-  constructor(minutes: number, afterMinutes: number) {
-    this.byMinute = new Int32Array(minutes);
-    this.afterMinutes = afterMinutes;
-  }
-
-  add(at: number, devices: number): void {
-    const minute = Math.floor(at / MINUTE_MS);
-    this.byMinute[minute] = (this.byMinute[minute] as number) + devices;
-    if (minute < this.upTo) this.sum += devices;
-  }
-
-  advance(now: number): void {
-    for (; this.upTo < now - this.afterMinutes; this.upTo++) {
-      this.sum += this.byMinute[this.upTo] as number;
-    }
-  }
-}
-
-/** Devices by when they were seen last, and how many of them were before one minute. */
-class SeenBefore {
+/** Devices by the minute of an event, and how many of them lie before one minute. */
+class SumBefore {
   private readonly byMinute: Int32Array;
   private before = 0;
   sum = 0;
@@ -93,7 +67,7 @@ class SeenBefore {
 
   moveTo(minute: number): void {
     for (; this.before < minute; this.before++) this.sum += this.byMinute[this.before] as number;
-    for (; this.before > minute; this.before--) {
+    for (; this.before > Math.max(minute, 0); this.before--) {
       this.sum -= this.byMinute[this.before - 1] as number;
     }
   }
@@ -103,17 +77,17 @@ export class SignalCounter {
   private readonly options: CounterOptions;
   private readonly devices: readonly Did[];
   private readonly failures = new Map<number, number>();
-  private readonly offeredBefore: PastSum;
-  private readonly reachedBefore: PastSum;
-  private readonly silent: PastSum;
-  private readonly silentOthers: PastSum;
+  private readonly offeredBefore: SumBefore;
+  private readonly reachedBefore: SumBefore;
+  private readonly silent: SumBefore;
+  private readonly silentOthers: SumBefore;
   private readonly othersScale: number;
   /** Minutes at which steps began, and of the base of silent ones those that were reached in each. */
   private readonly stepMinutes: number[] = [0];
-  private readonly reachedBy: PastSum[];
+  private readonly reachedBy: SumBefore[];
   /** Others, and devices that the release reached, seen last before the step in which most were reached. */
-  private readonly othersBefore: SeenBefore;
-  private readonly reachedUnseen: SeenBefore;
+  private readonly othersBefore: SumBefore;
+  private readonly reachedUnseen: SumBefore;
   /** Devices that the release reached, and the hash below which they are looked at. */
   private readonly reached: Did[] = [];
   private hashBelow = HASHES;
@@ -124,24 +98,23 @@ export class SignalCounter {
   private others = 0;
 
   constructor(options: CounterOptions) {
-    const { devices, minutes, stuckAfterMinutes, silentAfterMinutes, othersLookedAt } = options;
+    const { devices, minutes, othersLookedAt } = options;
     this.options = options;
     this.devices = devices.map(counted);
-    this.offeredBefore = new PastSum(minutes, stuckAfterMinutes);
-    this.reachedBefore = new PastSum(minutes, silentAfterMinutes);
-    this.silent = new PastSum(minutes, silentAfterMinutes);
-    this.silentOthers = new PastSum(minutes, silentAfterMinutes);
+    this.offeredBefore = new SumBefore(minutes);
+    this.reachedBefore = new SumBefore(minutes);
+    this.silent = new SumBefore(minutes);
+    this.silentOthers = new SumBefore(minutes);
     this.othersScale = Math.max(devices.length / othersLookedAt, 1);
-    this.reachedBy = [new PastSum(minutes, silentAfterMinutes)];
-    this.othersBefore = new SeenBefore(minutes);
-    this.reachedUnseen = new SeenBefore(minutes);
+    this.reachedBy = [new SumBefore(minutes)];
+    this.othersBefore = new SumBefore(minutes);
+    this.reachedUnseen = new SumBefore(minutes);
   }
 
   /** Notes that a step begins in this minute. */
   beginStep(minute: number): void {
-    const { minutes, silentAfterMinutes } = this.options;
     this.stepMinutes.push(minute);
-    this.reachedBy.push(new PastSum(minutes, silentAfterMinutes));
+    this.reachedBy.push(new SumBefore(this.options.minutes));
   }
 
   /** Records a check-in, later than the device's last one, in milliseconds since the publishing. */
@@ -184,8 +157,11 @@ export class SignalCounter {
 
   /** Returns the counts at the beginning of a minute, not before that of the last call. */
   counts(minute: number): SignalCounts {
-    const sums = [this.offeredBefore, this.reachedBefore, this.silent, this.silentOthers];
-    for (const sum of [...sums, ...this.reachedBy]) sum.advance(minute);
+    const { stuckAfterMinutes, silentAfterMinutes } = this.options;
+    this.offeredBefore.moveTo(minute - stuckAfterMinutes);
+    for (const sum of [this.reachedBefore, this.silent, this.silentOthers, ...this.reachedBy]) {
+      sum.moveTo(minute - silentAfterMinutes);
+    }
     const scale = Math.max(this.reached.length / this.options.reachedLookedAt, 1);
     this.lookAtLess(HASHES / scale);
     const { offered, installed, reverted, stuck, othersScale } = this;
