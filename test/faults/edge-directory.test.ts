@@ -50,7 +50,7 @@ describe('the directory of an edge', () => {
       const other = await startProcess(process.execPath, args, { env });
       await eventually(
         'the second edge has ended',
-        () => other.output().includes('is in use by process'),
+        () => /^sluice: .*is in use by process.*\n/m.test(other.output()),
         REFUSED_MS_MAX,
       );
       const [line = ''] = other.output().match(/^sluice: .*$/m) ?? [];
