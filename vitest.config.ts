@@ -41,7 +41,7 @@ const LONGEST = [
     'browser/sessions',
     'browser/rollout',
   ],
-  ...['faults/rollout-plans', 'faults/check-in-faults', 'faults/doctor', 'faults/backup'],
+  ...['faults/rollout-plans', 'faults/check-in-faults', 'faults/backup', 'release/doctor'],
   ...['faults/pglite-database', 'faults/static-stability', 'faults/foreign-database'],
   ...['browser/helping', 'service/admin-address', 'service/check-ins', 'service/webhook-settings'],
 ].map((name) => `/test/${name}.test.ts`);
