@@ -20,7 +20,7 @@ const LIMIT_BYTES = 25 * MIB;
  * Maximum growth of a process while it discards 200 MB; holding them would exceed it. Beside them grow the
  * young objects of the engine, for which a serving process has three spaces of 32 MB.
  */
-const GROWTH_BYTES_MAX = 120 * MIB;
+const GROWTH_BYTES_MAX = 160 * MIB;
 const UNSIGNED = `X-Hub-Signature-256: sha256=${'0'.repeat(64)}`;
 const PATIENCE_MS = 20_000;
 
