@@ -9,8 +9,9 @@ import type { NewArtifact } from '../../ports/new-artifact.ts';
 import type { Sql } from '../database.ts';
 import { ALL_ARTIFACTS_JSON } from './column.ts';
 import { findChannel } from './find-channel.ts';
-import { findPlan } from './plan-row.ts';
+import { findPlan, type PlanRow } from './plan-row.ts';
 import { healthOf, type JudgedRelease } from './read-plan.ts';
+import { compileNothing } from './without-compiling.ts';
 
 type Stored = JudgedRelease & {
   readonly version: string;
@@ -46,10 +47,10 @@ export async function readPromotionSource(
     return { content, refusal, concerns: [] };
   }
   const row = await findPlan(sql, id);
-  const health = await healthOf(sql, { id, status, rolloutPct }, row);
+  const health = await guardedHealth(sql, { id, status, rolloutPct }, row);
   const stops = [
     ...(status === 'paused' ? [`It is paused on ${from}`] : []),
-    ...(health.verdict === 'unhealthy'
+    ...(health?.verdict === 'unhealthy'
       ? [`It is unhealthy on ${from}: ${limitsText(health)}`]
       : []),
   ];
@@ -69,6 +70,20 @@ const REFUSALS = {
   rolled_back: 'A rolled-back release cannot be promoted',
   deprecated: 'A deprecated release cannot be promoted',
 } as const;
+
+/**
+ * Reads the health of a source whose plan has guards; undefined without, because only a limit can make a
+ * release unhealthy, and the signals of a million devices take a while under the lock of the other channel.
+ */
+async function guardedHealth(
+  sql: Sql,
+  release: JudgedRelease,
+  row: PlanRow | undefined,
+): Promise<Health | undefined> {
+  if (row === undefined || row.state.guards === null) return undefined;
+  await compileNothing(sql);
+  return healthOf(sql, release, row);
+}
 
 /** Whether a promotion leaves to the other channel how many devices are offered the release. */
 function isByDefault({ rolloutPct, plan, status }: NewPromotion): boolean {
