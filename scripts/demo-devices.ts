@@ -1,6 +1,6 @@
 // Devices of the demo: what they are, how soon they install an offer, and what becomes of a few of them.
 
-import { deviceIdOf, seededRandom } from '../bench/random.ts';
+import { seededRandom } from '../bench/random.ts';
 import { BAD_VERSION, HOUR_MS } from './demo-releases.ts';
 
 /** What the bad release does to a device; none installs it, and stays well. */
@@ -109,4 +109,10 @@ function pick<Value>(random: () => number, choices: readonly (readonly [number, 
     if (left < 0) return value;
   }
   return (choices.at(-1) as readonly [number, Value])[1];
+}
+
+/** Random UUID of version 4. */
+function deviceIdOf(random: () => number): string {
+  const hex = Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join('');
+  return hex.replace(/(.{8})(.{4}).(.{3}).(.{3})/, '$1-$2-4$3-a$4-');
 }

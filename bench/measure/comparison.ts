@@ -147,9 +147,7 @@ function judged(generator: Generator, { server, load, expected }: Side, result: 
     rps: result.responses / result.seconds,
     cpuUs: perResponseUs(used(server.pids)),
     backgroundUs: perResponseUs(used(server.backgroundPids ?? [])),
-    generatorUs: perResponseUs(generatorMs),
     serverShare: shares.server,
-    generatorShare: generatorMs / wallMs,
     /** Share of the time for which the host kept the generator from running, in the open loop. */
     lostShare: result.lostMs / wallMs,
     latency: new LatencyHistogram(result.latency),
@@ -174,9 +172,7 @@ function summarise(name: string, rounds: readonly Round[], turns: readonly numbe
     rps: middle(({ rps }) => rps),
     cpuUs: middle(({ cpuUs }) => cpuUs),
     backgroundUs: middle(({ backgroundUs }) => backgroundUs),
-    generatorUs: middle(({ generatorUs }) => generatorUs),
     serverShare: middle(({ serverShare }) => serverShare),
-    generatorShare: middle(({ generatorShare }) => generatorShare),
     isGeneratorBound: chosen.some(({ verdict }) => verdict === 'generator-bound'),
     errors: added(rounds.map(({ errors }) => errors)),
     /** Percentile of the latencies in microseconds: the median of the rounds' own. */

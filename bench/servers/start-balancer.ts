@@ -11,21 +11,17 @@ import {
   temporaryFolder,
   waitUntilUp,
 } from '../../test/support/server-process.ts';
+import { Refusal } from '../benchmark.ts';
 
 export type Reuse = 'safe' | 'always';
 
 const SERVER_NAME = 'updates.example.com';
 const START_TIMEOUT_MS = 10_000;
 
-export function missingPrograms(): string[] {
-  const programs = { haproxy: findHaproxy(), openssl: findOpenssl() };
-  return Object.entries(programs).flatMap(([name, file]) => (file === undefined ? [name] : []));
-}
-
 /** Starts HAProxy in front of the server on this loopback port; `tls` is what clients must be told. */
 export async function startBalancer(serverPort: number, reuse: Reuse) {
   const [haproxy, openssl] = [findHaproxy(), findOpenssl()];
-  if (haproxy === undefined || openssl === undefined) throw new Error('No haproxy or no openssl');
+  if (haproxy === undefined || openssl === undefined) throw new Refusal('no haproxy or no openssl');
   const folder = temporaryFolder('sluice-balancer-');
   makeCertificate(openssl, folder);
   const [certificate, key] = ['cert.pem', 'cert.key'].map((file) =>

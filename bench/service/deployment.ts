@@ -2,6 +2,7 @@
 // starts them, and ends all of it. Placed deployments have processors of their own.
 
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { eventually } from '../../test/support/eventually.ts';
@@ -14,9 +15,9 @@ import { startRedis } from '../../test/support/redis-server.ts';
 import type { FixedAnswer } from '../load/ask.ts';
 import { type Generator, startGenerator } from '../load/run-load.ts';
 import * as place from '../machine/place-process.ts';
+import { startChild } from '../machine/worker.ts';
 import { Comparison } from '../measure/comparison.ts';
 import { createPatience, type Patience } from '../measure/patience.ts';
-import { startServer } from '../servers/start-server.ts';
 import { insertApps } from './fixed-releases.ts';
 import { SCENARIO_APPS } from './scenarios.ts';
 
@@ -115,10 +116,15 @@ export class Deployment {
     return { port, pid, pids: [pid], backgroundPids: place.placeNode(pid) };
   }
 
+  /** Starts a server of `bench/servers`, which gives every request this answer. */
   async startServer(name: string, answer: FixedAnswer) {
-    const server = this.keep(await startServer(name, answer));
-    place.pinProcess(server.pid, place.SERVER_PROCESSOR);
-    return server;
+    const file = new URL(`../servers/${name}.ts`, import.meta.url);
+    const { pid, process, end } = this.keep(startChild(file, [JSON.stringify(answer)]));
+    const exited = once(process, 'exit').then(() => [undefined]);
+    const [port] = await Promise.race([once(process, 'message'), exited]);
+    if (port === undefined) throw new Error(`${name} ended at start`);
+    place.pinProcess(pid, place.SERVER_PROCESSOR);
+    return { pid, pids: [pid], port: Number(port), end };
   }
 
   /** Comparison by the one load generator, with waits for a quiet machine, in all and at once. */

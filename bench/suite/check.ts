@@ -26,8 +26,6 @@ const SMOKE: typeof PACE = {
 };
 /** Beginnings of the names of the scenarios of a smoke run, one of each kind. */
 const SMOKE_NAMES = ['full', 'labels', 'own', 'unknown'];
-/** Difference between requests per second and CPU per request above which a reader must be told. */
-const AGREEMENT_MAX = 0.05;
 
 export const SCENARIO_OPTION = new Option('--scenario <name>', 'those whose names begin so');
 
@@ -127,7 +125,6 @@ function figuresOf({ floor, service }: Both, remarks: readonly string[]) {
   const ratio = median(turnRatios(service, floor, ({ rps }) => rps));
   // Floor by service, so that it compares with the ratio of the rates.
   const cpuRatio = median(turnRatios(service, floor, ({ cpuUs }) => 1 / cpuUs));
-  const isAgreed = !(Math.abs(ratio - cpuRatio) > AGREEMENT_MAX * Math.max(ratio, cpuRatio));
   const isBound = floor.isGeneratorBound || service.isGeneratorBound;
   const { p50Us, p99Us, p999Us } = percentilesOf(service);
   return {
@@ -135,15 +132,11 @@ function figuresOf({ floor, service }: Both, remarks: readonly string[]) {
     ...{ cpuUsPerRequest: service.cpuUs, p50Us, p99Us, p999Us },
     ...{ floorCpuUsPerRequest: floor.cpuUs, cpuRatio },
     backgroundCpuUsPerRequest: service.backgroundUs,
-    generatorCpuUsPerRequest: floor.generatorUs,
-    ...{ serverShare: service.serverShare, floorServerShare: floor.serverShare },
-    ...{ generatorShare: service.generatorShare, floorGeneratorShare: floor.generatorShare },
-    ...{ floorP50Us: floor.percentileUs(0.5), floorP99Us: floor.percentileUs(0.99) },
+    serverShare: service.serverShare,
     ...{ rejectedRounds: floor.rejected + service.rejected, errors: service.errors },
     remarks: [
       ...(floor.isDisturbed || service.isDisturbed ? ['every round was disturbed'] : []),
       ...(isBound ? ['the generator was the bottleneck: compare CPU per request'] : []),
-      ...(isAgreed ? [] : ['rate and CPU ratio differ by more than 5 %']),
       ...remarks,
     ],
   };

@@ -1,6 +1,6 @@
-// Compares checks that have a connection each, as devices have that ask every few minutes, with a bare server
-// that is asked in the same way: most of the work is the system's. Then the same through TLS at HAProxy, with
-// both ways in which it may use its connections to the server, and a fleet that keeps its connections open.
+// Compares checks that have a connection each, through TLS at HAProxy, with a bare server that is asked in
+// the same way, for both ways in which HAProxy may use its connections to the server; then measures a fleet
+// that keeps its connections open. `check` has the same checks without HAProxy.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Benchmark } from '../benchmark.ts';
@@ -18,10 +18,9 @@ import {
 } from '../measure/comparison.ts';
 import { intervalText, ratioInterval } from '../measure/statistics.ts';
 import { failuresOf, percentileColumns, type Report, type Row } from '../report.ts';
-import { missingPrograms, type Reuse, startBalancer } from '../servers/start-balancer.ts';
+import { type Reuse, startBalancer } from '../servers/start-balancer.ts';
 import { type Deployment, withScenarios } from '../service/deployment.ts';
 import { OWN_CONNECTION, type Scenario, scenarios } from '../service/scenarios.ts';
-import { check, measureScenarios } from './check.ts';
 
 const REUSES: readonly Reuse[] = ['safe', 'always'];
 type Pair = [number, number];
@@ -46,9 +45,8 @@ const RESERVED = 256;
 
 export const connections: Benchmark = {
   name: 'connections',
-  title: 'update checks with a connection each, plain and behind HAProxy, and kept ones',
+  title: 'update checks with a connection each behind HAProxy, and on kept connections',
   reading: [
-    ...check.reading,
     'Behind HAProxy: cpu: CPU per check of the serving process, service by floor, with its 95 % interval',
     'over the turns; HAProxy us: CPU of HAProxy per check. Its http-reuse: safe opens a connection to the',
     'server for each client that connects, always sends checks over those that stand.',
@@ -56,7 +54,6 @@ export const connections: Benchmark = {
   async run({ isSmoke }) {
     const scenario = scenarios(isSmoke).find(({ name }) => name === OWN_CONNECTION) as Scenario;
     const parts = [
-      await measureScenarios([scenario], isSmoke),
       await measureBalanced(scenario, isSmoke ? BALANCED_SMOKE : BALANCED),
       await measureKept(scenario, isSmoke ? KEPT_SMOKE : KEPT),
     ];
@@ -69,12 +66,7 @@ export const connections: Benchmark = {
   },
 };
 
-/** Measures checks behind HAProxy, or says in one line why not. */
 async function measureBalanced(scenario: Scenario, pace: typeof BALANCED): Promise<Report> {
-  const missing = missingPrograms();
-  if (missing.length > 0) {
-    return { tables: [], remarks: [`behind HAProxy: passed over, no ${missing.join(' and no ')}`] };
-  }
   console.error('  behind HAProxy …');
   return withScenarios(async (deployment) => {
     const summaries = await balance(deployment, scenario, pace);
@@ -133,11 +125,8 @@ function measureKept({ question, expected }: Scenario, pace: typeof KEPT): Promi
     const { port, pid } = deployment.place();
     const comparison = deployment.comparison(waitMs);
     const loop = { question: { ...question, devices: count }, expected, seconds, gapMs };
-    const side = sideOf(
-      'service',
-      { port, pids: [pid] },
-      { ...loop, warmupSeconds: gapMs[1] / 1000 },
-    );
+    const asked = { ...loop, warmupSeconds: gapMs[1] / 1000 };
+    const side = sideOf('service', { port, pids: [pid] }, asked);
     // The fleet asks once, so that the code is compiled and the memory of devices is in use before.
     const { gapMs: _, ...load } = side.load;
     await comparison.meet({ ...side, load });

@@ -2,21 +2,18 @@
 // Redis into PostgreSQL: by two writers side by side, who leave out what is on record already. Beside it, on
 // the same server, the drain of another commit, when named, and one plain INSERT … ON CONFLICT per device.
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { checksumOf } from '../load/ask.ts';
+import { deviceId } from '../load/question.ts';
 import { median, medianRatio } from '../measure/statistics.ts';
-import { deviceIdOf, seededRandom } from '../random.ts';
 import type { Report, Row } from '../report.ts';
 import { withDeployment } from '../service/deployment.ts';
 import { checkOut, commitOf, ROOT } from './checkout.ts';
-import { openRecorder, type Recorder, WRITERS } from './recorder.ts';
+import { openRecorder, type Recorder } from './recorder.ts';
 
-const SEED = 20_261_120;
 const MINUTE_MS = 60_000;
-const LOOK_MS = 5;
 const PACE = { rounds: 4, recordedRows: 40_000, plainRows: 3000 };
 const SMOKE = { rounds: 1, recordedRows: 2000, plainRows: 200 };
 
@@ -46,9 +43,9 @@ export const drain: Benchmark = {
   reading: [
     'recorded: rows/s through the drain; plain: one INSERT … ON CONFLICT per device in the same run;',
     'before: rows/s through the drain of the commit that was named; ratio and gain: recorded / plain and',
-    'recorded / before, medians over alternated rounds. waiting: share of the time of the writers in',
-    'which they waited for a lock. "unchanged" is the usual case. Then devices are offered a release, and',
-    'are seen on it, for the first time and again ("still"), so long afterwards that it is to be recorded.',
+    'recorded / before, medians over alternated rounds. "unchanged" is the usual case. Then devices are',
+    'offered a release, and are seen on it, for the first time and again ("still"), so long afterwards that',
+    'it is to be recorded.',
   ],
   async run({ isSmoke, ref }) {
     const checkout = ref === undefined ? undefined : checkOut(commitOf(ref));
@@ -61,7 +58,7 @@ export const drain: Benchmark = {
 };
 
 type Rows = readonly CheckIn[];
-type Rates = Record<'recorded' | 'plain' | 'before' | 'waiting', number[]>;
+type Rates = Record<'recorded' | 'plain' | 'before', number[]>;
 
 function measure(otherFolder: string | undefined, pace: typeof PACE): Promise<Report> {
   return withDeployment({ isPlaced: false }, async (deployment) => {
@@ -73,7 +70,7 @@ function measure(otherFolder: string | undefined, pace: typeof PACE): Promise<Re
     const other = otherFolder === undefined ? undefined : await open(otherFolder);
     const texts: string[] = [];
     const all = Object.keys(KINDS).map((kind) => {
-      const rates: Rates = { recorded: [], plain: [], before: [], waiting: [] };
+      const rates: Rates = { recorded: [], plain: [], before: [] };
       return [kind, rates] as const;
     });
     for (let round = 0; round < pace.rounds; round++) {
@@ -86,21 +83,11 @@ function measure(otherFolder: string | undefined, pace: typeof PACE): Promise<Re
           checkIns(kind, round, count, appId, releaseId);
         const rows = make(pace.recordedRows, present.appId, release);
         texts.push(...rows.map(({ deviceId, version }) => `${deviceId}${version}`));
-        const recorded = async () => {
-          let isOver = false;
-          const over = rate(rows, present.record).finally(() => {
-            isOver = true;
-          });
-          const looks = countWaiting(sql, present.database, () => isOver);
-          const [recorded, waiting] = await Promise.all([over, looks]);
-          rates.recorded.push(recorded);
-          rates.waiting.push(waiting / WRITERS);
-        };
         const before = async ({ appId, record }: Recorder) => {
           rates.before.push(await rate(make(pace.recordedRows, appId, otherRelease), record));
         };
         if (other !== undefined && round % 2 === 0) await before(other);
-        await recorded();
+        rates.recorded.push(await rate(rows, present.record));
         if (other !== undefined && round % 2 === 1) await before(other);
         const plain = make(pace.plainRows, 'plain', '');
         rates.plain.push(await rate(plain, (each) => recordOneByOne(sql, each)));
@@ -111,26 +98,13 @@ function measure(otherFolder: string | undefined, pace: typeof PACE): Promise<Re
   });
 }
 
-function rowOf(kind: string, { recorded, plain, before, waiting }: Rates, checksum: string): Row {
+function rowOf(kind: string, { recorded, plain, before }: Rates, checksum: string): Row {
   const beside = { before: Math.round(median(before)), gain: medianRatio(recorded, before) };
   return {
     ...{ devices: kind, recorded: Math.round(median(recorded)), plain: Math.round(median(plain)) },
     ...{ ratio: medianRatio(recorded, plain), ...(before.length === 0 ? {} : beside) },
-    ...{ waiting: median(waiting), checksum },
+    checksum,
   };
-}
-
-/** Mean number of sessions of a database that wait for a lock, until it is over. */
-async function countWaiting(sql: pg.Client, database: string, isOver: () => boolean) {
-  const text = `SELECT count(*)::integer AS count FROM pg_stat_activity
-    WHERE datname = $1 AND wait_event_type = 'Lock'`;
-  const counts: number[] = [];
-  while (!isOver()) {
-    const query = { name: 'waiting', text, values: [database] };
-    counts.push((await sql.query<{ count: number }>(query)).rows[0]?.count ?? 0);
-    await sleep(LOOK_MS);
-  }
-  return counts.reduce((sum, count) => sum + count, 0) / Math.max(1, counts.length);
 }
 
 /** Time of a round's first check-ins: not at the begin of an hour, in which each device is recorded anew. */
@@ -144,11 +118,10 @@ function releasedIn(round: number): string {
 
 /** Check-ins of this kind, of as many devices; the devices of a round are the same for all kinds. */
 function checkIns(kind: string, round: number, count: number, appId: string, release: string) {
-  const random = seededRandom(SEED + round);
   const [version = releasedIn(round), minute = 0, isOffered = false] = KINDS[kind] ?? [];
   const at = startOf(round) + minute * MINUTE_MS;
-  return Array.from({ length: count }, () => ({
-    ...{ appId, deviceId: deviceIdOf(random), channel: 'stable', version, at },
+  return Array.from({ length: count }, (_, index) => ({
+    ...{ appId, deviceId: deviceId(round * count + index), channel: 'stable', version, at },
     ...{ platform: 'linux', arch: 'x86_64', source: 'pull' as const, labels: undefined },
     offeredReleaseId: isOffered ? release : undefined,
   }));

@@ -16,7 +16,7 @@ import { removeFolder, temporaryFolder } from '../../test/support/server-process
 
 export type Recorder = Awaited<ReturnType<typeof openRecorder>>;
 
-export const WRITERS = 2;
+const WRITERS = 2;
 const BATCH_SIZE = 2000;
 const FRESHNESS_MS = 300_000;
 const UNBOUNDED = { perNetwork: 0, perApp: 0 };
@@ -43,7 +43,6 @@ export async function openRecorder(folder: string, serverUrl: string) {
   const { value: app } = made(await ledger.createApp(asked, ADMIN));
   return {
     appId: app.id,
-    database: new URL(url).pathname.slice(1),
     record: besideEachOther(ledger, tree),
     /** Publishes a version as if at that time, in milliseconds since 1970; returns the id of its release. */
     async publish(version: string, at: number): Promise<string> {

@@ -12,8 +12,9 @@ import {
 } from '../../test/support/tenant.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { askAll, checksumOf } from '../load/ask.ts';
+import { deviceId } from '../load/question.ts';
 import { median, medianRatio } from '../measure/statistics.ts';
-import { deviceIdOf, seededRandom } from '../random.ts';
+import { seededRandom } from '../random.ts';
 import type { Row } from '../report.ts';
 import { readMetrics, withDeployment } from '../service/deployment.ts';
 
@@ -49,8 +50,8 @@ async function measure(node: ServingNode, { calls, rounds }: typeof PACE): Promi
   await publish(node, tenant, '1.1.0');
   await publish(node, tenant, '1.2.0', { rollout: 20 });
   const random = seededRandom(SEED);
-  const devices = Array.from({ length: calls * DEVICES_PER_CALL }, () => ({
-    deviceId: deviceIdOf(random),
+  const devices = Array.from({ length: calls * DEVICES_PER_CALL }, (_, index) => ({
+    deviceId: deviceId(index),
     version: VERSIONS[Math.floor(random() * VERSIONS.length)] ?? '1.0.0',
   }));
   const rates: Record<string, number[]> = { 'dry run': [], recorded: [], 'one by one': [] };
@@ -105,8 +106,8 @@ async function planWaves(node: ServingNode, tenant: Tenant, devices: Devices, dr
 async function askOneByOne(node: ServingNode, { app }: Tenant, devices: Devices) {
   const url = `${node.url}/u/${app}/stable/linux/x86_64`;
   const answers = await askAll(CONNECTIONS, devices.length, (index) => {
-    const { deviceId, version } = devices[index] as Device;
-    return { url: `${url}/${version}`, device: deviceId };
+    const device = devices[index] as Device;
+    return { url: `${url}/${device.version}`, device: device.deviceId };
   });
   return answers.map(({ status, body }) => {
     if (status !== 200 && status !== 204) throw new Error(`check: ${status}`);

@@ -127,7 +127,7 @@ function overTime(steps: readonly FleetStep[]): Row[] {
     const errors = (at: FleetStep) =>
       Object.values(at.progress.errors).reduce((sum, add) => sum + add, 0);
     return {
-      ...{ hour: hourText(progress.hour), 'awake %': Math.round(progress.awakeShare * 100) },
+      ...{ hour: progress.hour.toFixed(1), 'awake %': Math.round(progress.awakeShare * 100) },
       'checks/s': rate((at) => at.progress.answers),
       'offers/s': rate((at) => at.progress.offers),
       'rows/s': rate((at) => at.reading.rowsWritten),
@@ -161,10 +161,4 @@ function remarksOf(run: FleetRun, first: FleetStep, last: FleetStep): string[] {
     `The player took ${(playerMs / wallMs).toFixed(2)} of a core and was late by at most ` +
       `${Math.round(last.progress.lateMs)} ms.`,
   ];
-}
-
-function hourText(hour: number): string {
-  const minutes = Math.round(hour * 60) % (24 * 60);
-  const pad = (value: number) => String(value).padStart(2, '0');
-  return `${pad(Math.floor(minutes / 60))}:${pad(minutes % 60)}`;
 }
