@@ -10,11 +10,10 @@ import { describeOnBackends, realStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { findBinary } from '../support/find-binary.ts';
 import { freePort } from '../support/free-port.ts';
-import { migratedDatabase } from '../support/migrated-database.ts';
-import { ADMIN_TOKEN, type NodeSettings, startNode } from '../support/node.ts';
+import { ADMIN_TOKEN, type NodeSettings } from '../support/node.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { SLUICE_COMMAND } from '../support/sluice-command.ts';
-import { admin, check, createTenant, manage, publish, randomId, send } from '../support/tenant.ts';
+import { admin, check, manage, randomId, send } from '../support/tenant.ts';
 
 type Run = {
   readonly child: ChildProcess;
@@ -95,19 +94,15 @@ async function refused(settings: NodeSettings): Promise<string> {
 describe('a wrong setting stops the start with one line that names it (Environment)', () => {
   // One example of each way in which a setting is found wrong. All refused values are in test/config.test.ts.
   it.each<[variable: string, value: string]>([
-    ['PORT', 'http'],
-    ['ADMIN_TOKEN', 'two words'],
     ['DATABASE_URL', 'postgres://user:s3cret@host:99999/sluice'],
-    ['HOST', 'not a host'],
     // An address for documentation (RFC 5737): no machine has it.
     ['HOST', '192.0.2.1'],
-    ['REDIS_URL', 'redis://127.0.0.1:6379/first'],
     ['REDIS_URL', 'redis://:%zz@127.0.0.1:6379'],
   ])('%s=%j', async (variable, value) => {
     const line = await refused({ ...AWAY, [variable]: value });
     expect(line).toContain(variable);
     // Only values that can be secrets must be missing: the operator may see which port was wrong.
-    expect(line).not.toMatch(/s3cret|two words|%zz/);
+    expect(line).not.toMatch(/s3cret|%zz/);
   });
 
   it('DATA_DIR that is a file', async () => {
@@ -151,10 +146,6 @@ describe('a wrong setting stops the start with one line that names it (Environme
       expect((await send({ url: `http://127.0.0.1:${port}` }, 'GET', '/healthz')).status).toBe(200);
     });
 
-    it('HOST', async () => {
-      expect(await refused({ ...workers, HOST: '192.0.2.1' })).toContain('HOST');
-    });
-
     it('DATABASE_URL of a database that is not there', async ({ skip }) => {
       const real = realStores();
       if (real === undefined) return skip('no PostgreSQL on this machine');
@@ -164,12 +155,6 @@ describe('a wrong setting stops the start with one line that names it (Environme
         /DATABASE_URL: .*no_such_database/,
       );
     });
-  });
-
-  it('sluice serve refuses like npm start (Command line)', async () => {
-    const run = await ended(start({ PORT: 'http' }, [SLUICE_COMMAND, 'serve']));
-    expect(run.exitCode).toBe(1);
-    expect(run.stderr).toMatch(/^sluice: PORT: [^\n]+\n$/);
   });
 });
 
@@ -242,44 +227,9 @@ describe('settings that are right (Environment)', () => {
     expect(run.stderr).toContain(` ${join(dataDir, 'there', 'yet')} `);
   });
 
-  it('an in-process engine beside PostgreSQL: one node on a real record (Environment)', async ({
-    skip,
-  }) => {
-    const real = realStores();
-    if (real === undefined) return skip('no PostgreSQL on this machine');
-    const database = await migratedDatabase(real.postgresUrl);
-    const node = await startNode({ DATABASE_URL: database.url });
-    try {
-      await servesATenant(node);
-    } finally {
-      await node.dispose();
-      await database.drop();
-    }
-  });
-
-  it('the embedded record beside Redis (Environment)', async ({ skip }) => {
-    const real = realStores();
-    if (real === undefined) return skip('no Redis on this machine');
-    const node = await startNode({ REDIS_URL: real.redisUrl });
-    try {
-      await servesATenant(node);
-    } finally {
-      await node.dispose();
-    }
-  });
-
-  async function servesATenant(node: Awaited<ReturnType<typeof startNode>>): Promise<void> {
-    const tenant = await createTenant(node);
-    expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
-    expect((await check(node, tenant, '1.0.0')).status).toBe(200);
-  }
-
-  it.each([
-    ['warn', false],
-    ['silent', false],
-  ])('LOG_LEVEL=%s: the line that it listens is logged is %s', async (level, isLogged) => {
+  it('LOG_LEVEL=silent: nothing is printed, not even that it listens', async () => {
     const port = await freePort();
-    const run = start({ ...AWAY, LOG_LEVEL: level, PORT: String(port) });
+    const run = start({ ...AWAY, LOG_LEVEL: 'silent', PORT: String(port) });
     const isUp = () =>
       fetch(`http://127.0.0.1:${port}/healthz`).then(
         ({ ok }) => ok,
@@ -288,8 +238,7 @@ describe('settings that are right (Environment)', () => {
     await eventually('it answers', isUp, START_TIMEOUT_MS);
     run.child.kill('SIGTERM');
     await ended(run);
-    expect(run.stdout.includes('"listening"')).toBe(isLogged);
-    if (level === 'silent') expect(run.stdout + run.stderr).toBe('');
+    expect(run.stdout + run.stderr).toBe('');
   });
 });
 
