@@ -22,10 +22,7 @@ const LONG_TIMEOUT_MS = 90_000;
 /** Files at a time: a file often waits for a server, so more than a small machine has processors. */
 const FILES_AT_A_TIME = 4;
 
-/**
- * Files that take longest, the longest first: begun last, they would run on alone. A fresh clone knows no times
- * of earlier runs.
- */
+/** Files that take longest, the longest first: begun last, they would keep the next part waiting. */
 const LONGEST = [
   ...[
     'browser/pages',
@@ -46,11 +43,17 @@ const LONGEST = [
   ...['browser/helping', 'service/admin-address', 'service/check-ins', 'service/webhook-settings'],
 ].map((name) => `/test/${name}.test.ts`);
 
-class LongestFirst extends BaseSequencer {
+/**
+ * Runs the parts one after the other, as they stand above, and units last. A worker loads its modules anew for
+ * each change of part. Within a part the longest files go first.
+ */
+class PartByPart extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
+    const parts = [...Object.keys(SERVER_PARTS), 'unit'];
     const long = LONGEST.flatMap((end) => sorted.filter(({ moduleId }) => moduleId.endsWith(end)));
-    return [...long, ...sorted.filter((file) => !long.includes(file))];
+    const ordered = [...long, ...sorted.filter((file) => !long.includes(file))];
+    return parts.flatMap((part) => ordered.filter(({ project }) => project.name === part));
   }
 }
 
@@ -66,7 +69,7 @@ const shared = {
 
 export default defineConfig({
   test: {
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: PartByPart },
     projects: [
       {
         test: {
