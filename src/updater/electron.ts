@@ -10,13 +10,7 @@
 import { dump } from 'js-yaml';
 import { fail, type Outcome } from '../contract/failure.ts';
 import type { Artifact } from '../contract/resource.ts';
-import {
-  extensionOf,
-  foldArch,
-  foldPlatform,
-  NO_ARCH,
-  refuseArtifactName,
-} from '../domain/decision/artifact.ts';
+import { extensionOf, foldPlatform, refuseArtifactName } from '../domain/decision/artifact.ts';
 import { fileNameOf } from '../domain/decision/artifact-format.ts';
 import {
   type ArtifactCandidate,
@@ -24,6 +18,7 @@ import {
   type Catalog,
   candidatesBy,
 } from '../domain/decision/catalog.ts';
+import { foldArch, NO_ARCH, UNIVERSAL } from '../domain/decision/fold-arch.ts';
 import { isSemVer } from '../domain/decision/version.ts';
 import type { Machine } from './machine.ts';
 import type { Question, Updater } from './updater.ts';
@@ -85,7 +80,8 @@ function questionOf(
   const file = fileNamed(name, channel);
   if (file === undefined) return fail('unknownFile');
   const { platform, isForArch } = FILES[file];
-  const arch = told === undefined || isForArch === true ? FILES[file].arch : electronArch(told);
+  const arch =
+    told === undefined || isForArch === true ? FILES[file].arch : foldArch(told, platform);
   return {
     client: 'e',
     platform,
@@ -93,12 +89,6 @@ function questionOf(
     planKey: `electron ${file} ${arch}`,
     candidates: (catalog) => candidatesOf(catalog, file, arch),
   };
-}
-
-/** Returns the folded arch that Electron's tools call by this name. */
-function electronArch(name: string): string {
-  const arch = foldArch(name);
-  return arch === 'armv7l' ? 'armv7' : arch;
 }
 
 /** Update files, by the machines that they are for. Linux has one per arch, other platforms one for all. */
@@ -190,7 +180,6 @@ const OTHER_FORMATS: ReadonlySet<string> = new Set(
 );
 
 const SETUP = /(?:^|[^a-z])(?:setup|installer)(?:[^a-z]|$)/i;
-const UNIVERSAL = 'universal';
 const UNUSABLE = -1;
 /** Stands for every arch that no artifact names. */
 const UNNAMED = '*';
@@ -232,7 +221,7 @@ function isVerifiable(artifact: Artifact): artifact is ElectronArtifact {
  * its arch in no address takes the first.
  */
 function archRank(artifact: Artifact, wanted: string): number {
-  const arch = foldArch(artifact.arch);
+  const arch = foldedArch(artifact);
   if (wanted !== NO_ARCH) return [wanted, UNIVERSAL, NO_ARCH].indexOf(arch);
   if (arch === UNIVERSAL || arch === NO_ARCH) return 0;
   if (arch === 'x86_64') return 1;
@@ -293,7 +282,7 @@ const PROCESS_ARCHES: ReadonlyMap<string, string> = new Map([
  */
 function listedUrl(artifacts: readonly ElectronArtifact[], artifact: ElectronArtifact): string {
   const { url } = artifact;
-  const hint = PROCESS_ARCHES.get(foldArch(artifact.arch));
+  const hint = PROCESS_ARCHES.get(foldedArch(artifact));
   if (hint === undefined || url.includes(hint) || !needsHint(artifacts, artifact)) return url;
   return `${url}${url.includes('#') ? '-' : '#'}${hint}`;
 }
@@ -303,12 +292,14 @@ function listedUrl(artifacts: readonly ElectronArtifact[], artifact: ElectronArt
  * artifact, so that the arch of the first needs no name; but an x64 Mac must recognise an arm64 build even
  * when it comes first.
  */
-function needsHint(
-  [first]: readonly ElectronArtifact[],
-  { platform, arch }: ElectronArtifact,
-): boolean {
-  if (foldArch(arch) === 'aarch64' && foldPlatform(platform) === 'darwin') return true;
-  return foldArch(first?.arch) !== foldArch(arch);
+function needsHint([first]: readonly ElectronArtifact[], artifact: ElectronArtifact): boolean {
+  const arch = foldedArch(artifact);
+  if (arch === 'aarch64' && foldPlatform(artifact.platform) === 'darwin') return true;
+  return first === undefined || foldedArch(first) !== arch;
+}
+
+function foldedArch({ platform, arch }: Artifact): string {
+  return foldArch(arch, foldPlatform(platform));
 }
 
 /**

@@ -2,10 +2,8 @@
 
 import { type Failure, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import {
-  foldArch,
   foldPlatform,
   type IndexedArtifact,
-  NO_ARCH,
   refuseArtifactName,
   selectArtifact,
 } from '../domain/decision/artifact.ts';
@@ -15,13 +13,13 @@ import {
   candidatesBy,
   candidatesWhere,
 } from '../domain/decision/catalog.ts';
+import { foldArch, NO_ARCH, UNIVERSAL } from '../domain/decision/fold-arch.ts';
 import type { Question } from './updater.ts';
 
 /** Platform and arch, both folded. */
 export type Machine = { readonly platform: string; readonly arch: string };
 
 const SEPARATOR = '-';
-const UNIVERSAL = 'universal';
 /** Arch of the artifacts that clients without one get where nothing runs on every arch. */
 const COMMON_ARCH = 'x86_64';
 
@@ -36,7 +34,9 @@ function readMachine(text: string): Machine | Failure<'invalid'> {
     );
   }
   const refusal = refuseArtifactName('platform', platform) ?? refuseArtifactName('arch', arch);
-  return refusal ?? { platform: foldPlatform(platform), arch: foldArch(arch) };
+  if (refusal !== undefined) return refusal;
+  const folded = foldPlatform(platform);
+  return { platform: folded, arch: foldArch(arch, folded) };
 }
 
 /**

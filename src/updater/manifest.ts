@@ -8,13 +8,13 @@ import { isFailure } from '../contract/failure.ts';
 import type { Artifact, ChannelUpdateMode, UpdateManifest } from '../contract/resource.ts';
 import {
   ANYTHING,
-  foldArch,
   foldPlatform,
   type Installable,
   refuseArtifactName,
 } from '../domain/decision/artifact.ts';
 import { ANY_KIND, readKind } from '../domain/decision/artifact-format.ts';
 import { type ArtifactCandidate, candidatesFor } from '../domain/decision/catalog.ts';
+import { foldArch } from '../domain/decision/fold-arch.ts';
 import type { Plan } from '../domain/decision/plan.ts';
 import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
 import type { Question, Updater } from './updater.ts';
@@ -31,7 +31,8 @@ export const MANIFEST: Updater<ArtifactCandidate, 'platform' | 'arch'> = {
     const bundle = parameters.get('bundle') ?? parameters.get('bundle_type') ?? '';
     const kind = readKind('bundle', bundle);
     if (isFailure(kind)) return kind;
-    return manifestQuestion(foldPlatform(platform), foldArch(arch), {
+    const folded = foldPlatform(platform);
+    return manifestQuestion(folded, foldArch(arch, folded), {
       kind,
       // Tauri's updater takes an answer without a signature for a broken one, and fails.
       mustBeSigned: hasAgent,

@@ -9,13 +9,12 @@
 import { fail, type Outcome } from '../contract/failure.ts';
 import type { Artifact } from '../contract/resource.ts';
 import {
-  foldArch,
   foldPlatform,
   type IndexedArtifact,
-  NO_ARCH,
   refuseArtifactName,
 } from '../domain/decision/artifact.ts';
 import type { ArtifactCandidate, Catalog } from '../domain/decision/catalog.ts';
+import { foldArch, NO_ARCH } from '../domain/decision/fold-arch.ts';
 import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
 import { candidatesOfMachine, type Machine } from './machine.ts';
 import type { Question, Updater } from './updater.ts';
@@ -108,8 +107,9 @@ function questionOf(
   if (file === undefined) return fail('unknownFile');
   const refusal = refuseArtifactName('arch', archText);
   if (refusal !== undefined) return refusal;
-  const arch = archText === '' ? NO_ARCH : foldArch(archText);
-  const machine = { platform: FILES[file].platform, arch };
+  const { platform } = FILES[file];
+  const arch = archText === '' ? NO_ARCH : foldArch(archText, platform);
+  const machine = { platform, arch };
   return {
     client: 'sparkle',
     ...machine,

@@ -10,14 +10,13 @@ import { type Failure, fail, invalidField, isFailure, type Outcome } from '../co
 import type { Artifact } from '../contract/resource.ts';
 import { isLongerThan, isStorable, NOT_STORABLE } from '../contract/text.ts';
 import {
-  foldArch,
   foldPlatform,
   type IndexedArtifact,
-  NO_ARCH,
   refuseArtifactName,
 } from '../domain/decision/artifact.ts';
 import { decodedFileName } from '../domain/decision/artifact-format.ts';
 import type { ArtifactCandidate, Catalog } from '../domain/decision/catalog.ts';
+import { foldArch, NO_ARCH } from '../domain/decision/fold-arch.ts';
 import { isSemVer, parseVersion, type Version } from '../domain/decision/version.ts';
 import { candidatesOfMachine, type Machine } from './machine.ts';
 import type { AskingClient, Question, Updater } from './updater.ts';
@@ -100,7 +99,7 @@ function machineOf(
     refuseArtifactName(ridArch === undefined ? 'arch' : 'rid', arch ?? '');
   if (refusal !== undefined) return refusal;
   const platform = foldPlatform(system);
-  if (arch !== undefined) return { platform, arch: foldArch(arch) };
+  if (arch !== undefined) return { platform, arch: foldArch(arch, platform) };
   return { platform, arch: platform === MAC ? NO_ARCH : DEFAULT_ARCH };
 }
 

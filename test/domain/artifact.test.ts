@@ -5,16 +5,16 @@ import { describe, expect, it } from 'vitest';
 import type { Artifact } from '../../src/contract/resource.ts';
 import {
   extensionOf,
-  foldArch,
   foldPlatform,
   indexArtifacts,
   selectArtifact,
 } from '../../src/domain/decision/artifact.ts';
+import { foldArch } from '../../src/domain/decision/fold-arch.ts';
 
 /** Returns the url of the artifact for a device; platform and arch may have any spelling. */
 function pick(artifacts: readonly Artifact[], platform: string, arch?: string): string | undefined {
-  const index = indexArtifacts(artifacts);
-  return selectArtifact(index, foldPlatform(platform), foldArch(arch))?.url;
+  const folded = foldPlatform(platform);
+  return selectArtifact(indexArtifacts(artifacts), folded, foldArch(arch, folded))?.url;
 }
 
 function artifact(url: string, platform: string, arch?: string, signature?: string): Artifact {
@@ -28,12 +28,19 @@ function artifact(url: string, platform: string, arch?: string, signature?: stri
 
 describe('aliases are folded on both sides, whatever the case', () => {
   const archGroups = [
-    ['x64', 'amd64', 'x86_64', 'X64', 'AMD64', 'X86_64'],
-    ['arm64', 'aarch64', 'ARM64', 'AArch64'],
-    ['ia32', 'x86', 'i386', 'i686', 'IA32', 'I386'],
-    ['armv7', 'ARMv7'],
-    ['universal', 'Universal'],
-    ['riscv64'],
+    ['x64', 'amd64', 'x86_64', 'X64', 'AMD64', 'X86_64', 'x86-64', '64-bit', 'x86_64-v3'],
+    ['arm64', 'aarch64', 'ARM64', 'AArch64', 'arm_64', 'aarch_64', 'arm64-v8a'],
+    ['ia32', 'x86', 'i386', 'i486', 'i586', 'i686', 'IA32', 'I386', '386', 'x86_32'],
+    ['arm', 'arm32'],
+    ['armv7', 'ARMv7', 'armv7l', 'arm-v7', 'armhf', 'armeabi-v7a'],
+    ['armv6', 'arm-v6', 'armv6l'],
+    ['armv5', 'arm-v5', 'armel'],
+    ['universal', 'Universal', 'universal2'],
+    ['riscv64', 'riscv64gc'],
+    ['ppc64le', 'powerpc64le', 'ppc64el'],
+    ['mipsle', 'mipsel'],
+    ['loong64', 'loongarch64'],
+    ['hexagon', 'Hexagon'],
   ];
   const platformGroups = [
     ['macos', 'mac', 'osx', 'darwin', 'macOS', 'Darwin', 'OSX'],
@@ -43,7 +50,7 @@ describe('aliases are folded on both sides, whatever the case', () => {
   ];
 
   it.each(archGroups)('arch %s and its other spellings are one', (...spellings) => {
-    expect(new Set(spellings.map(foldArch)).size).toBe(1);
+    expect(new Set(spellings.map((each) => foldArch(each, 'linux'))).size).toBe(1);
     for (const published of spellings) {
       for (const asked of spellings) {
         expect(pick([artifact('hit', 'linux', published)], 'linux', asked)).toBe('hit');
@@ -61,15 +68,34 @@ describe('aliases are folded on both sides, whatever the case', () => {
   });
 
   it('different archs and platforms stay apart', () => {
-    expect(new Set(archGroups.map(([first]) => foldArch(first))).size).toBe(archGroups.length);
+    const arches = archGroups.map(([first]) => foldArch(first, 'linux'));
+    expect(new Set(arches).size).toBe(archGroups.length);
     const platforms = platformGroups.map(([first]) => foldPlatform(first ?? ''));
     expect(new Set(platforms).size).toBe(platformGroups.length);
   });
 
+  it('what `arm` means depends on the platform: macOS and Windows run on no 32-bit one', () => {
+    expect(
+      ['darwin', 'macOS', 'win32'].map((on) => pick([artifact('hit', on, 'arm')], on, 'arm64')),
+    ).toEqual(['hit', 'hit', 'hit']);
+    expect(pick([artifact('hit', 'linux', 'arm')], 'linux', 'arm64')).toBeUndefined();
+    expect(pick([artifact('hit', 'linux', 'arm')], 'linux', 'arm')).toBe('hit');
+    expect(pick([artifact('hit', 'windows', 'arm32')], 'windows', 'arm64')).toBeUndefined();
+  });
+
   it('folding twice is folding once', () => {
+    const spelling = fc.constantFrom(
+      ...archGroups.flat(),
+      'arm32',
+      'm1',
+      'fat',
+      'aarch32',
+      'intel',
+    );
+    const anyName = fc.oneof(fc.string({ unit: 'binary' }), spelling);
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
-        expect(foldArch(foldArch(text))).toBe(foldArch(text));
+      fc.property(anyName, fc.constantFrom('', 'darwin', 'linux', 'windows'), (text, on) => {
+        expect(foldArch(foldArch(text, on), on)).toBe(foldArch(text, on));
         expect(foldPlatform(foldPlatform(text))).toBe(foldPlatform(text));
       }),
     );

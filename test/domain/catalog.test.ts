@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Artifact } from '../../src/contract/resource.ts';
-import { foldArch, foldPlatform, selectArtifact } from '../../src/domain/decision/artifact.ts';
+import { foldPlatform, selectArtifact } from '../../src/domain/decision/artifact.ts';
 import {
   candidatesBy,
   candidatesFor,
@@ -11,6 +11,7 @@ import {
   countAbove,
   countAtOrAbove,
 } from '../../src/domain/decision/catalog.ts';
+import { foldArch } from '../../src/domain/decision/fold-arch.ts';
 import { compareVersions } from '../../src/domain/decision/version.ts';
 import { catalog, release, snapshot, version } from './sample.ts';
 
@@ -111,7 +112,8 @@ describe('candidates: the published releases that have an artifact for the platf
         (artifacts, questions) => {
           const built = catalog(artifacts.map((each, at) => release(`${at}`, { artifacts: each })));
           for (const [platform, arch] of questions) {
-            const [folded, foldedArch] = [foldPlatform(platform), foldArch(arch)];
+            const folded = foldPlatform(platform);
+            const foldedArch = foldArch(arch, folded);
             const expected = built.published
               .map((each) => selectArtifact(each.artifacts, folded, foldedArch))
               .filter((artifact) => artifact !== undefined);

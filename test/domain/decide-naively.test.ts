@@ -8,9 +8,10 @@ import {
   RELEASE_STATUSES,
   type TargetExpression,
 } from '../../src/contract/resource.ts';
-import { foldArch, foldPlatform } from '../../src/domain/decision/artifact.ts';
+import { foldPlatform } from '../../src/domain/decision/artifact.ts';
 import { cohortBucket, hashText } from '../../src/domain/decision/cohort.ts';
 import { choose, commonChoice } from '../../src/domain/decision/decide.ts';
+import { foldArch } from '../../src/domain/decision/fold-arch.ts';
 import type {
   ServingSnapshot,
   SnapshotRelease,
@@ -117,7 +118,7 @@ describe('what a plan says is the same for all devices', () => {
       fc.property(anySnapshot, anyQuestions, (served, questions) => {
         const built = catalog(served.releases, served);
         for (const { version, platform, arch, id, labels } of questions) {
-          const plan = planOf(built, { ...fields(version, platform), arch: foldArch(arch) });
+          const plan = planOf(built, { ...fields(version, platform), arch: foldArch(arch, '') });
           const common = commonChoice(plan);
           if (common === undefined) seen.depends += 1;
           else {
@@ -141,7 +142,7 @@ describe('a plan that several versions share', () => {
           const { plan } = planIn(slot, question);
           const { catalog: built, fields: _, ...said } = plan;
           const { version, platform, arch } = question;
-          const own = planOf(built, { ...fields(version, platform), arch: foldArch(arch) });
+          const own = planOf(built, { ...fields(version, platform), arch: foldArch(arch, '') });
           expect({ ...own, catalog: undefined, fields: undefined }).toEqual({
             ...said,
             catalog: undefined,
@@ -190,7 +191,7 @@ function slotOf(served: ServingSnapshot): CatalogSlot {
 }
 
 function planIn(slot: CatalogSlot, { version, platform, arch }: Question) {
-  const question = manifestQuestion(foldPlatform(platform), foldArch(arch));
+  const question = manifestQuestion(foldPlatform(platform), foldArch(arch, ''));
   const scope = checkScope('acme', 'stable', question);
   const prepared = slot.planFor(checkQuery(scope, versionOf(version)));
   if (prepared === undefined) throw new Error('the slot has no catalog');
@@ -273,12 +274,12 @@ function chooseArtifact(artifacts: readonly Artifact[], question: Question): Art
   const wishes =
     question.arch === undefined
       ? [undefined, 'universal']
-      : [foldArch(question.arch), 'universal', undefined];
+      : [foldArch(question.arch, ''), 'universal', undefined];
   for (const wish of wishes) {
     const fitting = artifacts.filter(
       ({ platform, arch }) =>
         foldPlatform(platform) === foldPlatform(question.platform) &&
-        (arch === undefined ? undefined : foldArch(arch)) === wish,
+        (arch === undefined ? undefined : foldArch(arch, '')) === wish,
     );
     const chosen = fitting.find(({ signature }) => signature) ?? fitting[0];
     if (chosen !== undefined) return chosen;
@@ -315,8 +316,8 @@ function holds(
     }
     if (key === '$arch') {
       return [
-        question.arch === undefined ? undefined : foldArch(question.arch),
-        values.map(foldArch),
+        question.arch === undefined ? undefined : foldArch(question.arch, ''),
+        values.map((each) => foldArch(each, '')),
       ];
     }
     return [labels.get(key), values];

@@ -4,10 +4,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RELEASE_STATUSES } from '../../src/contract/resource.ts';
-import { foldArch } from '../../src/domain/decision/artifact.ts';
 import { cohortBucket, cohortThreshold, hashText } from '../../src/domain/decision/cohort.ts';
 import { decide } from '../../src/domain/decision/decide.ts';
 import { explain } from '../../src/domain/decision/explain.ts';
+import { foldArch } from '../../src/domain/decision/fold-arch.ts';
 import type { SnapshotRelease } from '../../src/domain/decision/serving-snapshot.ts';
 import { compareVersions } from '../../src/domain/decision/version.ts';
 import { PROPERTY_RUNS } from '../support/property-runs.ts';
@@ -123,7 +123,7 @@ describe('the explanation of a decision', () => {
       '1.3.0 offered',
     ]);
     const detailOf = (text: string) => candidates.find((each) => each.version === text)?.detail;
-    expect(detailOf('1.7.0')).toBe(`It has no artifact for linux/${foldArch('x86_64')}.`);
+    expect(detailOf('1.7.0')).toBe(`It has no artifact for linux/${foldArch('x86_64', 'linux')}.`);
     expect(detailOf('1.5.0')).toContain('label ring must be one of beta, dev, and is all');
   });
 

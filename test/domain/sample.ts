@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { Artifact, Targeting } from '../../src/contract/resource.ts';
-import { foldArch, foldPlatform } from '../../src/domain/decision/artifact.ts';
+import { foldPlatform } from '../../src/domain/decision/artifact.ts';
 import {
   type ArtifactCandidate,
   type Catalog,
@@ -12,6 +12,7 @@ import {
   compileCatalog,
 } from '../../src/domain/decision/catalog.ts';
 import { hashText } from '../../src/domain/decision/cohort.ts';
+import { foldArch } from '../../src/domain/decision/fold-arch.ts';
 import { type Plan, planUpdate } from '../../src/domain/decision/plan.ts';
 import type { Device } from '../../src/domain/decision/rule/decision-rule.ts';
 import type {
@@ -94,7 +95,8 @@ export function version(text: string): Version {
 
 /** The reserved fields of a request, with platform and arch folded. */
 export function fields(text: string, platform = 'linux', arch: string | undefined = 'x86_64') {
-  return { version: version(text), platform: foldPlatform(platform), arch: foldArch(arch) };
+  const folded = foldPlatform(platform);
+  return { version: version(text), platform: folded, arch: foldArch(arch, folded) };
 }
 
 /** The plan of an update check with these fields. */

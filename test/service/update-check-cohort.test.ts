@@ -10,10 +10,11 @@ import {
   type Release,
   type Targeting,
 } from '../../src/contract/resource.ts';
-import { foldArch, foldPlatform } from '../../src/domain/decision/artifact.ts';
+import { foldPlatform } from '../../src/domain/decision/artifact.ts';
 import { type Catalog, compileCatalog } from '../../src/domain/decision/catalog.ts';
 import { cohortBucket, cohortThreshold, hashText } from '../../src/domain/decision/cohort.ts';
 import { decide } from '../../src/domain/decision/decide.ts';
+import { foldArch } from '../../src/domain/decision/fold-arch.ts';
 import { manifestOf } from '../../src/updater/manifest.ts';
 import { anyLabels, anyTargeting, device, planOf, snapshot, version } from '../domain/sample.ts';
 import { release, serve, setChannel, tenantWith } from '../support/released.ts';
@@ -312,10 +313,10 @@ const anyQuestions: fc.Arbitrary<Question[]> = fc.array(
 
 /** Returns the status and body that the domain decides for this device. */
 function expectedText(catalog: Catalog, asked: Question): { status: number; text: string } {
+  const platform = foldPlatform(asked.platform);
   const fields = {
-    version: version(asked.version),
-    platform: foldPlatform(asked.platform),
-    arch: foldArch(asked.arch),
+    ...{ version: version(asked.version), platform },
+    arch: foldArch(asked.arch, platform),
   };
   const plan = planOf(catalog, fields);
   const { candidate } = decide(plan, device(asked.id, Object.fromEntries(asked.labels)));

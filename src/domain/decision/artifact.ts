@@ -7,6 +7,7 @@ import { LIMIT } from '../../contract/limit.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { isLongerThan, isStorable, NOT_STORABLE } from '../../contract/text.ts';
 import { ANY_KIND, artifactFormat, fileNameOf, formatRank, kindOf } from './artifact-format.ts';
+import { foldArch, NO_ARCH, UNIVERSAL } from './fold-arch.ts';
 
 /** Artifacts of a release by folded platform, then arch: those that share the pair, best first. */
 export type ArtifactIndex = ReadonlyMap<string, ReadonlyMap<string, readonly IndexedArtifact[]>>;
@@ -40,7 +41,7 @@ export function indexArtifacts(artifacts: readonly Artifact[]): ArtifactIndex {
     const platform = foldPlatform(artifact.platform);
     const byArch = index.get(platform) ?? new Map<string, IndexedArtifact[]>();
     index.set(platform, byArch);
-    const arch = foldArch(artifact.arch);
+    const arch = foldArch(artifact.arch, platform);
     const known = byArch.get(arch) ?? [];
     byArch.set(arch, known);
     known.push(indexed(artifact));
@@ -98,10 +99,6 @@ function sortByPreference(platform: string, artifacts: IndexedArtifact[]): void 
   });
 }
 
-/** Arch of an artifact that is for the whole platform, and of a device that names none. */
-export const NO_ARCH = '';
-const UNIVERSAL = 'universal';
-
 const PLATFORM_ALIASES: ReadonlyMap<string, string> = new Map([
   ['macos', 'darwin'],
   ['mac', 'darwin'],
@@ -110,26 +107,10 @@ const PLATFORM_ALIASES: ReadonlyMap<string, string> = new Map([
   ['win', 'windows'],
 ]);
 
-const ARCH_ALIASES: ReadonlyMap<string, string> = new Map([
-  ['x64', 'x86_64'],
-  ['amd64', 'x86_64'],
-  ['arm64', 'aarch64'],
-  ['ia32', 'i686'],
-  ['x86', 'i686'],
-  ['i386', 'i686'],
-]);
-
 /** Returns the one spelling of a platform: `macOS`, `osx` and `darwin` are all `darwin`. */
 export function foldPlatform(platform: string): string {
   const lower = platform.toLowerCase();
   return PLATFORM_ALIASES.get(lower) ?? lower;
-}
-
-/** Returns the one spelling of an arch: `x64` and `AMD64` are `x86_64`; undefined is `NO_ARCH`. */
-export function foldArch(arch: string | undefined): string {
-  if (arch === undefined) return NO_ARCH;
-  const lower = arch.toLowerCase();
-  return ARCH_ALIASES.get(lower) ?? lower;
 }
 
 /** Returns the extension that an artifact's address ends on, in lower case without the dot; '' if on none. */

@@ -11,10 +11,10 @@ import {
   type IndexedArtifact,
   type Installable,
   indexArtifacts,
-  NO_ARCH,
   selectArtifact,
 } from './artifact.ts';
 import { ANY_KIND } from './artifact-format.ts';
+import { NO_ARCH } from './fold-arch.ts';
 import type { DecisionRule } from './rule/decision-rule.ts';
 import { DECISION_RULES } from './rule/decision-rules.ts';
 import { compileRequirements, type Requirement, withLabelKeys } from './rule/requirement.ts';

@@ -2,9 +2,10 @@
 // install by hand. It is no offer, and nothing is recorded of it.
 
 import type { Artifact } from '../../contract/resource.ts';
-import { foldArch, foldPlatform, NO_ARCH } from './artifact.ts';
+import { foldPlatform } from './artifact.ts';
 import { artifactFormat } from './artifact-format.ts';
 import type { Catalog, CompiledRelease } from './catalog.ts';
+import { foldArch, NO_ARCH, UNIVERSAL } from './fold-arch.ts';
 import { isTargeted } from './is-targeted.ts';
 
 export type DownloadQuery = {
@@ -17,7 +18,6 @@ export type DownloadQuery = {
 };
 
 const EVERYBODY_PCT = 100;
-const UNIVERSAL = 'universal';
 /** Arch of most machines, for people who do not tell theirs. */
 const COMMON_ARCH = 'x86_64';
 
@@ -54,7 +54,7 @@ function bestOf(
   const ranked = artifacts.flatMap((artifact) => {
     const { url } = artifact;
     const own = artifactFormat(artifact) ?? '';
-    const place = archPlace(foldArch(artifact.arch), arch);
+    const place = archPlace(foldArch(artifact.arch, platform), arch);
     const isWanted = format === undefined || own === format;
     if (url === undefined || place === -1 || !isWanted) return [];
     if (foldPlatform(artifact.platform) !== platform) return [];

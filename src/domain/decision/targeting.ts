@@ -3,7 +3,8 @@
 // devices with the same platform, arch and version share, and over the labels of a device.
 
 import type { TargetExpression, Targeting } from '../../contract/resource.ts';
-import { foldArch, foldPlatform, NO_ARCH } from './artifact.ts';
+import { foldPlatform } from './artifact.ts';
+import { foldArch, NO_ARCH } from './fold-arch.ts';
 import { compareVersions, parseVersion, type Version } from './version.ts';
 
 /** Reserved fields of a request; platform and arch are folded. */
@@ -89,7 +90,7 @@ function fieldTest(expression: TargetExpression): FieldTest {
       return valueTest(
         expression,
         (fields) => (fields.arch === NO_ARCH ? undefined : fields.arch),
-        values.map(foldArch),
+        values.map((value) => foldArch(value, '')),
       );
     case '$version':
       if (operator === 'VersionGte' || operator === 'VersionLt') return versionTest(expression);

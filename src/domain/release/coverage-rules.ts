@@ -1,7 +1,8 @@
 // Findings in the list of a release's artifacts as a whole: which devices it leaves out.
 
 import type { Finding } from '../../contract/rehearsed.ts';
-import { foldArch, foldPlatform, NO_ARCH } from '../decision/artifact.ts';
+import { foldPlatform } from '../decision/artifact.ts';
+import { foldArch, NO_ARCH, UNIVERSAL } from '../decision/fold-arch.ts';
 import {
   type ExaminedArtifact,
   type ExaminedRelease,
@@ -10,7 +11,6 @@ import {
 } from './examined-release.ts';
 
 const MAC = 'darwin';
-const UNIVERSAL = 'universal';
 /** What a universal file for macOS runs on. */
 const MAC_ARCHES = ['x86_64', 'aarch64'];
 
@@ -26,7 +26,7 @@ function leftOut({ artifacts, newest }: ExaminedRelease): readonly Finding[] {
   const left = new Map<string, string>();
   for (const each of newest.release.artifacts) {
     const platform = foldPlatform(each.platform);
-    const arch = foldArch(each.arch);
+    const arch = foldArch(each.arch, platform);
     if (covers(artifacts, platform, arch)) continue;
     const target = arch === NO_ARCH ? platform : `${platform}/${arch}`;
     left.set(target, `There is none for ${target}, which ${newest.release.version} had`);

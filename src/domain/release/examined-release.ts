@@ -2,8 +2,9 @@
 
 import type { Finding } from '../../contract/rehearsed.ts';
 import type { Artifact } from '../../contract/resource.ts';
-import { foldArch, foldPlatform } from '../decision/artifact.ts';
+import { foldPlatform } from '../decision/artifact.ts';
 import { artifactFormat } from '../decision/artifact-format.ts';
+import { foldArch } from '../decision/fold-arch.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../decision/serving-snapshot.ts';
 import { compareVersions, parseVersion, type Version } from '../decision/version.ts';
 
@@ -63,10 +64,11 @@ export function isForPeople({ format }: ExaminedArtifact): boolean {
 }
 
 function examineArtifact(artifact: Artifact): ExaminedArtifact {
+  const platform = foldPlatform(artifact.platform);
   return {
     artifact,
-    platform: foldPlatform(artifact.platform),
-    arch: foldArch(artifact.arch),
+    platform,
+    arch: foldArch(artifact.arch, platform),
     format: artifactFormat(artifact),
     isSigned: artifact.signature !== undefined,
   };

@@ -3,8 +3,9 @@
 import { type Failure, fail, invalidField, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isLongerThan } from '../../contract/text.ts';
-import { foldArch, foldPlatform, refuseArtifactName } from '../../domain/decision/artifact.ts';
+import { foldPlatform, refuseArtifactName } from '../../domain/decision/artifact.ts';
 import { type DownloadQuery, downloadFor } from '../../domain/decision/download.ts';
+import { foldArch } from '../../domain/decision/fold-arch.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import type { HeaderPair } from '../reply.ts';
 import type { Route } from '../router.ts';
@@ -51,11 +52,12 @@ function queryOf({ params, headers, queryText }: Exchange): DownloadQuery | Fail
   if (format !== undefined && isLongerThan(format, LIMIT.artifactFormatLengthMax)) {
     return invalidField('format', `Must have at most ${LIMIT.artifactFormatLengthMax} characters`);
   }
+  const platform = foldPlatform(told);
   return (
     refuseArtifactName('platform', told) ??
     refuseArtifactName('arch', arch ?? '') ?? {
-      platform: foldPlatform(told),
-      arch: arch === undefined ? undefined : foldArch(arch),
+      platform,
+      arch: arch === undefined ? undefined : foldArch(arch, platform),
       format: format === '' ? undefined : format,
     }
   );

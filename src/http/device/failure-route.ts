@@ -2,7 +2,8 @@
 
 import { fail, invalidField, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { foldArch, foldPlatform, refuseArtifactName } from '../../domain/decision/artifact.ts';
+import { foldPlatform, refuseArtifactName } from '../../domain/decision/artifact.ts';
+import { foldArch } from '../../domain/decision/fold-arch.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { NETWORK_WORDS, writeNetwork } from '../../domain/fleet/network-words.ts';
 import type { FailureReports } from '../../operations/fleet/failure-reports.ts';
@@ -62,8 +63,9 @@ function readDevice({ params, headers, queryText }: Exchange) {
   if (refusal !== undefined) return refusal;
   const version = parseVersion(params.get('version') ?? '');
   if (version === undefined) return invalidField('version', 'Invalid version');
+  const folded = foldPlatform(platform);
   return {
     ...{ deviceId, runs: version.canonical },
-    ...{ platform: foldPlatform(platform), arch: foldArch(arch) },
+    ...{ platform: folded, arch: foldArch(arch, folded) },
   };
 }

@@ -2,7 +2,8 @@
 // before the answer leaves, and every node's next decision knows it.
 
 import { isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
-import { foldArch, foldPlatform } from '../../domain/decision/artifact.ts';
+import { foldPlatform } from '../../domain/decision/artifact.ts';
+import { foldArch } from '../../domain/decision/fold-arch.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
 import { type CheckIn, coalesceCheckIns } from '../../domain/fleet/check-in.ts';
 import type { Ledger } from '../../ports/ledger.ts';
@@ -64,13 +65,14 @@ function failureOf(
 }
 
 function describe(appId: string, device: ReportedDevice, at: number): CheckIn {
+  const platform = foldPlatform(device.platform);
   return {
     appId,
     deviceId: device.deviceId,
     channel: device.channel,
     version: device.version,
-    platform: foldPlatform(device.platform),
-    arch: foldArch(device.arch),
+    platform,
+    arch: foldArch(device.arch, platform),
     source: 'push',
     client: 'push',
     at,

@@ -1,9 +1,8 @@
 // Platforms and architectures for which a held release must have files before it publishes itself.
 
 import type { Artifact } from '../../contract/resource.ts';
-import { foldArch, foldPlatform, NO_ARCH } from '../../domain/decision/artifact.ts';
-
-const UNIVERSAL = 'universal';
+import { foldPlatform } from '../../domain/decision/artifact.ts';
+import { foldArch, NO_ARCH, UNIVERSAL } from '../../domain/decision/fold-arch.ts';
 
 /**
  * Whether the artifacts have one for each target: `linux`, or with an architecture `linux/x86_64`. A
@@ -14,11 +13,12 @@ export function isExpected(
   artifacts: readonly Pick<Artifact, 'platform' | 'arch'>[],
 ): boolean {
   return targets.every((target) => {
-    const [platform = '', arch] = target.split('/');
+    const [name = '', arch] = target.split('/');
+    const platform = foldPlatform(name);
     return artifacts.some((artifact) => {
-      if (foldPlatform(artifact.platform) !== foldPlatform(platform)) return false;
-      const own = foldArch(artifact.arch);
-      return arch === undefined || [NO_ARCH, UNIVERSAL, foldArch(arch)].includes(own);
+      if (foldPlatform(artifact.platform) !== platform) return false;
+      const own = foldArch(artifact.arch, platform);
+      return arch === undefined || [NO_ARCH, UNIVERSAL, foldArch(arch, platform)].includes(own);
     });
   });
 }

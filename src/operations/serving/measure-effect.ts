@@ -5,10 +5,10 @@
 import { failUntil, type Outcome } from '../../contract/failure.ts';
 import type { Reason } from '../../contract/reason.ts';
 import type { Effect, RunnerEffect } from '../../contract/rehearsed.ts';
-import { NO_ARCH } from '../../domain/decision/artifact.ts';
 import { type Catalog, compileCatalog } from '../../domain/decision/catalog.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
 import { choose } from '../../domain/decision/decide.ts';
+import { NO_ARCH } from '../../domain/decision/fold-arch.ts';
 import { type Plan, planUpdate } from '../../domain/decision/plan.ts';
 import type { Device } from '../../domain/decision/rule/decision-rule.ts';
 import { withLabelKeys } from '../../domain/decision/rule/requirement.ts';

@@ -3,10 +3,11 @@
 
 import { type Failure, isFailure, type LostRight, type Outcome } from '../../contract/failure.ts';
 import { refuseRight } from '../../contract/refuse-right.ts';
-import { foldArch, foldPlatform } from '../../domain/decision/artifact.ts';
+import { foldPlatform } from '../../domain/decision/artifact.ts';
 import { ANY_KIND } from '../../domain/decision/artifact-format.ts';
 import type { ArtifactCandidate } from '../../domain/decision/catalog.ts';
 import { hashText } from '../../domain/decision/cohort.ts';
+import { foldArch } from '../../domain/decision/fold-arch.ts';
 import type { Labels } from '../../domain/decision/targeting.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { type CheckIn, coalesceCheckIns } from '../../domain/fleet/check-in.ts';
@@ -230,7 +231,8 @@ function createQuery(
 ): CheckQuery<ArtifactCandidate> {
   const version = parseVersion(versionText);
   if (version === undefined) throw new Error('a wave was planned with a version nobody checked');
-  const question = manifestQuestion(foldPlatform(platform), foldArch(arch), {
+  const folded = foldPlatform(platform);
+  const question = manifestQuestion(folded, foldArch(arch, folded), {
     kind: bundle,
     mustBeSigned: false,
   });

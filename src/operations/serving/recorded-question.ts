@@ -2,7 +2,8 @@
 
 import type { DeviceRecord } from '../../contract/console-fleet.ts';
 import type { DeviceClient } from '../../contract/device-client.ts';
-import { foldArch, foldPlatform } from '../../domain/decision/artifact.ts';
+import { foldPlatform } from '../../domain/decision/artifact.ts';
+import { foldArch } from '../../domain/decision/fold-arch.ts';
 import type { RequestFields } from '../../domain/decision/targeting.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import type { RecordedClient } from '../../updater/installable-by.ts';
@@ -19,10 +20,8 @@ export function recordedQuestion(
 ): RecordedQuestion {
   const version = device.version === null ? undefined : parseVersion(device.version);
   const client = device.client ?? (version === undefined ? 'e' : 'u');
-  const machine = {
-    platform: foldPlatform(device.platform),
-    arch: foldArch(device.arch ?? undefined),
-  };
+  const platform = foldPlatform(device.platform);
+  const machine = { platform, arch: foldArch(device.arch ?? undefined, platform) };
   return {
     fields: { version: TELLS_NO_VERSION.has(client) ? undefined : version, ...machine },
     asked: { client, bundle: device.bundle, machine },

@@ -1,0 +1,79 @@
+// Names of architectures. One table of their spellings folds what publishers write, what devices tell and
+// what stands in the names of files: were only one side folded, the other would never match.
+
+/**
+ * Returns the one spelling of an arch: `x64` and `X86-64` are `x86_64`, one that is not known stays as it is,
+ * in lower case; undefined is `NO_ARCH`. The platform is folded, and '' where it is not known: `arm` is a
+ * 32-bit processor, but not on platforms that run on no such one.
+ */
+export function foldArch(arch: string | undefined, platform: string): string {
+  if (arch === undefined) return NO_ARCH;
+  const lower = arch.toLowerCase();
+  const known = knownArch(lower, platform);
+  if (known !== undefined) return known;
+  return SEPARATOR.test(lower)
+    ? (knownArch(lower.replace(SEPARATORS, ''), platform) ?? lower)
+    : lower;
+}
+
+/** Returns the arch of a word in lower case and without separators; undefined when it names none. */
+export function knownArch(word: string, platform: string): string | undefined {
+  return ON_PLATFORM.get(platform)?.get(word) ?? BY_SPELLING.get(word);
+}
+
+/** Arch of an artifact that is for the whole platform, and of a device that names none. */
+export const NO_ARCH = '';
+/** Arch of an artifact that runs on every arch of its platform. */
+export const UNIVERSAL = 'universal';
+
+const SEPARATOR = /[-_. ]/;
+const SEPARATORS = /[-_. ]/g;
+
+/** Names of arches, and the other spellings of each. */
+const SPELLINGS: Readonly<Record<string, string>> = {
+  x86_64:
+    'x8664 x64 amd64 amd em64t intel intel64 64 64bit 64bits x64bit amd64bit x8664bit ' +
+    'x8664v1 x8664v2 x8664v3 x8664v4 x64v1 x64v2 x64v3 x64v4 amd64v1 amd64v2 amd64v3 amd64v4',
+  i686: 'x86 i386 i486 i586 386 ia32 intel32 x32 x8632 32 32bit 32bits x86bit x8632bit',
+  aarch64:
+    'arm64 arm64e arm64ec arm64v8 arm64v8a armv8 armv8a v8a arm64bit aarch64bit silicon applesilicon',
+  arm: 'arm32 aarch32',
+  // A kernel that tells `armv8l` runs 32-bit programs.
+  armv7:
+    'armv7l armv7a armv7h armv7hf armv7neon armhf armhfp arm7 arm32v7 arm32v7a armeabiv7a v7a armv8l',
+  armv6: 'armv6l armv6h armv6hf arm6 arm32v6',
+  armv5: 'armv5l armv5te armv5tel armv5tejl armel armeabi arm5 arm32v5',
+  riscv64: 'riscv riscv64gc rv64 rv64gc',
+  ppc64le: 'powerpc64le ppc64el powerpc64el',
+  ppc64: 'powerpc64',
+  ppc: 'powerpc ppc32 powerpc32',
+  loong64: 'loongarch loongarch64',
+  mipsle: 'mipsel',
+  mips64le: 'mips64el',
+  sparc64: 'sparcv9',
+  ia64: 'itanium',
+  [UNIVERSAL]: 'universal2 multiarch noarch anycpu',
+  ...Object.fromEntries(['riscv32', 'mips', 'mips64', 's390x', 'sparc'].map((name) => [name, ''])),
+};
+
+const BY_SPELLING = mapOf(SPELLINGS);
+
+/** Programs for 32-bit ARM say so where hardly any runs on it. */
+const WITHOUT_32_BIT_ARM = { aarch64: 'arm', armv7: 'arm32 aarch32' };
+
+/** What words mean on a platform, where that is something else than elsewhere. */
+const ON_PLATFORM: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
+  ['windows', mapOf(WITHOUT_32_BIT_ARM)],
+  [
+    'darwin',
+    mapOf({ ...WITHOUT_32_BIT_ARM, aarch64: 'arm apple m1 m2 m3 m4 m5', [UNIVERSAL]: 'fat' }),
+  ],
+]);
+
+function mapOf(spellings: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(spellings).flatMap(([name, others]) =>
+      [name, ...others.split(' ')].filter((word) => word !== '').map((word) => [word, name]),
+    ),
+  );
+}
