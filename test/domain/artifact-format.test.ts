@@ -46,7 +46,8 @@ describe('a format is read off the address', () => {
     tar.gz: app.tar.gz
     tar.xz: app.tar.xz
     tar.zst: app.tar.zst
-    undefined: latest/download?file=app.deb | app | deb | app.7z | 
+    7z: App-1.2.3-win-x64.7z
+    undefined: latest/download?file=app.deb | app | deb | app.bin | 
     `),
   )('%s: %s', (name, format) => {
     expect(at(name) ?? 'undefined').toBe(format);

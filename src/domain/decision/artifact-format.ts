@@ -13,6 +13,7 @@ import { isLongerThan } from '../../contract/text.ts';
 export const ARTIFACT_FORMATS = [
   'app.tar.gz',
   'zip',
+  '7z',
   'dmg',
   'pkg',
   'appimage',
