@@ -170,14 +170,11 @@ const INSTALLABLE: Readonly<Record<string, ReadonlySet<string>>> = {
   linux: new Set(['appimage', 'deb', 'rpm', 'pacman']),
 };
 
-/** Known formats. An artifact in one of them that its platform's updater does not install is never listed. */
-const OTHER_FORMATS: ReadonlySet<string> = new Set(
-  (
-    'exe msi msix msixbundle appx appxbundle nupkg zip 7z dmg pkg ' +
-    'appimage deb rpm pacman apk aab ipa snap flatpak jar ' +
-    'tar tgz gz xz bz2 zst blockmap sig asc json txt yml yaml'
-  ).split(' '),
-);
+/**
+ * Form of an ending, as that of `app.msi` and `app.exe.sha512`: what has one, and not one that the updater
+ * installs, is never listed. Behind the last dot of `app-1.2.0` stands none.
+ */
+const ENDING = /^[a-z]/;
 
 const SETUP = /(?:^|[^a-z])(?:setup|installer)(?:[^a-z]|$)/i;
 const UNUSABLE = -1;
@@ -187,7 +184,7 @@ const UNNAMED = '*';
 /**
  * Returns the artifacts that a file lists, best first; empty when its clients could use none. A single
  * missing checksum makes electron-updater refuse the whole file, so that artifacts without one are left out.
- * Artifacts of unknown format are taken for installable when no others are.
+ * Artifacts whose address has no ending are taken for installable when no others are.
  */
 function listArtifacts(
   artifacts: readonly Artifact[],
@@ -202,7 +199,7 @@ function listArtifacts(
   const listed =
     installable.length > 0
       ? installable
-      : usable.filter(({ url }) => !OTHER_FORMATS.has(extensionOf(url)));
+      : usable.filter(({ url }) => !ENDING.test(extensionOf(url)));
   return listed.sort(
     (left, right) =>
       archRank(left, wanted) - archRank(right, wanted) || setupRank(left) - setupRank(right),

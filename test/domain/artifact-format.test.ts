@@ -249,6 +249,20 @@ describe('a signed artifact', () => {
     expect(offered([mine, any], 'linux', 'appimage', false)).toBe(mine);
   });
 
+  it('whose name is another artifact with something added comes after all, whatever its place', () => {
+    const archive = unsigned('linux', 'a.tar.gz');
+    const sum = unsigned('linux', 'a.tar.gz.dgst');
+    expect(offered([sum, archive], 'linux', '', false)).toBe(archive);
+    const own: Built = { ...unsigned('linux', 'a.tar.gz.own'), format: 'own' };
+    expect(offered([archive, own], 'linux', '', false)).toBe(own);
+    const image = unsigned('linux', 'a.AppImage');
+    expect(offered([image, unsigned('linux', 'a.AppImage.tar.gz')], 'linux', '', false)).toBe(
+      image,
+    );
+    const bare = unsigned('linux', 'a');
+    expect(offered([archive, bare], 'linux', '', false)).toBe(bare);
+  });
+
   it('with an empty signature counts as unsigned', () => {
     const empty = { ...unsigned('linux', 'a.deb'), signature: '' };
     expect(offered([empty], 'linux', 'deb', true)).toBeUndefined();

@@ -352,6 +352,12 @@ deviceSuite('other updaters', (node) => {
           artifact('linux', 'h.deb', { arch: 'x64' }),
           artifact('linux', 'i.AppImage', { arch: 'arm64' }),
           { platform: 'linux', format: 'appimage' },
+          artifact('freebsd', 'j.zip'),
+          artifact('freebsd', 'k.zip', { arch: 'x64' }),
+          artifact('freebsd', 'l.zip', { arch: 'arm64' }),
+          artifact('openbsd', 'm'),
+          artifact('openbsd', 'n.tgz.dgst'),
+          artifact('openbsd', 'o.tar.gz'),
         ],
       ]);
       const expected: readonly (readonly [string, string | number])[] = [
@@ -366,7 +372,12 @@ deviceSuite('other updaters', (node) => {
         ['/linux?format=rpm', 'g.rpm'],
         ['/linux/aarch64', 'i.AppImage'],
         ['/linux/aarch64?format=deb', 404],
-        ['/freebsd', 404],
+        // A file that names its architecture goes before one that names none, a known format before none.
+        ['/freebsd', 'k.zip'],
+        ['/freebsd/arm64', 'l.zip'],
+        ['/freebsd/riscv64', 'j.zip'],
+        ['/openbsd', 'o.tar.gz'],
+        ['/netbsd', 404],
       ];
       for (const [path, name] of expected)
         expect([path, await nameOf(tenant, path)]).toEqual([path, name]);

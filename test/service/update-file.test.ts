@@ -229,6 +229,11 @@ deviceSuite('update files', (node) => {
       [artifact('windows', 'x64', 'download/42')],
       { 'latest.yml': ['42'] },
     ],
+    [
+      'an address with an ending that nothing is known to install is not',
+      [artifact('windows', 'x64', 'app.exe.dgst'), artifact('darwin', 'x64', 'app.zip.hash')],
+      { 'latest.yml': [], 'latest-mac.yml': [] },
+    ],
   ])('%s', async (_, published, files) => {
     const tenant = await tenantWith(node, ['1.0.0', { artifacts: published }]);
     for (const [file, listed] of Object.entries(files)) {

@@ -92,11 +92,32 @@ function indexed(artifact: Artifact): IndexedArtifact {
 
 /** Sorts artifacts for the same platform and arch, best first; equals keep the order of publishing. */
 function sortByPreference(platform: string, artifacts: IndexedArtifact[]): void {
-  artifacts.sort(({ artifact: left }, { artifact: right }) => {
+  const additions = additionsAmong(artifacts);
+  artifacts.sort((one, other) => {
+    const byPlace = Number(additions.has(one)) - Number(additions.has(other));
+    if (byPlace !== 0) return byPlace;
+    const [left, right] = [one.artifact, other.artifact];
     const bySignature = Number(hasSignature(right)) - Number(hasSignature(left));
     if (bySignature !== 0) return bySignature;
     return formatRank(platform, artifactFormat(left)) - formatRank(platform, artifactFormat(right));
   });
+}
+
+/**
+ * Returns artifacts without a format whose file has the name of another one with something added: checksums
+ * and the like, which belong to that file.
+ */
+function additionsAmong(artifacts: readonly IndexedArtifact[]): ReadonlySet<IndexedArtifact> {
+  const names = artifacts.map(({ artifact: { url } }) =>
+    url === undefined ? '' : fileNameOf(url),
+  );
+  const wholes = names.filter((name) => name !== '');
+  return new Set(
+    artifacts.filter(({ format }, index) => {
+      const name = names[index] ?? '';
+      return format === undefined && wholes.some((whole) => name.startsWith(`${whole}.`));
+    }),
+  );
 }
 
 const PLATFORM_ALIASES: ReadonlyMap<string, string> = new Map([

@@ -53,22 +53,31 @@ function bestOf(
   const order = FOR_PEOPLE.get(platform) ?? [];
   const ranked = artifacts.flatMap((artifact) => {
     const { url } = artifact;
-    const own = artifactFormat(artifact) ?? '';
+    const own = artifactFormat(artifact);
     const place = archPlace(foldArch(artifact.arch, platform), arch);
     const isWanted = format === undefined || own === format;
     if (url === undefined || place === -1 || !isWanted) return [];
     if (foldPlatform(artifact.platform) !== platform) return [];
-    const preferred = order.indexOf(own);
-    return [{ url, place, rank: preferred === -1 ? order.length : preferred }];
+    return [{ url, place, rank: formatPlace(order, own) }];
   });
   ranked.sort((left, right) => left.place - right.place || left.rank - right.rank);
   return ranked[0]?.url;
 }
 
-/** Returns the place of an artifact's arch, the lowest first; -1 when it does not run on the wanted one. */
+/** Returns the place of a format, the lowest first: one that is not listed, then none that is known. */
+function formatPlace(order: readonly string[], format: string | undefined): number {
+  const listed = format === undefined ? -1 : order.indexOf(format);
+  if (listed !== -1) return listed;
+  return format === undefined ? order.length + 1 : order.length;
+}
+
+/**
+ * Returns the place of an artifact's arch, the lowest first; -1 when it does not run on the wanted one. One
+ * that names no arch may be for any: it comes after those that name the wanted or the most common one.
+ */
 function archPlace(own: string, wanted: string | undefined): number {
   if (wanted !== undefined) return [wanted, UNIVERSAL, NO_ARCH].indexOf(own);
-  const order = [UNIVERSAL, NO_ARCH, COMMON_ARCH];
+  const order = [UNIVERSAL, COMMON_ARCH, NO_ARCH];
   const known = order.indexOf(own);
   return known === -1 ? order.length : known;
 }
