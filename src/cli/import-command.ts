@@ -2,11 +2,12 @@
 // update file of electron-builder.
 
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Artifact } from '../contract/resource.ts';
-import { classifyAsset } from '../domain/release/classify-asset.ts';
+import { classifyAssets } from '../domain/release/classify-assets.ts';
 import { tagVersion } from '../domain/release/tag-version.ts';
 import { answering, type Connect, type Options } from './asking.ts';
 import { printTable, takesColours } from './print-table.ts';
@@ -14,18 +15,26 @@ import { type ServiceClient, ServiceError } from './service-client.ts';
 import { readUpdateFile } from './update-file.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Release to be brought. */
+/** Release to be brought, and the names of its files that devices cannot install. */
 type Brought = {
   readonly version: string;
-  readonly notes: string;
-  readonly artifacts: readonly Artifact[];
+  readonly release: {
+    readonly version: string;
+    readonly notes: string;
+    readonly artifacts: readonly Artifact[];
+  };
+  readonly passedOver: readonly string[];
 };
 
 /** Release that is passed over, and why. */
 type PassedOver = { readonly version: string; readonly reason: string };
 
 type Imported = { readonly releases: readonly Result[] };
-type Result = { readonly version: string; readonly outcome: string };
+type Result = {
+  readonly version: string;
+  readonly outcome: string;
+  readonly passedOver?: readonly string[];
+};
 
 const CONFLICT = 409;
 const TOO_MANY = 429;
@@ -55,10 +64,15 @@ async function bring(client: ServiceClient, options: Options): Promise<Imported>
       ? [ofUpdateFile(String(latestYml))]
       : ofGithub(githubJson, String(app), String(channel));
   const releases: Result[] = [];
-  for (const release of found) {
-    const outcome =
-      'reason' in release ? release.reason : await publish(client, app, channel, release);
-    releases.push({ version: release.version, outcome });
+  for (const each of found) {
+    const { version } = each;
+    if ('reason' in each) {
+      releases.push({ version, outcome: each.reason });
+    } else {
+      const outcome = await publish(client, app, channel, each);
+      const { passedOver } = each;
+      releases.push({ version, outcome, ...(passedOver.length === 0 ? {} : { passedOver }) });
+    }
   }
   return { releases };
 }
@@ -67,7 +81,7 @@ async function publish(
   client: ServiceClient,
   app: string | undefined,
   channel: string | undefined,
-  release: Brought,
+  { version, release }: Brought,
 ): Promise<string> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -77,7 +91,7 @@ async function publish(
       if (!(error instanceof ServiceError)) throw error;
       if (error.status === CONFLICT && /already exists/.test(error.message)) return 'already there';
       if (error.status !== TOO_MANY || attempt === ATTEMPTS_MAX) {
-        throw new ServiceError(`${release.version}: ${error.message}`, error.status);
+        throw new ServiceError(`${version}: ${error.message}`, error.status);
       }
       await sleep(1000 * Math.min(WAIT_SECONDS_MAX, error.retryAfterSeconds || 1));
     }
@@ -86,8 +100,9 @@ async function publish(
 
 function ofUpdateFile(path: string): Brought {
   const { version, entries, minimumSystemVersion } = readUpdateFile(path);
-  const artifacts = entries.flatMap(({ name, url, sha512, size }): Artifact[] => {
-    const target = classifyAsset(name);
+  const targets = classifyAssets([...entries.map(({ name }) => name), basename(path)]);
+  const artifacts = entries.flatMap(({ name, url, sha512, size }, index): Artifact[] => {
+    const target = targets[index];
     if (target === undefined) return [];
     if (url === undefined) throw new ServiceError(`${path}: ${name} has no absolute address`);
     return [
@@ -100,7 +115,8 @@ function ofUpdateFile(path: string): Brought {
     ];
   });
   if (artifacts.length === 0) throw new ServiceError(`${path} names no file for a device`);
-  return { version, notes: '', artifacts };
+  const passedOver = entries.flatMap(({ name }, index) => (targets[index] ? [] : [name]));
+  return { version, release: { version, notes: '', artifacts }, passedOver };
 }
 
 const githubReleases = z.array(
@@ -146,20 +162,27 @@ function releaseOf(release: GithubRelease, app: string, channel: string): Brough
   }
   const version = tagVersion(tag, app, undefined);
   if (version === undefined) return { version: tag, reason: 'passed over: its tag is no version' };
-  const artifacts = release.assets.flatMap((asset): Artifact[] => {
-    const target = asset.state === 'uploaded' || asset.state === undefined;
-    const found = target ? classifyAsset(asset.name) : undefined;
-    if (found === undefined) return [];
+  const targets = classifyAssets(release.assets.map(({ name }) => name));
+  const artifacts = release.assets.flatMap((asset, index): Artifact[] => {
+    const isUploaded = asset.state === 'uploaded' || asset.state === undefined;
+    const target = targets[index];
+    if (target === undefined || !isUploaded) return [];
     const [, sha256] = /^sha256:([0-9a-f]{64})$/.exec(asset.digest ?? '') ?? [];
     return [
       {
-        ...{ ...found, url: asset.browser_download_url },
+        ...{ ...target, url: asset.browser_download_url },
         ...(asset.size === undefined ? {} : { size: asset.size }),
         ...(sha256 === undefined ? {} : { sha256 }),
       },
     ];
   });
-  return { version: version.text, notes: release.body ?? '', artifacts };
+  const passedOver = release.assets.flatMap(({ name }, index) => (targets[index] ? [] : [name]));
+  const { text } = version;
+  return {
+    version: text,
+    release: { version: text, notes: release.body ?? '', artifacts },
+    passedOver,
+  };
 }
 
 function parseJson(path: string): unknown {
@@ -178,6 +201,7 @@ function textOf({ releases }: Imported): string {
     [
       { label: 'version', value: ({ version }) => version },
       { label: 'outcome', value: ({ outcome }) => outcome },
+      { label: 'passed over', value: ({ passedOver }) => passedOver?.join(', ') },
     ],
     releases,
     'no releases',

@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Finding, Rehearsed } from '../contract/rehearsed.ts';
 import type { Artifact, Release } from '../contract/resource.ts';
 import { artifactFormat } from '../domain/decision/artifact-format.ts';
+import { fileNameFindings } from '../domain/release/file-name-findings.ts';
 import { answering, type Connect, type Options, query, wholeNumber } from './asking.ts';
 import { differenceOf } from './difference.ts';
 import { effectText, findingsText } from './findings-text.ts';
@@ -91,7 +92,8 @@ async function publish(
       return { outcome: 'rehearsed', ...(answer as Rehearsed<Release>), passedOver };
     }
     const answer = await client.call('POST', 'releases', publication);
-    return { outcome: 'published', ...(answer as { release: Release }), passedOver };
+    const findings = fileNameFindings(publication.artifacts);
+    return { outcome: 'published', ...(answer as { release: Release }), passedOver, findings };
   } catch (error) {
     const isThere = error instanceof ServiceError && error.status === CONFLICT;
     const present = isThere ? await findSame(client, publication) : undefined;
@@ -167,11 +169,10 @@ function textOf({ release, outcome, passedOver, findings, effect }: PublishAnswe
     takesColours(process.stdout),
   );
   const skipped = passedOver.length === 0 ? [] : [`passed over: ${passedOver.join(', ')}`];
-  const rehearsed =
-    findings === undefined || effect === undefined
-      ? []
-      : [findingsText(findings), effectText(release.version, effect)];
+  const isSaid = findings !== undefined && (effect !== undefined || findings.length > 0);
+  const said = isSaid ? [findingsText(findings)] : [];
+  const effects = effect === undefined ? [] : [effectText(release.version, effect)];
   const serving = `${status}, ${rolloutPct} %`;
   const last = printableText(`${outcome}: ${app} ${version} on ${channel} (${serving})`);
-  return [files, ...skipped.map(printableText), ...rehearsed, last].join('\n');
+  return [files, ...skipped.map(printableText), ...said, ...effects, last].join('\n');
 }

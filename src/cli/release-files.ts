@@ -6,7 +6,7 @@ import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Artifact } from '../contract/resource.ts';
 import { artifactFormat } from '../domain/decision/artifact-format.ts';
-import { classifyAsset } from '../domain/release/classify-asset.ts';
+import { classifyAssets } from '../domain/release/classify-assets.ts';
 import { ServiceError } from './service-client.ts';
 import { readUpdateFile, type UpdateFile, type UpdateFileEntry } from './update-file.ts';
 
@@ -38,10 +38,11 @@ export async function readReleaseFiles(
 ): Promise<FoundFiles> {
   const byName = pathsByName(paths);
   const told = updateFilesAmong(byName, version);
+  const targets = classifyAssets([...byName.keys()]);
   const artifacts: Artifact[] = [];
   const passedOver: string[] = [];
-  for (const [name, path] of byName) {
-    const target = classifyAsset(name);
+  for (const [index, [name, path]] of [...byName].entries()) {
+    const target = targets[index];
     if (target === undefined) passedOver.push(name);
     else {
       const entry = told.get(name);

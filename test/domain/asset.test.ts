@@ -1,16 +1,25 @@
-// Tests what is read from the name of an asset: the sample of real names beside this file, and names made
-// from the templates of the tools that write them.
+// Tests what is read from the name of an asset by itself: the two samples of real names beside this file, and
+// names made from the templates of the tools that write them. What files tell of each other is tested in
+// asset-siblings.test.ts.
 
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { classifyAsset } from '../../src/domain/release/classify-asset.ts';
+import { artifactFormat } from '../../src/domain/decision/artifact-format.ts';
+import { classifyAsset } from '../../src/domain/release/classify-assets.ts';
 import { rowsOf } from '../support/rows-of.ts';
 
 /** Names, what is read from them, and whether they leave no doubt. */
-const SAMPLES = JSON.parse(
-  readFileSync(new URL('asset-names.json', import.meta.url), 'utf8'),
-) as readonly (readonly [name: string, target: string, isStrict: boolean])[];
+const SAMPLES =
+  sample<readonly [name: string, target: string, isStrict: boolean]>('asset-names.json');
+/** Names, what is read from them, and the format of an address that ends so. */
+const SAMPLES_WITH_FORMATS = sample<readonly [name: string, target: string, format?: string]>(
+  'asset-names-with-formats.json',
+);
+
+function sample<Row>(file: string): readonly Row[] {
+  return JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')) as readonly Row[];
+}
 
 /** Returns `windows/x86_64`, `windows` when the name has no arch, or `filtered`. */
 function read(name: string): string {
@@ -26,6 +35,16 @@ describe('classifyAsset', () => {
     const shown = wrong.map(([name]) => `${name}: ${read(name)}`);
     expect(strict.length).toBeGreaterThan(50);
     expect(1 - wrong.length / strict.length, shown.join('\n')).toBeGreaterThanOrEqual(0.98);
+  });
+
+  it('reads every real name of the second sample, with its format', () => {
+    const found = SAMPLES_WITH_FORMATS.map(([name, target]) => {
+      const url = `https://dl.example.com/${encodeURIComponent(name)}`;
+      const format = target === 'filtered' ? undefined : artifactFormat({ url });
+      return [name, read(name), ...(format === undefined ? [] : [format])];
+    });
+    expect(found).toHaveLength(138);
+    expect(found).toEqual(SAMPLES_WITH_FORMATS);
   });
 
   // Of Tauri, electron-builder (also as GitHub renames it), Electron Forge, Squirrel, goreleaser, cargo-dist,
@@ -76,6 +95,10 @@ describe('classifyAsset', () => {
     rowsOf(`
     darwin: winston-darwin.tar.gz
     darwin/aarch64: rewind-1.0.0-darwin-arm64.tar.gz
+    darwin/x86_64: ios-webkit-debug-proxy-1.9.1-mac-x64.zip
+    linux/x86_64: terraform-docs-v0.17.0-linux-amd64.tar.gz | git-delta_0.16.5_amd64.deb
+    linux/x86_64: delta-0.16.5-x86_64-unknown-linux-gnu.tar.gz | license-v1.2.3-linux-amd64
+    linux/x86_64: protoc-gen-go.v1.36.0-devel.linux.amd64.tar.gz | Snoop.6.1.1.signed.linux.x64.zip
     filtered: rewind.zip | armory.tar.gz | acme-x86_64.tar.gz
     linux/aarch64: mac-cleaner_1.0.0_linux_arm64.tar.gz
     linux/x86_64: Twine-2.6.0-linux-x64.zip | armory_1.0.0_linux_amd64.tar.gz
@@ -89,18 +112,67 @@ describe('classifyAsset', () => {
     expect(read(name)).toBe(target);
   });
 
-  it.each([
-    ['acme-linux-ppc64le.tar.gz', 'linux/ppc64le'],
-    ['acme-linux-s390x', 'linux/s390x'],
-    ['acme_linux_armv6.tar.gz', 'linux/armv6'],
-    ['acme-riscv64gc-unknown-linux-gnu.tar.gz', 'linux/riscv64'],
-    ['acme_linux_mips64le.tar.gz', 'linux/mips64le'],
-  ])(
-    'an architecture that few ask for is still one, or the file would fit every device: %s',
+  it.each(
+    rowsOf(`
+    linux/arm: acme_linux_arm.tar.gz | acme_linux.arm32.zip
+    linux/armv5: caddy_2.7.6_linux_armv5.tar.gz
+    linux/armv6: acme_linux_armv6.tar.gz | buildx-v0.12.0.linux-arm-v6
+    linux/armv7: rclone-v1.65.0-linux-arm-v7.zip | uv-arm-unknown-linux-musleabihf.tar.gz
+    linux/armv9: tool-linux-armv9.tar.gz
+    linux/csky: tool-1.0.0-csky-unknown-linux-gnu.tar.gz
+    linux/hexagon: tool-linux-hexagon.tar.gz
+    linux/hppa: tool-linux-hppa
+    linux/loong64: mihomo-linux-loong64-abi1-v1.18.0.gz
+    linux/mips: mihomo-linux-mips-hardfloat-v1.18.0.gz
+    linux/mips64le: acme_linux_mips64le.tar.gz
+    linux/mipsle: rclone-v1.65.0-linux-mipsle.rpm
+    linux/ppc64: uv-powerpc64-unknown-linux-gnu.tar.gz
+    linux/ppc64le: acme-linux-ppc64le.tar.gz
+    linux/quux: core-linux-quux.zip | core_linux_quux_1.2.3.zip | core-1.2.3-quux-linux.zip
+    linux/quux: core_1.2.3_quux.deb | Core-1.2.3-quux.AppImage
+    linux/riscv64: acme-riscv64gc-unknown-linux-gnu.tar.gz
+    linux/s390x: acme-linux-s390x
+    linux/sparc64: tool_linux_sparc64.tar.gz
+    aix/ppc64: node-v20.1.0-aix-ppc64.tar.gz
+    `),
+  )(
+    'an architecture that is rare or not known is one, or the file would fit all: %s is %s',
     (name, target) => {
       expect(read(name)).toBe(target);
     },
   );
+
+  it.each(
+    rowsOf(`
+    darwin: yt-dlp_macos_legacy | pcsx2-v1.7.5-macos-Qt.tar.xz
+    linux: linux_krokiet | PrismLauncher-Linux-Qt6-Portable-8.0.tar.gz | tool-1.0.0-linux-static.tar.gz
+    windows: ComfyUI_windows_portable_nvidia.7z | Notes-1.2.3-windows-setup.exe | sayit-v1.7-win-sc.zip
+    `),
+  )('an ordinary word where architectures stand is none: %s is %s', (name, target) => {
+    expect(read(name)).toBe(target);
+  });
+
+  it.each(
+    rowsOf(`
+    darwin/aarch64: OBS-Studio-31.0.0-macOS-Apple.dmg | vtracer-mac-m1 | camel-k-1.2.3-mac-arm64bit.tar.gz
+    darwin/universal: Godot_v3.5-stable_osx.fat.zip
+    darwin/x86_64: Godot_v3.2-stable_osx.64.zip | vtracer-mac-intel | gaze_macos_amd_v1.2.1.zip
+    linux/aarch64: LocalSend-1.14.0-linux-arm-64.deb | ffmpeg-master-latest-linuxarm64-lgpl.tar.xz
+    linux/universal: tool_1.0.0_all.deb | tool-1.0.0-1.noarch.rpm | tool-1.0.0-1-any.pkg.tar.zst
+    linux/x86_64: gojekyll_Linux_x86_64v1.tar.gz | v2rayN-linux-rhel-64.rpm
+    linux/x86_64: cpython-3.12.0+20231002-x86_64_v3-unknown-linux-musl-pgo+lto-full.tar.zst
+    android/aarch64: LocalSend-1.14.0-android-arm64v8.apk
+    android/armv7: LocalSend-1.14.0-android-arm32v7.apk | Hiddify-Android-arm7.apk
+    windows/aarch64: LLVM-22.1.8-woa64.exe | shotcut-win_ARM-26.8.1.zip | cowsay_2.0.4_Windows_arm.zip
+    windows/i686: cppcryptfsctl32.exe | praat7001_win-intel32.zip | spicetify-2.44.0-windows-x32.zip
+    windows/i686: openconnect-installer-MinGW32-GnuTLS.exe
+    windows/x86_64: AWS_SAM_CLI_64_PY3.msi | meson-1.12.0-64.msi | pe-sieve64.exe | Git-2.43.0-64-bit.exe
+    windows/x86_64: tesseract-ocr-w64-setup-5.5.3.20260724.exe | ffmpegthumbnailer-windows-mingw64.zip
+    windows/x86_64: Sandman.Version.1.9.2.64.Bit.Windows.zip | activate-windows-clang64.exe
+    `),
+  )('what people write for an architecture is read: %s is %s', (name, target) => {
+    expect(read(name)).toBe(target);
+  });
 
   it.each([
     ['Acme-1.0.0-x64-arm64.dmg', 'darwin/universal'],
@@ -121,6 +193,15 @@ describe('classifyAsset', () => {
     filtered: Source code (zip) | acme-dbgsym_1.0.0_amd64.deb | Acme-1.0.0-mac-dSYM.zip
     filtered: Acme-win32-x64-symbols.zip | acme-win-x64.pdb.gz | acme-installer.sh | README.md
     filtered: appcast.xml | . | ...
+    filtered: tool-linux-amd64.zip.dgst | tool-linux-amd64.hash | tool-linux-amd64.sha3 | SHA2-256SUMS
+    filtered: tool-linux-amd64.zip.p7m | tool-linux-amd64.zip.tsr | tool-linux-amd64.xyz | tool-linux.1
+    filtered: tool-linux-amd64-headers.tar.gz | tool-linux-amd64-debug | electron-v30.0.0-linux-x64-debug.zip
+    filtered: app-arm64-v8a-debug.apk | libtool-dev_1.0.0_amd64.deb | tool-devel-1.0.0-1.x86_64.rpm
+    filtered: Game-win.zip.001 | Game-win.z01 | Game-linux.tar.gz.partaa | Game-win.part2.rar
+    filtered: huge-linux-x64.tar.gz.aa | huge-linux-x64-part1.zip | App1.2.3-1.2.2.delta
+    filtered: tool-1.0.0-py3-none-win_amd64.whl | tool-linux-x64.vsix | tool-1.0.0.x86_64_linux.bottle.tar.gz
+    filtered: bitwarden.2024.1.0.nupkg | OBS-Studio-31.0.0-Ubuntu-24.04-x86_64-dbsym.ddeb
+    filtered: tool-x86_64-apple-darwin-update | LICENSE-linux | ventoy-1.0.96-livecd-linux.iso
     `),
   ])('what nobody installs is filtered: %s', (name) => {
     expect(read(name)).toBe('filtered');

@@ -111,6 +111,54 @@ describe('findings of artifacts', () => {
   });
 });
 
+describe('findings of the names of files', () => {
+  const linux = (name: string, arch?: string): Artifact => ({
+    ...{ platform: 'linux', url: HOST + name },
+    ...(arch === undefined ? {} : { arch }),
+  });
+  it.each<[string, readonly Artifact[], ...string[]]>([
+    ['a checksum', [linux('a.zip.sha256', 'x64')], 'error artifacts.0.url'],
+    ['symbols', [linux('notes-1.1.0-symbols.zip', 'x64')], 'error artifacts.0.url'],
+    ['sources', [linux('notes-1.1.0-src.tar.gz', 'x64')], 'error artifacts.0.url'],
+    ['a part', [linux('notes-linux.7z.001', 'x64')], 'error artifacts.0.url'],
+    [
+      'a package that is not the whole app',
+      [{ platform: 'windows', url: `${HOST}Notes-1.1.0-delta.nupkg` }],
+      'error artifacts.0.url',
+    ],
+    [
+      'the name of another artifact with something added',
+      [linux('notes-linux', 'x64'), linux('notes-linux.2', 'arm64')],
+      'error artifacts.1.url',
+    ],
+    ['an ending that is not known', [linux('notes.own', 'x64')], 'warning artifacts.0.url'],
+    ["the publisher's own format", [{ ...linux('notes.json', 'x64'), format: 'own' }]],
+    ['no ending', [linux('download', 'x64')]],
+    ['no architecture, and nothing that names one', [linux('a.AppImage'), linux('b.deb')]],
+    [
+      'no architecture beside one that is named',
+      [linux('a.deb'), linux('b.AppImage', 'arm64')],
+      'warning artifacts.0.arch',
+    ],
+    ['none beside what runs on all', [linux('a.AppImage'), linux('b.deb', 'universal')]],
+    ['a program that another one runs', [linux('a-linux.jar'), linux('b.AppImage', 'arm64')]],
+    [
+      'a package for Android that holds all',
+      [
+        { platform: 'android', url: `${HOST}a.apk` },
+        { platform: 'android', arch: 'arm64', url: `${HOST}a-arm64.apk` },
+      ],
+    ],
+    ['no architecture while the name tells one', [linux('a-x64.deb')], 'warning artifacts.0.arch'],
+    ['none while the name tells all', [linux('a_1.1.0_all.deb')]],
+    ['a name of its own', [linux('a-linux-quux.zip', 'quux')], 'warning artifacts.0.arch'],
+    ['none while the name has its own', [linux('a-linux-quux.zip')], 'warning artifacts.0.arch'],
+    ['the name of another platform', [linux('a-mac-x64.zip')]],
+  ])('%s', (_what, artifacts, ...expected) => {
+    expect(found('1.1.0', artifacts)).toEqual(expected);
+  });
+});
+
 describe('findings beside the other releases', () => {
   it.each<[string, string, readonly Artifact[], readonly Artifact[], string?]>([
     ['lacks a platform', '1.1.0', [GOOD], [GOOD, good({ platform: 'a' })], 'warning artifacts'],

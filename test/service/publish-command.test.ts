@@ -193,6 +193,17 @@ serviceSuite('the command that publishes', (node) => {
     expect(await shell.releases()).toEqual([]);
   });
 
+  it('what the names of the files leave in doubt is said, in a dry run and without (Command line)', async () => {
+    const files = [shell.write('a.AppImage'), shell.write('b_1.2.3_arm64.deb')];
+    for (const flags of [['--dry-run'], []]) {
+      const { code, stdout } = await shell.sluice(shell.publish(files, ...flags));
+      expect([code, stdout]).toEqual([
+        0,
+        expect.stringMatching(/^warning: artifacts\.0\.arch: Is missing, while .+ \(aarch64\)/m),
+      ]);
+    }
+  });
+
   it('what cannot work is one line: no file, a shell.folder, two of a name, nothing for devices (Command line)', async () => {
     mkdirSync(join(shell.folder, 'more'));
     const [one, two] = [shell.write('a-linux.zip'), shell.write('more/a-linux.zip')];

@@ -104,7 +104,9 @@ serviceSuite("publishers' commands", (node) => {
       file,
     ];
     const outcomes = async () => (await shell.json(...args)).releases as Json[];
-    const first = (await outcomes()).map(({ version, outcome }) => `${version} ${outcome}`);
+    const brought = await outcomes();
+    expect(brought[0]).toMatchObject({ passedOver: ['sums.txt'] });
+    const first = brought.map(({ version, outcome }) => `${version} ${outcome}`);
     expect(first.join('; ')).toBe(
       '1.0.0 published; nightly passed over: its tag is no version; ' +
         'v2.0.0-rc.1 passed over: a prerelease is not for stable; ' +

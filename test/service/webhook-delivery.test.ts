@@ -65,6 +65,9 @@ serviceSuite('GitHub webhook', (node) => {
       const x64 = { arch: 'x86_64' };
       expect(answer.body).toEqual({
         outcome: 'created',
+        reason:
+          'Not uploaded: notes.app.tar.gz. ' +
+          'Left out, since no device installs them: notes-linux-amd64.tar.gz.sha256',
         release: {
           ...{ id: expect.stringMatching(/^rel_/), createdAt: expect.any(String) },
           ...{ app: tenant.app, channel: 'stable', version: '1.2.3' },

@@ -2,7 +2,7 @@
 // management API takes them, or the addresses of its files, one a line.
 
 import type { Targeting } from '../../contract/resource.ts';
-import { classifyAsset } from '../../domain/release/classify-asset.ts';
+import { classifyAssets } from '../../domain/release/classify-assets.ts';
 import { type ArtifactDraft, NEW_ARTIFACT } from './artifact-draft.ts';
 
 export type PastedRelease = {
@@ -29,14 +29,16 @@ function readAddresses(text: string): PastedRelease | string {
   if (lines.length > FILES_MAX) return `More than ${FILES_MAX} addresses.`;
   const wrong = lines.find((line) => !/^https?:\/\/\S+$/i.test(line));
   if (wrong !== undefined) return `“${wrong.slice(0, 80)}” is no http(s) address.`;
-  return { artifacts: lines.map(artifactAt), fields: {} };
+  return { artifacts: artifactsAt(lines), fields: {} };
 }
 
-/** Row of an address; its file name tells what it is for, as far as it does. */
-function artifactAt(url: string): ArtifactDraft {
-  const name = new URL(url).pathname.split('/').at(-1) ?? '';
-  const target = classifyAsset(name);
-  return { ...NEW_ARTIFACT, url, platform: target?.platform ?? '', arch: target?.arch ?? '' };
+/** Rows of addresses; the names of their files tell what they are for, as far as they do. */
+function artifactsAt(urls: readonly string[]): readonly ArtifactDraft[] {
+  const targets = classifyAssets(urls.map((url) => new URL(url).pathname.split('/').at(-1) ?? ''));
+  return urls.map((url, index) => {
+    const target = targets[index];
+    return { ...NEW_ARTIFACT, url, platform: target?.platform ?? '', arch: target?.arch ?? '' };
+  });
 }
 
 function readJson(text: string): PastedRelease | string {

@@ -7,9 +7,15 @@ import type { Version } from '../decision/version.ts';
 import { ARTIFACT_RULES } from './artifact-rules.ts';
 import { COVERAGE_RULES } from './coverage-rules.ts';
 import { examineRelease, type FindingPlace, type FindingRule } from './examined-release.ts';
+import { fileNameFindings } from './file-name-findings.ts';
 import { VERSION_RULES } from './version-rules.ts';
 
-const RULES: readonly FindingRule[] = [...VERSION_RULES, ...ARTIFACT_RULES, ...COVERAGE_RULES];
+const RULES: readonly FindingRule[] = [
+  ...VERSION_RULES,
+  ...ARTIFACT_RULES,
+  ({ artifacts }) => fileNameFindings(artifacts.map(({ artifact }) => artifact)),
+  ...COVERAGE_RULES,
+];
 
 /** Returns what speaks against a release with this version and these artifacts on a channel: errors first. */
 export function findingsOf(

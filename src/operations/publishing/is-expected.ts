@@ -2,23 +2,26 @@
 
 import type { Artifact } from '../../contract/resource.ts';
 import { foldPlatform } from '../../domain/decision/artifact.ts';
-import { foldArch, NO_ARCH, UNIVERSAL } from '../../domain/decision/fold-arch.ts';
+import { foldArch } from '../../domain/decision/fold-arch.ts';
+import { runsOnEveryArch } from '../../domain/release/runs-on-every-arch.ts';
 
 /**
- * Whether the artifacts have one for each target: `linux`, or with an architecture `linux/x86_64`. A
- * universal file, and one that tells no architecture, counts for each of its platform.
+ * Whether the artifacts have one for each target: `linux`, or with an architecture `linux/x86_64`. A file
+ * that runs on every architecture counts for each of its platform; one that tells none does not while others
+ * tell theirs, because it may be for any.
  */
 export function isExpected(
   targets: readonly string[],
-  artifacts: readonly Pick<Artifact, 'platform' | 'arch'>[],
+  artifacts: readonly Pick<Artifact, 'platform' | 'arch' | 'url' | 'format'>[],
 ): boolean {
   return targets.every((target) => {
     const [name = '', arch] = target.split('/');
     const platform = foldPlatform(name);
     return artifacts.some((artifact) => {
       if (foldPlatform(artifact.platform) !== platform) return false;
-      const own = foldArch(artifact.arch, platform);
-      return arch === undefined || [NO_ARCH, UNIVERSAL, foldArch(arch, platform)].includes(own);
+      if (arch === undefined) return true;
+      const isWanted = foldArch(artifact.arch, platform) === foldArch(arch, platform);
+      return isWanted || runsOnEveryArch(artifact, artifacts);
     });
   });
 }

@@ -11,27 +11,16 @@ import {
 import { LIMIT } from '../../contract/limit.ts';
 import type { Release } from '../../contract/resource.ts';
 import { storableText } from '../../contract/text.ts';
-import { classifyAsset } from '../../domain/release/classify-asset.ts';
 import { tagVersion } from '../../domain/release/tag-version.ts';
 import type { Actor } from '../../ports/actor.ts';
 import type { Ledger, ReleaseHold } from '../../ports/ledger.ts';
 import type { NewArtifact } from '../../ports/new-artifact.ts';
 import type { ReleaseName } from '../../ports/release-name.ts';
 import type { CalledBack } from '../../ports/webhook-ledger.ts';
+import { type AnnouncedAsset, announcedArtifacts } from './announced-artifacts.ts';
 import { isExpected } from './is-expected.ts';
 import type { SpreadChange } from './spread-change.ts';
 import type { OpenWebhook } from './webhooks.ts';
-
-type AnnouncedAsset = {
-  readonly name: string;
-  readonly url: string;
-  /** Size in bytes. */
-  readonly size: number | undefined;
-  /** SHA-256 in lower-case hex. */
-  readonly digest: string | undefined;
-  /** Whether the upload is complete; false while it is in progress or after it failed. */
-  readonly isUploaded: boolean;
-};
 
 export type ReleaseEvent = {
   readonly action: string;
@@ -108,14 +97,13 @@ export async function receiveRelease(
   }
   const channel = event.isPrerelease ? BETA : STABLE;
   const name = { app: webhook.appId, channel, canonicalVersion: parsed.canonical };
-  const { artifacts, leftOut } = artifactsOf(event.assets);
+  const { artifacts, remarks } = announcedArtifacts(event.assets);
   const publishing = { ledger, spread, webhook, name, artifacts, at: event.at };
   const received = isEdit
     ? await complete(publishing, true)
     : await publish(publishing, version, event.notes);
-  return isFailure(received) || leftOut === 0
-    ? received
-    : withReason(received, `${leftOut} assets beyond the first ${artifacts.length} were left out`);
+  if (isFailure(received) || received.outcome === 'ignored') return received;
+  return remarks.reduce(withReason, received);
 }
 
 /** Returns the actor of what a delivery to this webhook changes. */
@@ -268,21 +256,6 @@ function holdOf(
   if (!hold) return undefined;
   if (expect === null) return 'by-hand';
   return isExpected(expect, artifacts) ? undefined : 'expecting';
-}
-
-/** Selects the assets that devices can install, in their order, up to the maximum number of artifacts. */
-function artifactsOf(assets: readonly AnnouncedAsset[]): {
-  readonly artifacts: readonly NewArtifact[];
-  readonly leftOut: number;
-} {
-  const all = assets.flatMap(({ name, url, size, digest, isUploaded }): NewArtifact[] => {
-    const target = isUploaded ? classifyAsset(name) : undefined;
-    if (target === undefined) return [];
-    const sizePart = size === undefined ? {} : { size };
-    return [{ ...target, url, ...sizePart, ...(digest === undefined ? {} : { digest }) }];
-  });
-  const artifacts = all.slice(0, LIMIT.artifactCountMax);
-  return { artifacts, leftOut: all.length - artifacts.length };
 }
 
 /**

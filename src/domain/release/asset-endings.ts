@@ -1,0 +1,78 @@
+// Endings of file names: which say that a file can be installed, and which that it only belongs to others. A
+// file is an artifact where its ending says so, not where nothing speaks against it: new endings of checksums
+// and signatures come up all the time, new ways to install seldom.
+
+/** What a name is without its endings, and those: what was packed last comes first. */
+export type AssetEndings = { readonly stem: string; readonly endings: readonly string[] };
+
+/** Splits a name in lower case: `app.tar.gz.sig` is `app` with the endings `sig`, `gz`, `tar`. */
+export function assetEndings(name: string): AssetEndings {
+  const endings: string[] = [];
+  let stem = name;
+  for (;;) {
+    const ending = stem.slice(stem.lastIndexOf('.') + 1);
+    if (!isKnown(ending) || ending.length === stem.length) return { stem, endings };
+    endings.push(ending);
+    stem = stem.slice(0, stem.length - ending.length - 1);
+    // What was packed has an ending of its own.
+    if (!ARCHIVES.has(ending)) return { stem, endings };
+  }
+}
+
+/** Whether an ending is that of a checksum, a signature or another file that nobody installs. */
+export function isMetadataEnding(ending: string): boolean {
+  return METADATA.has(ending);
+}
+
+/**
+ * Whether a part of a name, between its dots, begins as the name of a whole file ends: what follows was added
+ * to that name, as in `app.zip.dgst` and `app.7z.001`.
+ */
+export function endsWholeFile(part: string): boolean {
+  return WHOLE_FILES.has(/^[a-z0-9]*/.exec(part)?.[0] ?? '');
+}
+
+/** Platforms of installers' endings: the first one, unless the name tells another of them. */
+export const INSTALLERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ...entries('exe msi msix msixbundle appx appxbundle nsis', ['windows']),
+  ...entries('dmg mpkg', ['darwin']),
+  // `app` may be part of a product's name, and GitHub replaces the space before it by a dot.
+  ...entries('app', ['darwin', 'ios', 'linux', 'windows']),
+  ...entries('deb rpm appimage snap flatpak pacman run ipk eopkg', ['linux']),
+  ...entries('pkg', ['darwin', 'freebsd', 'netbsd']),
+  ...entries('apk', ['android', 'linux']),
+  ...entries('aab apks xapk', ['android']),
+  ...entries('ipa', ['ios']),
+]);
+
+const ARCHIVES = setOf(`
+  zip tar gz tgz xz txz bz2 tbz tbz2 zst zstd tzst lz lz4 lzma br 7z rar z`);
+
+/** Programs whose platform the rest of the name tells. */
+const PROGRAMS = setOf('jar sh bin nupkg');
+
+const METADATA = setOf(`
+  sha sha1 sha2 sha3 sha224 sha256 sha384 sha512 sha1sum sha256sum sha384sum sha512sum md5 md5sum blake2
+  blake2b blake2s blake3 b2 b3 b2sum b3sum crc crc32 sfv sum sums hash hashes digest dgst checksum checksums
+  sig sigs signature minisig sign asc gpg pgp p7b p7c p7m p7s tsr tsq ots pem crt cer cert der pub key
+  att attestation intoto sigstore bundle provenance sbom spdx cdx cyclonedx bom vex
+  json jsonl json5 yml yaml toml xml plist txt md markdown rst html htm css csv tsv log pdf ini cfg conf
+  blockmap zsync delta torrent metalink meta4 map pdb dsym sym symbols debug dbg ddeb dsc buildinfo
+  snupkg idsig appinstaller rb ps1 nuspec lock patch diff png jpg jpeg gif svg ico webp mp4
+  whl gem crate vsix crx xpi conda egg aar asar`);
+
+/** Endings of files that nothing is added to but what belongs to them. */
+const WHOLE_FILES = setOf(`
+  zip tar gz tgz xz txz bz2 tbz2 zst 7z rar exe msi msix msixbundle dmg deb rpm appimage flatpak apk nupkg`);
+
+function isKnown(ending: string): boolean {
+  return [ARCHIVES, METADATA, INSTALLERS, PROGRAMS].some((endings) => endings.has(ending));
+}
+
+function setOf(list: string): ReadonlySet<string> {
+  return new Set(list.trim().split(/\s+/));
+}
+
+function entries<Value>(list: string, value: Value): [string, Value][] {
+  return list.split(' ').map((name) => [name, value]);
+}

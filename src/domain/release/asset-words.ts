@@ -1,0 +1,115 @@
+// Words of a file name, and what each is: part of a version, the name of a platform. Only whole words count:
+// `darwin`, `Twine` and `rewind` contain `win`, `armory` contains `arm`. Compounds are looked up before they
+// are cut: `arm_64` is not `arm`.
+
+import { knownArch } from '../decision/fold-arch.ts';
+
+export type AssetWord = {
+  /** Text in lower case; a compound is without its separators. */
+  readonly text: string;
+  /** Whether it is part of a version with dots. */
+  readonly isVersion: boolean;
+  /** Whether it is part of a version, or a number by itself. */
+  readonly isNumber: boolean;
+  /** Platform that it names; undefined when it names none. */
+  readonly platform: string | undefined;
+};
+
+/** Reads the words of a name in lower case, without its endings, in time that grows as the name does. */
+export function assetWords(stem: string): readonly AssetWord[] {
+  return joined(stem.split(BETWEEN_WORDS).flatMap(piecesOf).flatMap(splitJoined)).map(wordOf);
+}
+
+/** Word for every Windows in Electron Forge, and for a 32-bit one elsewhere: other files decide. */
+export const WIN32 = 'win32';
+
+type Piece = Pick<AssetWord, 'text' | 'isVersion'>;
+
+const BETWEEN_WORDS = /[-_+\s()[\],~@]/;
+const NUMBER = /^v?\d+$/;
+const BITS = /^bits?$/;
+/** Words in the longest name of an architecture: `x86_64_v3`. */
+const COMPOUND_WORDS_MAX = 3;
+const COMPOUND_LENGTH_MAX = 16;
+
+const PLATFORMS: ReadonlyMap<string, string> = new Map([
+  ...entries(
+    `windows win winnt winxp ${WIN32} w32 w64 woa woa64 uwp msvc msys msys2 cygwin`,
+    'windows',
+  ),
+  ...entries('mingw mingw32 mingw64 ucrt ucrt64 clang64', 'windows'),
+  ...entries('darwin macos mac osx macosx apple', 'darwin'),
+  ...entries('linux ubuntu debian fedora rhel centos alpine opensuse archlinux', 'linux'),
+  ...entries('musl manylinux musllinux', 'linux'),
+  ...entries('android androideabi', 'android'),
+  ...entries('ios iphoneos ipados', 'ios'),
+  ...['freebsd', 'openbsd', 'netbsd', 'dragonfly', 'solaris', 'illumos', 'aix'].map(
+    (name): [string, string] => [name, name],
+  ),
+]);
+
+/** `win64`, `linux32`, `macos13`, `osx-arm64` written as `osxarm64`. */
+const JOINED = new RegExp(
+  '^(windows|win|linux|macosx|macos|mac|osx|darwin|freebsd|android|ios|' +
+    'ubuntu|debian|fedora|centos|alpine)([a-z0-9]+)$',
+);
+
+/** Cuts at dots, and tells what is part of a version: 386 is a processor, 1.0.386 is not. */
+function piecesOf(part: string): readonly Piece[] {
+  const texts = part.split('.');
+  const pieces = texts.map((text, index) => {
+    const beside = [texts[index - 1] ?? '', texts[index + 1] ?? ''];
+    // `1.0.0.64.bit`
+    const isBits = BITS.test(texts[index + 1] ?? '');
+    const isVersion = !isBits && NUMBER.test(text) && beside.some((each) => NUMBER.test(each));
+    return { text, isVersion };
+  });
+  return pieces.filter(({ text }) => text !== '');
+}
+
+function splitJoined(piece: Piece): readonly Piece[] {
+  const { text, isVersion } = piece;
+  if (isVersion || PLATFORMS.has(text) || knownArch(text, '') !== undefined) return [piece];
+  const [, name = '', rest = ''] = JOINED.exec(text) ?? [];
+  if (name === '') return [piece];
+  const isArch = knownArch(rest, PLATFORMS.get(name) ?? '') !== undefined;
+  if (isArch) return [name, rest].map((each) => ({ text: each, isVersion: false }));
+  return /^\d+$/.test(rest) ? [{ text: name, isVersion: false }] : [piece];
+}
+
+/** Joins words that name an architecture only together: `arm` and `64`, `x86` and `64` and `v3`. */
+function joined(pieces: readonly Piece[]): readonly Piece[] {
+  const words: Piece[] = [];
+  for (let index = 0; index < pieces.length; ) {
+    const piece = pieces[index] as Piece;
+    const [text, count] = longestCompound(pieces, index) ?? [piece.text, 1];
+    words.push({ text, isVersion: piece.isVersion });
+    index += count;
+  }
+  return words;
+}
+
+function longestCompound(
+  pieces: readonly Piece[],
+  from: number,
+): readonly [text: string, count: number] | undefined {
+  let longest: readonly [string, number] | undefined;
+  let text = '';
+  for (let index = from; index < from + COMPOUND_WORDS_MAX; index++) {
+    const piece = pieces[index];
+    if (piece === undefined || piece.isVersion) break;
+    text += piece.text;
+    if (text.length > COMPOUND_LENGTH_MAX) break;
+    if (index > from && knownArch(text, '') !== undefined) longest = [text, index - from + 1];
+  }
+  return longest;
+}
+
+function wordOf({ text, isVersion }: Piece): AssetWord {
+  const isNumber = isVersion || NUMBER.test(text);
+  return { text, isVersion, isNumber, platform: PLATFORMS.get(text) };
+}
+
+function entries<Value>(list: string, value: Value): [string, Value][] {
+  return list.split(' ').map((name) => [name, value]);
+}

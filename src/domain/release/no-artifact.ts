@@ -1,0 +1,117 @@
+// Why a file is none that devices install, as far as its name tells: it belongs to another file, it is not
+// whole, or nothing is known to install it.
+
+import { knownArch } from '../decision/fold-arch.ts';
+import { endsWholeFile, isMetadataEnding } from './asset-endings.ts';
+import { type AssetWord, assetWords } from './asset-words.ts';
+
+export type NoArtifact =
+  /** A checksum, a signature, symbols, sources, or another file that belongs to what is installed. */
+  | 'metadata'
+  /** A part of a file that was split. */
+  | 'part'
+  /** A package that does not hold the whole app. */
+  | 'incomplete'
+  /** Nothing is known to install a file with this ending. */
+  | 'unknown-ending';
+
+/** Returns why a file is no artifact, undefined when its name does not tell. All is in lower case. */
+export function whyNoArtifact(
+  stem: string,
+  endings: readonly string[],
+  words: readonly AssetWord[],
+): NoArtifact | undefined {
+  if (endings.some(isMetadataEnding) || UPDATER.test(stem)) return 'metadata';
+  // A NuGet package is an installer only as Squirrel names it: one that holds the whole app.
+  if (endings.includes('nupkg') && words.at(-1)?.text !== 'full') return 'incomplete';
+  if (isPart(words)) return 'part';
+  if (isMetadata(endings[0] ?? '', words)) return 'metadata';
+  return endings.length === 0 ? whyNoProgram(stem) : undefined;
+}
+
+/** Words of files that are never installed, wherever they stand. */
+const ANYWHERE = setOf(`
+  sha1sums sha256sums sha384sums sha512sums md5sums b2sums shasums sha1sum sha256sum sha512sum md5sum checksum
+  checksums dbgsym dsym dsyms debuginfo debugsource pdb pdbs symbols debugsymbols buildinfo`);
+
+/**
+ * Words of files that hold no program, where they stand behind the name of the product: `tool-1.0.0-src`.
+ * Within that name they are part of it: `terraform-docs`, `git-delta`.
+ */
+const BEHIND_PRODUCT = setOf(`
+  sha1 sha256 sha384 sha512 md5 sbom spdx cyclonedx provenance attestation attestations intoto sigstore
+  signature signatures sig src source sources vendor vendored doc docs man manpages completion completions
+  license licenses manifest header headers include includes delta deltas bottle docker oci dockerimage`);
+
+/** Words of builds that are made to find faults with, behind the name of the product or at its end. */
+const DEBUG = setOf('debug dbg');
+
+/** Last words of the products of packages that hold what other programs are built with. */
+const DEVELOPMENT = setOf('dev devel');
+const PACKAGE = setOf('deb rpm apk');
+
+/** First words of files that stand beside programs and have no ending either. */
+const BESIDE_PROGRAMS = setOf(
+  'license licence copying readme changelog changes notice authors version',
+);
+
+/** Endings of files that hold others: what has another one is a program, whatever its name is. */
+const HOLDS_FILES = setOf(`
+  zip tar gz tgz xz txz bz2 tbz tbz2 zst zstd tzst lz lz4 lzma br 7z rar z deb rpm apk ipk`);
+
+/** cargo-dist's updater, which stands beside what it updates: `tool-x86_64-apple-darwin-update`. */
+const UPDATER = /-(?:unknown|pc|apple)-(?:[a-z0-9]+-){1,2}update$/;
+
+function isPart(words: readonly AssetWord[]): boolean {
+  const last = words.at(-1)?.text ?? '';
+  return /^(?:part|vol)\d+$/.test(last) || (words.at(-2)?.text === 'part' && /^\d+$/.test(last));
+}
+
+function isMetadata(ending: string, words: readonly AssetWord[]): boolean {
+  if (words.some(({ text }) => ANYWHERE.has(text))) return true;
+  if (ending === '' && BESIDE_PROGRAMS.has(words[0]?.text ?? '') && !words.some(isArch))
+    return true;
+  const behind = words.findIndex((word, index) => index > 0 && isBehindProduct(word));
+  const end = behind === -1 ? words.length : behind;
+  const holdsFiles = ending === '' || HOLDS_FILES.has(ending);
+  return words.some(({ text }, index) => {
+    const isBehind = index >= end || index === words.length - 1;
+    if (isBehind && holdsFiles && BEHIND_PRODUCT.has(text)) return true;
+    const isAtEnd = index > 0 && index === end - 1;
+    if (isAtEnd && DEVELOPMENT.has(text) && PACKAGE.has(ending)) return true;
+    return index > 0 && (isBehind || isAtEnd) && DEBUG.has(text);
+  });
+}
+
+/** Whether a word is no part of a product's name any more. */
+function isBehindProduct(word: AssetWord): boolean {
+  return word.isNumber || word.platform !== undefined || isArch(word);
+}
+
+function isArch({ text, isVersion }: AssetWord): boolean {
+  return !isVersion && knownArch(text, '') !== undefined;
+}
+
+/**
+ * Judges a name without a known ending. It may be a program's: then nothing stands behind its last dot but a
+ * version, a platform or an architecture.
+ */
+function whyNoProgram(stem: string): NoArtifact | undefined {
+  const parts = stem.split('.');
+  const last = parts.pop() ?? '';
+  if (parts.length === 0) return undefined;
+  const isNumber = /^\d/.test(last);
+  if (parts.slice(1).some(endsWholeFile)) {
+    return isNumber || /^(?:[a-z][a-z]|[rz]\d\d|part\w*)$/.test(last) ? 'part' : 'metadata';
+  }
+  if (endsWholeFile(last)) return 'metadata';
+  if (/^0\d+$/.test(last)) return 'part';
+  // A page of a manual is `tool.1`.
+  if (isNumber) return /\d/.test(parts.join('')) ? undefined : 'unknown-ending';
+  const isTold = assetWords(last).some((word) => word.platform !== undefined || isArch(word));
+  return isTold ? undefined : 'unknown-ending';
+}
+
+function setOf(list: string): ReadonlySet<string> {
+  return new Set(list.trim().split(/\s+/));
+}

@@ -1,0 +1,45 @@
+// What the name of one file tells: the platform and architecture that it is for, or why no device installs
+// it. Names follow the conventions of the build tools (Tauri, electron-builder, Forge, goreleaser,
+// cargo-dist, dotnet). An installer's ending tells the platform; otherwise whole words of the name do, and
+// the last such word wins. Time is linear in the length of the name, because names come from outside.
+
+import { type AssetArch, assetArch } from './asset-arch.ts';
+import { assetEndings, INSTALLERS } from './asset-endings.ts';
+import { type AssetWord, assetWords } from './asset-words.ts';
+import { type NoArtifact, whyNoArtifact } from './no-artifact.ts';
+
+/** File that devices can install, as far as its own name tells. */
+export type AssetReading = {
+  readonly platform: string;
+  readonly words: readonly AssetWord[];
+  /** Endings as they stand in the name, in lower case: `tar.gz`; '' when it has none. */
+  readonly ending: string;
+} & AssetArch;
+
+/** Reads a name; `none` says why it is no artifact's. Never throws. */
+export function readAsset(
+  name: string,
+): AssetReading | { readonly none: NoArtifact | 'no-platform' } {
+  if (RELEASES_FILE.test(name)) return { none: 'metadata' };
+  const { stem, endings } = assetEndings(name.toLowerCase());
+  const words = assetWords(stem);
+  const none = whyNoArtifact(stem, endings, words);
+  if (none !== undefined) return { none };
+  const platform = platformOf(endings, words);
+  if (platform === undefined) return { none: 'no-platform' };
+  const ending = endings.toReversed().join('.');
+  return { platform, words, ending, ...assetArch(words, { platform, ending }) };
+}
+
+/** Index of Squirrel's or Velopack's packages, which has no ending: `RELEASES`, `RELEASES-win-x64`. */
+const RELEASES_FILE = /^releases(?:[-._].*)?$/i;
+
+function platformOf(endings: readonly string[], words: readonly AssetWord[]): string | undefined {
+  const named = words.findLast(({ platform }) => platform !== undefined)?.platform;
+  // Arch Linux packs `.pkg.tar.zst`; its inner ending is no macOS installer.
+  if (endings.includes('pkg') && endings.includes('tar')) return 'linux';
+  if (endings.includes('nupkg')) return named ?? 'windows';
+  const possible = INSTALLERS.get(endings.at(-1) ?? '');
+  if (possible === undefined) return named;
+  return named !== undefined && possible.includes(named) ? named : possible[0];
+}
