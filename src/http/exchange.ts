@@ -8,10 +8,11 @@ import { Unavailable } from '../ports/unavailable.ts';
 import { type BodyFailureKind, type BodyLimit, receiveBody } from './body.ts';
 import { writeEventStream } from './event-stream.ts';
 import { FAILURE_STATUS } from './failure-status.ts';
-import { failureReply, type Reply, writeReplyInPieces } from './reply.ts';
+import { failureReply, type Reply } from './reply.ts';
 import { RequestNotes } from './request-notes.ts';
 import type { RequestWatch } from './request-watch.ts';
 import type { RouteTraffic, Traffic } from './traffic.ts';
+import { writeReply } from './write-reply.ts';
 
 export type Exchange = {
   /** Method in upper case. */
@@ -126,7 +127,7 @@ export function answerLater(
         over = writeEventStream(res, reply.events, reply.headers);
       else {
         const isLast = traffic.endsConnection() || reply.status === TOO_SLOW;
-        over = writeReplyInPieces(res, reply, isHead, isLast);
+        writeReply(res, reply, isHead, isLast);
       }
     });
   });

@@ -49,5 +49,6 @@ function response(statuses: string[]): HttpResponse {
     writeStatus: (status: string) => void statuses.push(status),
     writeHeader: () => {},
     end: () => {},
+    tryEnd: () => [true, true],
   } as never;
 }

@@ -3,10 +3,10 @@
 // Rendered there, the longest text that is rendered took up to 0.4 s, and writing the longest one into a feed
 // 0.6 s.
 
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { ADMIN_TOKEN, MAIN, type ServingNode, startNode } from '../support/node.ts';
+import { longestTurn, WATCHED_ARGUMENTS } from '../support/longest-turn.ts';
+import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
 import { tenantWith } from '../support/released.ts';
 import { check, randomId, send, type Tenant } from '../support/tenant.ts';
 
@@ -15,7 +15,6 @@ const KIB = 1024;
 const STILL_MS_MAX = 20;
 /** Attempts, of which the best counts: a collection of garbage may fall into any of them. */
 const ATTEMPTS_MAX = 5;
-const WATCH = fileURLToPath(new URL('../support/standstill-watch.mjs', import.meta.url));
 /** A list with as many items as notes that are rendered can have, but for the end that makes it unique. */
 const LIST = '- a\n'.repeat(8180);
 const QUOTES = '"'.repeat(256 * KIB);
@@ -24,7 +23,7 @@ describe('rendering notes beside the serving thread', () => {
   let node: ServingNode;
   let tenant: Tenant;
   beforeAll(async () => {
-    node = await startNode({}, ['--import', WATCH, MAIN]);
+    node = await startNode({}, WATCHED_ARGUMENTS);
     // The first text loads what renders: the figures are those of a node that has rendered before.
     tenant = await tenantWith(node, ['0.1.0', { notes: '# First' }]);
     await send(node, 'GET', `/feed/${tenant.app}/stable/rss.xml`);
@@ -33,14 +32,6 @@ describe('rendering notes beside the serving thread', () => {
     });
   });
   afterAll(() => node.dispose());
-
-  /** Longest time for which the serving thread worked without a pause since this was asked last, in ms. */
-  async function longestTurn(): Promise<number> {
-    const count = turnsIn(node.output()).length;
-    process.kill(node.process.pid, 'SIGUSR2');
-    await eventually('the node tells', () => turnsIn(node.output()).length > count);
-    return turnsIn(node.output()).at(-1) ?? Number.NaN;
-  }
 
   function withNotes(texts: readonly string[]): Promise<Tenant> {
     return tenantWith(node, ...texts.map((notes, index) => [`1.0.${index}`, { notes }] as const));
@@ -61,9 +52,9 @@ describe('rendering notes beside the serving thread', () => {
     const delays: number[] = [];
     while (delays.length < ATTEMPTS_MAX && !delays.some((delay) => delay < STILL_MS_MAX)) {
       const { app } = await withNotes(notes());
-      await longestTurn();
+      await longestTurn(node);
       await work(app);
-      delays.push(await longestTurn());
+      delays.push(await longestTurn(node));
     }
     const delay = Math.min(...delays);
     console.log(`${what}: the serving thread stood still for ${delay.toFixed(1)} ms`);
@@ -114,7 +105,3 @@ describe('rendering notes beside the serving thread', () => {
     ),
   );
 });
-
-function turnsIn(output: string): number[] {
-  return [...output.matchAll(/^longest turn: (\S+)$/gm)].map(([, ms]) => Number(ms));
-}
