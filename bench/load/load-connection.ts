@@ -176,13 +176,14 @@ export class LoadConnection implements Listener {
     const { run } = this;
     const { isOneRequest, gapMs } = run.options;
     if (run.isStopped) return;
-    if (this.isUnanswered || gapMs !== undefined) run.fail('connection closed');
+    const isTold = this.dialled?.reader.closes === true && !this.isUnanswered;
+    if (this.isUnanswered || (gapMs !== undefined && !isTold)) run.fail('connection closed');
     const again = async () => {
       if (run.isStopped || this.left === 0 || run.sent >= run.sentMax) return;
       await this.open();
       if (!run.isPaced && gapMs === undefined) this.sendNext();
     };
-    if (isOneRequest === true && !this.isUnanswered) void again();
+    if (isTold || (isOneRequest === true && !this.isUnanswered)) void again();
     else setTimeout(again, RECONNECT_MS);
   }
 }
