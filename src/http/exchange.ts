@@ -3,16 +3,17 @@
 // still connected.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { fail, failUntil, type Outcome } from '../contract/failure.ts';
+import { fail, failUntil, invalidField, type Outcome } from '../contract/failure.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { type BodyFailureKind, type BodyLimit, receiveBody } from './body.ts';
 import { writeEventStream } from './event-stream.ts';
 import { FAILURE_STATUS } from './failure-status.ts';
+import { isBodyAmbiguous } from './is-body-ambiguous.ts';
 import { failureReply, type Reply } from './reply.ts';
 import { RequestNotes } from './request-notes.ts';
 import type { RequestWatch } from './request-watch.ts';
 import type { RouteTraffic, Traffic } from './traffic.ts';
-import { writeReply } from './write-reply.ts';
+import { writeReply, writeReplyAndClose } from './write-reply.ts';
 
 export type Exchange = {
   /** Method in upper case. */
@@ -65,6 +66,12 @@ export function runExchange(
   notes.app = route.params.get('app') ?? route.params.get('appRef');
   const header = (name: string) => headers.get(name) ?? '';
   const watch = route.replies.watch?.({ method, path, remoteAddress, header, notes });
+  if (isBodyAmbiguous(headers)) {
+    const reply = notes.addTo(failureReply(invalidField('body', 'Its end is ambiguous')));
+    route.replies.count(reply.status);
+    watch?.end(reply.status);
+    return writeReplyAndClose(res, reply);
+  }
   answerLater(res, { method, path, replies: route.replies, notes, watch }, traffic, (onOver) => {
     const declaredBytes = Number(headers.get('content-length'));
     const body = BODY_METHODS.has(method)

@@ -3,9 +3,10 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { LARGE_BODY_BYTES, writeLargeBody } from './large-body.ts';
 import { type HeaderPair, type Reply, type ReplyHead, replyHead } from './reply.ts';
-import { TurnBudget } from './turn-budget.ts';
+import { GATHERED_BYTES, TurnBudget } from './turn-budget.ts';
 
 const NO_HEADERS: NonNullable<Reply['headers']> = [];
+const LINE_BREAK = '\r\n';
 /** Time that a client has for closing its connection after a reply that ends it. */
 const CLOSE_MS = 1000;
 /** Budget of this process. */
@@ -25,6 +26,23 @@ export function writeReply(
   const isLookedAt = budget.isLookedAt(bodyBytes);
   if (isLookedAt && budget.isTurnUsedUp) writeNextTurn(res, reply, bodyBytes > 0, endsConnection);
   else write(res, reply, bodyBytes > 0, endsConnection, isLookedAt);
+}
+
+/** Writes a reply and closes the connection: nothing else that arrived on it is read. Must run corked. */
+export function writeReplyAndClose(res: HttpResponse, reply: Reply): void {
+  const { status, headers = NO_HEADERS, contentType = '', body = '' } = reply;
+  // uWebSockets.js gathers what is shorter, and drops it when the connection is closed. Blanks are no matter.
+  const text = body.toString().padEnd(GATHERED_BYTES);
+  const head = replyHead(status, [
+    ...headers,
+    ['Content-Type', contentType],
+    ['Content-Length', String(Buffer.byteLength(text) + LINE_BREAK.length)],
+    ['Date', new Date().toUTCString()],
+    ['Connection', 'close'],
+  ]);
+  // uWebSockets.js adds a line break.
+  res.writeStatus(head.last + LINE_BREAK + LINE_BREAK + text);
+  res.close();
 }
 
 /** Writes a reply when the turn is over, unless the connection is closed then. */
@@ -87,9 +105,9 @@ function writeHead(
 }
 
 /**
- * Writes a reply that has no body. uWebSockets.js gets no arguments: given a length, or only `undefined` in its
- * place, it waits for bytes that never come. After a last reply the client closes the connection, as the header
- * tells it to.
+ * Writes a reply that has no body. uWebSockets.js gets no arguments: given a length, or only `undefined` in
+ * its place, it waits for bytes that never come. After a last reply the client closes the connection, as
+ * the header tells it to.
  */
 function writeWithoutBody(res: HttpResponse, reply: Reply, endsConnection: boolean): void {
   writeHead(res, reply, endsConnection);
@@ -99,9 +117,9 @@ function writeWithoutBody(res: HttpResponse, reply: Reply, endsConnection: boole
 }
 
 /**
- * Writes a reply that has no body as its connection's last. For uWebSockets.js the request stays unanswered, so
- * that it closes the connection when another request arrives; else the client does, as the header tells it to,
- * or time.
+ * Writes a reply that has no body as its connection's last. For uWebSockets.js the request stays
+ * unanswered, so that it closes the connection when another request arrives; else the client does, as the
+ * header tells it to, or time.
  */
 function writeLastWithoutBody(res: HttpResponse, reply: Reply): void {
   const timer = setTimeout(() => res.close(), CLOSE_MS).unref();
@@ -110,7 +128,7 @@ function writeLastWithoutBody(res: HttpResponse, reply: Reply): void {
   res.writeHeader('Date', new Date().toUTCString());
   writeLength(res, reply);
   // The second line break ends the head.
-  res.writeHeader('Connection', 'close\r\n');
+  res.writeHeader('Connection', `close${LINE_BREAK}`);
 }
 
 /** 204 and 304 have no Content-Length (RFC 9110), a reply to HEAD has that of the GET. */
