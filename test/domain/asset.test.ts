@@ -155,10 +155,12 @@ describe('classifyAsset', () => {
   it.each(
     rowsOf(`
     darwin/aarch64: OBS-Studio-31.0.0-macOS-Apple.dmg | vtracer-mac-m1 | camel-k-1.2.3-mac-arm64bit.tar.gz
+    darwin/aarch64: SpotifyARM64.dmg
     darwin/universal: Godot_v3.5-stable_osx.fat.zip
     darwin/x86_64: Godot_v3.2-stable_osx.64.zip | vtracer-mac-intel | gaze_macos_amd_v1.2.1.zip
     linux/aarch64: LocalSend-1.14.0-linux-arm-64.deb | ffmpeg-master-latest-linuxarm64-lgpl.tar.xz
     linux/universal: tool_1.0.0_all.deb | tool-1.0.0-1.noarch.rpm | tool-1.0.0-1-any.pkg.tar.zst
+    linux/x86_64: SimulIDE_0.2.8-SR1-Lin64.AppImage | OpenRGB_0.4_64_1177e9fa.AppImage
     linux/x86_64: gojekyll_Linux_x86_64v1.tar.gz | v2rayN-linux-rhel-64.rpm
     linux/x86_64: cpython-3.12.0+20231002-x86_64_v3-unknown-linux-musl-pgo+lto-full.tar.zst
     android/aarch64: LocalSend-1.14.0-android-arm64v8.apk

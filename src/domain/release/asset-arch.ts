@@ -63,7 +63,8 @@ const EVERY_ARCH: readonly (readonly [word: string, ending: RegExp])[] = [
   ['any', /^pkg\.tar/],
   ['neutral', /^(?:msix|appx)/],
 ];
-const WINDOWS_INSTALLER = /^(?:exe|msi)$/;
+/** Installers for machines of 64 and of 32 bits, whose names tell that anywhere. */
+const INSTALLER = /^(?:exe|msi|appimage|deb|rpm|run)$/;
 const GLUED_BITS = /[a-z](?:64|32)$/;
 
 function strongArch({ text, isVersion }: AssetWord, platform: string): string | undefined {
@@ -91,7 +92,7 @@ function weakArch(
     const isBehind = words[index - 1]?.platform !== undefined;
     if (BEHIND_PLATFORM.has(text)) return isBehind;
     if (!BITS.test(text)) return true;
-    return isBehind || words[index + 1]?.platform !== undefined || WINDOWS_INSTALLER.test(ending);
+    return isBehind || words[index + 1]?.platform !== undefined || INSTALLER.test(ending);
   });
   const arch = word && (HINTS.get(word.text) ?? knownArch(word.text, platform));
   const isHardFloat = words.some(({ text }) => HARD_FLOAT.test(text));
@@ -103,7 +104,7 @@ function gluedArch(
   words: readonly AssetWord[],
   { platform, ending }: AssetPlace,
 ): string | undefined {
-  if (!WINDOWS_INSTALLER.test(ending)) return undefined;
+  if (!INSTALLER.test(ending)) return undefined;
   const glued = words.findLast((word) => word.platform === undefined && GLUED_BITS.test(word.text));
   return glued && knownArch(glued.text.slice(-2), platform);
 }

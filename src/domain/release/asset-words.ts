@@ -39,7 +39,7 @@ const PLATFORMS: ReadonlyMap<string, string> = new Map([
   ),
   ...entries('mingw mingw32 mingw64 ucrt ucrt64 clang64', 'windows'),
   ...entries('darwin macos mac osx macosx apple', 'darwin'),
-  ...entries('linux ubuntu debian fedora rhel centos alpine opensuse archlinux', 'linux'),
+  ...entries('linux lin ubuntu debian fedora rhel centos alpine opensuse archlinux', 'linux'),
   ...entries('musl manylinux musllinux', 'linux'),
   ...entries('android androideabi', 'android'),
   ...entries('ios iphoneos ipados', 'ios'),
@@ -50,7 +50,7 @@ const PLATFORMS: ReadonlyMap<string, string> = new Map([
 
 /** `win64`, `linux32`, `macos13`, `osx-arm64` written as `osxarm64`. */
 const JOINED = new RegExp(
-  '^(windows|win|linux|macosx|macos|mac|osx|darwin|freebsd|android|ios|' +
+  '^(windows|win|linux|lin|macosx|macos|mac|osx|darwin|freebsd|android|ios|' +
     'ubuntu|debian|fedora|centos|alpine)([a-z0-9]+)$',
 );
 

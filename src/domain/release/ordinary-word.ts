@@ -9,7 +9,7 @@ export function isOrdinaryWord(word: string): boolean {
 /** Revisions, dates, prereleases and versions of distributions. */
 const BUILDS = new RegExp(
   '^(?:g?[0-9a-f]{7,}|[a-z]\\d+[a-z]?|' +
-    '(?:build|rev|rel|git|rc|alpha|beta|pre|preview|dev|hotfix|sp|el|fc|lp|sles|suse)\\d\\w*)$',
+    '(?:build|rev|rel|git|rc|alpha|beta|pre|preview|dev|hotfix|fix|full|sp|el|fc|lp|sles|suse)\\d\\w*)$',
 );
 
 /** Libraries, languages and toolkits, with their versions. */
@@ -38,8 +38,8 @@ const WORDS: ReadonlySet<string> = new Set(
   cli cmd command commandline console terminal term tui gui desktop server client daemon service
   agent web webapp website browser online offline headless embedded mobile tablet tool tools utils
   util sdk lib libs library libraries runtime runtimes framework dependent noruntime engine plugin
-  plugins addon addons module modules driver drivers launcher loader manager helper player editor
-  viewer game demo sample samples example examples
+  plugins addon addons module modules driver drivers download launcher loader manager helper
+  assistant player editor viewer game demo sample samples example examples
 
   free pro premium enterprise business personal home education community oss foss trial paid steam
   itch gog epic store appstore github gitlab fips boringcrypto signed unsigned notarized adhoc

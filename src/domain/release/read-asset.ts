@@ -21,7 +21,7 @@ export function readAsset(
   name: string,
 ): AssetReading | { readonly none: NoArtifact | 'no-platform' } {
   if (RELEASES_FILE.test(name)) return { none: 'metadata' };
-  const { stem, endings } = assetEndings(name.toLowerCase());
+  const { stem, endings } = assetEndings(name.replace(GLUED_ARCH, '$1-$2').toLowerCase());
   const words = assetWords(stem);
   const none = whyNoArtifact(stem, endings, words);
   if (none !== undefined) return { none };
@@ -31,6 +31,8 @@ export function readAsset(
   return { platform, words, ending, ...assetArch(words, { platform, ending }) };
 }
 
+/** `AppARM64.dmg`: in another case than the product's name, an architecture is a word. */
+const GLUED_ARCH = /([a-z])(ARM64|X64|AMD64|X86)(?![A-Za-z0-9])/g;
 /** Index of Squirrel's or Velopack's packages, which has no ending: `RELEASES`, `RELEASES-win-x64`. */
 const RELEASES_FILE = /^releases(?:[-._].*)?$/i;
 
