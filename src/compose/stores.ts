@@ -160,6 +160,8 @@ function openEngine(
     url: config.redisUrl,
     prefix: config.redisPrefix,
     onFault: (error) => rareLog.warnAbout('engine', { err: error }, 'engine fault'),
+    onRemoved: (removed) =>
+      rareLog.warnAbout('engine', removed, 'removed a key of another type from Redis'),
   });
   return { engine, useRedis: (url) => engine.useAddress(url) };
 }

@@ -3,6 +3,7 @@
 import { Redis } from 'ioredis';
 import { afterEach } from 'vitest';
 import { createRedisEngine } from '../../src/engine/redis/redis-engine.ts';
+import type { RemovedKey } from '../../src/engine/redis/repairing-connection.ts';
 import type { Engine } from '../../src/ports/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
@@ -19,19 +20,23 @@ export async function redisOf(...args: string[]): Promise<RedisServer> {
   return server;
 }
 
-/** An engine, not yet connected, and the faults it reports. */
-export function open(url: string): { engine: Engine; faults: Error[] } {
+type Opened = { engine: Engine; faults: Error[]; removed: RemovedKey[] };
+
+/** An engine, not yet connected, the faults it reports, and the keys that it removed. */
+export function open(url: string): Opened {
   const faults: Error[] = [];
+  const removed: RemovedKey[] = [];
   const engine = createRedisEngine({
     url,
     prefix: 'sluice',
     onFault: (error) => faults.push(error as Error),
+    onRemoved: (key) => removed.push(key),
   });
   leftovers.push(() => engine.close());
-  return { engine, faults };
+  return { engine, faults, removed };
 }
 
-export async function connected(url: string): Promise<{ engine: Engine; faults: Error[] }> {
+export async function connected(url: string): Promise<Opened> {
   const opened = open(url);
   await eventually('the engine is connected', () => opened.engine.isReachable());
   return opened;

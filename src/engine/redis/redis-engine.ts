@@ -11,6 +11,7 @@ import { createRedisDeviceRates } from './redis-device-rates.ts';
 import { createRedisLabelNotes } from './redis-label-notes.ts';
 import { createRedisLabels } from './redis-labels.ts';
 import { createRedisSnapshots } from './redis-snapshots.ts';
+import { type RemovedKey, repairingConnection } from './repairing-connection.ts';
 import { SCRIPTS } from './script.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import { parseTarget } from './target.ts';
@@ -29,6 +30,8 @@ export type RedisEngineOptions = {
    * Called with the cause when a connection fails or stored data is malformed. The error contains no secret.
    */
   readonly onFault: (error: unknown) => void;
+  /** Called for every key that was removed because its value had another type than the engine's. */
+  readonly onRemoved?: (removed: RemovedKey) => void;
 };
 
 /** Engine whose Redis may get another address while it is used. */
@@ -46,7 +49,10 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
   let target = parseTarget(url);
   const onFault = (error: unknown) => options.onFault(faultOf(error, target));
   const keys = createKeys({ prefix: options.prefix, database: target.login.db });
-  const connection = openMovableConnection(target, onFault);
+  const connection = repairingConnection(
+    openMovableConnection(target, onFault),
+    options.onRemoved ?? (() => undefined),
+  );
   const { announcements, activities, labelNews } = createSubscriptions(() => target, keys, onFault);
 
   return {
