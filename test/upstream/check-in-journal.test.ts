@@ -135,6 +135,62 @@ it('a damaged record hides no later segment', async () => {
   expect(await read(await open())).toEqual(['one', 'two']);
 });
 
+it('a byte that is damaged costs the record that it is in, wherever it is', async () => {
+  const texts = ['one', 'two', 'three', 'four', 'five'];
+  await append(await open(), ...texts);
+  const path = join(directory, segments()[0] ?? '');
+  const bytes = readFileSync(path);
+  const ends = texts.map(
+    (_, index) => 16 * (index + 1) + texts.slice(0, index + 1).join('').length,
+  );
+  for (const [at, byte] of bytes.entries()) {
+    const damaged = Buffer.from(bytes);
+    damaged[at] = byte ^ 0xff;
+    writeFileSync(path, damaged);
+    const lost = ends.findIndex((end) => at < end);
+    const journal = await open();
+    const left = texts.filter((_, index) => index !== lost);
+    expect([at, journal.count, await read(journal)]).toEqual([at, 4, left]);
+    const place = lost === 4 ? 'at its end are no record' : 'between its records are damaged';
+    const size = 16 + (texts[lost] ?? '').length;
+    expect(faults.splice(0)).toEqual([expect.stringContaining(`: ${size} bytes ${place}`)]);
+    await journal.acknowledge(4);
+    expect([at, journal.count, journal.bytes]).toEqual([at, 0, 0]);
+    rmSync(join(directory, 'acknowledged'));
+  }
+});
+
+it('records that are damaged one after the other are skipped together', async () => {
+  const texts = Array.from({ length: 1000 }, (_, index) => `batch ${index} ${'x'.repeat(300)}`);
+  await append(await open(), ...texts);
+  const path = join(directory, segments()[0] ?? '');
+  const bytes = readFileSync(path);
+  for (const lost of ['batch 414 ', 'batch 415 ']) bytes.writeUInt8(0, bytes.indexOf(lost));
+  // The length of a third one.
+  bytes.writeUInt8(0xff, bytes.indexOf('batch 416 ') - 13);
+  writeFileSync(path, bytes);
+  const journal = await open();
+  const left = texts.filter((_, index) => index < 414 || index > 416);
+  expect([journal.count, await read(journal)]).toEqual([997, left]);
+  expect(faults).toEqual([expect.stringContaining('bytes between its records are damaged')]);
+});
+
+it('a content full of what looks like records is not looked through for ever', async () => {
+  const head = Buffer.alloc(16);
+  head.writeUInt32LE(1024 * 1024, 0);
+  head.writeDoubleLE(Date.now(), 8);
+  const hostile = Buffer.concat(Array.from({ length: 200_000 }, () => head));
+  const journal = await open();
+  await journal.append(hostile);
+  await append(journal, 'two');
+  const path = join(directory, segments()[0] ?? '');
+  const bytes = readFileSync(path);
+  bytes.writeUInt8(bytes.readUInt8(0) ^ 0xff, 0);
+  writeFileSync(path, bytes);
+  expect((await open()).count).toBe(0);
+  expect(faults).toHaveLength(1);
+});
+
 it('at its bound the journal is full, and takes batches again once some are acknowledged', async () => {
   const journal = await open(400);
   await append(journal, 'x'.repeat(150), 'y'.repeat(150));
@@ -216,10 +272,25 @@ it('a record that is damaged while the journal is open is told, and holds nothin
   const bytes = readFileSync(path);
   bytes.writeUInt8(0, bytes.indexOf('two'));
   writeFileSync(path, bytes);
-  expect(await read(journal)).toEqual(['one']);
-  expect([journal.count, faults]).toEqual([1, [expect.stringContaining('2 records are damaged')]]);
+  expect(await read(journal)).toEqual(['one', 'three']);
+  expect([journal.count, faults]).toEqual([2, [expect.stringContaining('1 records are damaged')]]);
   await append(journal, 'four');
-  expect(await read(journal)).toEqual(['one', 'four']);
+  expect(await read(journal)).toEqual(['one', 'three', 'four']);
+  await journal.acknowledge(3);
+  expect([journal.count, journal.bytes, await read(journal)]).toEqual([0, 0, []]);
+});
+
+it('the last record that is damaged while the journal is open holds nothing up', async () => {
+  const journal = await open();
+  await append(journal, 'one', 'two');
+  const path = join(directory, segments()[0] ?? '');
+  const bytes = readFileSync(path);
+  bytes.writeUInt8(0, bytes.indexOf('two'));
+  writeFileSync(path, bytes);
+  expect(await read(journal)).toEqual(['one']);
+  expect([journal.count, faults]).toEqual([1, [expect.stringContaining('1 records are damaged')]]);
+  await append(journal, 'three');
+  expect(await read(journal)).toEqual(['one', 'three']);
   await journal.acknowledge(2);
   expect([journal.count, journal.bytes, await read(journal)]).toEqual([0, 0, []]);
 });

@@ -102,7 +102,7 @@ export class CheckInJournalFiles implements CheckInJournal {
     let bytes = 0;
     let oldestAt: number | undefined;
     for (const segment of [...this.segments]) {
-      const { number, size } = segment;
+      const { number, size, left } = segment;
       if (number < this.place.segment) continue;
       const from = number === this.place.segment ? this.place.offset : 0;
       const before = ends.length;
@@ -118,7 +118,8 @@ export class CheckInJournalFiles implements CheckInJournal {
         last = end;
       }
       if (isCut) break;
-      if (last < size) await this.giveUp(segment, last, ends.length - before);
+      const lost = left - (ends.length - before);
+      if (lost > 0) await this.giveUp(segment, lost, size, last);
     }
     this.readOnes = ends;
     this.oldestAt = oldestAt;
@@ -158,7 +159,7 @@ export class CheckInJournalFiles implements CheckInJournal {
     this.file = undefined;
   }
 
-  /** Finds what the directory holds, up to the first record of each segment that is not whole. */
+  /** Finds what the directory holds. */
   private async recall(): Promise<void> {
     const { directory } = this.options;
     this.place = (await this.readPlace()) ?? this.place;
@@ -179,11 +180,15 @@ export class CheckInJournalFiles implements CheckInJournal {
     const from = number === this.place.segment ? Math.min(this.place.offset, size) : 0;
     let end = from;
     let left = 0;
+    let damaged = 0;
     for await (const record of readRecords(path, from, size)) {
+      damaged += record.begin - end;
       end = record.end;
       this.oldestAt ??= record.at;
       left += 1;
     }
+    if (damaged > 0)
+      this.fault(path, new Error(`${damaged} bytes between its records are damaged`));
     this.recordCount += left;
     this.unacknowledged += end - from;
     this.segments.push({ number, size: end, left });
@@ -272,17 +277,18 @@ export class CheckInJournalFiles implements CheckInJournal {
   }
 
   /**
-   * Gives up what is behind the end of the last whole record of a segment, of which so many records were just
-   * read: it was damaged after it was written. Nothing is appended to the segment any more.
+   * Gives up records of a segment that were damaged after they were written. Its last whole record ended at
+   * `end` when it had `size` bytes; nothing is appended to it any more if that was not its end.
    */
-  private giveUp(segment: Segment, end: number, readCount: number): Promise<void> {
+  private giveUp(segment: Segment, lost: number, size: number, end: number): Promise<void> {
     this.syncing = this.syncing.then(async () => {
-      if (segment === this.segments.at(-1)) await this.leaveSegment();
-      const lost = segment.left - readCount;
       this.fault(this.pathOf(segment.number), new Error(`${lost} records are damaged`));
       this.recordCount -= lost;
-      this.unacknowledged -= segment.size - end;
-      segment.left = readCount;
+      segment.left -= lost;
+      // Otherwise the next record, which was appended meanwhile, is found behind them.
+      if (segment.size > size) return;
+      if (segment === this.segments.at(-1) && end < size) await this.leaveSegment();
+      this.unacknowledged -= size - end;
       segment.size = end;
     });
     return this.syncing;
