@@ -88,7 +88,8 @@ export function assembleDeviceSide(options: DeviceSideOptions): DeviceSide {
   const isEdge = stores.healths.some(({ store }) => store === 'upstream');
   const name = isEdge ? 'upstream' : 'ledger';
   const readiness = new Readiness(ledger, name, engine, hasRedis, catalogs, lastGood, warmUp);
-  const health = new NodeHealth(readiness, stores.healths, config.readyUnconfirmedMsMax);
+  const { healths, refusalOf } = stores;
+  const health = new NodeHealth(readiness, healths, config.readyUnconfirmedMsMax, refusalOf);
   metrics.gauge(
     'sluice_catalog_unconfirmed_seconds',
     'Seconds since a store last answered',

@@ -18,7 +18,7 @@ import type { CheckInJournal } from '../ports/check-in-journal.ts';
 import type { Engine } from '../ports/engine.ts';
 import { failureInWords } from '../upstream/failure-in-words.ts';
 import { FollowedFile } from '../upstream/followed-file.ts';
-import { FollowedState } from '../upstream/followed-state.ts';
+import { FollowedState, type IndexRefusal } from '../upstream/followed-state.ts';
 import { Follower } from '../upstream/follower.ts';
 import { ProvenLastGood } from '../upstream/proven-last-good.ts';
 import { readCredential } from '../upstream/read-credential.ts';
@@ -57,6 +57,12 @@ const JOURNALS = ['check-ins', 'failures'] as const;
 /** Size of the journal of failures: some hundred thousand of them. */
 const FAILURES_MB = 64;
 
+/** Why an edge does not follow what answers as its upstream. */
+const REFUSED: Readonly<Record<IndexRefusal, string>> = {
+  foreign: 'what answers as the upstream is of another record, and is not followed',
+  replayed: 'what answers as the upstream is behind what this edge knows, and is not followed',
+};
+
 /** Opens what an edge serves with; rejects with a `ConfigError` where its directory cannot be used. */
 export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeStores> {
   const { config, log, metrics } = options;
@@ -71,16 +77,16 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
   const upstream = openUpstream(options, state, hotState, onDiskFault);
   const engine = engineWith(hotState, journal, () => upstream.ledger.noteLabels());
   const memory = new RememberedChannels(lastGood, engine);
-  const report = new LoggedLedgerReport(
-    metrics,
-    log,
-    (channels) => {
+  const report = new LoggedLedgerReport(metrics, log, {
+    isServing: true,
+    onLost(channels) {
       const news = memory.forget(channels);
       for (const { appRef, channel } of news) lastGood.forget(appRef, channel);
       return news;
     },
-    true,
-  );
+    onAdmitted: () => undefined,
+    onForeign: () => undefined,
+  });
   const watched = watchStore('upstream', upstream.ledger, {
     ...options,
     reasonOf: failureInWords,
@@ -88,6 +94,10 @@ export async function openEdgeStores(options: EdgeStoresOptions): Promise<EdgeSt
   return {
     ...{ engine, lastGood, memory, report, journal, failureJournal, recorded, lock },
     ...{ ...upstream, ledger: watched.port, healths: [watched.health] },
+    refusalOf: (store) => {
+      const { refusal } = upstream.follower;
+      return store === 'upstream' && refusal !== undefined ? REFUSED[refusal] : undefined;
+    },
   };
 }
 
@@ -156,6 +166,7 @@ function openUpstream(
   const client = new UpstreamClient({
     url: config.edge.upstream,
     credential: credentialOf(config.edge.token),
+    record: () => state.record,
     onRefused: (reason, call) => {
       metrics.edgeRefusals.add(reason);
       rareLog.warnAbout(reason, { reason, call }, 'an answer of the upstream was refused');

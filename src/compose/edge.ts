@@ -80,8 +80,11 @@ export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
   fleet.start();
   stores.recorded.start();
   work.labelFeed.start();
-  work.handOver.start();
-  work.failuresHandOver.start();
+  // Not before the upstream has shown whose it is: what devices have said is for their own record.
+  void stores.follower.first.then(() => {
+    work.handOver.start();
+    work.failuresHandOver.start();
+  });
   return {
     address,
     port: servers.main.port,

@@ -4,6 +4,7 @@
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Failure, fail } from '../contract/failure.ts';
+import { markCopied } from '../ledger/refuse-recreation.ts';
 import type { LedgerCopies } from '../ports/ledger-copies.ts';
 
 /** Milliseconds after which a copy that nobody has removed was broken off. */
@@ -32,6 +33,7 @@ export class EmbeddedCopies implements LedgerCopies {
     mkdirSync(directory, { mode: 0o700 });
     try {
       await this.copyLedger(join(directory, 'ledger'));
+      markCopied(join(directory, 'ledger'));
       for (const name of BESIDE) {
         const path = join(this.dataDir, name);
         if (existsSync(path)) copyFileSync(path, join(directory, name));

@@ -17,6 +17,7 @@ const REFUSALS: Readonly<Record<UpstreamRefusal, string>> = {
     'its answer is signed with another key: EDGE_TOKEN is of another service, or an older key',
   malformed: 'its answer cannot be read: is it a Sluice of this version?',
   replayed: 'its answer is an older one',
+  foreign: 'it is of another record than this edge has followed',
 };
 
 /** Examines the settings of an edge; never rejects. */
@@ -33,7 +34,7 @@ export async function examineEdge({
   const onRefused = (reason: UpstreamRefusal) => {
     refusal = reason;
   };
-  const client = new UpstreamClient({ url, credential, onRefused });
+  const client = new UpstreamClient({ url, credential, record: () => undefined, onRefused });
   try {
     const call = { method: 'GET', path: 'time', timeoutMs: CALL_MS_MAX } as const;
     const begin = Date.now();

@@ -9,6 +9,7 @@ import type { RareLog } from '../observe/rare-log.ts';
 import { AuthenticateEdge } from '../operations/access/authenticate-edge.ts';
 import { EdgeDevices } from '../operations/fleet/edge-devices.ts';
 import type { Catalogs } from '../operations/serving/catalogs.ts';
+import { EdgeAhead } from '../operations/serving/edge-ahead.ts';
 import { EdgeIndex } from '../operations/serving/edge-index.ts';
 import { EdgeSnapshots } from '../operations/serving/edge-snapshots.ts';
 import type { FirstOffers } from '../operations/serving/first-offer.ts';
@@ -23,7 +24,7 @@ export type FollowedOptions = {
   readonly log: Log;
   readonly rareLog: RareLog;
   readonly metrics: Metrics;
-  readonly stores: Pick<Stores, 'ledger' | 'engine'>;
+  readonly stores: Pick<Stores, 'ledger' | 'engine' | 'report'>;
   readonly fleet: Pick<Fleet, 'labels' | 'clock'>;
   readonly catalogs: Catalogs;
   readonly firstOffers: FirstOffers;
@@ -61,6 +62,7 @@ export function assembleFollowed({
     edges: new AuthenticateEdge(ledger),
     signer: secrets.signer,
     index,
+    ahead: new EdgeAhead({ index, signer: secrets.signer, ledger, report: stores.report }),
     snapshots: new EdgeSnapshots({ catalogs, index, firstOffers }),
     devices,
     now,

@@ -14,33 +14,43 @@ const FOREIGN_REMEDY =
 /** Maximum number of channels that a line names. */
 const NAMES_MAX = 20;
 
-/** Forgets lost channels; returns those that were not lost before. */
-type OnLost = (channels: readonly RememberedChannel[]) => readonly RememberedChannel[];
+export type LedgerReportOptions = {
+  /** Whether this process serves devices: those that do tell of lost channels, which they had. */
+  readonly isServing: boolean;
+  /** Forgets lost channels; returns those that were not lost before. */
+  readonly onLost: (channels: readonly RememberedChannel[]) => readonly RememberedChannel[];
+  /** Called when a database is admitted as the record of a name, for certain or not. */
+  readonly onAdmitted: (record: string, isSettled: boolean) => void;
+  /** Called when the database turns out not to be the record. */
+  readonly onForeign: () => void;
+};
 
 export class LoggedLedgerReport implements LedgerReport {
   private readonly metrics: Metrics;
   private readonly log: Log;
   private readonly warnings: RareLog;
   private readonly errors: RareLog;
-  private readonly onLost: OnLost;
-  private readonly isServing: boolean;
-  private isForeign = false;
+  private readonly options: LedgerReportOptions;
+  private isForeignNow = false;
 
-  /** Lost channels are told by the processes that serve devices, which had them. */
-  constructor(metrics: Metrics, log: Log, onLost: OnLost, isServing: boolean) {
+  constructor(metrics: Metrics, log: Log, options: LedgerReportOptions) {
     this.metrics = metrics;
     this.log = log;
     this.warnings = new RareLog(log);
     this.errors = new RareLog({
       warn: (details: object, message?: string) => log.error(details, message),
     });
-    this.onLost = onLost;
-    this.isServing = isServing;
+    this.options = options;
     metrics.gauge(
       'sluice_ledger_foreign',
-      'Whether the database is not the one that had the channels that are remembered: 1, or 0',
-      () => (this.isForeign ? 1 : 0),
+      'Whether the database is not the record that is remembered: 1, or 0',
+      () => (this.isForeignNow ? 1 : 0),
     );
+  }
+
+  /** Whether the database is not the record. */
+  get isForeign(): boolean {
+    return this.isForeignNow;
   }
 
   fault(error: unknown): void {
@@ -57,21 +67,23 @@ export class LoggedLedgerReport implements LedgerReport {
   }
 
   foreign(count: number): void {
-    this.isForeign = true;
+    this.isForeignNow = true;
     this.metrics.faults.add('ledger-foreign');
     this.errors.warnAbout(
       'ledger',
       { channels: count, remedy: FOREIGN_REMEDY },
-      'the database is not the record: it knows none of the channels that DATA_DIR or Redis remember',
+      'the database is not the record that DATA_DIR or Redis remember',
     );
+    this.options.onForeign();
   }
 
   unmarked(error: unknown): void {
     this.log.warn({ err: error }, 'DATA_DIR could not be marked as used');
   }
 
-  admitted(): void {
-    this.isForeign = false;
+  admitted(record: string, isSettled: boolean): void {
+    this.isForeignNow = false;
+    this.options.onAdmitted(record, isSettled);
   }
 
   raised(epoch: number, details: Readonly<Record<string, unknown>>): void {
@@ -80,8 +92,8 @@ export class LoggedLedgerReport implements LedgerReport {
   }
 
   lost(channels: readonly RememberedChannel[]): void {
-    const news = this.onLost(channels);
-    if (!this.isServing || news.length === 0) return;
+    const news = this.options.onLost(channels);
+    if (!this.options.isServing || news.length === 0) return;
     this.metrics.ledgerRewinds.add('channel-lost', news.length);
     const names = news.slice(0, NAMES_MAX).map(({ appRef, channel }) => `${appRef}/${channel}`);
     this.log.error({ channels: names, count: news.length }, 'the ledger has lost channels');

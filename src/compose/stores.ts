@@ -2,8 +2,6 @@
 
 import { type Config, ConfigError } from '../config.ts';
 import { LastGoodFiles } from '../engine/disk/last-good-files.ts';
-import { createMemoryEngine } from '../engine/memory/memory-engine.ts';
-import { createRedisEngine } from '../engine/redis/redis-engine.ts';
 import { parseTarget } from '../engine/redis/target.ts';
 import { refuseBadAddress } from '../ledger/hosts-pool.ts';
 import { type OpenLedger, openLedger } from '../ledger/open-ledger.ts';
@@ -11,6 +9,7 @@ import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { RareLog } from '../observe/rare-log.ts';
 import type { Tracing } from '../observe/tracing.ts';
+import type { RefusalOf } from '../operations/serving/node-health.ts';
 import { RememberedChannels } from '../operations/serving/remembered-channels.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { LastGood } from '../ports/last-good.ts';
@@ -19,9 +18,11 @@ import type { LedgerCopies } from '../ports/ledger-copies.ts';
 import type { RememberedChannel } from '../ports/ledger-memory.ts';
 import type { LedgerReport } from '../ports/ledger-report.ts';
 import type { ServingLedger } from '../ports/serving-ledger.ts';
+import { Unavailable } from '../ports/unavailable.ts';
 import { EmbeddedCopies } from './embedded-copies.ts';
 import { LoggedLedgerReport } from './ledger-report.ts';
 import { makeDataDirectory } from './make-data-directory.ts';
+import { openEngine } from './open-engine.ts';
 import { keepOwnerOnly } from './owner-only.ts';
 import { tellDiskFaults } from './tell-disk-faults.ts';
 
@@ -33,6 +34,7 @@ export type Stores = {
   /** Channels that live on outside of the ledger. */
   readonly memory: RememberedChannels;
   readonly report: LedgerReport;
+  readonly refusalOf: RefusalOf;
   readonly copies: LedgerCopies;
   /**
    * Makes new connections go to the addresses of changed settings; resolves when they do. What runs on the
@@ -42,7 +44,10 @@ export type Stores = {
 };
 
 /** Stores as far as answering devices needs them. */
-export type ServingStores = Pick<Stores, 'engine' | 'lastGood' | 'memory' | 'report'> & {
+export type ServingStores = Pick<
+  Stores,
+  'engine' | 'lastGood' | 'memory' | 'report' | 'refusalOf'
+> & {
   readonly ledger: ServingLedger;
 };
 
@@ -58,6 +63,14 @@ export type StoresOptions = {
   readonly holder: number | 'admin' | 'background' | undefined;
 };
 
+/** What a node does without a store that is of another record. */
+const FOREIGN = {
+  ledger: 'the database is not the record: known channels are served, nothing can be changed',
+  engine:
+    'Redis is of another record than the database, and is not used: changes arrive by poll, ' +
+    'limits count per process',
+};
+
 /** Opens ledger and engine; rejects with a `ConfigError` when retrying may not help. */
 export async function openStores(options: StoresOptions): Promise<Stores> {
   const { config, log, metrics, holder } = options;
@@ -65,33 +78,57 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
   await fromSetting('DATA_DIR', () => makeDataDirectory(config.dataDir));
   const lastGood = openLastGood(options);
   // Before the ledger, because what the engine remembers tells whether the database is the right one.
-  const { engine, useRedis } = await fromSetting('REDIS_URL', () => openEngine(config, log));
+  const hotState = await fromSetting('REDIS_URL', () => openEngine(options));
+  const { engine } = hotState;
   const memory = new RememberedChannels(lastGood, engine);
+  let ledger: OpenLedger | undefined;
+  const expectRecord = (record: string | undefined) =>
+    hotState.belongTo(record, async (channels) => {
+      if (ledger === undefined) throw new Unavailable('ledger', 'it is being opened');
+      return ledger.knowsSome(channels);
+    });
   const forget = (channels: readonly RememberedChannel[]) => {
     const news = memory.forget(channels);
     // The engine's copies are out of reach, because no node knows the names of these channels any more.
     for (const { appRef, channel } of news) lastGood.forget(appRef, channel);
     return news;
   };
-  const report = new LoggedLedgerReport(metrics, log, forget, isServing);
+  const report = new LoggedLedgerReport(metrics, log, {
+    isServing,
+    onLost: forget,
+    onAdmitted(record, isSettled) {
+      expectRecord(record);
+      if (!isSettled) return;
+      memory.admit(record);
+      lastGood.keepRecord(record);
+    },
+    // What was taken for the record is not: what this node remembers counts again.
+    onForeign: () => void memory.own().then(({ record }) => expectRecord(record)),
+  });
   try {
+    expectRecord((await memory.own()).record);
     const { databaseUrl, dataDir, databasePool: connectionsMax } = config;
     const keeping = {
       freshnessMs: config.deviceFreshnessSeconds * 1000,
       history: config.deviceHistory,
     };
-    const ledger = await fromSetting(databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL', () =>
+    const opened = await fromSetting(databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL', () =>
       openLedger({ databaseUrl, connectionsMax, keeping, dataDir, memory, report }),
     );
+    ledger = opened;
     // After the ledger, because a new embedded database has files with the modes of its template.
     closeDataDirectory(config, log);
-    if (ledger.poolLoad() !== undefined) watchPool(metrics, () => ledger.poolLoad());
+    if (opened.poolLoad() !== undefined) watchPool(metrics, () => opened.poolLoad());
     const use = async ({ databaseUrl, redisUrl }: Config): Promise<void> => {
-      if (databaseUrl !== undefined) ledger.useAddress(databaseUrl);
-      if (redisUrl !== undefined) await useRedis(redisUrl);
+      if (databaseUrl !== undefined) opened.useAddress(databaseUrl);
+      if (redisUrl !== undefined) await hotState.useRedis(redisUrl);
     };
-    const copies = new EmbeddedCopies(config.dataDir, ledger.copyTo);
-    return { ledger, engine, lastGood, memory, report, copies, use };
+    const copies = new EmbeddedCopies(config.dataDir, opened.copyTo);
+    const refusalOf: RefusalOf = (store) => {
+      if (store === 'engine' && hotState.isForeign()) return FOREIGN.engine;
+      return store === 'ledger' && report.isForeign ? FOREIGN.ledger : undefined;
+    };
+    return { ledger: opened, engine, lastGood, memory, report, refusalOf, copies, use };
   } catch (error) {
     await engine.close();
     throw error;
@@ -132,7 +169,7 @@ function closeDataDirectory({ dataDir }: Config, log: Log): void {
 function openLastGood({ config, log, metrics, holder }: StoresOptions): LastGood {
   const isServing = typeof holder !== 'string';
   const worker = isServing ? holder : undefined;
-  const files = new LastGoodFiles(config.dataDir, worker, tellDiskFaults(metrics, log));
+  const files = new LastGoodFiles(config.dataDir, worker, tellDiskFaults(metrics, log), true);
   return isServing ? files : readOnly(files);
 }
 
@@ -141,29 +178,13 @@ function readOnly(files: LastGood): LastGood {
   return {
     keep: () => undefined,
     forget: () => undefined,
+    readRecord: () => files.readRecord(),
+    keepRecord: () => undefined,
     find: (appRef, channel) => files.find(appRef, channel),
     list: (countMax) => files.list(countMax),
     hasAny: () => files.hasAny(),
     flush: async () => undefined,
   };
-}
-
-function openEngine(
-  config: Config,
-  log: Log,
-): { readonly engine: Engine; readonly useRedis: (url: string) => Promise<void> } {
-  if (config.redisUrl === undefined) {
-    return { engine: createMemoryEngine(), useRedis: async () => undefined };
-  }
-  const rareLog = new RareLog(log);
-  const engine = createRedisEngine({
-    url: config.redisUrl,
-    prefix: config.redisPrefix,
-    onFault: (error) => rareLog.warnAbout('engine', { err: error }, 'engine fault'),
-    onRemoved: (removed) =>
-      rareLog.warnAbout('engine', removed, 'removed a key of another type from Redis'),
-  });
-  return { engine, useRedis: (url) => engine.useAddress(url) };
 }
 
 /**

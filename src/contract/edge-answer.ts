@@ -7,6 +7,7 @@ export type EdgeAnswer =
   | EdgeReleasesAnswer
   | EdgeOfferAnswer
   | EdgeTimeAnswer
+  | EdgeAheadAnswer
   | EdgeLabelsAnswer
   | EdgeLabelChangesAnswer
   | EdgeCheckInsAnswer
@@ -28,7 +29,11 @@ export type EdgeIndexEntry = readonly [
 /** All channels that an edge may serve, at one moment. */
 export type EdgeIndexAnswer = {
   readonly kind: 'index';
+  /** Name of the record. An edge of an earlier version kept an index without. */
+  readonly record?: string | null | undefined;
   readonly epoch: number;
+  /** Name of the time line that the epoch numbers: two copies of a record may come to the same epoch. */
+  readonly line?: string | null | undefined;
   /** Time at which it was told, in milliseconds since 1970 by the ledger's clock. */
   readonly at: number;
   /** Text that another index has only when it says the same. */
@@ -62,6 +67,13 @@ export type EdgeOfferAnswer = {
   /** State in which the channel was, which is another one than the edge's where the offer was refused. */
   readonly epoch: number;
   readonly revision: number;
+};
+
+/** What a service has made of an index that it seemed to be behind. */
+export type EdgeAheadAnswer = {
+  readonly kind: 'ahead';
+  /** Present epoch, which is above that of the index if the service was behind it. */
+  readonly epoch: number;
 };
 
 type EdgeTimeAnswer = {

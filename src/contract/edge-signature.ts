@@ -6,7 +6,10 @@ export const EDGE_SIGNATURE_HEADER = 'sluice-signature';
 /** Header with which an edge makes each of its calls another one. */
 export const EDGE_NONCE_HEADER = 'sluice-nonce';
 
-/** Form of what that header holds. */
+/** Header with the name of the record that an edge follows, in each of its calls once it knows one. */
+export const EDGE_RECORD_HEADER = 'sluice-record';
+
+/** Form of what the header of the nonce holds. */
 export const NONCE = /^[\w-]{16,64}$/;
 
 /**

@@ -52,6 +52,7 @@ export const FAILURES = {
   notEmbedded: 'This service keeps its ledger in PostgreSQL: back it up with pg_dump',
   backupRunning: 'Another backup is being taken, or was broken off within ten minutes',
   secretKeyMissing: 'Webhooks cannot be enabled: SECRET_KEY is not set',
+  otherRecord: 'This service is of another record than the edge follows',
   edgesNeedSecretKey: 'Edges cannot follow this service: SECRET_KEY is not set',
   bodyTooLarge: 'Request body too large',
   bodyTooSlow: 'Request body took too long',

@@ -52,6 +52,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   notEmbedded: 409,
   backupRunning: 409,
   secretKeyMissing: 409,
+  otherRecord: 409,
   edgesNeedSecretKey: 409,
   bodyTooSlow: 408,
   bodyTooLarge: 413,

@@ -2,101 +2,99 @@
 // examination is made at the start, when a connection turns out to lead to another database than before, and
 // when tables are missing.
 
-import type { LedgerMemory, RememberedChannel } from '../ports/ledger-memory.ts';
+import type { LedgerMemory } from '../ports/ledger-memory.ts';
 import type { LedgerReport } from '../ports/ledger-report.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Database, Sql } from './database.ts';
-import { ForeignDatabase } from './foreign-database.ts';
+import { examineRecord } from './examine-record.ts';
 import { migrate } from './migrate.ts';
+import { newId } from './new-id.ts';
 import { readIdentity } from './read-identity.ts';
-import { isMissingObject } from './sql-state-kind.ts';
-
-/** Number of ids that one statement compares. */
-const IDS_MAX = 5000;
 
 export type Admission = {
   readonly identity: string;
+  /** Epoch of the database once it was admitted. */
+  readonly epoch: number;
+  /** Name of the record. */
+  readonly record: string;
   /**
-   * Whether it is certain that the database is the record: false while a store may remember other channels.
+   * Whether it is certain that the database is the record: false while a store may remember another one.
    */
   readonly isSettled: boolean;
 };
 
+/** What else is known of how a database came about. */
+export type DatabasePast = {
+  /** Database that this process used before. */
+  readonly former?: Pick<Admission, 'identity' | 'epoch'> | undefined;
+  /** Whether it goes on from an earlier state of the record. */
+  readonly isCopy?: boolean;
+};
+
 /**
- * Examines the database, migrates it and raises its epoch when that is due. A foreign database is left as it
- * is. Rejects with `ForeignDatabase` or `Unavailable`, or with another error when waiting may not help.
+ * Examines the database, migrates it, gives the record its name and raises the epoch when that is due. A
+ * foreign database is left as it is. Rejects with `ForeignDatabase` or `Unavailable`, or with another error
+ * when waiting may not help.
  */
 export async function admitDatabase(
   database: Database,
   memory: LedgerMemory,
   report: LedgerReport,
+  past: DatabasePast = {},
 ): Promise<Admission> {
   const identity = await readIdentity(database);
-  const { channels, isComplete } = await memory.channels();
-  const lost = await findLost(database, channels);
+  const { record: found, inherited, lost, isSettled } = await examineRecord(database, memory);
   await migrate(database);
-  const raised = await database.transaction((sql) => claim(sql, identity, memory.highestEpoch));
+  const claimed = await database.transaction((sql) =>
+    claim(sql, {
+      ...past,
+      ...{ identity, record: inherited ?? newId('rec'), held: memory.highestEpoch },
+    }),
+  );
   if ((await readIdentity(database)) !== identity) {
     throw new Unavailable('ledger', 'the address led to another database meanwhile');
   }
-  if (raised !== undefined) report.raised(raised, { database: identity });
+  const { record, epoch, isRaised } = claimed;
+  // Another node has named it meanwhile: that name was not compared with anything yet.
+  if (record !== (found ?? inherited ?? record)) {
+    throw new Unavailable('ledger', 'the record got its name meanwhile');
+  }
+  if (isRaised) report.raised(epoch, { database: identity });
   if (lost.length > 0) report.lost(lost);
-  return { identity, isSettled: channels.length > 0 || isComplete };
+  return { identity, epoch, record, isSettled };
 }
+
+type Claim = DatabasePast & {
+  readonly identity: string;
+  /** Name that the record gets when it has none. */
+  readonly record: string;
+  /** Highest epoch that this process has held. */
+  readonly held: number;
+};
 
 /**
- * Returns the remembered channels that the database lacks. Rejects with `ForeignDatabase` when it has none of
- * them.
+ * Notes the identity for which the epoch counts, and the name of a record that has none. Raises the epoch
+ * when the database is a copy, the row was written on another server, time line or database, is behind what
+ * this process has held, or is not ahead of another database that this process used before. Of several
+ * nodes at once, one raises it.
  */
-export async function findLost(
-  sql: Sql,
-  remembered: readonly RememberedChannel[],
-): Promise<readonly RememberedChannel[]> {
-  if (remembered.length === 0) return [];
-  const present = new Set<string>();
-  for (let start = 0; start < remembered.length; start += IDS_MAX) {
-    const ids = remembered.slice(start, start + IDS_MAX).map(({ channelId }) => channelId);
-    for (const id of await findIds(sql, ids)) present.add(id);
-  }
-  if (present.size === 0) throw new ForeignDatabase(remembered.length);
-  return remembered.filter(({ channelId }) => !present.has(channelId));
-}
-
-/** Returns which of the ids the database has; none when it has no schema. */
-async function findIds(sql: Sql, ids: readonly string[]): Promise<readonly string[]> {
-  try {
-    const text = 'SELECT id FROM channels WHERE id = ANY ($1::text[])';
-    const rows = await sql.query<{ id: string }>(text, [ids]);
-    return rows.map(({ id }) => id);
-  } catch (error) {
-    if (isMissingObject(error)) return [];
-    throw error;
-  }
-}
-
-/**
- * Notes the identity for which the epoch counts. Returns the new epoch when it had to be raised: the row was
- * written on another server, time line or database, or is behind what this process has held. Of several nodes
- * at once, one raises it.
- */
-async function claim(
-  sql: Sql,
-  identity: string,
-  highestEpoch: number,
-): Promise<number | undefined> {
-  const rows = await sql.query<{ epoch: number; identity: string | null }>(
-    'SELECT epoch, identity FROM ledger_epoch FOR UPDATE',
+async function claim(sql: Sql, { identity, record, held, former, isCopy = false }: Claim) {
+  const rows = await sql.query<{ epoch: number; identity: string | null; record: string | null }>(
+    'SELECT epoch, identity, record FROM ledger_epoch FOR UPDATE',
   );
   const [row] = rows;
   if (row === undefined) throw new Error('The epoch of the ledger has no row');
   const isMoved = row.identity !== null && row.identity !== identity;
-  const isBehind = row.epoch < highestEpoch;
-  if (!isMoved && !isBehind && row.identity === identity) return undefined;
-  const epoch = isMoved || isBehind ? Math.max(row.epoch, highestEpoch) + 1 : row.epoch;
-  await sql.query(
-    `UPDATE ledger_epoch SET epoch = $1, identity = $2,
-       raised_at = CASE WHEN epoch < $1 THEN clock_timestamp() ELSE raised_at END`,
-    [epoch, identity],
-  );
-  return epoch > row.epoch ? epoch : undefined;
+  // Two copies of a record that both went on may have come to the same epoch.
+  const isRival = former !== undefined && former.identity !== identity && row.epoch <= former.epoch;
+  const isRaised = isMoved || isRival || isCopy || row.epoch < held;
+  const epoch = isRaised ? Math.max(row.epoch, held, former?.epoch ?? 0) + 1 : row.epoch;
+  if (isRaised || row.identity !== identity || row.record === null) {
+    await sql.query(
+      `UPDATE ledger_epoch SET epoch = $1, identity = $2, record = coalesce(record, $3),
+         raised_at = CASE WHEN epoch < $1 THEN clock_timestamp() ELSE raised_at END`,
+      [epoch, identity, record],
+    );
+  }
+  return { epoch, isRaised, record: row.record ?? record };
 }

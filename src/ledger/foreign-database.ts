@@ -2,7 +2,7 @@
 
 import { Unavailable } from '../ports/unavailable.ts';
 
-/** Error of a database that knows none of the remembered channels: another one than the record. */
+/** Error of a database of another record than is remembered, or of one that is empty. */
 export class ForeignDatabase extends Unavailable {
   /** Number of channels that are remembered. */
   readonly count: number;
@@ -10,7 +10,7 @@ export class ForeignDatabase extends Unavailable {
   constructor(count: number) {
     super(
       'ledger',
-      `the database knows none of the ${count} channels that DATA_DIR or Redis remember`,
+      `the database is not the record that DATA_DIR or Redis remember (${count} channels)`,
     );
     this.count = count;
   }

@@ -1,8 +1,8 @@
 // Migration of the ledger as a step of its own, for operators who want it apart from a start.
 
 import type { LedgerMemory } from '../ports/ledger-memory.ts';
-import { findLost } from './admit-database.ts';
 import type { Database } from './database.ts';
+import { countRemembered, examineRecord } from './examine-record.ts';
 import { migrate, type SchemaChange } from './migrate.ts';
 import { directoryIn } from './open-ledger.ts';
 import { openPgDatabase } from './pg-database.ts';
@@ -21,10 +21,9 @@ export type MigrateLedgerOptions = {
  * database that is newer than this program, that is not the record, or that cannot be reached.
  */
 export async function migrateLedger(options: MigrateLedgerOptions): Promise<SchemaChange> {
-  const { channels } = await options.memory.channels();
-  const database = await open(options, channels.length);
+  const database = await open(options, await countRemembered(options.memory));
   try {
-    await findLost(database, channels);
+    await examineRecord(database, options.memory);
     return await migrate(database);
   } finally {
     await database.close();

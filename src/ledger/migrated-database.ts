@@ -6,11 +6,12 @@
 import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
 import { withinTime } from '../flow/within-time.ts';
-import type { LedgerMemory } from '../ports/ledger-memory.ts';
+import type { LedgerMemory, RememberedChannel } from '../ports/ledger-memory.ts';
 import type { LedgerReport } from '../ports/ledger-report.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { admitDatabase, findLost } from './admit-database.ts';
+import { type Admission, admitDatabase } from './admit-database.ts';
 import type { Database, Sql } from './database.ts';
+import { countRemembered, examineRecord, knowsSome } from './examine-record.ts';
 import { ForeignDatabase } from './foreign-database.ts';
 import { readIdentity } from './read-identity.ts';
 import { isMissingObject, sqlStateKind } from './sql-state-kind.ts';
@@ -33,6 +34,8 @@ export type Greeter = {
 export type MigratedDatabaseOptions = {
   readonly memory: LedgerMemory;
   readonly report: LedgerReport;
+  /** Whether the database is known to go on from an earlier state of the record. */
+  readonly isCopy: boolean;
 };
 
 /** Error of a connection that leads to another database than the admitted one. Nothing was sent on it. */
@@ -44,6 +47,8 @@ export class MigratedDatabase implements Database, Greeter {
   #database: Database | undefined;
   /** Identity of the admitted database; undefined until one was admitted. */
   #admitted: string | undefined;
+  /** Latest database that was admitted, whether or not it still is. */
+  #latest: Admission | undefined;
   #admitting: Promise<void> | undefined;
   #settling: Promise<void> | undefined;
   /** First attempt after another database was found behind the address, for which calls wait a moment. */
@@ -76,17 +81,12 @@ export class MigratedDatabase implements Database, Greeter {
    * asked about. Rejects with `Unavailable` when it is not the record.
    */
   async confirm(): Promise<void> {
-    const { memory, report } = this.#options;
-    const { channels } = await memory.channels();
-    await this.#run(async (database) => {
-      try {
-        const lost = await findLost(database, channels);
-        if (lost.length > 0) report.lost(lost);
-      } catch (error) {
-        if (error instanceof ForeignDatabase) this.#demote(error);
-        throw error;
-      }
-    });
+    await this.#examine();
+  }
+
+  /** Returns whether the database has one of these channels. */
+  knowsSome(channels: readonly Pick<RememberedChannel, 'channelId'>[]): Promise<boolean> {
+    return this.#run((database) => knowsSome(database, channels));
   }
 
   query<Row>(text: string, values?: readonly unknown[], timeoutMs?: number): Promise<Row[]> {
@@ -156,13 +156,16 @@ export class MigratedDatabase implements Database, Greeter {
 
   /** Returns whether the database was admitted; rejects when the first attempt ends the start. */
   async #attempt(isFirst: boolean): Promise<boolean> {
-    const { memory, report } = this.#options;
+    const { memory, report, isCopy } = this.#options;
     const database = this.#database;
     if (database === undefined) return false;
     try {
-      const { identity, isSettled } = await admitDatabase(database, memory, report);
+      const former = this.#latest?.isSettled === true ? this.#latest : undefined;
+      const admission = await admitDatabase(database, memory, report, { former, isCopy });
+      const { identity, record, isSettled } = admission;
+      this.#latest = admission;
       this.#admitted = identity;
-      report.admitted();
+      report.admitted(record, isSettled);
       if (!isSettled) this.#settling ??= this.#settle();
       return true;
     } catch (error) {
@@ -175,22 +178,42 @@ export class MigratedDatabase implements Database, Greeter {
     }
   }
 
-  /** Examines the database again once every store has answered that may remember channels. */
+  /** Examines the database that was admitted; returns whether it is certain that it is the record. */
+  #examine(): Promise<boolean> {
+    const { memory, report } = this.#options;
+    return this.#run(async (database) => {
+      try {
+        const { lost, isSettled } = await examineRecord(database, memory);
+        if (lost.length > 0) report.lost(lost);
+        return isSettled;
+      } catch (error) {
+        if (error instanceof ForeignDatabase) this.#demote(error);
+        throw error;
+      }
+    });
+  }
+
+  /** Examines the database again until every store has answered that may remember another one. */
   async #settle(): Promise<void> {
     const { signal } = this.#closing;
-    while (!signal.aborted) {
+    const { memory, report } = this.#options;
+    for (let isOver = false; !isOver && !signal.aborted; ) {
       await pause(SETTLE_INTERVAL_MS, signal);
-      const { channels, isComplete } = await this.#options.memory.channels();
-      if (!isComplete && channels.length === 0) continue;
-      await this.confirm().catch(() => undefined);
-      break;
+      if ((await memory.shared()) === undefined) continue;
+      // While it is not admitted, it is examined anyway.
+      const isSettled = await this.#examine().catch(() => undefined);
+      if (isSettled === true && this.#latest !== undefined) {
+        this.#latest = { ...this.#latest, isSettled };
+        report.admitted(this.#latest.record, isSettled);
+      }
+      isOver = isSettled !== false;
     }
     this.#settling = undefined;
   }
 
   /** Whether there is something that can be served without this database. */
   async #hasSomething(): Promise<boolean> {
-    return (await this.#options.memory.channels()).channels.length > 0;
+    return (await countRemembered(this.#options.memory)) > 0;
   }
 }
 

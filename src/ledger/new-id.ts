@@ -7,7 +7,17 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_LENGTH = 10;
 const RANDOM_LENGTH = 16;
 
-export type IdPrefix = 'org' | 'app' | 'chn' | 'rel' | 'key' | 'acc' | 'inv' | 'pln' | 'edt';
+export type IdPrefix =
+  | 'org'
+  | 'app'
+  | 'chn'
+  | 'rel'
+  | 'key'
+  | 'acc'
+  | 'inv'
+  | 'pln'
+  | 'edt'
+  | 'rec';
 
 /** Returns a new identifier, e.g. `app_01j9z3k5w8d2m4n6p7q8r9s0t1`. `now` is in milliseconds. */
 export function newId(prefix: IdPrefix, now = Date.now()): string {

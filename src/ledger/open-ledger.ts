@@ -3,14 +3,15 @@
 
 import { join } from 'node:path';
 import type { Ledger } from '../ports/ledger.ts';
-import type { LedgerMemory } from '../ports/ledger-memory.ts';
+import type { LedgerMemory, RememberedChannel } from '../ports/ledger-memory.ts';
 import type { LedgerReport } from '../ports/ledger-report.ts';
 import type { Database } from './database.ts';
 import type { DeviceKeeping } from './device-keeping.ts';
+import { countRemembered } from './examine-record.ts';
 import { type Greeter, migrateDatabase } from './migrated-database.ts';
 import { type MovableDatabase, openPgDatabase, type PoolLoad } from './pg-database.ts';
 import { type EmbeddedDatabase, openPgliteDatabase } from './pglite-database.ts';
-import { markUsed, refuseRecreation } from './refuse-recreation.ts';
+import { forgetCopied, isCopied, markUsed, refuseRecreation } from './refuse-recreation.ts';
 import { createSqlLedger } from './sql-ledger.ts';
 
 export type LedgerOptions = {
@@ -31,6 +32,8 @@ export type OpenLedger = Ledger & {
   useAddress(databaseUrl: string): void;
   /** Copies the embedded database into a new directory; undefined with PostgreSQL. */
   readonly copyTo: ((directory: string) => Promise<void>) | undefined;
+  /** Returns whether the ledger has one of these channels. */
+  knowsSome(channels: readonly Pick<RememberedChannel, 'channelId'>[]): Promise<boolean>;
   /** Returns what the connections to PostgreSQL do now; undefined for the embedded database. */
   poolLoad(): PoolLoad | undefined;
 };
@@ -54,11 +57,15 @@ export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
     movable = openAddress(databaseUrl, options, greeter);
     return movable;
   };
-  const database = await migrateDatabase(open, options);
+  const directory = directoryIn(options.dataDir);
+  const isCopy = options.databaseUrl === undefined && isCopied(directory);
+  const database = await migrateDatabase(open, { ...options, isCopy });
+  if (isCopy && database.identity !== undefined) forgetCopied(directory);
   return {
     ...createSqlLedger(database, () => database.confirm(), options.keeping),
     useAddress: (url) => movable?.moveTo(url),
     copyTo: embedded?.copyTo.bind(embedded),
+    knowsSome: (channels) => database.knowsSome(channels),
     poolLoad: () => movable?.poolLoad(),
   };
 }
@@ -76,8 +83,7 @@ function openAddress(
 
 async function openEmbedded({ dataDir, memory, report }: LedgerOptions): Promise<EmbeddedDatabase> {
   const directory = directoryIn(dataDir);
-  const { channels } = await memory.channels();
-  refuseRecreation(directory, channels.length);
+  refuseRecreation(directory, await countRemembered(memory));
   return openPgliteDatabase({ directory, onFault: (error) => report.fault(error) });
 }
 

@@ -27,4 +27,20 @@ export interface ChannelNameStore {
 
   /** Reads the stored list; undefined when there is none, or when its tag is `heldTag`. */
   getChannelNames(heldTag: string | undefined): Promise<ChannelNameList | undefined>;
+
+  /**
+   * Reads the name of the record that all of the store belongs to, and the list unless its tag is `heldTag`:
+   * also while the store is refused because it belongs to another record than this node's.
+   */
+  readShared(heldTag: string | undefined): Promise<SharedRecord>;
 }
+
+/** What a store tells of the record that it belongs to. */
+export type SharedRecord = {
+  /** Undefined before a node of that record has named it. */
+  readonly record: string | undefined;
+  /** Tag of the list; undefined when there is none. */
+  readonly tag: string | undefined;
+  /** Undefined when there is none, or the caller holds it. */
+  readonly list: ChannelNameList | undefined;
+};

@@ -33,6 +33,10 @@ export type ChannelState = ChannelName & {
 /** States of channels at one moment. */
 export type ChannelStates = {
   readonly epoch: number;
+  /** Name of the record; null before a node has used the database. */
+  readonly record: string | null;
+  /** Name of the time line that the epoch numbers; null where none was noted. */
+  readonly line: string | null;
   readonly channels: readonly ChannelState[];
   /** Whether these are all; false when there are more than were asked for. */
   readonly isComplete: boolean;

@@ -14,6 +14,15 @@ export interface LastGood {
   /** Reads a channel's snapshot; undefined when there is none that can be read. */
   find(appRef: string, channel: string): Promise<ServingSnapshot | undefined>;
 
+  /**
+   * Returns the name of the record that the snapshots are of; undefined where none was noted. Never
+   * rejects.
+   */
+  readRecord(): Promise<string | undefined>;
+
+  /** Notes the name of the record that the snapshots are of. Never throws and never waits. */
+  keepRecord(record: string): void;
+
   /** Removes what is kept of a channel, because the ledger lost it. Never throws and never waits. */
   forget(appRef: string, channel: string): void;
 

@@ -1,5 +1,5 @@
-// What lives on outside of the ledger of the channels that it had: on this node's disk, in the engine and in
-// this process. A database that knows none of them is not the one that had them.
+// What lives on outside of the ledger of the record that it holds: the record's name, and the channels that
+// it had. It tells the database that is the record from any other one.
 
 /** Channel that was read from the ledger once. */
 export type RememberedChannel = {
@@ -8,15 +8,22 @@ export type RememberedChannel = {
   readonly channel: string;
 };
 
+/** What is remembered in one place. */
+export type RememberedRecord = {
+  /** Name of the record; undefined where none was noted. */
+  readonly record: string | undefined;
+  readonly channels: readonly RememberedChannel[];
+};
+
 export interface LedgerMemory {
+  /** Returns what this node remembers by itself: in this process, and on its disk. Never rejects. */
+  own(): Promise<RememberedRecord>;
+
   /**
-   * Lists the remembered channels. `isComplete` is false when a store did not answer, which may remember
-   * more. Never rejects.
+   * Returns what the engine keeps for all nodes, whoever they are; undefined when it does not answer. Never
+   * rejects.
    */
-  channels(): Promise<{
-    readonly channels: readonly RememberedChannel[];
-    readonly isComplete: boolean;
-  }>;
+  shared(): Promise<RememberedRecord | undefined>;
 
   /** Highest epoch of a state that this process has held. */
   readonly highestEpoch: number;

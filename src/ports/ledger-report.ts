@@ -12,14 +12,17 @@ export interface LedgerReport {
    */
   refused(error: unknown): void;
 
-  /** The database knows none of the channels that are remembered, of which there are `count`. */
+  /** The database is not the record that is remembered, with `count` channels. */
   foreign(count: number): void;
 
   /** The data directory could not be marked as used. */
   unmarked(error: unknown): void;
 
-  /** The database is the record, and its calls are answered from now on. */
-  admitted(): void;
+  /**
+   * The database is the record of this name, and its calls are answered from now on. `isSettled` is false
+   * while a store may still remember another one.
+   */
+  admitted(record: string, isSettled: boolean): void;
 
   /** The epoch was raised, because the ledger went back or may have; `details` say what showed it. */
   raised(epoch: number, details: Readonly<Record<string, unknown>>): void;

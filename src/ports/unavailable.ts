@@ -18,6 +18,9 @@ export class Unavailable extends Error {
   }
 }
 
+/** The error of a store that answers and is refused, because it belongs to another record than this node. */
+export class OfAnotherRecord extends Unavailable {}
+
 /**
  * The error of a call that gave up waiting for a lock that another call holds. The store is there, so that
  * calls which need other locks may succeed.

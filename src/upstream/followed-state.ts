@@ -1,14 +1,16 @@
-// What an edge knows of all channels of its upstream: the newest index that it has accepted. An index only
-// moves forward: by epochs, then by the revisions of the channels and the time at which it was told. One that
-// is older in any of these was delayed, or kept by somebody and sent again.
+// What an edge knows of all channels of its upstream: the newest index that it has accepted. An index is of
+// one record, and only moves forward: by epochs, then by the revisions of the channels. One that is older
+// came from a service that is behind: it has not heard of everything yet, its ledger went back, or it is
+// another copy.
 
 import type { EdgeIndexAnswer, EdgeIndexEntry } from '../contract/edge-answer.ts';
+import { indexKinship, isIndexAhead } from '../domain/decision/is-index-ahead.ts';
 import { compareServing, orderOf, type ServingOrder } from '../domain/decision/serving-order.ts';
 import type { ChannelName } from '../ports/channel-names.ts';
 import type { Announcement } from '../ports/engine.ts';
 
-/** Milliseconds by which an index may be older than the one before it: the nodes' clocks differ by less. */
-const CLOCK_SLACK_MS = 10_000;
+/** Why an index is not accepted: it is of another record, or older than what is known. */
+export type IndexRefusal = 'foreign' | 'replayed';
 
 export class FollowedState {
   private index: EdgeIndexAnswer | undefined;
@@ -28,6 +30,11 @@ export class FollowedState {
     return this.index?.epoch ?? 0;
   }
 
+  /** Name of the record; undefined before an index has told it. */
+  get record(): string | undefined {
+    return this.index?.record ?? undefined;
+  }
+
   /** Whether the index has all channels. */
   get isComplete(): boolean {
     return this.index?.isComplete === true;
@@ -38,19 +45,18 @@ export class FollowedState {
     return [...this.byId.values()].map(nameOf);
   }
 
-  /** Whether an index is older than what is known. */
-  isReplayed(index: EdgeIndexAnswer): boolean {
+  /** Returns why an index is not accepted; undefined when it is. */
+  refusalOf(index: EdgeIndexAnswer): IndexRefusal | undefined {
     const held = this.index;
-    if (held === undefined) return false;
-    if (index.epoch !== held.epoch) return index.epoch < held.epoch;
-    if (index.at < held.at - CLOCK_SLACK_MS) return true;
-    return index.channels.some(([, , channelId, , revision]) => {
-      const known = this.byId.get(channelId);
-      return known !== undefined && revision < known[REVISION];
-    });
+    if (held === undefined) return undefined;
+    const { record, epoch, line } = index;
+    const revisions = new Map(index.channels.map((each) => [each[CHANNEL_ID], each[REVISION]]));
+    const present = { record, epoch, line, revisionOf: (id: string) => revisions.get(id) };
+    if (indexKinship(held, present) === 'other') return 'foreign';
+    return isIndexAhead(held, present) ? 'replayed' : undefined;
   }
 
-  /** Takes an index over that is not replayed; returns what is new in it, as nodes announce it. */
+  /** Takes an index over that is not refused; returns what is new in it, as nodes announce it. */
   adopt(index: EdgeIndexAnswer): readonly Announcement[] {
     const before = this.byId;
     const formerEpoch = this.index?.epoch;
@@ -108,8 +114,12 @@ export class FollowedState {
     return seen !== undefined && compareServing(seen, order) > 0 ? seen : order;
   }
 
-  /** Takes note of a state of a channel that the upstream has shown. */
+  /**
+   * Takes note of a state of a channel that the upstream has shown. Not of another epoch: that of the
+   * record is what the index says.
+   */
   see(channelId: string, order: ServingOrder): void {
+    if (order.epoch !== this.epoch) return;
     if (!this.byId.has(channelId) || compareServing(order, this.newestOf(channelId)) <= 0) return;
     this.seen.set(channelId, orderOf(order));
   }
@@ -139,9 +149,10 @@ function newsOf(
 
 /** Whether a parsed value is an index as far as its parts have the right types. */
 export function isIndex(index: Readonly<Partial<EdgeIndexAnswer>>): index is EdgeIndexAnswer {
-  const { epoch, at, tag, channels, isComplete } = index;
+  const { record, line, epoch, at, tag, channels, isComplete } = index;
   return (
     [epoch, at].every(Number.isSafeInteger) &&
+    [record ?? '', line ?? ''].every((name) => typeof name === 'string') &&
     typeof tag === 'string' &&
     typeof isComplete === 'boolean' &&
     Array.isArray(channels) &&

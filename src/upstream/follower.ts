@@ -7,9 +7,9 @@ import { type BackOff, backOffMs } from '../flow/back-off.ts';
 import { pause } from '../flow/pause.ts';
 import type { Announcement } from '../ports/engine.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import type { FollowedFile } from './followed-file.ts';
-import { type FollowedState, isIndex } from './followed-state.ts';
-import { RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
+import type { FollowedFile, KeptIndex } from './followed-file.ts';
+import { type FollowedState, type IndexRefusal, isIndex } from './followed-state.ts';
+import { RefusedAnswer, RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
 
 /** Milliseconds for which a request waits at the upstream. */
 const WAIT_MS = 2000;
@@ -17,6 +17,8 @@ const WAIT_MS = 2000;
 const ANSWER_MS_MAX = 2000;
 /** Milliseconds after contact with the upstream for which what is known counts as its present state. */
 const FRESH_MS = 5000;
+/** Longest time for an upstream to look into what it seems to be behind of. */
+const AHEAD_MS_MAX = 5000;
 /** Delays after failures: short, because a change has to be there within two seconds of a return. */
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 800 };
 /**
@@ -43,6 +45,9 @@ export class Follower {
   private running: Promise<void> | undefined;
   /** Monotonic time of the latest answer; undefined before the first. */
   private contactAt: number | undefined;
+  /** Accepted index with its proof, to be shown to an upstream that is behind it. */
+  private held: KeptIndex | undefined;
+  private latestRefusal: IndexRefusal | undefined;
   private onFirst: (() => void) | undefined;
   /** Resolves with the first answer of the upstream. */
   readonly first = new Promise<void>((resolve) => {
@@ -56,6 +61,14 @@ export class Follower {
   /** Whether the upstream has confirmed a moment ago what is known of it. */
   get isFresh(): boolean {
     return this.contactAt !== undefined && performance.now() - this.contactAt < FRESH_MS;
+  }
+
+  /**
+   * Why what answers as the upstream is refused, once that lasts; undefined while it is followed, or
+   * silent.
+   */
+  get refusal(): IndexRefusal | undefined {
+    return this.isFresh ? undefined : this.latestRefusal;
   }
 
   /** Reads what lies on disk, then follows until `stop`. */
@@ -81,6 +94,7 @@ export class Follower {
       }
       const index = JSON.parse(kept.bytes.toString('utf8')) as Partial<EdgeIndexAnswer>;
       if (!isIndex(index)) throw new Error('it is no index');
+      this.held = kept;
       state.adopt(index);
     } catch (error) {
       onDamaged(error);
@@ -94,6 +108,7 @@ export class Follower {
       try {
         await this.ask();
         failures = 0;
+        this.latestRefusal = undefined;
         this.contactAt = performance.now();
         this.onFirst?.();
         this.dependencies.onContact(undefined);
@@ -103,6 +118,7 @@ export class Follower {
         if (!(error instanceof Unavailable || error instanceof RefusedByUpstream)) throw error;
         if (signal.aborted) return;
         failures += 1;
+        this.latestRefusal = refusalIn(error);
         this.dependencies.onContact(error);
         await pause(backOffMs(BACK_OFF, failures), signal);
       }
@@ -122,11 +138,40 @@ export class Follower {
     if (proven === undefined) return;
     const { answer, bytes, proof } = proven;
     if (!isIndex(answer)) return client.refuse('malformed', { path }, 'its answer is no index');
-    if (state.isReplayed(answer)) {
-      return client.refuse('replayed', { path }, 'its index is older than the known one');
-    }
+    const refusal = state.refusalOf(answer);
+    if (refusal === 'replayed') await this.showHeld();
+    if (refusal !== undefined) return client.refuse(refusal, { path }, REFUSED[refusal]);
     // Before anybody serves it: after a restart nothing older is accepted.
-    file.keep({ bytes, proof });
+    this.held = { bytes, proof };
+    file.keep(this.held);
     announce(state.adopt(answer));
   }
+
+  /**
+   * Shows the upstream what it seems to be behind of, with the proof that it came from there. If its ledger
+   * is behind, it raises its epoch above it, and what it tells next is newer.
+   */
+  private async showHeld(): Promise<void> {
+    if (this.held === undefined) return;
+    const { bytes, proof } = this.held;
+    await this.dependencies.client.call('ahead', {
+      method: 'POST',
+      path: 'ahead',
+      body: { proof, index: bytes.toString('utf8') },
+      timeoutMs: AHEAD_MS_MAX,
+    });
+  }
+}
+
+const REFUSED: Readonly<Record<IndexRefusal, string>> = {
+  foreign: 'its index is of another record',
+  replayed: 'its index is older than the known one',
+};
+
+/** Returns why an index was refused, where that is why a question failed. */
+function refusalIn(error: unknown): IndexRefusal | undefined {
+  const cause = error instanceof Unavailable ? error.cause : undefined;
+  if (!(cause instanceof RefusedAnswer)) return undefined;
+  const { refusal } = cause;
+  return refusal === 'foreign' || refusal === 'replayed' ? refusal : undefined;
 }

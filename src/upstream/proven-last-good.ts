@@ -12,9 +12,9 @@ const LISTED_MAX = 10_000;
 
 export class ProvenLastGood implements LastGood {
   private readonly files: LastGood;
-  private readonly state: Pick<FollowedState, 'find'>;
+  private readonly state: Pick<FollowedState, 'find' | 'record'>;
 
-  constructor(files: LastGood, state: Pick<FollowedState, 'find'>) {
+  constructor(files: LastGood, state: Pick<FollowedState, 'find' | 'record'>) {
     this.files = files;
     this.state = state;
   }
@@ -27,6 +27,13 @@ export class ProvenLastGood implements LastGood {
     const found = await this.files.find(appRef, channel);
     return found !== undefined && this.isNamed(found) ? found : undefined;
   }
+
+  async readRecord(): Promise<string | undefined> {
+    return this.state.record;
+  }
+
+  /** Does nothing: the index has the name. */
+  keepRecord(): void {}
 
   forget(appRef: string, channel: string): void {
     this.files.forget(appRef, channel);

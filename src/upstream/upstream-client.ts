@@ -12,6 +12,7 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { EdgeAnswer } from '../contract/edge-answer.ts';
 import {
   EDGE_NONCE_HEADER,
+  EDGE_RECORD_HEADER,
   EDGE_SIGNATURE_HEADER,
   signedHead,
 } from '../contract/edge-signature.ts';
@@ -20,11 +21,17 @@ import type { EdgeCredential } from './read-credential.ts';
 
 /**
  * Why something that came from the address of the upstream was refused. `unsigned`: without a signature.
- * `tampered`: changed on its way, an answer to another call, or signed by another service. `replayed`: older
- * than what is known. `malformed`: signed, and not what was asked for. `revoked`: the upstream refuses the
- * token.
+ * `tampered`: changed on its way, an answer to another call, or signed by another service. `replayed`:
+ * older than what is known. `foreign`: of a service with another record. `malformed`: signed, and not what
+ * was asked for. `revoked`: the upstream refuses the token.
  */
-export type UpstreamRefusal = 'unsigned' | 'tampered' | 'replayed' | 'malformed' | 'revoked';
+export type UpstreamRefusal =
+  | 'unsigned'
+  | 'tampered'
+  | 'replayed'
+  | 'foreign'
+  | 'malformed'
+  | 'revoked';
 
 export type UpstreamCall = {
   readonly method: 'GET' | 'POST';
@@ -51,6 +58,8 @@ export type UpstreamClientOptions = {
   /** Base URL of the upstream, without a slash at its end. */
   readonly url: string;
   readonly credential: EdgeCredential;
+  /** Returns the name of the record that is followed; undefined while it is not known. */
+  readonly record: () => string | undefined;
   readonly onRefused: (refusal: UpstreamRefusal, path: string) => void;
 };
 
@@ -62,6 +71,8 @@ const ANSWER_BYTES_MAX = 192 * 1024 * 1024;
 const SOCKETS_MAX = 16;
 const NONCE_BYTES = 16;
 const OK = 200;
+/** Status by which a service says that it is not of the record that an edge has named. */
+const OTHER_RECORD = 409;
 
 export class UpstreamClient {
   private readonly options: UpstreamClientOptions;
@@ -117,6 +128,7 @@ export class UpstreamClient {
       return this.refuse('tampered', call, 'its answer has no signature of the right key');
     }
     if (status === 304) return undefined;
+    if (status === OTHER_RECORD) return this.refuse('foreign', call, 'it is of another record');
     if (status !== OK) throw new RefusedByUpstream(status, text);
     const answer = parseAnswer(bytes, kind);
     if (answer === undefined) return this.refuse('malformed', call, `its answer is no ${kind}`);
@@ -137,12 +149,13 @@ export class UpstreamClient {
   /** Notes and throws the refusal of an answer. */
   refuse(refusal: UpstreamRefusal, { path }: Pick<UpstreamCall, 'path'>, reason: string): never {
     this.options.onRefused(refusal, path.split('?')[0] ?? path);
-    throw new Unavailable('upstream', new Error(reason));
+    throw new Unavailable('upstream', new RefusedAnswer(refusal, reason));
   }
 
   private async send(call: UpstreamCall, nonce: string): Promise<RawAnswer> {
     const { method, path, body, headers = {}, timeoutMs } = call;
     if (this.isClosed) throw new Unavailable('upstream', new Error('closed'));
+    const record = this.options.record();
     const bytes = Buffer.isBuffer(body) || body === undefined ? body : JSON.stringify(body);
     const request = this.request(`${this.options.url}/edge/v1/${path}`, {
       method,
@@ -150,6 +163,7 @@ export class UpstreamClient {
       headers: {
         authorization: `Bearer ${this.credential.secret}`,
         [EDGE_NONCE_HEADER]: nonce,
+        ...(record !== undefined && { [EDGE_RECORD_HEADER]: record }),
         ...headers,
       },
     });
@@ -166,6 +180,17 @@ export class UpstreamClient {
       clearTimeout(timer);
       this.running.delete(request);
     }
+  }
+}
+
+/** Reason of the failure of a call whose answer was refused. */
+export class RefusedAnswer extends Error {
+  readonly refusal: UpstreamRefusal;
+
+  constructor(refusal: UpstreamRefusal, reason: string) {
+    super(reason);
+    this.name = 'RefusedAnswer';
+    this.refusal = refusal;
   }
 }
 

@@ -107,6 +107,10 @@ export class UpstreamLedger implements ServingLedger {
     if (snapshot.channelId !== found.channelId) {
       client.refuse('malformed', call, 'its snapshot is of another channel');
     }
+    // That of the record is what the index says: a call may have led to another copy of it.
+    if (snapshot.epoch > state.epoch) {
+      throw new Unavailable('upstream', new Error('it is in a later epoch than its index'));
+    }
     if (compareServing(snapshot, state.newestOf(found.channelId)) < 0) {
       client.refuse('replayed', call, 'its snapshot is older than what is known');
     }

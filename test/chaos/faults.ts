@@ -1,11 +1,16 @@
 // Faults of a chaos run: each begins, lasts for a while that chance chooses, and is healed.
 
-import { sleep } from '../support/eventually.ts';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventually, sleep } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
+import type { RedisServer } from '../support/redis-server.ts';
+import { startRecoverySite } from './elsewhere.ts';
 import type { Moment, Span } from './fact.ts';
 import type { Judge, Struck } from './judge.ts';
 import type { Random } from './random.ts';
 import type { Publisher } from './traffic.ts';
-import type { ChaosNode, World } from './world.ts';
+import { type ChaosNode, EDGE, type World } from './world.ts';
 
 /** Ledger that went back: what was committed since a moment is gone from the time of the span on. */
 export type Loss = { readonly since: Moment; readonly span: Span };
@@ -15,7 +20,7 @@ export type ChaosFault = {
   /** Whether it may happen together with another one. */
   readonly isCombinable: boolean;
   /** What it strikes; two faults of the same cannot happen together. */
-  readonly strikes: 'node' | 'ledger' | 'engine';
+  readonly strikes: 'node' | 'ledger' | 'engine' | 'edge';
   /** Brings the fault about and heals it. */
   strike(): Promise<void>;
 };
@@ -29,6 +34,8 @@ export type FaultDependencies = {
   readonly random: Random;
   readonly judge: Judge;
   readonly publisher: Publisher;
+  /** Redis of another deployment. */
+  readonly foreignRedis: RedisServer;
   /** Called while the publisher is held, once the ledger that went back can be read. */
   readonly onLoss: (loss: Loss) => Promise<void>;
 };
@@ -36,6 +43,7 @@ export type FaultDependencies = {
 /** Lists the faults of a run. */
 export function chaosFaults(dependencies: FaultDependencies): readonly ChaosFault[] {
   const { world, random, judge, publisher, onLoss } = dependencies;
+  const { foreignRedis } = dependencies;
   const during = async (struck: Struck, work: () => Promise<void>): Promise<void> => {
     const end = judge.begin(struck);
     try {
@@ -82,6 +90,29 @@ export function chaosFaults(dependencies: FaultDependencies): readonly ChaosFaul
     },
   });
   return [
+    failBack(dependencies, during),
+    storeFault('Redis of another deployment', 'engine', async () => {
+      world.redisWay.moveTo(foreignRedis.port);
+      await hold(4000);
+      world.redisWay.moveTo(world.redis.port);
+    }),
+    {
+      name: 'node with an empty disk, and the Redis of another deployment',
+      isCombinable: false,
+      strikes: 'engine',
+      strike: () =>
+        during('engine', async () => {
+          const node = random.pick(world.nodes);
+          world.redisWay.moveTo(foreignRedis.port);
+          await during({ node: node.name }, async () => {
+            await node.kill();
+            rmSync(join(node.serving.dataDir, 'snapshots'), { recursive: true, force: true });
+            await node.restart();
+          });
+          await hold(2000);
+          world.redisWay.moveTo(world.redis.port);
+        }),
+    },
     nodeFault('node killed', async (node) => {
       await node.kill();
       await hold(1500);
@@ -122,4 +153,39 @@ export function chaosFaults(dependencies: FaultDependencies): readonly ChaosFaul
     }),
     lossFault('a dump restored', world.dump),
   ];
+}
+
+/** Longest time for an edge to be led to another service. */
+const LED_MS_MAX = 20_000;
+
+/**
+ * Makes the fault of an edge whose address leads to a copy of its service for a while, and back: the copy has
+ * raised its epoch meanwhile, and the service has published a release.
+ */
+function failBack(
+  { world, publisher }: FaultDependencies,
+  during: (struck: Struck, work: () => Promise<void>) => Promise<void>,
+): ChaosFault {
+  return {
+    name: 'fail-back of the edge',
+    isCombinable: false,
+    strikes: 'edge',
+    async strike() {
+      // What the copy offers is to be what the service has as well, whose writes begin again after it.
+      await publisher.hold();
+      await during({ node: EDGE }, async () => {
+        const site = await startRecoverySite(world);
+        world.leadEdgeTo(site.node);
+        await eventually(
+          'the edge follows the copy',
+          async () => (await metricsOf(site.node)).includes('sluice_edges_waiting 1'),
+          LED_MS_MAX,
+        );
+        await publisher.publish();
+        world.leadEdgeTo();
+        await site.dispose();
+      });
+      publisher.resume();
+    },
+  };
 }

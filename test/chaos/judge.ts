@@ -26,6 +26,12 @@ export class Judge {
   wrongCount = 0;
   private readonly kinds = new Map<string, number>();
   private readonly faults: FaultSpan[] = [];
+  private readonly upstreamOf: ReadonlyMap<string, string>;
+
+  /** `upstreamOf` names the node that each edge follows. */
+  constructor(upstreamOf: ReadonlyMap<string, string> = new Map()) {
+    this.upstreamOf = upstreamOf;
+  }
 
   /** Notes that a fault begins; the function that is returned ends it. */
   begin(struck: Struck): () => void {
@@ -42,7 +48,10 @@ export class Judge {
     else this.counts.offered += 1;
     const { asked, answered, node, version } = told;
     const from = oldestState(asked, this.deafSpans(node));
-    const fault = model.fault(told, { from, to: answered }, this.isStruck('ledger', from));
+    // An edge needs its upstream for a first offer, as a node needs the ledger.
+    const isAlone = this.upstreamOf.has(node) && this.ownSpans(node).some(({ to }) => to >= from);
+    const mayHoldBack = isAlone || this.isStruck('ledger', from);
+    const fault = model.fault(told, { from, to: answered }, mayHoldBack);
     if (fault !== undefined) this.wrong(told, fault);
     const release = version === undefined ? undefined : model.releases.get(version);
     if (release !== undefined) release.offeredAt = Math.min(release.offeredAt, answered);
@@ -90,14 +99,20 @@ export class Judge {
     return this.faults.some((fault) => fault.struck === struck && fault.to >= since);
   }
 
+  /** Lists the spans in which a node was struck, or the one that it follows. */
+  private ownSpans(node: string): readonly FaultSpan[] {
+    const names = [node, this.upstreamOf.get(node)];
+    return this.faults.filter(
+      ({ struck }) => typeof struck === 'object' && names.includes(struck.node),
+    );
+  }
+
   /**
    * Lists the spans in which a node could not hear of changes: two stores were struck, or one and the node
    * itself, or the node stood still.
    */
   private deafSpans(node: string): readonly Span[] {
-    const own = this.faults.filter(
-      ({ struck }) => typeof struck === 'object' && struck.node === node,
-    );
+    const own = this.ownSpans(node);
     const stores = this.faults.filter(({ struck }) => typeof struck === 'string');
     const pairs = stores.flatMap((one) =>
       stores

@@ -1,12 +1,13 @@
-// Chaos run: two nodes on real stores, faults that a seed chooses, one after another and in pairs, and a
-// judge for every answer. Fails when an answer was wrong, when an acknowledged write was lost that no
-// fail-over took, or when a node was not right in time after a fault.
+// Chaos run: two nodes and an edge on real stores, faults that a seed chooses, one after another and in
+// pairs, and a judge for every answer. Fails when an answer was wrong, when an acknowledged write was lost
+// that no fail-over took, or when a node was not right in time after a fault.
 //
 //     npm run chaos -- --seed 1 --minutes 10
 
 import { parseArgs } from 'node:util';
 import { sleep } from '../support/eventually.ts';
 import { createTenant, publish } from '../support/tenant.ts';
+import { startForeignRedis } from './elsewhere.ts';
 import { Fact } from './fact.ts';
 import { type ChaosFault, chaosFaults } from './faults.ts';
 import { Judge } from './judge.ts';
@@ -15,7 +16,7 @@ import { type Random, randomChoices } from './random.ts';
 import { checkOffers, reconcile } from './reconcile.ts';
 import { ChaosReport } from './report.ts';
 import { askAsDevices, askOnce, type ChaosApp, deviceIds, Publisher } from './traffic.ts';
-import { type ChaosNode, startWorld, type World } from './world.ts';
+import { type Answering, EDGE, startWorld, type World } from './world.ts';
 
 const NODES = ['node 1', 'node 2'] as const;
 const APP_COUNT = 2;
@@ -45,8 +46,12 @@ async function main(): Promise<boolean> {
 
 async function runChaos(world: World, seed: number, durationMs: number): Promise<boolean> {
   const random = randomChoices(seed);
-  const judge = new Judge();
+  const judge = new Judge(new Map([[EDGE, NODES[0]]]));
   const apps = await Promise.all(Array.from({ length: APP_COUNT }, () => createApp(world)));
+  const refs = apps.map(({ tenant }) => tenant.app);
+  const foreignRedis = await startForeignRedis(world, refs);
+  const theirs = await foreignRedis.countWaiting();
+  const answering = [...world.nodes, world.edge];
   const publisher = new Publisher(world.nodes, apps, randomChoices(seed + 1));
   const report = new ChaosReport(seed, judge, publisher);
   const faults = chaosFaults({
@@ -54,6 +59,7 @@ async function runChaos(world: World, seed: number, durationMs: number): Promise
     random,
     judge,
     publisher,
+    foreignRedis,
     onLoss: async (loss) => report.lost(await reconcile(world, apps, judge, loss)),
   });
   const end = performance.now() + durationMs;
@@ -61,7 +67,7 @@ async function runChaos(world: World, seed: number, durationMs: number): Promise
   const traffic = [
     publisher.run(() => isOver),
     ...Array.from({ length: DEVICE_LOOPS }, (_, index) =>
-      askAsDevices(world.nodes, apps, randomChoices(seed + 2 + index), judge, () => isOver),
+      askAsDevices(answering, apps, randomChoices(seed + 2 + index), judge, () => isOver),
     ),
   ];
   try {
@@ -69,15 +75,21 @@ async function runChaos(world: World, seed: number, durationMs: number): Promise
       const struck = chooseFaults(faults, random);
       const before = judge.wrongCount;
       await Promise.all(struck.map((fault) => fault.strike()));
-      const rightMs = await untilRight(world, apps, judge, publisher, random);
+      const { rightMs, last } = await untilRight(world, apps, judge, publisher, random);
       report.struck(struck, rightMs, judge.wrongCount - before);
-      if (rightMs > RIGHT_WITHIN_MS)
-        judge.note(`right only ${Math.round(rightMs)} ms after ${named(struck)}`);
+      if (rightMs > RIGHT_WITHIN_MS) {
+        const late = last.join(' and ') || 'all';
+        judge.note(`${late} right only ${Math.round(rightMs)} ms after ${named(struck)}`);
+      }
       await sleep(500 + random.next() * 1500);
     }
   } finally {
     isOver = true;
     await Promise.all(traffic);
+    if ((await foreignRedis.countWaiting()) !== theirs) {
+      judge.note('check-ins were put into the Redis of another deployment, or taken out of it');
+    }
+    await foreignRedis.stop();
   }
   process.stdout.write(report.text());
   return judge.wrongCount === 0;
@@ -112,7 +124,8 @@ function chooseFaults(faults: readonly ChaosFault[], random: Random): readonly C
 
 /**
  * Holds the publisher, compares the ledger with what was acknowledged, and returns the milliseconds until
- * every node gives every device what the ledger's state gives it.
+ * every node and the edge give every device what the ledger's state gives it, and the names of the last
+ * that did.
  */
 async function untilRight(
   world: World,
@@ -120,45 +133,52 @@ async function untilRight(
   judge: Judge,
   publisher: Publisher,
   random: Random,
-): Promise<number> {
+): Promise<{ readonly rightMs: number; readonly last: readonly string[] }> {
   const start = performance.now();
   await publisher.hold();
   await reconcile(world, apps, judge);
   const settledAt = performance.now();
   try {
-    while (!(await isRight(world.nodes, apps, judge, random, settledAt))) {
+    const answering = [...world.nodes, world.edge];
+    const find = () => findWrong(answering, apps, judge, random, settledAt);
+    let last: readonly string[] = [];
+    for (let wrong = await find(); wrong.length > 0; wrong = await find()) {
+      last = wrong;
       if (performance.now() - start > GIVE_UP_MS) break;
       await sleep(RIGHT_INTERVAL_MS);
     }
     const rightMs = performance.now() - start;
     await checkOffers(world, apps, judge);
-    return rightMs;
+    return { rightMs, last };
   } finally {
     publisher.resume();
   }
 }
 
-async function isRight(
-  nodes: readonly ChaosNode[],
+/** Returns the names of those that do not give some devices what the ledger's state gives them. */
+async function findWrong(
+  answering: readonly Answering[],
   apps: readonly ChaosApp[],
   judge: Judge,
   random: Random,
   settledAt: number,
-): Promise<boolean> {
+): Promise<readonly string[]> {
   const devices = deviceIds();
+  const all = answering.map(({ name }) => name);
   for (const app of apps) {
     for (let count = 0; count < DEVICES_ASKED; count++) {
       const device = random.pick(devices);
-      const told = await Promise.all(nodes.map((node) => askOnce(node, app, device, judge)));
-      const versions = new Set(told.map((each) => each?.version ?? (each && 'nothing')));
-      if (versions.size !== 1 || told.includes(undefined)) return false;
-      const [first] = told;
-      if (first === undefined) return false;
+      const told = await Promise.all(answering.map((each) => askOnce(each, app, device, judge)));
       const span = { from: settledAt, to: performance.now() };
-      if (app.model.fault(first, span, false) !== undefined) return false;
+      const wrong = all.filter((_, place) => {
+        const each = told[place];
+        return each === undefined || app.model.fault(each, span, false) !== undefined;
+      });
+      if (wrong.length > 0) return wrong;
+      if (new Set(told.map((each) => each?.version)).size !== 1) return all;
     }
   }
-  return true;
+  return [];
 }
 
 function named(faults: readonly ChaosFault[]): string {

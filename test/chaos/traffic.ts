@@ -7,7 +7,7 @@ import { Fact, type Moment } from './fact.ts';
 import type { Judge } from './judge.ts';
 import type { ModelChannel, ModelRelease, Told } from './oracle.ts';
 import type { Random } from './random.ts';
-import type { ChaosNode } from './world.ts';
+import type { Answering, ChaosNode } from './world.ts';
 
 const DEVICE_COUNT = 200;
 /** Devices that are reported with labels: a part, so that each is reported more than once. */
@@ -36,7 +36,7 @@ export function deviceIds(): readonly string[] {
 
 /** Asks as a device at a time that a loop chooses, until `isOver`; every answer is judged. */
 export async function askAsDevices(
-  nodes: readonly ChaosNode[],
+  nodes: readonly Answering[],
   apps: readonly ChaosApp[],
   random: Random,
   judge: Judge,
@@ -51,7 +51,7 @@ export async function askAsDevices(
 
 /** Asks a node once and has the answer judged. */
 export async function askOnce(
-  node: ChaosNode,
+  node: Answering,
   app: ChaosApp,
   device: string,
   judge: Judge,
@@ -97,6 +97,14 @@ export class Publisher {
   async hold(): Promise<void> {
     this.isHeld = true;
     await this.running;
+  }
+
+  /** Publishes a release while it is held. */
+  async publish(): Promise<void> {
+    const { random } = this;
+    const done = await publishNext(random.pick(this.nodes), random.pick(this.apps), random);
+    if (done) this.counts.acknowledged += 1;
+    else this.counts.failed += 1;
   }
 
   /** Writes again. */

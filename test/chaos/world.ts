@@ -1,17 +1,17 @@
-// Stores and nodes of a chaos run: a PostgreSQL with a standby behind one address, a Redis, and nodes that
-// can be killed, frozen and given a wrong clock.
+// Stores and nodes of a chaos run: a PostgreSQL with a standby behind one address, a Redis behind another
+// one, nodes that can be killed, frozen and given a wrong clock, and an edge of the first of them.
 
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import pg from 'pg';
+import { runPostgres } from '../support/copied-database.ts';
+import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
 import { type NodeClock, nodeClock } from '../support/node-clock.ts';
 import {
-  findPostgres,
   type PostgresServer,
   type StandbyServer,
   startPostgres,
@@ -23,14 +23,22 @@ import { processTree } from './process-tree.ts';
 const READY_MS_MAX = 30_000;
 const RENAME_ATTEMPTS_MAX = 50;
 
-/** Node with a name that stays when the node starts again. */
-export type ChaosNode = {
+/** Name of the edge among the nodes. */
+export const EDGE = 'edge';
+
+/** What devices ask, with a name that stays when it starts again. */
+export type Answering = {
   readonly name: string;
   /** Node as it runs at present. */
   readonly serving: ServingNode;
+};
+
+export type ChaosNode = Answering & {
   kill(): Promise<void>;
   /** Starts the node again and waits until it is ready. */
   restart(): Promise<void>;
+  /** Calls a listener whenever the node listens again, on another port. */
+  onRestart(listener: () => void): void;
   readonly clock: NodeClock;
   freeze(): void;
   thaw(): void;
@@ -38,9 +46,16 @@ export type ChaosNode = {
 
 export type World = {
   readonly redis: RedisServer;
+  /** Address under which the nodes reach their Redis. */
+  readonly redisWay: NetworkProxy;
   readonly nodes: readonly ChaosNode[];
+  readonly edge: Answering;
+  /** Lets the address of the edge's upstream lead to a service; to the first node when none is named. */
+  leadEdgeTo(service?: { readonly url: string }): void;
   /** Server that is the ledger at present. */
   readonly primary: () => PostgresServer;
+  /** Returns the address of the ledger's database, on the server that it is on at present. */
+  databaseUrl(): string;
   /** Reads the ledger directly, without a node. */
   query<Row extends pg.QueryResultRow>(text: string): Promise<Row[]>;
   /** Lets the standby fall behind from now on. */
@@ -52,31 +67,57 @@ export type World = {
   dispose(): Promise<void>;
 };
 
-/** Starts the stores and as many nodes as there are names. */
-export async function startWorld(names: readonly string[]): Promise<World> {
+/** Settings of every node, which an edge and a copy of the service share. */
+export const CHAOS_SETTINGS = {
+  SECRET_KEY: 'a key of the chaos run',
+  NEW_DEVICES_PER_ADDRESS_PER_MINUTE: '0',
+  NEW_DEVICES_PER_APP_PER_MINUTE: '0',
+};
+
+/** Starts the stores, as many nodes as there are names, and an edge of the first. */
+export async function startWorld(names: readonly [string, ...string[]]): Promise<World> {
   const redis = await startRedis();
+  const redisWay = await startProxy(redis.port);
   const ledger = await startLedger();
   const nodes: ChaosNode[] = [];
-  for (const name of names) nodes.push(await addNode(name, ledger.url, redis.url));
+  for (const name of names) nodes.push(await addNode(name, ledger.url, redisWay.port));
+  const [first] = nodes as [ChaosNode, ...ChaosNode[]];
+  const edgeWay = await startProxy(portOf(first.serving));
+  let elsewhere: { readonly url: string } | undefined;
+  const lead = () => edgeWay.moveTo(portOf(elsewhere ?? first.serving));
+  first.onRestart(lead);
+  const { secret } = await makeEdgeToken(first.serving);
+  const upstream = `http://127.0.0.1:${edgeWay.port}`;
+  const edge = { name: EDGE, serving: await startEdge(upstream, secret, CHAOS_SETTINGS) };
+  await untilReady(edge.serving);
   return {
-    redis,
-    nodes,
+    ...{ redis, redisWay, nodes, edge },
     ...ledger,
+    leadEdgeTo(service) {
+      elsewhere = service;
+      lead();
+    },
     async dispose() {
+      await edge.serving.dispose();
       await Promise.all(nodes.map(({ serving }) => serving.dispose()));
       await Promise.all([redis.stop(), ledger.dispose()]);
+      await Promise.all([redisWay.close(), edgeWay.close()]);
     },
   };
 }
 
-async function addNode(name: string, databaseUrl: string, redisUrl: string): Promise<ChaosNode> {
+function portOf({ url }: { readonly url: string }): number {
+  return Number(new URL(url).port);
+}
+
+async function addNode(name: string, databaseUrl: string, redisPort: number): Promise<ChaosNode> {
   const clock = nodeClock(0);
+  let restarted = () => {};
   let serving = await startNode({
     ...clock.settings,
+    ...CHAOS_SETTINGS,
     DATABASE_URL: databaseUrl,
-    REDIS_URL: redisUrl,
-    NEW_DEVICES_PER_ADDRESS_PER_MINUTE: '0',
-    NEW_DEVICES_PER_APP_PER_MINUTE: '0',
+    REDIS_URL: `redis://127.0.0.1:${redisPort}`,
   });
   await untilReady(serving);
   const signal = (name: NodeJS.Signals) => {
@@ -91,7 +132,11 @@ async function addNode(name: string, databaseUrl: string, redisUrl: string): Pro
     clock,
     async restart() {
       serving = await serving.restart();
+      restarted();
       await untilReady(serving);
+    },
+    onRestart(listener) {
+      restarted = listener;
     },
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
@@ -110,7 +155,7 @@ async function untilReady({ url }: ServingNode): Promise<void> {
   );
 }
 
-type LedgerServers = Omit<World, 'redis' | 'nodes'> & {
+type LedgerServers = Omit<World, 'redis' | 'redisWay' | 'nodes' | 'edge' | 'leadEdgeTo'> & {
   /** Address of the ledger's database, whichever server it is on. */
   readonly url: string;
 };
@@ -124,6 +169,7 @@ async function startLedger(): Promise<LedgerServers> {
   return {
     url,
     primary: () => primary,
+    databaseUrl: () => databaseAt(database.url, primary.port),
     query: (text) => queryOnce(databaseAt(database.url, primary.port), text),
     async lag() {
       await standby.catchUp();
@@ -153,12 +199,9 @@ function databaseAt(url: string, port: number): string {
 }
 
 async function dumpDatabase(url: () => string, proxy: NetworkProxy): Promise<() => Promise<void>> {
-  const programs = dirname(findPostgres() ?? '');
   const folder = mkdtempSync(join(tmpdir(), 'sluice-dump-'));
   const file = join(folder, 'ledger.dump');
-  const run = (program: string, args: readonly string[]) =>
-    execFileSync(join(programs, program), args, { stdio: 'pipe' });
-  run('pg_dump', ['--format=custom', '--file', file, url()]);
+  runPostgres('pg_dump', ['--format=custom', '--file', file, url()]);
   return async () => {
     const server = new URL(url());
     const name = server.pathname.slice(1);
@@ -167,7 +210,8 @@ async function dumpDatabase(url: () => string, proxy: NetworkProxy): Promise<() 
     restored.pathname = `/${name}_restored`;
     // Restored beside the present one, which then makes room: nodes never see it half full.
     await queryOnce(server.href, `CREATE DATABASE ${name}_restored`);
-    run('pg_restore', ['--single-transaction', '--exit-on-error', '--dbname', restored.href, file]);
+    const restoring = ['--single-transaction', '--exit-on-error', '--dbname', restored.href];
+    runPostgres('pg_restore', [...restoring, file]);
     proxy.cut();
     await queryOnce(
       server.href,

@@ -116,6 +116,9 @@ describe('sluice backup', () => {
       for (const name of ['secret-key', 'ledger.used']) {
         expect(existsSync(join(elsewhere, name)), name).toBe(true);
       }
+      // It is on a time line of its own, also beside the service that it was taken of.
+      expect(existsSync(join(elsewhere, 'ledger.copy'))).toBe(false);
+      expect(restored.output()).toContain('the ledger went back or moved');
     },
     TIMEOUT_MS,
   );

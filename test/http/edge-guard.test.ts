@@ -13,8 +13,16 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Asks by way of the guard; the answer takes `tookMs`, and the token is valid for `calls` look-ups. */
-async function ask(tookMs: number, calls: number, answer: typeof TIME | undefined) {
+/**
+ * Asks by way of the guard, as an edge that follows a record; the answer takes `tookMs`, and the token is
+ * valid for `calls` look-ups.
+ */
+async function ask(
+  tookMs: number,
+  calls: number,
+  answer: typeof TIME | undefined,
+  record?: string,
+) {
   vi.useFakeTimers({ toFake: ['performance'] });
   const signed: unknown[] = [];
   let asked = 0;
@@ -28,9 +36,11 @@ async function ask(tookMs: number, calls: number, answer: typeof TIME | undefine
         return 'signature';
       },
     } as unknown as Parameters<typeof createEdgeGuard>[0]['signer'],
+    record: async () => 'rec_1',
   });
+  const named: [string, string][] = record === undefined ? [] : [['sluice-record', record]];
   const exchange = {
-    headers: new Map([['sluice-nonce', 'n'.repeat(16)]]),
+    headers: new Map([['sluice-nonce', 'n'.repeat(16)], ...named]),
     notes: { add: () => undefined },
   } as unknown as Exchange;
   const { status } = await guard(async () => {
@@ -48,4 +58,11 @@ it.each([
   ['a stranger gets nothing', 0, 0, TIME, { status: 401, signed: 0, asked: 1 }],
 ] as const)('%s (§29.2, §29.3)', async (_, tookMs, calls, answer, expected) => {
   expect(await ask(tookMs, calls, answer)).toEqual(expected);
+});
+
+it.each([
+  ['that follows the record of the service is answered', 'rec_1', 200],
+  ['that follows another record is turned away, by a signed answer', 'rec_2', 409],
+])('an edge %s (§29.10)', async (_, record, status) => {
+  expect(await ask(0, 9, TIME, record)).toEqual({ status, signed: 1, asked: 1 });
 });

@@ -30,6 +30,7 @@ import { describeLostRights } from './lost-right-contract.ts';
 import { describePlans } from './plan-contract.ts';
 import { describePlanWaits } from './plan-wait-contract.ts';
 import { describePublishing } from './publishing-contract.ts';
+import { describeRecords } from './record-contract.ts';
 import { describeReleaseReads } from './release-reads-contract.ts';
 import { describeRewinds } from './rewind-contract.ts';
 import { describeServing } from './serving-contract.ts';
@@ -73,7 +74,11 @@ const GROUPS: readonly Readonly<Record<string, Suite>>[] = [
       pglite: 'errors, transactions, migrations, closing',
     },
   },
-  { rewinds: { rules: describeRewinds } },
+  {
+    // First: its database has no name yet.
+    records: { rules: describeRecords },
+    rewinds: { rules: describeRewinds },
+  },
   {
     // First: the first account is of a database without accounts.
     accounts: { rules: describeAccounts },

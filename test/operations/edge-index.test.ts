@@ -13,6 +13,7 @@ import { eventually } from '../support/eventually.ts';
 
 const CHANNEL = { appId: 'app_1', appRef: 'kiosk', channelId: 'chn_1', channel: 'stable' };
 const STATE = { ...CHANNEL, organizationId: 'org_1', revision: 5 };
+const PRESENT = { epoch: 1, record: 'rec_1', line: null, isComplete: true };
 const OFFER = { ...CHANNEL, epoch: 1, revision: 5, offeredReleaseId: 'rel_1' };
 const A_WHILE_MS = 60_000;
 /** Shortest time between two questions of an edge. */
@@ -28,7 +29,7 @@ afterEach(() => {
 function furnish() {
   let hear: (announcement: Announcement) => void = () => undefined;
   const index = new EdgeIndex({
-    ledger: { readChannelStates: async () => ({ epoch: 1, channels: [STATE], isComplete: true }) },
+    ledger: { readChannelStates: async () => ({ ...PRESENT, channels: [STATE] }) },
     now: () => clock.ms,
     metrics: new Metrics('main', '0.0.0'),
     log: { warn: () => undefined } as never,
@@ -63,7 +64,7 @@ it('an index is as new as the moment at which it is told, whichever process tell
   clock.ms += A_WHILE_MS;
   state.adopt(await told(other, state.tag));
   const again = await told(long, state.tag);
-  expect([again.at, state.isReplayed(again)]).toEqual([clock.ms, false]);
+  expect([again.at, state.refusalOf(again)]).toEqual([clock.ms, undefined]);
 });
 
 it('an edge rests between its questions to processes that answer at once by turns', async () => {

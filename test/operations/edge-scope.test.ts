@@ -20,7 +20,7 @@ function setUp(...channels: ChannelState[]) {
     isAway: false,
     async readChannelStates(): Promise<ChannelStates> {
       if (this.isAway) throw new Unavailable('ledger', 'away');
-      return { epoch: 0, channels: this.channels, isComplete: true };
+      return { epoch: 0, record: null, line: null, channels: this.channels, isComplete: true };
     },
   };
   const index = new EdgeIndex({

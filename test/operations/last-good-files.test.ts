@@ -358,3 +358,53 @@ it('what is kept anew while its write fails is what is written, not the older on
   await files.flush();
   expect((await again().find('acme', 'stable'))?.revision).toBe(revision);
 });
+
+describe('the record that the snapshots are of', () => {
+  const [NAME, OTHER] = ['rec_0123456789abcdefghjkmnpqrs', 'rec_zzzzzzzzzzzzzzzzzzzzzzzzzz'];
+  /** The files of a node that is told whose they are; an edge knows it from its index. */
+  const held = (path: string, worker?: number) =>
+    new LastGoodFiles(path, worker, () => undefined, true);
+
+  it('is kept before them, by every process, and read by the next', async () => {
+    const { path, open } = dataDirectory();
+    expect(await open().readRecord()).toBeUndefined();
+    const worker = held(path, 2);
+    worker.keepRecord(NAME);
+    await worker.flush();
+    expect(await open().readRecord()).toBe(NAME);
+    expect(await open().hasAny()).toBe(false);
+    expect(readFileSync(join(path, 'snapshots', 'worker-2', 'record'), 'utf8')).toBe(`${NAME}\n`);
+  });
+
+  it('is awaited before anything is written, which is found meanwhile', async () => {
+    const { path, again } = dataDirectory();
+    const files = held(path);
+    files.keep(channelAt(1));
+    await files.flush();
+    expect(await files.find('acme', 'stable')).toMatchObject({ revision: 1 });
+    expect(await again().hasAny()).toBe(false);
+    files.keepRecord(NAME);
+    await files.flush();
+    expect(await again().find('acme', 'stable')).toMatchObject({ revision: 1 });
+    // Where it is known already, there is nothing to wait for.
+    const next = held(path);
+    expect(await next.readRecord()).toBe(NAME);
+    next.keep(channelAt(2));
+    await next.flush();
+    expect(await again().find('acme', 'stable')).toMatchObject({ revision: 2 });
+  });
+
+  it('that cannot be read counts as unknown, and is written again', async () => {
+    const { path, snapshots, again } = dataDirectory();
+    const files = held(path);
+    files.keepRecord(NAME);
+    await files.flush();
+    writeFileSync(join(snapshots, 'record'), 'x');
+    const next = held(path);
+    expect(await next.readRecord()).toBeUndefined();
+    next.keepRecord(OTHER);
+    next.keepRecord(OTHER);
+    await next.flush();
+    expect(await again().readRecord()).toBe(OTHER);
+  });
+});

@@ -56,4 +56,18 @@ describe('the state of a node', () => {
       `the upstream does not answer, known channels are served as they were last: ${REASON}`,
     );
   });
+
+  it('says that a store is refused; an edge that refuses its upstream is not ready', async () => {
+    const ready = { obstacle: async () => undefined };
+    const refusalOf = () => 'it is of another record';
+    const node = new NodeHealth(ready, [storeOf('engine', 31_000)], undefined, (store) =>
+      store === 'engine' ? refusalOf() : undefined,
+    );
+    expect(await node.state()).toMatchObject({
+      obstacle: undefined,
+      degraded: [{ store: 'engine', message: 'it is of another record' }],
+    });
+    const edge = new NodeHealth(ready, [storeOf('upstream', 10)], undefined, refusalOf);
+    expect(await edge.state()).toEqual({ obstacle: 'it is of another record', degraded: [] });
+  });
 });

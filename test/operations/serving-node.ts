@@ -92,6 +92,12 @@ class KeptInMemory implements LastGood {
     this.kept.delete(`${appRef}/${channel}`);
   }
 
+  async readRecord(): Promise<string | undefined> {
+    return undefined;
+  }
+
+  keepRecord(): void {}
+
   async hasAny(): Promise<boolean> {
     return this.kept.size > 0;
   }

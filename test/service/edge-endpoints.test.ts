@@ -3,7 +3,11 @@
 
 import { createPublicKey, randomUUID, verify } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { EDGE_NONCE_HEADER, EDGE_SIGNATURE_HEADER } from '../../src/contract/edge-signature.ts';
+import {
+  EDGE_NONCE_HEADER,
+  EDGE_RECORD_HEADER,
+  EDGE_SIGNATURE_HEADER,
+} from '../../src/contract/edge-signature.ts';
 import { writeCheckIns } from '../../src/packing/write-check-ins.ts';
 import { makeEdgeToken } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
@@ -116,6 +120,7 @@ serviceSuite('what a service answers edges', (service) => {
       ['POST', 'failures', { failures: [] }, 200, 'check-ins'],
       ['POST', 'snapshot', { known: [], channel: 'none' }, 404, undefined],
       ['POST', 'labels', {}, 400, undefined],
+      ['POST', 'ahead', { proof: 'x y', index: '{}' }, 400, undefined],
     ] as const)('%s %s with %j is %d, and signed (§29.3)', async (...row) => {
       const [method, path, more, status, kind] = row;
       tenantOfCalls ??= await createTenant(service);
@@ -143,12 +148,29 @@ serviceSuite('what a service answers edges', (service) => {
         ['POST', 'check-ins', 'nonsense', 'batches.0'],
         ['POST', 'check-ins/awaited', 'xx', 'batches.0'],
         ['POST', 'failures', { failures: 1 }, 'failures'],
+        ['POST', 'ahead', { index: '{}' }, 'proof'],
+        ['POST', 'ahead', { proof: 'x y', index: '{}' }, 'proof'],
       ];
       for (const [method, path, body, field] of bad) {
         const answer = await asEdge(method, path, body);
         expect([path, answer.status], answer.text).toEqual([path, 400]);
         expect(answer.body?.error, path).toMatch(new RegExp(`^${field}: `));
       }
+    });
+
+    it('is answered where the named record is its own, and nothing is taken else (§29.10)', async () => {
+      const [shown = ''] = token.secret.split('.');
+      const { body: index = {} } = await asEdge('GET', 'index');
+      const as = (record: unknown) => ({
+        headers: { authorization: `Bearer ${shown}`, [EDGE_RECORD_HEADER]: String(record) },
+      });
+      expect((await send(service, 'GET', '/edge/v1/time', as(index.record))).status).toBe(200);
+      const other = { ...as('rec_other'), body: '' };
+      const answer = await send(service, 'POST', '/edge/v1/check-ins', other);
+      expect([answer.status, answer.body]).toEqual([
+        409,
+        { error: 'This service is of another record than the edge follows' },
+      ]);
     });
 
     it('may be more check-ins than fit on a stack (§29.9)', async () => {

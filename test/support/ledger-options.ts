@@ -4,14 +4,23 @@
 import type { LedgerMemory, RememberedChannel } from '../../src/ports/ledger-memory.ts';
 import type { LedgerReport } from '../../src/ports/ledger-report.ts';
 
-/** What lives on outside of a ledger; a test changes it at any time. */
+/**
+ * What lives on outside of a ledger, all of it in the engine; a test changes it at any time. `ownRecord` is
+ * the name that the node itself remembers.
+ */
 export class TestMemory implements LedgerMemory {
   remembered: RememberedChannel[] = [];
   isComplete = true;
   highestEpoch = 0;
+  ownRecord: string | undefined;
+  sharedRecord: string | undefined;
 
-  async channels() {
-    return { channels: this.remembered, isComplete: this.isComplete };
+  async own() {
+    return { record: this.ownRecord, channels: [] };
+  }
+
+  async shared() {
+    return this.isComplete ? { record: this.sharedRecord, channels: this.remembered } : undefined;
   }
 
   /** Remembers channels by their ids. */
@@ -32,7 +41,8 @@ export class KeptReport implements LedgerReport {
   readonly foreignCounts: number[] = [];
   readonly epochs: number[] = [];
   readonly lostIds: string[] = [];
-  admissions = 0;
+  /** Names of the records that were admitted. */
+  readonly records: string[] = [];
 
   fault(error: unknown): void {
     this.faults.push(error);
@@ -48,8 +58,8 @@ export class KeptReport implements LedgerReport {
 
   unmarked(): void {}
 
-  admitted(): void {
-    this.admissions += 1;
+  admitted(record: string): void {
+    this.records.push(record);
   }
 
   raised(epoch: number): void {

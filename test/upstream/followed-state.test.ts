@@ -1,9 +1,9 @@
-// Tests of what an edge accepts as the state of its upstream (§29.3).
+// Tests of what an edge accepts as the state of its upstream (§29.3, §29.10).
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../src/contract/edge-answer.ts';
-import { FollowedState, isIndex } from '../../src/upstream/followed-state.ts';
+import { FollowedState, type IndexRefusal, isIndex } from '../../src/upstream/followed-state.ts';
 
 function entry(channel: string, revision: number, ...offered: string[]): EdgeIndexEntry {
   return ['app_1', 'app', `chn_${channel}`, channel, revision, offered];
@@ -15,7 +15,8 @@ function index(
   parts: Partial<EdgeIndexAnswer> = {},
 ): EdgeIndexAnswer {
   const tag = JSON.stringify([epoch, channels]);
-  return { kind: 'index', epoch, at: 1_000_000, tag, channels, isComplete: true, ...parts };
+  const named = { kind: 'index', record: 'rec_1', line: 'a', at: 1_000_000 } as const;
+  return { ...named, epoch, tag, channels, isComplete: true, ...parts };
 }
 
 function following(...indexes: readonly EdgeIndexAnswer[]): FollowedState {
@@ -24,29 +25,56 @@ function following(...indexes: readonly EdgeIndexAnswer[]): FollowedState {
   return state;
 }
 
-it('an index with an older revision of any channel is replayed', () => {
-  const state = following(index(0, [entry('stable', 5), entry('beta', 2)]));
-  expect(state.isReplayed(index(0, [entry('stable', 6), entry('beta', 1)]))).toBe(true);
-  expect(state.isReplayed(index(0, [entry('stable', 6), entry('beta', 2)]))).toBe(false);
+it.each<[string, EdgeIndexAnswer, IndexRefusal | undefined]>([
+  ['the same', index(3, [entry('stable', 5), entry('beta', 2)]), undefined],
+  ['a newer revision', index(3, [entry('stable', 6), entry('beta', 2)]), undefined],
+  [
+    'an older revision of any channel',
+    index(3, [entry('stable', 6), entry('beta', 1)]),
+    'replayed',
+  ],
+  ['an older epoch', index(2, [entry('stable', 9), entry('beta', 9)]), 'replayed'],
+  ['a newer epoch, whatever its revisions', index(4, [entry('stable', 1)]), undefined],
+  [
+    'another time line of the same epoch',
+    index(3, [entry('stable', 9)], { line: 'b' }),
+    'replayed',
+  ],
+  ['a time line without a name', index(3, [entry('stable', 5)], { line: null }), undefined],
+  ['fewer channels', index(3, [entry('stable', 5)]), undefined],
+  ['a clock that was set back', index(3, [entry('stable', 5)], { at: 1 }), undefined],
+  ['another record', index(9, [entry('stable', 9)], { record: 'rec_2' }), 'foreign'],
+  // A service of the version before tells no record.
+  [
+    'no record, and a known channel',
+    index(3, [entry('stable', 5)], { record: undefined }),
+    undefined,
+  ],
+  [
+    'no record, and none of the channels',
+    index(9, [entry('x', 5)], { record: undefined }),
+    'foreign',
+  ],
+])('with %s an index is judged by its record, epoch and revisions', (_, next, refusal) => {
+  const state = following(index(3, [entry('stable', 5), entry('beta', 2)]));
+  expect(state.refusalOf(next)).toBe(refusal);
 });
 
-it('a newer epoch counts before revisions, and an older one is replayed', () => {
+it('what was kept before there were names of records is of the record that has a channel of it', () => {
+  const kept = index(3, [entry('stable', 5)], { record: undefined, line: undefined });
+  expect(following(kept).record).toBeUndefined();
+  expect(following(kept).refusalOf(index(3, [entry('stable', 5)]))).toBeUndefined();
+  expect(following(kept).refusalOf(index(3, [entry('x', 5)]))).toBe('foreign');
+  expect(following(index(3, [], { record: undefined })).refusalOf(index(3, []))).toBeUndefined();
+  expect(following(kept, index(3, [entry('stable', 5)])).record).toBe('rec_1');
+});
+
+it('a newer epoch counts before revisions', () => {
   const state = following(index(3, [entry('stable', 5)]));
-  expect(state.isReplayed(index(2, [entry('stable', 9)]))).toBe(true);
-  const newer = index(4, [entry('stable', 1)]);
-  expect(state.isReplayed(newer)).toBe(false);
-  expect(state.adopt(newer)).toEqual([
+  expect(state.adopt(index(4, [entry('stable', 1)]))).toEqual([
     { appRef: 'app', channel: 'stable', channelId: 'chn_stable', epoch: 4, revision: 1 },
   ]);
   expect(state.newestOf('chn_stable')).toEqual({ epoch: 4, revision: 1 });
-});
-
-it('an index from long before is replayed, though it names no older channel', () => {
-  const state = following(index(0, [entry('stable', 5), entry('beta', 1)]));
-  const earlier = index(0, [entry('stable', 5)], { at: 980_000 });
-  expect(state.isReplayed(earlier)).toBe(true);
-  // The clocks of two nodes differ a little.
-  expect(state.isReplayed({ ...earlier, at: 995_000 })).toBe(false);
 });
 
 it('only what is new is announced: changes, and first offers', () => {
@@ -76,7 +104,9 @@ it('a state that was seen is the least that is accepted, until an index or an ep
   const state = following(index(0, [entry('stable', 5)]));
   state.see('chn_stable', { epoch: 0, revision: 7 });
   state.see('chn_stable', { epoch: 0, revision: 6 });
-  state.see('chn_other', { epoch: 9, revision: 9 });
+  state.see('chn_other', { epoch: 0, revision: 9 });
+  // Of another copy of the record, to which one call has led.
+  state.see('chn_stable', { epoch: 1, revision: 9 });
   expect(state.newestOf('chn_stable')).toEqual({ epoch: 0, revision: 7 });
   expect(state.revisionsOf(['chn_stable', 'chn_other'])).toEqual(new Map([['chn_stable', 7]]));
   state.adopt(index(1, [entry('stable', 2)]));
@@ -92,7 +122,7 @@ it('whatever is offered, an accepted state never goes back', () => {
       let [epoch, revision] = [-1, -1];
       for (const next of places) {
         const offered = index(next.epoch, [entry('stable', next.revision)], { at: next.ahead });
-        if (state.isReplayed(offered)) continue;
+        if (state.refusalOf(offered) !== undefined) continue;
         state.adopt(offered);
         const isForward = next.epoch > epoch || (next.epoch === epoch && next.revision >= revision);
         expect(isForward).toBe(true);
@@ -107,6 +137,8 @@ it('an index whose parts have other types is none', () => {
   expect(isIndex(good)).toBe(true);
   const parts: readonly Partial<Record<keyof EdgeIndexAnswer, unknown>>[] = [
     { epoch: 'x' },
+    { record: 1 },
+    { line: 1 },
     { at: undefined },
     { tag: 1 },
     { isComplete: 'yes' },

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
   EDGE_NONCE_HEADER,
+  EDGE_RECORD_HEADER,
   EDGE_SIGNATURE_HEADER,
   NONCE,
   signedHead,
@@ -24,6 +25,7 @@ const CALL = { method: 'GET', path: 'time', timeoutMs: 1000 } as const;
 let server: Server;
 let client: UpstreamClient;
 const refused: string[] = [];
+let record: string | undefined;
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
 
 beforeEach(async () => {
@@ -35,6 +37,7 @@ beforeEach(async () => {
   client = new UpstreamClient({
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     credential,
+    record: () => record,
     onRefused: (refusal, path) => refused.push(`${refusal} ${path}`),
   });
 });
@@ -146,6 +149,24 @@ it('304 is no answer; the token and the body are sent', async () => {
   };
   expect(await client.call('time', { ...CALL, method: 'POST', body: { a: 1 } })).toBeUndefined();
   expect(seen).toEqual(['POST /edge/v1/time Bearer sluice-edge_0123456789ab_secret', '{"a":1}']);
+});
+
+it('the record that is followed is named in each call; a service of another one is refused', async () => {
+  const named: unknown[] = [];
+  record = 'rec_1';
+  const body = '{"error":"another"}';
+  answer = (request, response) => {
+    named.push(request.headers[EDGE_RECORD_HEADER]);
+    const nonce = String(request.headers[EDGE_NONCE_HEADER]);
+    response.setHeader(EDGE_SIGNATURE_HEADER, signing(body, privateKey)(nonce, 409));
+    response.writeHead(409).end(body);
+  };
+  const call = client.call('time', CALL);
+  await expect(call).rejects.toMatchObject({ cause: { refusal: 'foreign' } });
+  record = undefined;
+  await expect(client.call('time', CALL)).rejects.toThrow(Unavailable);
+  expect(named).toEqual(['rec_1', undefined]);
+  expect(refused).toEqual(['foreign time', 'foreign time']);
 });
 
 it('a call ends when its time is over, when the connection is cut, and with the client', async () => {

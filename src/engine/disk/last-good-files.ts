@@ -2,18 +2,22 @@
 // another, and a channel that changes while its write waits is written once, so a burst of changes costs
 // little. Removals wait their turn among the writes, so that none takes away what was written after it.
 //
+// Beside the snapshots stands the name of the record that they are of. Where it is not there yet, nothing
+// is written before somebody tells it, because until then a snapshot may have come from an engine of
+// another record.
+//
 // Several serving processes on one data directory each write files of their own, so that none replaces a
 // newer snapshot by an older one. All of them read the files of all: the newest one counts.
 
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
 import type { ChannelName } from '../../ports/channel-names.ts';
 import type { LastGood } from '../../ports/last-good.ts';
 import { compareIndexes } from '../../snapshot/snapshot-index.ts';
 import { ChannelFiles, FileFault, type StoredIndex, type WrittenFolder } from './channel-files.ts';
-import { FOLDER_MODE } from './replace-file.ts';
+import { FOLDER_MODE, replaceFile } from './replace-file.ts';
 
 const WAITING_MAX = 10_000;
 const RETRY_MS = 2000;
@@ -29,6 +33,10 @@ const FORGOTTEN = Symbol('forgotten');
 
 /** Name of the folder of one of several serving processes, beside the files of a single process. */
 const WORKER_FOLDER = /^worker-\d{1,2}$/;
+
+/** Name of the file with the name of the record. */
+const RECORD_FILE = 'record';
+const RECORD_NAME = /^rec_[0-9a-z]{26}$/;
 
 /** Fault of the disk, or a file that is damaged. */
 export type DiskFault = {
@@ -47,6 +55,11 @@ export class LastGoodFiles implements LastGood {
   private readonly directory: string;
   private readonly onFault: (fault: DiskFault) => void;
   private readonly waiting = new Map<string, ServingSnapshot | typeof FORGOTTEN>();
+  /** Whether nothing is written until the record is known. */
+  private isHeld: boolean;
+  private record: string | undefined;
+  /** Name of the record that the disk does not have yet. */
+  private unwritten: string | undefined;
   private writing: Promise<void> | undefined;
   private retrying: NodeJS.Timeout | undefined;
   /** Times of writing of indexes that lead to no usable snapshot, by path: each is read and reported once. */
@@ -59,10 +72,17 @@ export class LastGoodFiles implements LastGood {
   private written = new Map<string, WrittenFolder>();
 
   /**
-   * Writes to `snapshots/` below `dataDir`, or to a folder in it when `worker` numbers one of several serving
-   * processes. Disk faults are reported to `onFault`, never thrown.
+   * Writes to `snapshots/` below `dataDir`, or to a folder in it when `worker` numbers one of several
+   * serving processes. Disk faults are reported to `onFault`, never thrown. With `isHeld`, nothing is
+   * written until the record is known, of which the snapshots are.
    */
-  constructor(dataDir: string, worker: number | undefined, onFault: (fault: DiskFault) => void) {
+  constructor(
+    dataDir: string,
+    worker: number | undefined,
+    onFault: (fault: DiskFault) => void,
+    isHeld = false,
+  ) {
+    this.isHeld = isHeld;
     this.root = join(dataDir, 'snapshots');
     this.directory = worker === undefined ? this.root : join(this.root, `worker-${worker}`);
     this.onFault = onFault;
@@ -72,7 +92,30 @@ export class LastGoodFiles implements LastGood {
     const name = fileName(snapshot.appRef, snapshot.channel);
     if (!this.waiting.has(name) && this.waiting.size >= WAITING_MAX) return;
     this.waiting.set(name, snapshot);
-    this.writing ??= this.writeAll();
+    this.begin();
+  }
+
+  async readRecord(): Promise<string | undefined> {
+    if (this.record !== undefined) return this.record;
+    const folders = [this.directory, this.root, ...(await this.workerFolders())];
+    for (const folder of folders) {
+      const path = join(folder, RECORD_FILE);
+      const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') this.report('read', path, error);
+      });
+      const record = text?.trim();
+      if (record === undefined || !RECORD_NAME.test(record)) continue;
+      this.release(record);
+      return record;
+    }
+    return undefined;
+  }
+
+  keepRecord(record: string): void {
+    const isKept = this.record === record;
+    this.release(record);
+    if (!isKept) this.unwritten = record;
+    this.begin();
   }
 
   async find(appRef: string, channel: string): Promise<ServingSnapshot | undefined> {
@@ -87,7 +130,7 @@ export class LastGoodFiles implements LastGood {
     const name = fileName(appRef, channel);
     this.listed.delete(name);
     this.waiting.set(name, FORGOTTEN);
-    this.writing ??= this.writeAll();
+    this.begin();
   }
 
   async list(countMax: number): Promise<readonly ChannelName[]> {
@@ -218,13 +261,25 @@ export class LastGoodFiles implements LastGood {
     }
   }
 
+  /** Lets what waits be written, of this record. */
+  private release(record: string): void {
+    this.record = record;
+    this.isHeld = false;
+  }
+
+  private begin(): void {
+    if (!this.isHeld) this.writing ??= this.writeAll();
+  }
+
   private async writeAll(): Promise<void> {
     let next: ReturnType<typeof this.take>;
     try {
       await mkdir(this.directory, { recursive: true, mode: FOLDER_MODE });
+      await this.writeRecord();
       for (next = this.take(); next !== undefined; next = this.take()) {
         const [name, snapshot] = next;
         await (snapshot === FORGOTTEN ? this.remove(name) : this.write(name, snapshot));
+        await this.writeRecord();
       }
     } catch (error) {
       if (next !== undefined && !this.waiting.has(next[0])) this.waiting.set(next[0], next[1]);
@@ -240,7 +295,7 @@ export class LastGoodFiles implements LastGood {
   private retry(): void {
     this.retrying ??= setTimeout(() => {
       this.retrying = undefined;
-      this.writing ??= this.writeAll();
+      this.begin();
     }, RETRY_MS).unref();
   }
 
@@ -248,6 +303,14 @@ export class LastGoodFiles implements LastGood {
     const next = this.waiting.entries().next().value;
     if (next !== undefined) this.waiting.delete(next[0]);
     return next;
+  }
+
+  /** Writes the name of the record before any snapshot of it. */
+  private async writeRecord(): Promise<void> {
+    const { unwritten } = this;
+    if (unwritten === undefined) return;
+    await replaceFile(join(this.directory, RECORD_FILE), `${unwritten}\n`);
+    this.unwritten = undefined;
   }
 
   private async write(name: string, snapshot: ServingSnapshot): Promise<void> {

@@ -88,6 +88,13 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       return channelNames?.tag === heldTag ? undefined : channelNames;
     },
 
+    // It belongs to this process alone, and so to no other record.
+    async readShared(heldTag) {
+      assertOpen();
+      const tag = channelNames?.tag;
+      return { record: undefined, tag, list: tag === heldTag ? undefined : channelNames };
+    },
+
     async isReachable() {
       return !isClosed;
     },

@@ -17,6 +17,11 @@ import type { RedisTarget } from './target.ts';
 type ScriptCall = { readonly key: string; readonly args: readonly string[] };
 
 export type RedisConnection = {
+  /**
+   * Object that is another one after each connection, behind which there may be another server; undefined
+   * before the first.
+   */
+  readonly session: object | undefined;
   /** Runs a script whose keys lie with `key`. */
   run(script: Script, key: string, ...args: string[]): Promise<unknown>;
   /** Runs a script like `run`; strings in the reply are returned as buffers. */
@@ -67,8 +72,17 @@ export function openConnection(
   /** Whether the one server of the address has said whether it belongs to a cluster. */
   let isKnown = client instanceof Cluster || target.sentinel !== undefined;
   let isClosed = false;
+  let session: object | undefined;
 
+  watch(client);
   if (!isKnown) client.on('ready', () => void learn());
+
+  /** Notes each connection of a client, before anything is sent on it. */
+  function watch(watched: Redis | Cluster): void {
+    watched.on('ready', () => {
+      session = {};
+    });
+  }
 
   /** Asks the one server, and turns to the whole cluster when it belongs to one. */
   async function learn(): Promise<void> {
@@ -80,6 +94,7 @@ export function openConnection(
     isKnown = true;
     if (!/^cluster_enabled:1\b/m.test(String(answer))) return;
     client = openCluster(target, onFault);
+    watch(client);
     server.disconnect();
   }
 
@@ -97,6 +112,9 @@ export function openConnection(
   }
 
   return {
+    get session() {
+      return session;
+    },
     run: (script, key, ...args) => ask(runScript(client, script, [key], args)),
     runForBytes: (script, key, ...args) =>
       ask(byHashFirst(script, (...by) => client.callBuffer(...by, '1', key, ...args))),

@@ -34,6 +34,12 @@ export function createKeys({ prefix, database }: KeysOptions) {
     /** Hash {tag, body}: names of all channels. The number is the version of the body's format. */
     channelNames: `${prefix}:channel-names:1`,
 
+    /**
+     * Hash {name}: the record that all of these keys belong to. Nodes that know no names of records make
+     * none.
+     */
+    record: `${prefix}:record`,
+
     /** List with the time in microseconds of each request allowed within the window, oldest first. */
     rate(key: string): string {
       return `${prefix}:rate:{${key}}`;

@@ -32,6 +32,9 @@ export function openMovableConnection(
   };
 
   return {
+    get session() {
+      return present.session;
+    },
     run: (...args) => present.run(...args),
     runForBytes: (...args) => present.runForBytes(...args),
     runWithBytes: (...args) => present.runWithBytes(...args),

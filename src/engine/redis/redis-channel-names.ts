@@ -2,7 +2,12 @@
 // as a whole when a channel was created. `ChannelNameStore` states the obligations.
 
 import { parseJson } from '../../packing/parse-json.ts';
-import type { ChannelName, ChannelNameList, ChannelNameStore } from '../../ports/channel-names.ts';
+import type {
+  ChannelName,
+  ChannelNameList,
+  ChannelNameStore,
+  SharedRecord,
+} from '../../ports/channel-names.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { SCRIPTS } from './script.ts';
@@ -11,7 +16,7 @@ export function createRedisChannelNames(
   connection: RedisConnection,
   keys: Keys,
   onFault: (error: unknown) => void,
-): ChannelNameStore {
+): Omit<ChannelNameStore, 'readShared'> {
   return {
     async putChannelNames(list) {
       // Mostly another node has stored it already.
@@ -30,6 +35,21 @@ export function createRedisChannelNames(
       return list;
     },
   };
+}
+
+/** Reads what a Redis tells of the record that it belongs to. */
+export async function readShared(
+  connection: Pick<RedisConnection, 'readField'>,
+  keys: Keys,
+  names: Pick<ChannelNameStore, 'getChannelNames'>,
+  heldTag: string | undefined,
+): Promise<SharedRecord> {
+  const [record, tag, list] = await Promise.all([
+    connection.readField(keys.record, 'name'),
+    connection.readField(keys.channelNames, 'tag'),
+    names.getChannelNames(heldTag),
+  ]);
+  return { record: record ?? undefined, tag: tag ?? undefined, list };
 }
 
 /** Number of names that are packed at a time: a few milliseconds. */

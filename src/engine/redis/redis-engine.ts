@@ -1,18 +1,20 @@
 // The engine on Redis, shared by several nodes. `Engine` states the obligations.
 
 import type { Engine } from '../../ports/engine.ts';
+import type { OfAnotherRecord } from '../../ports/unavailable.ts';
 import { faultOf } from './fault.ts';
 import { createKeys } from './keys.ts';
-import { packLabelNews } from './label-payload.ts';
 import { openMovableConnection } from './movable-connection.ts';
-import { createRedisChannelNames } from './redis-channel-names.ts';
+import { guardConnection, type KnowsSome, RecordGuard } from './record-guard.ts';
+import { createRedisChannelNames, readShared } from './redis-channel-names.ts';
 import { createRedisCheckIns } from './redis-check-ins.ts';
 import { createRedisDeviceRates } from './redis-device-rates.ts';
 import { createRedisLabelNotes } from './redis-label-notes.ts';
 import { createRedisLabels } from './redis-labels.ts';
+import { createRedisNews } from './redis-news.ts';
+import { createRedisRequestRates } from './redis-request-rates.ts';
 import { createRedisSnapshots } from './redis-snapshots.ts';
 import { type RemovedKey, repairingConnection } from './repairing-connection.ts';
-import { SCRIPTS } from './script.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import { parseTarget } from './target.ts';
 
@@ -32,6 +34,8 @@ export type RedisEngineOptions = {
   readonly onFault: (error: unknown) => void;
   /** Called for every key that was removed because its value had another type than the engine's. */
   readonly onRemoved?: (removed: RemovedKey) => void;
+  /** Called with the reason when Redis is refused, and with undefined when it is used again. */
+  readonly onRefused?: (refusal: OfAnotherRecord | undefined) => void;
 };
 
 /** Engine whose Redis may get another address while it is used. */
@@ -41,6 +45,15 @@ export type RedisEngine = Engine & {
    * when the URL cannot be understood. The number of the database stays: names of pub/sub channels have it.
    */
   useAddress(url: string): Promise<void>;
+
+  /** Returns why it is not reachable. */
+  lastFailure(): Error;
+
+  /**
+   * Refuses Redis from now on where it belongs to another record than this; undefined while a node does not
+   * know its own. `knowsSome` tells whether the ledger has one of some channels.
+   */
+  belongTo(record: string | undefined, knowsSome: KnowsSome): void;
 };
 
 /** Connects at once, in the background; throws only when the URL cannot be understood. */
@@ -49,14 +62,29 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
   let target = parseTarget(url);
   const onFault = (error: unknown) => options.onFault(faultOf(error, target));
   const keys = createKeys({ prefix: options.prefix, database: target.login.db });
-  const connection = repairingConnection(
+  const unguarded = repairingConnection(
     openMovableConnection(target, onFault),
     options.onRemoved ?? (() => undefined),
   );
-  const { announcements, activities, labelNews } = createSubscriptions(() => target, keys, onFault);
+  const names = createRedisChannelNames(unguarded, keys, onFault);
+  const guard = new RecordGuard({
+    ...{ connection: unguarded, keys, names },
+    onChange(refusal) {
+      options.onRefused?.(refusal);
+      // What was told meanwhile was missed.
+      if (refusal === undefined) for (const each of [announcements, labelNews]) each.resume();
+    },
+  });
+  const connection = guardConnection(unguarded, guard);
+  const isHeard = () => guard.refusal === undefined;
+  const subscriptions = createSubscriptions(() => target, keys, onFault, isHeard);
+  const { announcements, activities, labelNews } = subscriptions;
 
   return {
     ...createRedisChannelNames(connection, keys, onFault),
+
+    readShared: (heldTag) => readShared(unguarded, keys, names, heldTag),
+
     ...createRedisCheckIns(
       connection,
       keys,
@@ -66,50 +94,21 @@ export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
     ...createRedisLabels(connection, keys, onFault),
     labelNotes: createRedisLabelNotes(connection, keys),
     ...createRedisDeviceRates(connection, keys),
+    ...createRedisRequestRates(connection, keys),
+    ...createRedisNews(connection, keys, subscriptions),
     ...createRedisSnapshots(connection, keys, onFault),
 
-    async announce(announcement) {
-      const route = keys.snapshot(announcement.appRef, announcement.channel);
-      const message = JSON.stringify(announcement);
-      await connection.run(SCRIPTS.announce, route, keys.announcements, message);
-    },
-
-    subscribe: announcements.add,
-
-    async shareActivity(shared) {
-      const message = JSON.stringify(shared);
-      await connection.run(SCRIPTS.announce, keys.activity, keys.activity, message);
-    },
-
-    onActivity: (listener) => activities.add(listener, () => undefined),
-
-    async tellLabels(news) {
-      const message = packLabelNews(news);
-      await connection.run(SCRIPTS.announce, keys.labelNews, keys.labelNews, message);
-    },
-
-    onLabels: labelNews.add,
-
-    async countRequest(key, limit, windowMs) {
-      const args = [String(limit), String(windowMs)];
-      const reply = await connection.run(SCRIPTS.countRequest, keys.rate(key), ...args);
-      const [remaining, leaveMs] = reply as [number, number];
-      return remaining < 0
-        ? { isAllowed: false, waitMs: leaveMs, remaining: 0, leaveMs }
-        : { isAllowed: true, waitMs: 0, remaining, leaveMs };
-    },
-
-    async forgetRequests(key) {
-      await connection.run(SCRIPTS.forgetRequests, keys.rate(key));
-    },
-
     isReachable: connection.isReachable,
+
+    lastFailure: () => guard.refusal ?? new Error('the store does not answer'),
+
+    belongTo: (record, knowsSome) => guard.expect(record, knowsSome),
 
     async useAddress(nextUrl) {
       if (nextUrl === url) return;
       const next = parseTarget(nextUrl);
       url = nextUrl;
-      await connection.moveTo(next);
+      await unguarded.moveTo(next);
       target = next;
       for (const each of [announcements, activities, labelNews]) each.reconnect();
     },

@@ -38,6 +38,9 @@ export function repairingConnection(
 
   return {
     ...connection,
+    get session() {
+      return connection.session;
+    },
     run: (script, key, ...args) =>
       ofScript(script, key, () => connection.run(script, key, ...args)),
     runForBytes: (script, key, ...args) =>

@@ -12,13 +12,16 @@ import type { RedisTarget } from './target.ts';
 
 /**
  * Creates the three subscriptions; each is opened in Redis for its first listener. `target` returns the
- * servers to connect to now.
+ * servers to connect to now, `isHeard` whether what they tell counts.
  */
 export function createSubscriptions(
   target: () => RedisTarget,
   keys: Keys,
   onFault: (error: unknown) => void,
+  isHeard: () => boolean,
 ) {
+  const createSubscribers = <Message>(open: (delivery: Delivery<Message>) => Subscription) =>
+    createSubscriberList(isHeard, open);
   const announcements = createSubscribers<Announcement>((subscribers) =>
     openSubscription({
       target,
@@ -64,12 +67,16 @@ type Delivery<Message> = { deliver(message: Message): void; resume(): void };
  * Creates the list of listeners of one pub/sub channel, which share one subscription, opened for the first
  * listener.
  */
-function createSubscribers<Message>(open: (delivery: Delivery<Message>) => Subscription) {
+function createSubscriberList<Message>(
+  isHeard: () => boolean,
+  open: (delivery: Delivery<Message>) => Subscription,
+) {
   const all: Subscriber<Message>[] = [];
   let subscription: Subscription | undefined;
   let isClosed = false;
   const delivery: Delivery<Message> = {
     deliver(message) {
+      if (!isHeard()) return;
       for (const { listener } of all) listener(message);
     },
     resume() {
@@ -82,6 +89,7 @@ function createSubscribers<Message>(open: (delivery: Delivery<Message>) => Subsc
       all.push({ listener, onResumed });
       subscription ??= open(delivery);
     },
+    resume: delivery.resume,
     reconnect(): void {
       subscription?.reconnect();
     },

@@ -1,8 +1,13 @@
-// Guard of the endpoints for edges: authenticates the edge (401), and signs what it is answered, also a
-// refusal, and that nothing is new.
+// Guard of the endpoints for edges: authenticates the edge (401), turns away one that follows another record
+// (409), and signs what it is answered, also a refusal, and that nothing is new.
 
 import type { EdgeAnswer } from '../../contract/edge-answer.ts';
-import { EDGE_NONCE_HEADER, EDGE_SIGNATURE_HEADER, NONCE } from '../../contract/edge-signature.ts';
+import {
+  EDGE_NONCE_HEADER,
+  EDGE_RECORD_HEADER,
+  EDGE_SIGNATURE_HEADER,
+  NONCE,
+} from '../../contract/edge-signature.ts';
 import {
   type Failure,
   type FailureKind,
@@ -20,6 +25,8 @@ export type EdgeGuardDependencies = {
   readonly edges: AuthenticateEdge;
   /** Undefined without a SECRET_KEY, in which case no edge can follow. */
   readonly signer: EdgeSigner | undefined;
+  /** Returns the name of the record of this service; null where it has none yet. */
+  readonly record: () => Promise<string | null>;
 };
 
 /** Answer to an edge; undefined is 304. */
@@ -34,11 +41,15 @@ export type EdgeGuard = (work: EdgeWork) => Handler;
 const WAITED_MS = 500;
 
 /** Builds the guard. */
-export function createEdgeGuard({ edges, signer }: EdgeGuardDependencies): EdgeGuard {
+export function createEdgeGuard({ edges, signer, record }: EdgeGuardDependencies): EdgeGuard {
   return (work) => async (exchange) => {
     const edge = await edges.authenticate(bearerToken(exchange));
     if (isFailure(edge)) return strangerReply(edge, exchange);
     if (signer === undefined) return failureReply(fail('edgesNeedSecretKey'));
+    const followed = exchange.headers.get(EDGE_RECORD_HEADER);
+    if (followed !== undefined && followed !== (await record())) {
+      return signed(signer, nonceOf(exchange), failureReply(fail('otherRecord')));
+    }
     const beganAt = performance.now();
     const answer = await work(edge, exchange);
     if (answer !== undefined && performance.now() - beganAt > WAITED_MS) {

@@ -4,25 +4,33 @@ import { z } from 'zod';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { EdgeDevices } from '../../operations/fleet/edge-devices.ts';
+import type { EdgeAhead } from '../../operations/serving/edge-ahead.ts';
 import type { EdgeIndex } from '../../operations/serving/edge-index.ts';
 import type { EdgeSnapshots } from '../../operations/serving/edge-snapshots.ts';
 import type { Route } from '../router.ts';
-import { nameField, wholeField } from '../shape/field.ts';
+import { nameField, textField, wholeField } from '../shape/field.ts';
 import { parseBody, parseShape } from '../shape/parse-shape.ts';
 import { edgeDeviceRoutes } from './edge-device-routes.ts';
 import { createEdgeGuard, type EdgeGuardDependencies } from './edge-guard.ts';
 
-export type EdgeRouteDependencies = EdgeGuardDependencies & {
+export type EdgeRouteDependencies = Omit<EdgeGuardDependencies, 'record'> & {
   readonly index: EdgeIndex;
+  readonly ahead: EdgeAhead;
   readonly snapshots: EdgeSnapshots;
   readonly devices: EdgeDevices;
   /** Returns the ledger's time in milliseconds since 1970. */
   readonly now: () => number;
 };
 
+/** Length of a nonce and of eight signatures. */
+const PROOF_LENGTH_MAX = 1024;
 const ENTITY_TAG = /^"([\w-]{1,64})"$/;
 
 const indexQuery = z.object({ wait: wholeField(0, LIMIT.edgeWaitMsMax, 0) });
+const aheadBody = z.strictObject({
+  proof: textField(PROOF_LENGTH_MAX),
+  index: textField(LIMIT.edgeBodyBytesMax),
+});
 const orderField = z.strictObject({ epoch: z.int().min(0), revision: z.int().min(0) });
 const snapshotBody = z.strictObject({
   app: nameField,
@@ -44,8 +52,8 @@ const offerBody = z.strictObject({
 
 /** Builds the routes below `/edge/v1`. */
 export function edgeRoutes(dependencies: EdgeRouteDependencies): readonly Route[] {
-  const { index, snapshots, devices, now } = dependencies;
-  const guard = createEdgeGuard(dependencies);
+  const { index, ahead, snapshots, devices, now } = dependencies;
+  const guard = createEdgeGuard({ ...dependencies, record: () => index.record() });
   return [
     ...edgeDeviceRoutes(guard, devices),
     {
@@ -56,6 +64,15 @@ export function edgeRoutes(dependencies: EdgeRouteDependencies): readonly Route[
         if (isFailure(query)) return query;
         const [, heldTag] = ENTITY_TAG.exec(headers.get('if-none-match') ?? '') ?? [];
         return index.next(scope, heldTag, query.wait);
+      }),
+    },
+    {
+      method: 'POST',
+      path: '/edge/v1/ahead',
+      bodyBytesMax: LIMIT.edgeBodyBytesMax,
+      handler: guard(async ({ tokenId }, exchange) => {
+        const body = await parseBody(exchange, aheadBody);
+        return isFailure(body) ? body : ahead.settle(tokenId, body);
       }),
     },
     {

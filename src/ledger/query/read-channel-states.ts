@@ -1,17 +1,22 @@
-// Statement that reads what edges follow: the epoch, and each channel with its present revision.
+// Statement that reads what edges follow: the record, its epoch, and each channel with its present revision.
 
 import type { ChannelState, ChannelStates } from '../../ports/edge-ledger.ts';
 import type { Sql } from '../database.ts';
 
-type Row = ChannelState & { readonly epoch: number };
+type Present = {
+  readonly epoch: number;
+  readonly record: string | null;
+  readonly line: string | null;
+};
+type Row = Present & (ChannelState | { readonly channelId: null });
 
 /**
  * Reads the epoch with every row, so that all of it is of one moment. The row without a channel is there for
  * a ledger that has none.
  */
 export async function readChannelStates(sql: Sql, countMax: number): Promise<ChannelStates> {
-  const rows = await sql.query<Row | { readonly epoch: number; readonly channelId: null }>(
-    `SELECT present.epoch, found.* FROM (SELECT present_epoch() AS epoch) AS present
+  const rows = await sql.query<Row>(
+    `SELECT ledger_epoch.epoch, ledger_epoch.record, ledger_epoch.line, found.* FROM ledger_epoch
      LEFT JOIN LATERAL (
        SELECT apps.organization_id AS "organizationId", apps.id AS "appId", apps.ref AS "appRef",
          channels.id AS "channelId", channels.name AS channel, channels.revision
@@ -23,10 +28,21 @@ export async function readChannelStates(sql: Sql, countMax: number): Promise<Cha
   if (first === undefined) throw new Error('The epoch of the ledger has no row');
   const channels = rows.flatMap((row) => (row.channelId === null ? [] : [stateOf(row)]));
   const isComplete = channels.length <= countMax;
-  const { epoch } = first;
-  return { epoch, channels: isComplete ? channels : channels.slice(0, countMax), isComplete };
+  const { epoch, record, line } = first;
+  return {
+    epoch,
+    record,
+    line,
+    channels: isComplete ? channels : channels.slice(0, countMax),
+    isComplete,
+  };
 }
 
-function stateOf({ epoch: _, ...state }: Row): ChannelState {
+function stateOf({
+  epoch: _,
+  record: __,
+  line: ___,
+  ...state
+}: Present & ChannelState): ChannelState {
   return state;
 }

@@ -4,11 +4,17 @@
 
 import { createHash } from 'node:crypto';
 import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../contract/edge-answer.ts';
+import type { PresentStates } from '../../domain/decision/is-index-ahead.ts';
 import { compareServing, type ServingOrder } from '../../domain/decision/serving-order.ts';
 import { SharedCall } from '../../flow/shared-call.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
-import type { ChannelState, EdgeLedger, EdgeScope } from '../../ports/edge-ledger.ts';
+import type {
+  ChannelState,
+  ChannelStates,
+  EdgeLedger,
+  EdgeScope,
+} from '../../ports/edge-ledger.ts';
 import type { Announcement, Engine } from '../../ports/engine.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 
@@ -23,6 +29,7 @@ const OFFERED_MAX = 16;
 /** Maximum number of scopes whose index is kept: each is made anew when anything has changed. */
 const SCOPES_MAX = 1000;
 const TAG_LENGTH = 22;
+const NOTHING_READ = { epoch: 0, record: null, line: null, isComplete: true };
 
 export type EdgeIndexDependencies = {
   readonly ledger: Pick<EdgeLedger, 'readChannelStates'>;
@@ -39,6 +46,9 @@ type Followed = ChannelState & {
   readonly heardAt: number;
 };
 
+/** States without the channels. */
+type Present = Omit<ChannelStates, 'channels'>;
+
 /** Index without the time at which it is told. */
 type MadeIndex = Omit<EdgeIndexAnswer, 'at'>;
 
@@ -47,8 +57,7 @@ export class EdgeIndex {
   private readonly reading = new SharedCall(() => this.read());
   private channels = new Map<string, Followed>();
   private organizations = new Map<string, string>();
-  private epoch = 0;
-  private isComplete = true;
+  private present: Present = NOTHING_READ;
   /** Monotonic time at which the latest read that succeeded began; undefined before the first. */
   private readAt: number | undefined;
   /** Indexes of the present state by their scopes. */
@@ -76,6 +85,30 @@ export class EdgeIndex {
     this.isStopped = true;
     clearTimeout(this.timer);
     this.wakeAll();
+  }
+
+  /**
+   * Returns the name of the record; null where it has none yet. Rejects with `Unavailable` when the ledger
+   * has never answered.
+   */
+  async record(): Promise<string | null> {
+    if (this.readAt === undefined) await this.freshen();
+    return this.present.record;
+  }
+
+  /**
+   * Returns what the ledger has now, read after the call began. Rejects with `Unavailable` when it does not
+   * answer.
+   */
+  async readPresent(): Promise<PresentStates> {
+    await this.reading.ask();
+    const { channels } = this;
+    return { ...this.present, revisionOf: (channelId) => channels.get(channelId)?.revision };
+  }
+
+  /** Takes note of the epoch of a channel that is served here: edges are told of a new one at once. */
+  noteEpoch(epoch: number): void {
+    if (this.readAt !== undefined && epoch > this.present.epoch) void this.refresh();
   }
 
   /** Number of edges that wait. */
@@ -131,10 +164,11 @@ export class EdgeIndex {
     const channels = [...this.channels.values()]
       .filter(({ organizationId }) => scope === null || organizationId === scope)
       .map(entryOf);
-    const { epoch, isComplete } = this;
-    const text = JSON.stringify([epoch, isComplete, channels]);
+    const { present } = this;
+    const { record, epoch, line, isComplete } = present;
+    const text = JSON.stringify([record, epoch, line, isComplete, channels]);
     const tag = createHash('sha256').update(text).digest('base64url').slice(0, TAG_LENGTH);
-    const index = { kind: 'index', epoch, tag, channels, isComplete } as const;
+    const index = { kind: 'index', ...present, tag, channels } as const;
     if (this.made.size >= SCOPES_MAX) this.made.clear();
     this.made.set(scope, index);
     return index;
@@ -145,7 +179,7 @@ export class EdgeIndex {
     // Nobody follows yet: the first read finds it.
     if (this.readAt === undefined) return;
     const known = this.channels.get(channelId);
-    if (known === undefined || epoch > this.epoch) {
+    if (known === undefined || epoch > this.present.epoch) {
       void this.refresh();
       return;
     }
@@ -159,7 +193,7 @@ export class EdgeIndex {
   }
 
   private orderOf({ revision }: Followed): ServingOrder {
-    return { epoch: this.epoch, revision };
+    return { epoch: this.present.epoch, revision };
   }
 
   private get isFresh(): boolean {
@@ -185,13 +219,11 @@ export class EdgeIndex {
   private async read(): Promise<void> {
     const beganAt = performance.now();
     const states = await this.dependencies.ledger.readChannelStates(CHANNELS_MAX);
-    const isNewEpoch = states.epoch !== this.epoch;
+    const { channels: read, ...present } = states;
+    const isNewEpoch = present.epoch !== this.present.epoch;
     const channels = new Map<string, Followed>();
-    let isSame =
-      !isNewEpoch &&
-      states.isComplete === this.isComplete &&
-      states.channels.length === this.channels.size;
-    for (const state of states.channels) {
+    let isSame = isSamePresent(present, this.present) && read.length === this.channels.size;
+    for (const state of read) {
       const known = this.channels.get(state.channelId);
       const kept = isNewEpoch ? undefined : known;
       const followed = keptOf(state, kept, beganAt);
@@ -200,10 +232,9 @@ export class EdgeIndex {
     }
     this.readAt = beganAt;
     if (isSame) return;
-    this.epoch = states.epoch;
-    this.isComplete = states.isComplete;
+    this.present = present;
     this.channels = channels;
-    this.organizations = new Map(states.channels.map((each) => [each.appId, each.organizationId]));
+    this.organizations = new Map(read.map((each) => [each.appId, each.organizationId]));
     this.changed();
   }
 
@@ -243,6 +274,12 @@ export class EdgeIndex {
       });
     }, FRESH_MS);
   }
+}
+
+function isSamePresent(one: Present, other: Present): boolean {
+  return (['record', 'epoch', 'line', 'isComplete'] as const).every(
+    (part) => one[part] === other[part],
+  );
 }
 
 /** Returns what is known of a channel that was read: what was heard meanwhile is newer than the read. */

@@ -21,7 +21,7 @@ import type { NoCatalog } from './known-channels.ts';
 
 export type EdgeSnapshotsDependencies = {
   readonly catalogs: Pick<Catalogs, 'findForCaller' | 'chase'>;
-  readonly index: Pick<EdgeIndex, 'mayServe'>;
+  readonly index: Pick<EdgeIndex, 'mayServe' | 'noteEpoch'>;
   readonly firstOffers: Pick<FirstOffers, 'record'>;
 };
 
@@ -117,7 +117,10 @@ export class EdgeSnapshots {
     if (atLeast !== undefined && compareServing(before.snapshot, atLeast) < 0) {
       await catalogs.chase(before.snapshot.channelId, atLeast);
     }
-    return slot.catalog ?? fail('unavailable');
+    if (slot.catalog === undefined) return fail('unavailable');
+    // An edge takes a channel only in the epoch that the index has.
+    index.noteEpoch(slot.catalog.snapshot.epoch);
+    return slot.catalog;
   }
 }
 

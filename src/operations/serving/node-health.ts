@@ -18,6 +18,12 @@ type Degradation = {
   readonly message: string;
 };
 
+/**
+ * Returns why a store is refused although it answers, because it is of another record; undefined when it is
+ * not.
+ */
+export type RefusalOf = (store: StoreOutage['store']) => string | undefined;
+
 /** Answer to the question whether a node is ready. `obstacle` says why it is not. */
 export type NodeState = {
   readonly obstacle: string | undefined;
@@ -36,6 +42,7 @@ export class NodeHealth {
   private readonly readiness: Pick<Readiness, 'obstacle'>;
   private readonly stores: readonly ObservedStore[];
   private readonly unconfirmedMsMax: number | undefined;
+  private readonly refusalOf: RefusalOf;
 
   /**
    * `unconfirmedMsMax` is the time without a store after which the node is not ready; undefined for no limit.
@@ -44,7 +51,9 @@ export class NodeHealth {
     readiness: Pick<Readiness, 'obstacle'>,
     stores: readonly ObservedStore[],
     unconfirmedMsMax: number | undefined,
+    refusalOf: RefusalOf = () => undefined,
   ) {
+    this.refusalOf = refusalOf;
     this.readiness = readiness;
     this.stores = stores;
     this.unconfirmedMsMax = unconfirmedMsMax;
@@ -63,9 +72,13 @@ export class NodeHealth {
     const degraded = this.stores.flatMap(({ outage }) => {
       if (outage === undefined) return [];
       const since = new Date(outage.since).toISOString();
-      return [{ store: outage.store, since, message: MESSAGES[outage.store](outage.reason) }];
+      const message = this.refusalOf(outage.store) ?? MESSAGES[outage.store](outage.reason);
+      return [{ store: outage.store, since, message }];
     });
-    return { obstacle: (await this.readiness.obstacle()) ?? this.unconfirmed(), degraded };
+    // An edge has nothing else: what it serves is not what its service has.
+    const refusal = this.refusalOf('upstream');
+    const obstacle = (await this.readiness.obstacle()) ?? refusal ?? this.unconfirmed();
+    return { obstacle, degraded };
   }
 
   private unconfirmed(): string | undefined {

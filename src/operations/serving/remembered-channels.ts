@@ -1,10 +1,14 @@
-// Channels that this process remembers of the ledger: those that it has loaded, those on this node's disk and
-// those that the engine keeps for all nodes. They tell the database that had them from any other one.
+// What this process remembers of the record: its name, and the channels of it that this process has loaded,
+// those on this node's disk, and those that the engine keeps for all nodes.
 
 import { pause } from '../../flow/pause.ts';
 import type { ChannelNameList, ChannelNameStore } from '../../ports/channel-names.ts';
 import type { LastGood } from '../../ports/last-good.ts';
-import type { LedgerMemory, RememberedChannel } from '../../ports/ledger-memory.ts';
+import type {
+  LedgerMemory,
+  RememberedChannel,
+  RememberedRecord,
+} from '../../ports/ledger-memory.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 
 /** Maximum number of channels that are listed from this node's disk: as many as it can have loaded. */
@@ -16,17 +20,22 @@ const CONNECTING_MS_MAX = 1000;
 const CONNECTING_RETRY_MS = 25;
 
 export class RememberedChannels implements LedgerMemory {
-  private readonly lastGood: Pick<LastGood, 'list'>;
-  private readonly engine: ChannelNameStore;
+  private readonly lastGood: Pick<LastGood, 'list' | 'readRecord'>;
+  private readonly engine: Pick<ChannelNameStore, 'readShared'>;
+  /** Name of the record, once its database was admitted for certain. */
+  private record: string | undefined;
   private readonly loaded = new Map<string, RememberedChannel>();
   private readonly gone = new Set<string>();
   private onDisk: Promise<readonly RememberedChannel[]> | undefined;
-  /** List of the engine as it was read last. */
-  private shared: ChannelNameList | undefined;
+  /** What the engine had when it was read last and had something. */
+  private kept: { readonly record: string | undefined; readonly list: ChannelNameList } | undefined;
   private hasEngineAnswered = false;
   private highest = 0;
 
-  constructor(lastGood: Pick<LastGood, 'list'>, engine: ChannelNameStore) {
+  constructor(
+    lastGood: Pick<LastGood, 'list' | 'readRecord'>,
+    engine: Pick<ChannelNameStore, 'readShared'>,
+  ) {
     this.lastGood = lastGood;
     this.engine = engine;
   }
@@ -35,19 +44,34 @@ export class RememberedChannels implements LedgerMemory {
     return this.highest;
   }
 
-  async channels(): Promise<{
-    readonly channels: readonly RememberedChannel[];
-    readonly isComplete: boolean;
-  }> {
+  async own(): Promise<RememberedRecord> {
     this.onDisk ??= this.lastGood.list(ON_DISK_MAX);
-    const known = new Map<string, RememberedChannel>();
-    for (const channel of [...(await this.onDisk), ...this.loaded.values()]) {
-      known.set(channel.channelId, channel);
+    const record = this.record ?? (await this.lastGood.readRecord());
+    // Before the record is known, channels may have been loaded from an engine of another one.
+    const loaded = record === undefined ? [] : [...this.loaded.values()];
+    return { record, channels: this.present([...(await this.onDisk), ...loaded]) };
+  }
+
+  /** At the start the engine may be connecting still, which is awaited when nothing else is known. */
+  async shared(): Promise<RememberedRecord | undefined> {
+    const { record, channels } = await this.own();
+    const mayWait = record === undefined && channels.length === 0;
+    const deadline = performance.now() + CONNECTING_MS_MAX;
+    for (;;) {
+      try {
+        return await this.readShared();
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error;
+        const isLate = performance.now() > deadline;
+        if (this.hasEngineAnswered || !mayWait || isLate) return undefined;
+        await pause(CONNECTING_RETRY_MS);
+      }
     }
-    const shared = await this.askEngine(known.size === 0);
-    for (const channel of shared ?? []) known.set(channel.channelId, channel);
-    for (const id of this.gone) known.delete(id);
-    return { channels: [...known.values()], isComplete: shared !== undefined };
+  }
+
+  /** Remembers the record, whose database was admitted for certain. */
+  admit(record: string): void {
+    this.record = record;
   }
 
   /** Remembers a channel that was loaded, from wherever. */
@@ -70,24 +94,24 @@ export class RememberedChannels implements LedgerMemory {
     return news;
   }
 
-  /**
-   * Asks the engine; at the start it may be connecting still, which is awaited when nothing else is known.
-   */
-  private async askEngine(mayWait: boolean): Promise<readonly RememberedChannel[] | undefined> {
-    const deadline = performance.now() + CONNECTING_MS_MAX;
-    for (;;) {
-      try {
-        const list = await this.engine.getChannelNames(this.shared?.tag);
-        this.hasEngineAnswered = true;
-        // Undefined when the list is the same, or is gone, as after a restart of the engine.
-        if (list !== undefined) this.shared = list;
-        return this.shared?.channels ?? [];
-      } catch (error) {
-        if (!(error instanceof Unavailable)) throw error;
-        const isLate = performance.now() > deadline;
-        if (this.hasEngineAnswered || !mayWait || isLate) return undefined;
-        await pause(CONNECTING_RETRY_MS);
-      }
-    }
+  /** Reads the engine. What it had counts on when it was emptied, as by its restart. */
+  private async readShared(): Promise<RememberedRecord> {
+    const held = this.kept?.list;
+    const { record, tag, list = held } = await this.engine.readShared(held?.tag);
+    this.hasEngineAnswered = true;
+    if (list !== undefined && list.tag === tag) this.kept = { record, list };
+    else if (record !== undefined && record !== this.kept?.record) this.kept = undefined;
+    const { kept } = this;
+    return {
+      record: record ?? kept?.record,
+      channels: this.present(kept?.list.channels ?? []),
+    };
+  }
+
+  /** Returns channels, each once, without those that the ledger has lost. */
+  private present(channels: readonly RememberedChannel[]): readonly RememberedChannel[] {
+    const known = new Map(channels.map((channel) => [channel.channelId, channel]));
+    for (const id of this.gone) known.delete(id);
+    return [...known.values()];
   }
 }

@@ -1,0 +1,28 @@
+// Copies of a database by dump and restore, as a recovery site has one.
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type FreshDatabase, freshDatabase } from './fresh-database.ts';
+import { findPostgres } from './postgres-server.ts';
+
+/** Dumps a database that may be in use, and restores the dump into a new one on the same server. */
+export async function copiedDatabase(url: string): Promise<FreshDatabase> {
+  const copy = await freshDatabase(url);
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-dump-'));
+  const file = join(folder, 'ledger.dump');
+  try {
+    runPostgres('pg_dump', ['--format=custom', '--file', file, url]);
+    const restoring = ['--single-transaction', '--exit-on-error', '--dbname', copy.url];
+    runPostgres('pg_restore', [...restoring, file]);
+    return copy;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Runs a program of the PostgreSQL that the tests use. */
+export function runPostgres(program: string, args: readonly string[]): void {
+  execFileSync(join(dirname(findPostgres() ?? ''), program), args, { stdio: 'pipe' });
+}

@@ -1,0 +1,100 @@
+// Tests how an edge follows a service that is behind it, or is of another record (§29.10).
+
+import { afterEach, expect, it, vi } from 'vitest';
+import type { EdgeIndexAnswer } from '../../src/contract/edge-answer.ts';
+import { Unavailable } from '../../src/ports/unavailable.ts';
+import { FollowedState } from '../../src/upstream/followed-state.ts';
+import { Follower } from '../../src/upstream/follower.ts';
+import { RefusedAnswer, type UpstreamCall } from '../../src/upstream/upstream-client.ts';
+import { eventually } from '../support/eventually.ts';
+
+/** Time after which what is known of an upstream counts as its present state no more. */
+const LASTING_MS = 6000;
+
+const followers: Follower[] = [];
+afterEach(async () => {
+  for (const follower of followers.splice(0)) await follower.stop();
+  vi.useRealTimers();
+});
+
+function indexAt(epoch: number, revision: number, record = 'rec_1'): EdgeIndexAnswer {
+  const entry = ['app_1', 'app', 'chn_1', 'stable', revision, []] as const;
+  const named = { kind: 'index', record, line: null, at: 0, isComplete: true } as const;
+  return { ...named, epoch, tag: `${record} ${epoch} ${revision}`, channels: [entry] };
+}
+
+/** Follows a service that has this index, and raises its epoch above what it is shown when `doesRaise`. */
+async function follow(first: EdgeIndexAnswer, doesRaise = true) {
+  const service = { index: first };
+  const shown: unknown[] = [];
+  const client = {
+    async call(kind: string, { body, headers = {} }: UpstreamCall) {
+      if (kind === 'ahead') {
+        shown.push(body);
+        const { epoch } = JSON.parse((body as { index: string }).index) as EdgeIndexAnswer;
+        if (doesRaise) service.index = indexAt(epoch + 1, service.index.channels[0]?.[4] ?? 0);
+        return { answer: { kind, epoch: epoch + 1 } };
+      }
+      const answer = service.index;
+      if (headers['if-none-match'] === `"${answer.tag}"`) return undefined;
+      return {
+        answer,
+        bytes: Buffer.from(JSON.stringify(answer)),
+        proof: `proof of ${answer.tag}`,
+      };
+    },
+    refuse(refusal: 'foreign', _: unknown, reason: string): never {
+      throw new Unavailable('upstream', new RefusedAnswer(refusal, reason));
+    },
+    isProven: () => true,
+  };
+  const state = new FollowedState();
+  const kept: unknown[] = [];
+  const follower = new Follower({
+    client: client as never,
+    state,
+    file: {
+      read: async () => undefined,
+      keep: (index) => kept.push(index.proof),
+      flush: async () => undefined,
+    },
+    announce: () => undefined,
+    onContact: () => undefined,
+    onDamaged: () => undefined,
+  });
+  followers.push(follower);
+  await follower.start();
+  await follower.first;
+  return { service, follower, state, shown, kept };
+}
+
+it('shows a service that is behind what it holds, with its proof, and follows the raised epoch', async () => {
+  const { service, follower, state, shown, kept } = await follow(indexAt(1, 7));
+  service.index = indexAt(0, 9);
+  await eventually('it follows', () => state.epoch === 2);
+  const held = indexAt(1, 7);
+  expect(shown).toEqual([{ proof: `proof of ${held.tag}`, index: JSON.stringify(held) }]);
+  expect(state.newestOf('chn_1')).toEqual({ epoch: 2, revision: 9 });
+  expect(kept).toEqual(['proof of rec_1 1 7', 'proof of rec_1 2 9']);
+  expect(follower.refusal).toBeUndefined();
+});
+
+it.each([
+  ['replayed', indexAt(0, 9)],
+  ['foreign', indexAt(9, 9, 'rec_2')],
+] as const)(
+  'says that what it gets is %s once that lasts, and keeps what it has',
+  async (...row) => {
+    const [refusal, index] = row;
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const { service, follower, state, kept } = await follow(indexAt(1, 7), false);
+    service.index = index;
+    vi.advanceTimersByTime(LASTING_MS);
+    await eventually('it is said', () => follower.refusal === refusal);
+    expect(state.newestOf('chn_1')).toEqual({ epoch: 1, revision: 7 });
+    expect(kept).toHaveLength(1);
+    service.index = indexAt(1, 8);
+    await eventually('it follows again', () => follower.refusal === undefined);
+    expect(state.newestOf('chn_1')).toEqual({ epoch: 1, revision: 8 });
+  },
+);
