@@ -24,7 +24,9 @@ import {
   textField,
   titleField,
   versionField,
+  versionParameter,
   wholeField,
+  withPlus,
 } from '../shape/field.ts';
 import {
   canonicalOf,
@@ -90,7 +92,7 @@ const channelQuery = z.object({ app: nameField, channel: nameField });
 const releasesQuery = channelQuery.extend({
   page: wholeField(1, PAGE_MAX, 1),
   perPage: wholeField(1, LIMIT.perPageMax, LIMIT.perPageDefault),
-  version: textField(LIMIT.versionLengthMax).optional(),
+  version: textField(LIMIT.versionLengthMax).overwrite(withPlus).optional(),
   status: statusField.optional(),
 });
 const matchingBody = z.strictObject({
@@ -98,7 +100,7 @@ const matchingBody = z.strictObject({
   channel: nameField,
   targets: targetingField.nullable().default(null),
 });
-const releaseQuery = channelQuery.extend({ version: versionField });
+const releaseQuery = channelQuery.extend({ version: versionParameter });
 
 export type AppDependencies = {
   readonly administer: Administer;

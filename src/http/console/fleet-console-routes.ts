@@ -16,19 +16,20 @@ import type { ViewFleet } from '../../operations/fleet/view-fleet.ts';
 import type { ExplainDecision } from '../../operations/serving/explain-decision.ts';
 import type { Route } from '../router.ts';
 import { explainQuery } from '../shape/explain-query.ts';
-import { nameField, textField, timeField, versionField } from '../shape/field.ts';
+import { nameField, textField, timeField, versionParameter, withPlus } from '../shape/field.ts';
 import { releaseNameOf } from '../shape/release-body.ts';
 import type { ConsoleRoutes } from './console-route.ts';
 import type { RecheckAccess } from './recheck-access.ts';
 
 const filterField = textField(LIMIT.labelValueLengthMax, 0).optional();
+const versionFilter = textField(LIMIT.labelValueLengthMax, 0).overwrite(withPlus).optional();
 
 const filterFields = {
   app: nameField,
   // Version and platform are searched for in the form in which they are recorded: `v1` as 1.0.0, `macOS` as
   // darwin.
-  version: filterField.transform((text) => text && (parseVersion(text)?.canonical ?? text)),
-  below: filterField.refine(
+  version: versionFilter.transform((text) => text && (parseVersion(text)?.canonical ?? text)),
+  below: versionFilter.refine(
     (text) => !text || parseVersion(text) !== undefined,
     'Must be a version',
   ),
@@ -44,7 +45,7 @@ const filterFields = {
     .optional(),
   seenSince: timeField.optional(),
   // Release that was offered to it last, and whether it runs that version now.
-  offered: filterField.transform((text) => text && (parseVersion(text)?.canonical ?? text)),
+  offered: versionFilter.transform((text) => text && (parseVersion(text)?.canonical ?? text)),
   moved: z.enum(['yes', 'no']).optional(),
   after: filterField,
   limit: z.coerce.number().int().min(1).max(LIMIT.devicePageMax).default(LIMIT.devicePageDefault),
@@ -54,7 +55,7 @@ const devicesQuery = z
   .object({
     ...filterFields,
     signal: z.enum(SIGNALS).optional(),
-    release: versionField.optional(),
+    release: versionParameter.optional(),
   })
   .superRefine(({ signal, channel = '', release, after = '' }, context) => {
     if (signal === undefined) return;

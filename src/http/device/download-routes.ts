@@ -9,6 +9,7 @@ import { foldArch } from '../../domain/decision/fold-arch.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import type { HeaderPair } from '../reply.ts';
 import type { Route } from '../router.ts';
+import { withPlus } from '../shape/field.ts';
 import { type ChannelHandlerDependencies, channelHandler } from './channel-handler.ts';
 
 /** A person may get the release before the newest for a minute, and caches may answer for that long. */
@@ -48,7 +49,8 @@ function queryOf({ params, headers, queryText }: Exchange): DownloadQuery | Fail
   const told = params.get('platform') ?? platformIn(headers.get('user-agent') ?? '');
   if (told === undefined) return fail('noDownload');
   const arch = params.get('arch');
-  const format = new URLSearchParams(queryText).getAll('format').at(-1)?.toLowerCase();
+  const asked = new URLSearchParams(queryText).getAll('format').at(-1)?.toLowerCase();
+  const format = asked === undefined ? undefined : withPlus(asked);
   if (format !== undefined && isLongerThan(format, LIMIT.artifactFormatLengthMax)) {
     return invalidField('format', `Must have at most ${LIMIT.artifactFormatLengthMax} characters`);
   }

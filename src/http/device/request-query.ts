@@ -26,6 +26,14 @@ const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
 /** Characters in the presence of which `URLSearchParams` reads a parameter: encoding marks and non-ASCII. */
 const ENCODED = /[%+\u0080-\uffff]/;
 
+/**
+ * Returns a query in which form decoding leaves a `+` what it is: clients of updaters send versions such as
+ * `1.0.0+4` as they are.
+ */
+export function keepPlus(query: string): string {
+  return query.replaceAll('+', '%2B');
+}
+
 /** Query of a request that has none. */
 export const EMPTY_QUERY: RequestQuery = {
   labels: NO_LABELS,
@@ -46,8 +54,9 @@ const NONE_KNOWN: KnownParameters = { parameters: [] };
 
 /**
  * Reads a query string (`l.tier=gold&bundle=deb`); of a repeated name the last value counts, and names that
- * are neither labels nor in `known` are ignored. Reads one parameter after the other and stops at the first
- * label that is refused (400), because clients choose the length of a query.
+ * are neither labels nor in `known` are ignored. A `+` is a space in labels and ids, and stays a `+` in the
+ * parameters that are known (docs/contract.md 1.8). Reads one parameter after the other and stops at the
+ * first label that is refused (400), because clients choose the length of a query.
  */
 export function readRequestQuery(
   query: string | undefined,
@@ -89,7 +98,8 @@ class QueryReader {
       return this.add(query.slice(from, end), query.slice(end + 1, to));
     }
     for (const [name, value] of new URLSearchParams(`&${parameter}`)) {
-      const refusal = this.add(name, value);
+      const isPlain = value.includes(' ') && this.known.parameters.includes(name);
+      const refusal = isPlain ? this.addPlain(parameter) : this.add(name, value);
       if (refusal !== undefined) return refusal;
     }
     return undefined;
@@ -114,6 +124,13 @@ class QueryReader {
     const { parameters, deviceParameter } = this.known;
     const isKnown = name === DEVICE || name === deviceParameter || parameters.includes(name);
     return isKnown || name.includes('%');
+  }
+
+  /** Adds a parameter of the updater, which is decoded as a path is. */
+  private addPlain(parameter: string): undefined {
+    for (const [name, value] of new URLSearchParams(`&${keepPlus(parameter)}`)) {
+      this.parameters.set(name, value);
+    }
   }
 
   private add(name: string, value: string): Failure<'invalid'> | undefined {

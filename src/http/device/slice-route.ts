@@ -25,7 +25,7 @@ import type { RouteTraffic, Traffic } from '../traffic.ts';
 import { writeReply } from '../write-reply.ts';
 import { refusalReply } from './device-route.ts';
 import { GenerationalCache } from './generational-cache.ts';
-import { EMPTY_QUERY } from './request-query.ts';
+import { EMPTY_QUERY, keepPlus } from './request-query.ts';
 import { UpdaterAddresses } from './updater-addresses.ts';
 import type { UpdaterRoute } from './updater-route.ts';
 
@@ -226,7 +226,7 @@ function readSlice(segment: string): number {
 /** Reads the query, which may hold `bundle` and nothing else: all that it holds makes another cache entry. */
 function readParameters(queryText: string): Outcome<ReadonlyMap<string, string>, 'invalid'> {
   if (queryText === '') return NO_PARAMETERS;
-  const entries = [...new URLSearchParams(`&${queryText}`)];
+  const entries = [...new URLSearchParams(`&${keepPlus(queryText)}`)];
   const [first] = entries;
   if (entries.length !== 1 || first?.[0] !== 'bundle') {
     return invalidField('query', 'May hold one `bundle` and nothing else');

@@ -10,9 +10,10 @@ import {
   labelsField,
   platformField,
 } from './device-field.ts';
-import { nameField } from './field.ts';
+import { nameField, withPlus } from './field.ts';
 
 const LABEL_PREFIX = 'l.';
+const parameter = z.string().overwrite(withPlus);
 
 /** Shape of the query after `explainInput` has gathered its labels under `l`. */
 export const explainQuery = z.object({
@@ -21,8 +22,8 @@ export const explainQuery = z.object({
   deviceId: deviceIdField.optional(),
   platform: platformField.optional(),
   arch: archField,
-  version: deviceVersionField.optional(),
-  bundle: bundleField.optional(),
+  version: parameter.pipe(deviceVersionField).optional(),
+  bundle: parameter.pipe(bundleField).optional(),
   l: labelsField,
 });
 

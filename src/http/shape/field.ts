@@ -31,6 +31,17 @@ export const versionField = z
   .string()
   .refine((text) => parseVersion(text) !== undefined, 'Invalid version');
 
+/**
+ * Returns the value of a parameter in which no space can stand, such as a version or a format: what form
+ * decoding made a space was a `+`, which many clients send as it is (docs/contract.md 1.8).
+ */
+export function withPlus(value: string): string {
+  return value.replaceAll(' ', '+');
+}
+
+/** Version in a query. */
+export const versionParameter = z.string().overwrite(withPlus).pipe(versionField);
+
 export const rolloutField = z.int().min(0).max(LIMIT.rolloutPctMax);
 
 /** Reason of a change, for the audit; an empty one is none. */

@@ -4,6 +4,7 @@ import { LIMIT } from '../../contract/limit.ts';
 import { isStorable } from '../../contract/text.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import type { ReleaseFilter } from '../../ports/ledger.ts';
+import { withPlus } from './field.ts';
 
 /**
  * Maximum page number. Pages beyond it are always empty; the bound keeps the database's offset an integer.
@@ -31,7 +32,7 @@ function readFilter(value: string | null): string | undefined {
 
 /** Returns the canonical form; what is no version stays, and no release has it. */
 function canonicalOf(version: string | undefined): string | undefined {
-  return version && (parseVersion(version)?.canonical ?? version);
+  return version && (parseVersion(withPlus(version))?.canonical ?? version);
 }
 
 function readNumber(value: string | null, fallback: number, max: number): number {

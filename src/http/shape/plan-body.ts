@@ -15,7 +15,14 @@ import { USUAL_GUARDS } from '../../domain/rollout/judge-health.ts';
 import { isTimeZone } from '../../domain/rollout/next-opening.ts';
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import type { PlanDefinition } from '../../domain/rollout/plan-state.ts';
-import { nameField, reasonField, textField, timeField, versionField } from './field.ts';
+import {
+  nameField,
+  reasonField,
+  textField,
+  timeField,
+  versionField,
+  versionParameter,
+} from './field.ts';
 
 const MINUTE_SECONDS = 60;
 /** Minutes for which a plan waits for a guard that cannot judge, where it says nothing else. */
@@ -120,10 +127,12 @@ export const steerPlanBody = z.strictObject({
   reason: reasonField.optional(),
 });
 
-export const planQuery = z.object(releaseFields);
+const releaseParameters = { ...releaseFields, version: versionParameter };
+
+export const planQuery = z.object(releaseParameters);
 
 export const healthQuery = z.object({
-  ...releaseFields,
+  ...releaseParameters,
   knownForMinutes: z.coerce.number().int().min(0).max(LIMIT.planMinutesMax).optional(),
 });
 
