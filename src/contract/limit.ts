@@ -49,6 +49,10 @@ export const LIMIT = {
   reportBodyMsMax: 60_000,
   /** Maximum number per app. */
   webhookDeliveriesKeptMax: 50,
+  /** Time for which deletions of releases of a code host, and what came too early, are remembered. */
+  hostMemoryMs: 7 * 86_400_000,
+  /** Maximum number of them per channel. */
+  hostMemoriesMax: 100,
   /** Maximum length of the prefix of an app's tags, in UTF-16 code units. */
   tagPrefixLengthMax: 100,
   /** Maximum number of targets for which a held release waits. */

@@ -3,8 +3,8 @@
 
 import type { WebhookLedger } from '../ports/webhook-ledger.ts';
 import type { Database } from './database.ts';
+import { announceRelease } from './query/announce-release.ts';
 import { callBackRelease } from './query/call-back-release.ts';
-import { completeRelease } from './query/complete-release.ts';
 import { disableWebhooks } from './query/disable-webhooks.ts';
 import { enableWebhook } from './query/enable-webhook.ts';
 import { findEnabledWebhook } from './query/find-enabled-webhook.ts';
@@ -26,8 +26,8 @@ export function createSqlWebhookLedger(database: Database): WebhookLedger {
     readEnabledWebhooks: (organizationId) => readEnabledWebhooks(database, organizationId),
     readWebhooks: (appId) => readWebhooks(database, appId),
     recordDelivery: (delivery, actor) => recordDelivery(database, delivery, actor),
-    completeRelease: (organizationId, name, announced, actor, known) =>
-      completeRelease(database, organizationId, name, announced, actor, known),
+    announceRelease: (organizationId, announced, actor, known) =>
+      announceRelease(database, organizationId, announced, actor, known),
     callBackRelease: (organizationId, name, call, actor, known) =>
       callBackRelease(database, organizationId, name, call, actor, known),
   };

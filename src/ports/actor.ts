@@ -64,7 +64,7 @@ type TokenActor = { readonly kind: 'token'; readonly email: string };
 
 /**
  * A code host that delivers to an app's webhook; acts while the webhook has the secret that the delivery was
- * signed with. What an integration publishes may get its artifacts later: see `completeRelease`.
+ * signed with. What an integration publishes may get its artifacts later: see `announceRelease`.
  */
 type IntegrationActor = {
   readonly kind: 'integration';

@@ -32,6 +32,7 @@ import type {
 } from '../contract/resource.ts';
 import type { ServingOrder } from '../domain/decision/serving-order.ts';
 import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
+import type { ReleaseHold } from '../domain/release/announcement.ts';
 import type { Served, Serving } from '../domain/release/serving-change.ts';
 import type { WithdrawalObstacle } from '../domain/release/withdrawal.ts';
 import type { PlanDefinition } from '../domain/rollout/plan-state.ts';
@@ -70,15 +71,7 @@ export type NewRelease = {
    * not.
    */
   readonly hold?: ReleaseHold | undefined;
-  /** Time of the code host's event, RFC 3339; undefined where it gives none. */
-  readonly announcedAt?: string | undefined;
 };
-
-/**
- * What a held release waits for before it is first published: its files, with which it publishes itself, or
- * somebody's hand.
- */
-export type ReleaseHold = 'expecting' | 'by-hand';
 
 /** Kinds of refusal of a release that may otherwise be published on its channel. */
 export type PublishObstacle =

@@ -1,9 +1,17 @@
 // The part of the ledger that keeps release webhooks: the integration of each app and its last deliveries.
 // The obligations of `ledger.ts` hold here too.
 
-import type { Failure, LostRight, Outcome, UnknownRelease } from '../contract/failure.ts';
-import type { Release, Webhook, WebhookDelivery, WebhookSettings } from '../contract/resource.ts';
+import type { Failure, LostRight, Outcome } from '../contract/failure.ts';
+import type {
+  Release,
+  ReleaseStatus,
+  Webhook,
+  WebhookDelivery,
+  WebhookSettings,
+} from '../contract/resource.ts';
 import type { WebhookProvider } from '../contract/webhook-provider.ts';
+import type { Announcement, LeftAlone, ReleaseHold } from '../domain/release/announcement.ts';
+import type { CallBack, CalledBack } from '../domain/release/call-back.ts';
 import type { Actor } from './actor.ts';
 import type { Changed } from './changed.ts';
 import type { KnownStates } from './known-state.ts';
@@ -42,19 +50,41 @@ export type ResealedSecret = WebhookName & {
   readonly to: string;
 };
 
-/** Files that an event announces. */
-export type AnnouncedAssets = {
-  readonly artifacts: readonly NewArtifact[];
-  /** Time of the event, RFC 3339; undefined where the code host gives none. */
-  readonly at: string | undefined;
-  /** Whether a release that waits for its files has all of them. */
-  readonly isComplete: (artifacts: readonly NewArtifact[]) => boolean;
+/** What an event of a code host announces for a channel. */
+export type NewAnnouncement = Announcement<NewArtifact> & {
+  readonly name: ReleaseName;
+  readonly version: string;
+  readonly notes: string;
+  /** Tells how a new release is held; undefined for one that is not. */
+  readonly holdOf: (artifacts: readonly NewArtifact[]) => ReleaseHold | undefined;
 };
 
-export type CallBack = { readonly at: string | undefined; readonly reason: string };
+/** What an announcement has done. */
+export type Announced =
+  | { readonly outcome: 'created'; readonly release: Release }
+  | {
+      readonly outcome: 'changed';
+      readonly release: Release;
+      /** What it was before. */
+      readonly before: { readonly status: ReleaseStatus; readonly artifacts: number };
+      /** Whether a release that was made anew on the code host took the place of the one before it. */
+      readonly isMadeAnew: boolean;
+      /** Whether its code host has called it back, and it stays so. */
+      readonly isCalledBack: boolean;
+    }
+  | { readonly outcome: 'left'; readonly release: Release; readonly left: LeftAlone | undefined }
+  /** Nothing is here: its release was deleted or called back, or it is an edit, which is remembered. */
+  | { readonly outcome: 'over' | 'remembered' };
 
-/** What became of a release that was called back. */
-export type CalledBack = 'paused' | 'unserved' | 'not-announced' | 'older';
+export type AnnouncementObstacle =
+  | 'unknownApp'
+  | 'unknownChannel'
+  | 'versionWithdrawn'
+  | 'appArchived'
+  | 'channelFull';
+
+/** Event that calls a release back. */
+export type NewCallBack = CallBack & { readonly reason: string };
 
 export type NewDelivery = Omit<WebhookDelivery, 'id' | 'at' | 'provider'>;
 
@@ -126,28 +156,26 @@ export interface WebhookLedger {
   ): Promise<Failure<LostRight> | undefined>;
 
   /**
-   * Merges what an event announces into a release that came from a webhook and was never offered, and returns
-   * the release. `changed` is empty when the release stays as it is, and when the event is older than the
-   * last one that was taken.
+   * Takes what an event announces: creates the release, or completes the one that stands and was never
+   * offered (`takeFirst` and `takeNext`). `changed` is empty when nothing that is served changes.
    */
-  completeRelease(
+  announceRelease(
     organizationId: string,
-    name: ReleaseName,
-    announced: AnnouncedAssets,
+    announced: NewAnnouncement,
     actor: Actor,
     known?: KnownStates,
-  ): Promise<Outcome<Changed<Release>, UnknownRelease | 'channelFull' | LostRight>>;
+  ): Promise<Outcome<Changed<Announced>, AnnouncementObstacle | LostRight>>;
 
   /**
-   * Pauses a release that came from a webhook and that its code host has called back; it is published by hand
-   * only from then on. `changed` is empty when it is not served anyway, came from elsewhere, or when the
-   * event is older than the last one that was taken.
+   * Pauses the release that its code host has called back (`takeCallBack`), and remembers the event, so that
+   * an announcement which arrives after it does nothing. The value says what became of the release;
+   * undefined when there is none.
    */
   callBackRelease(
     organizationId: string,
     name: ReleaseName,
-    call: CallBack,
+    call: NewCallBack,
     actor: Actor,
     known?: KnownStates,
-  ): Promise<Outcome<Changed<CalledBack>, UnknownRelease | LostRight>>;
+  ): Promise<Outcome<Changed<CalledBack | undefined>, 'unknownApp' | 'unknownChannel' | LostRight>>;
 }

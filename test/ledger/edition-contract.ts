@@ -132,7 +132,15 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
     immutable.push('created_at', 'source');
     const renewing = ['status', 'rollout_pct', 'targets'];
     const besides = ['offered_at', 'edition', 'content_bytes', 'hold', 'announced_at'];
-    besides.push('published_at', 'is_watched');
+    besides.push(
+      'published_at',
+      'is_watched',
+      'announced_by',
+      'host_id',
+      'host_tag',
+      'called_back',
+    );
+    besides.push('host_published_at', 'host_files_at');
     expect(columns.map(({ name }) => name)).toEqual([...immutable, ...renewing, ...besides].sort());
   });
 }

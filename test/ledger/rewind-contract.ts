@@ -2,6 +2,7 @@
 // channel that is known to be newer elsewhere is not accepted.
 
 import { expect, test } from 'vitest';
+import type { HostRelease } from '../../src/domain/release/host-release.ts';
 import { admitDatabase } from '../../src/ledger/admit-database.ts';
 import { type KnownState, type KnownStates, LedgerBehind } from '../../src/ports/known-state.ts';
 import { KeptReport, TestMemory } from '../support/ledger-options.ts';
@@ -16,7 +17,10 @@ import {
 } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
-const NO_ASSETS = { artifacts: [], at: undefined, isComplete: () => false };
+const HOST: HostRelease = {
+  ...{ provider: 'github', id: 1, tag: 'v1.0.0' },
+  ...{ changedAt: null, publishedAt: null, filesFrom: null, filesTo: null },
+};
 
 /** Part of a known state in which these releases are offered. */
 function offering(...offered: readonly string[]): Pick<KnownState, 'offeredAmong'> {
@@ -49,9 +53,15 @@ export function describeRewinds({ database, ledger }: LedgerUnderTest): void {
         const promotion = { ...source, ...serving, reason: undefined };
         return ledger.promoteRelease(organizationId, promotion, PUBLISHER, undefined, known);
       },
-      () => ledger.completeRelease(organizationId, named, NO_ASSETS, PUBLISHER, known),
       () => {
-        const call = { at: undefined, reason: 'deleted' };
+        const files = { artifacts: [], isComplete: () => false, holdOf: () => undefined };
+        const announced = { name: named, version: '1.0.0', notes: '', host: HOST, isEdit: false };
+        const announcement = { ...announced, ...files };
+        return ledger.announceRelease(organizationId, announcement, PUBLISHER, known);
+      },
+      () => {
+        const way = { way: 'deleted', isDraft: false } as const;
+        const call = { ...way, host: HOST, reason: 'deleted' };
         return ledger.callBackRelease(organizationId, named, call, PUBLISHER, known);
       },
       () =>

@@ -3,10 +3,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import { LIMIT } from '../../src/contract/limit.ts';
-import type { Release } from '../../src/contract/resource.ts';
-import type { Actor } from '../../src/ports/actor.ts';
-import type { Changed } from '../../src/ports/changed.ts';
-import type { NewDelivery } from '../../src/ports/webhook-ledger.ts';
+import type { HostRelease } from '../../src/domain/release/host-release.ts';
+import type { Serving } from '../../src/domain/release/serving-change.ts';
+import type { NewArtifact } from '../../src/ports/new-artifact.ts';
+import type { NewAnnouncement, NewCallBack, NewDelivery } from '../../src/ports/webhook-ledger.ts';
 import {
   createTenant,
   expectValue,
@@ -14,6 +14,7 @@ import {
   OPERATOR,
   PUBLISHER,
   readStable,
+  serve,
   type TestTenant,
 } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
@@ -217,37 +218,70 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
     });
   });
 
-  describe('late artifacts', () => {
-    async function announce(author: Actor, parts = {}): Promise<Changed<Release>> {
-      const release = newRelease(tenant, '1.0.0', parts);
-      return expectValue(await ledger.publishRelease(tenant.organizationId, release, author));
+  describe('announcements', () => {
+    /** What an event says of its release: of the id 1, and without times, unless told otherwise. */
+    function hostOf(parts: Partial<HostRelease> = {}): HostRelease {
+      const times = { changedAt: null, publishedAt: null, filesFrom: null, filesTo: null };
+      return { provider: 'github', id: 1, tag: 'v1.0.0', ...times, ...parts };
     }
 
-    const complete = (canonicalVersion = '1.0.0', channel = 'stable') =>
-      ledger.completeRelease(
+    const nameOf = (canonicalVersion = '1.0.0', channel = 'stable') => ({
+      ...{ app: tenant.app, channel, canonicalVersion },
+    });
+
+    /** Announces 1.0.0 with these artifacts. */
+    function announce(
+      artifacts: readonly NewArtifact[],
+      host: Partial<HostRelease> = {},
+      parts: Partial<NewAnnouncement> = {},
+    ) {
+      const name = nameOf();
+      const rules = { isComplete: () => false, holdOf: () => undefined };
+      const whole = { name, version: name.canonicalVersion, notes: '', isEdit: false, artifacts };
+      return ledger.announceRelease(
         tenant.organizationId,
-        { app: tenant.app, channel, canonicalVersion },
-        { artifacts: [ARTIFACT], at: undefined, isComplete: () => false },
+        { ...whole, ...rules, host: hostOf(host), ...parts },
         actor,
       );
+    }
+
+    const edit = (artifacts: readonly NewArtifact[], host: Partial<HostRelease> = {}) =>
+      announce(artifacts, host, { isEdit: true });
+
+    function callBack(
+      host: Partial<HostRelease> = {},
+      parts: Partial<NewCallBack> = {},
+      version = '1.0.0',
+    ) {
+      const way = { way: 'deleted', isDraft: false, reason: 'deleted' } as const;
+      const call = { ...way, host: hostOf(host), ...parts };
+      return ledger.callBackRelease(tenant.organizationId, nameOf(version), call, actor);
+    }
+
+    async function present() {
+      const { releases } = await readStable(ledger, tenant);
+      return releases.map(({ status, artifacts }) => [status, artifacts.length]);
+    }
 
     let actor: Awaited<ReturnType<typeof integration>>;
     beforeEach(async () => {
       actor = await integration();
     });
 
-    test('complete a release of an integration that has none, at the next revision, once', async () => {
-      const announced = await announce(actor);
+    test('complete a release that has no files, at the next revision, once', async () => {
+      const created = expectValue(await announce([])).value;
       const { revision } = await readStable(ledger, tenant);
-      const done = expectValue(await complete());
-      expect(done.value).toEqual({ ...announced.value, artifacts: [ARTIFACT] });
+      const done = expectValue(await edit([ARTIFACT]));
+      const release = 'release' in created ? { ...created.release, artifacts: [ARTIFACT] } : {};
+      expect(done.value).toMatchObject({ outcome: 'changed', release });
       expect(done.changed).toMatchObject([{ appRef: tenant.app, revision: revision + 1 }]);
       const snapshot = await readStable(ledger, tenant);
       expect(snapshot).toMatchObject({
         revision: revision + 1,
         releases: [{ artifacts: [ARTIFACT] }],
       });
-      expect(expectValue(await complete())).toEqual({ value: done.value, changed: [] });
+      const left = { outcome: 'left', release, left: undefined };
+      expect(expectValue(await edit([ARTIFACT]))).toEqual({ value: left, changed: [] });
       expect((await readStable(ledger, tenant)).revision).toBe(revision + 1);
     });
 
@@ -257,16 +291,15 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       for (const artifacts of [[summed], []]) {
         tenant = await createTenant(ledger);
         actor = await integration();
-        const announced = await announce(actor, { artifacts });
-        const name = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
-        const { organizationId } = tenant;
-        const event = { artifacts: [summed], at: undefined, isComplete: () => false };
-        const completing = ledger.completeRelease(organizationId, name, event, actor);
-        const { value } = expectValue(await completing);
-        expect(value.artifacts).toEqual([ARTIFACT]);
-        expect(announced.value.artifacts).toEqual(artifacts.map(() => ARTIFACT));
+        const created = expectValue(await announce(artifacts));
+        expect(created.value).toMatchObject({
+          release: { artifacts: artifacts.map(() => ARTIFACT) },
+        });
+        const { value } = expectValue(await announce([summed]));
+        expect(value).toMatchObject({ release: { artifacts: [ARTIFACT] } });
+        expect(JSON.stringify(value)).not.toContain(digest);
         const filter = { app: tenant.app, channel: undefined, page: 1, perPage: 10 };
-        expect(await ledger.listReleases(organizationId, filter)).toMatchObject({
+        expect(await ledger.listReleases(tenant.organizationId, filter)).toMatchObject({
           releases: [{ artifacts: [ARTIFACT] }],
         });
         expect((await readStable(ledger, tenant)).releases[0]?.artifacts).toEqual([
@@ -278,51 +311,122 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
     test.each(['AB'.repeat(32), 'ab'.repeat(31), 'sha256', ''])(
       'have a sum of 64 lower-case hex digits or none: %j is refused',
       async (digest) => {
-        await expect(announce(actor, { artifacts: [{ ...ARTIFACT, digest }] })).rejects.toThrow(
-          /sha256/,
-        );
-        expect((await readStable(ledger, tenant)).releases).toEqual([]);
+        await expect(announce([{ ...ARTIFACT, digest }])).rejects.toThrow(/sha256/);
+        expect(await present()).toEqual([]);
       },
     );
 
-    test('never change a release of a key, of an operator, or with artifacts', async () => {
-      for (const [author, artifacts] of [
-        [PUBLISHER, []],
-        [OPERATOR, []],
-        ['integration', [{ platform: 'darwin' }]],
-      ] as const) {
+    test('never change a release of a key or of an operator', async () => {
+      for (const author of [PUBLISHER, OPERATOR]) {
         tenant = await createTenant(ledger);
         actor = await integration();
-        const announced = await announce(author === 'integration' ? actor : author, { artifacts });
-        expect(expectValue(await complete())).toEqual({ value: announced.value, changed: [] });
+        const release = newRelease(tenant, '1.0.0');
+        expectValue(await ledger.publishRelease(tenant.organizationId, release, author));
+        const { value, changed } = expectValue(await announce([ARTIFACT]));
+        expect([value, changed]).toMatchObject([{ outcome: 'left', left: 'api' }, []]);
+        expect(expectValue(await callBack({ id: 2 })).value).toBe('not-announced');
+        expect(await present()).toEqual([['published', 0]]);
       }
     });
 
     test('never change a release that was offered', async () => {
-      const announced = await announce(actor);
-      const { channelId, revision } = await readStable(ledger, tenant);
-      expect(
-        await ledger.recordFirstOffer(channelId, announced.value.id, { epoch: 0, revision }),
-      ).toBe(true);
-      expect(expectValue(await complete())).toEqual({ value: announced.value, changed: [] });
+      expectValue(await announce([]));
+      const { channelId, revision, releases } = await readStable(ledger, tenant);
+      const id = releases[0]?.id ?? '';
+      expect(await ledger.recordFirstOffer(channelId, id, { epoch: 0, revision })).toBe(true);
+      const { value, changed } = expectValue(await announce([ARTIFACT]));
+      expect([value, changed]).toMatchObject([{ outcome: 'left', left: 'offered' }, []]);
     });
 
     test('of many at once one completes it', async () => {
-      await announce(actor);
-      const all = await Promise.all(Array.from({ length: 8 }, () => complete()));
+      await announce([]);
+      const all = await Promise.all(Array.from({ length: 8 }, () => edit([ARTIFACT])));
       const changed = all.map((each) => expectValue(each).changed.length);
       expect(changed.filter((count) => count === 1)).toHaveLength(1);
-      expect((await readStable(ledger, tenant)).releases[0]?.artifacts).toEqual([ARTIFACT]);
+      expect(await present()).toEqual([['published', 1]]);
     });
 
-    test('an unknown release, channel or tenant is 404', async () => {
-      await announce(actor);
-      expect(await complete('2.0.0')).toEqual(fail('unknownRelease'));
-      expect(await complete('nul\u0000')).toEqual(fail('unknownRelease'));
-      expect(await complete('1.0.0', 'beta')).toEqual(fail('unknownChannel'));
+    test('an edit that comes first is remembered for the release that it is about', async () => {
+      const { value } = expectValue(await edit([ARTIFACT], { changedAt: 2 }));
+      expect([value, await present()]).toEqual([{ outcome: 'remembered' }, []]);
+      await edit([], { changedAt: 1 });
+      expectValue(await announce([], { id: 2, tag: 'v2' }, { name: nameOf('2.0.0') }));
+      expectValue(await announce([], { changedAt: 1 }));
+      expect((await present()).toSorted()).toEqual([
+        ['published', 0],
+        ['published', 1],
+      ]);
+    });
+
+    test('what is deleted first is not created, for as long and as many as are remembered', async () => {
+      await callBack();
+      await database.query(
+        `INSERT INTO host_memories (channel_id, provider, host_id, canonical_version, deleted_at)
+         SELECT channel_id, provider, id, canonical_version, deleted_at
+         FROM host_memories, generate_series(2, $1) AS id
+         WHERE channel_id = $2`,
+        [LIMIT.hostMemoriesMax, (await readStable(ledger, tenant)).channelId],
+      );
+      await callBack({ id: LIMIT.hostMemoriesMax + 1 });
+      const rows = await database.query<{ id: number }>(
+        `SELECT host_id::int AS id FROM host_memories JOIN channels ON channels.id = channel_id
+         WHERE app_id = $1 ORDER BY host_id`,
+        [tenant.appId],
+      );
+      expect(rows.map(({ id }) => id)).toEqual(
+        Array.from({ length: LIMIT.hostMemoriesMax }, (_, index) => index + 2),
+      );
+      expect(expectValue(await announce([ARTIFACT], { id: 2 })).value).toEqual({ outcome: 'over' });
+      await database.query(
+        `UPDATE host_memories SET noted_at = noted_at - make_interval(secs => $1) WHERE host_id = 2`,
+        [LIMIT.hostMemoryMs / 1000],
+      );
+      const { value } = expectValue(await announce([ARTIFACT], { id: 2 }));
+      expect(value).toMatchObject({ outcome: 'created' });
+    });
+
+    test('a call-back concerns the release of its id, until another takes its place', async () => {
+      await announce([ARTIFACT]);
+      expect(expectValue(await callBack({}, {}, '2.0.0')).value).toBeUndefined();
+      expect(expectValue(await callBack({ id: 2 })).value).toBe('another');
+      const { value, changed } = expectValue(await callBack());
+      expect([value, changed.length]).toEqual(['paused', 1]);
+      expect(expectValue(await callBack()).value).toBe('unserved');
+      const again = { id: 3, publishedAt: 3 };
+      expect(expectValue(await announce([], again)).value).toMatchObject({ isMadeAnew: true });
+      expect(await present()).toEqual([['published', 0]]);
+    });
+
+    test('what a person has paused, a release that is made anew does not publish', async () => {
+      await announce([ARTIFACT]);
+      await callBack();
+      const pause = (serving: Serving) => ({ ...serving, isStatusSet: true });
+      expectValue(await serve(ledger, tenant, '1.0.0', pause));
+      const { value } = expectValue(await announce([], { id: 2 }));
+      expect(value).toMatchObject({ outcome: 'changed', isMadeAnew: true });
+      expect(await present()).toEqual([['paused', 0]]);
+    });
+
+    test('a held release waits on when it is made anew, and publishes itself', async () => {
+      const parts: Partial<NewAnnouncement> = {
+        holdOf: () => 'expecting',
+        isComplete: (all) => all.length > 0,
+      };
+      await announce([], {}, parts);
+      expect(expectValue(await callBack()).value).toBe('unserved');
+      await announce([ARTIFACT], {}, parts);
+      expect(await present()).toEqual([['paused', 0]]);
+      await announce([ARTIFACT], { id: 2 }, parts);
+      expect(await present()).toEqual([['published', 1]]);
+    });
+
+    test('an unknown channel or tenant is 404', async () => {
+      const beta = nameOf('1.0.0', 'beta');
+      expect(await announce([], {}, { name: beta })).toEqual(fail('unknownChannel'));
       const other = await createTenant(ledger);
       tenant = { ...tenant, organizationId: other.organizationId };
-      expect(await complete()).toEqual(fail('unknownApp'));
+      expect(await announce([])).toEqual(fail('unknownApp'));
+      expect(await callBack()).toEqual(fail('unknownApp'));
     });
   });
 }

@@ -10,7 +10,7 @@ function announce(names: readonly string[], isUploaded: (name: string) => boolea
   return announcedArtifacts(
     names.map((name) => ({
       ...{ name, url: HOST + encodeURIComponent(name), isUploaded: isUploaded(name) },
-      ...{ size: undefined, digest: undefined },
+      ...{ size: undefined, digest: undefined, createdAt: undefined },
     })),
   );
 }

@@ -78,18 +78,18 @@ serviceSuite('late assets', (node) => {
     expect(await urls()).toEqual([]);
   });
 
-  it('a release that was never offered takes an event with more of them, and no other (§18.8)', async () => {
+  it('a release that was never offered takes files that are new or others, and loses none (§18.8)', async () => {
     const mac = asset('notes.dmg');
     await announce('published', [LINUX]);
-    expect((await announce('edited', [mac])).body?.outcome).toBe('ignored');
-    expect(await urls()).toEqual([URL_OF_LINUX]);
-    const elsewhere = { ...LINUX, browser_download_url: `${URL_OF_LINUX}?again/notes-linux-amd64` };
-    const answer = await announce('released', [mac, elsewhere]);
+    const answer = await announce('edited', [mac]);
     const reason = 'Completed with 2 artifacts';
     expect(answer.body).toMatchObject({ outcome: 'duplicate', reason });
+    const elsewhere = { ...LINUX, browser_download_url: `${URL_OF_LINUX}?again/notes-linux-amd64` };
+    const replaced = await announce('released', [mac, elsewhere]);
+    expect(replaced.body?.reason).toBe('Files were replaced: it has 2 artifacts');
     const all = [elsewhere.browser_download_url, mac.browser_download_url];
     expect(await urls()).toEqual(all);
-    expect((await announce('edited', [LINUX])).body?.outcome).toBe('ignored');
+    expect((await announce('edited', [elsewhere])).body?.outcome).toBe('ignored');
     expect(await urls()).toEqual(all);
   });
 

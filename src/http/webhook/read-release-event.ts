@@ -19,6 +19,7 @@ const assetShape = z.object({
   size: z.int().min(0).nullish(),
   digest: z.string().nullish(),
   state: z.string().nullish(),
+  created_at: timeField.nullish(),
 });
 
 const releaseEventShape = z.object({
@@ -26,12 +27,14 @@ const releaseEventShape = z.object({
   changes: z.object({ tag_name: z.object({ from: z.string() }).nullish() }).nullish(),
   repository: z.object({ private: z.boolean().nullish() }).nullish(),
   release: z.object({
+    id: z.int().nullish(),
     tag_name: z.string(),
     draft: z.boolean(),
     prerelease: z.boolean(),
     body: z.string().nullish(),
     assets: z.array(assetShape).max(ASSETS_MAX).default([]),
     updated_at: timeField.nullish(),
+    published_at: timeField.nullish(),
   }),
 });
 
@@ -47,23 +50,27 @@ export function readReleaseEvent(
   if (isFailure(payload)) return payload;
   const parsed = parseShape(releaseEventShape, payload.json);
   if (isFailure(parsed)) return parsed;
-  const { tag_name: tag, draft, prerelease, body: notes, assets, updated_at: at } = parsed.release;
+  const { release } = parsed;
+  const { id, tag_name: tag, draft, prerelease, body: notes, assets } = release;
   return {
     action: parsed.action,
     tag,
     formerTag: parsed.changes?.tag_name?.from,
-    at: at ?? undefined,
+    id: id ?? undefined,
+    changedAt: release.updated_at ?? undefined,
+    publishedAt: release.published_at ?? undefined,
     isPrivate: parsed.repository?.private ?? false,
     isDraft: draft,
     isPrerelease: prerelease,
     notes: notes ?? '',
-    assets: assets.map(({ name, browser_download_url: url, size, digest, state }) => ({
+    assets: assets.map(({ name, browser_download_url: url, size, digest, state, created_at }) => ({
       name,
       url,
       size: size ?? undefined,
       digest: sha256Of(digest ?? ''),
       // Payloads from before GitHub had this field contain uploaded assets only.
       isUploaded: (state ?? 'uploaded') === 'uploaded',
+      createdAt: created_at ?? undefined,
     })),
   };
 }

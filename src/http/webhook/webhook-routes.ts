@@ -19,18 +19,18 @@ import {
 } from '../../contract/webhook-provider.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
-import {
-  integrationOf,
-  type Received,
-  type ReleaseEvent,
-  receiveRelease,
-} from '../../operations/publishing/receive-release.ts';
+import { type ReleaseEvent, receiveRelease } from '../../operations/publishing/receive-release.ts';
+import type { Received } from '../../operations/publishing/received.ts';
 import type { SpreadChange } from '../../operations/publishing/spread-change.ts';
 import {
   isSignedWith,
   readWebhookSignature,
 } from '../../operations/publishing/webhook-signature.ts';
-import type { OpenWebhook, Webhooks } from '../../operations/publishing/webhooks.ts';
+import {
+  integrationOf,
+  type OpenWebhook,
+  type Webhooks,
+} from '../../operations/publishing/webhooks.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { NewDelivery } from '../../ports/webhook-ledger.ts';
 import type { BodyFailureKind } from '../body.ts';

@@ -1,25 +1,17 @@
-// Statement that reads a release for an event of its code host, under the lock of its channel.
+// Statements about the release that an event of a code host concerns, under the lock of its channel.
 
-import { type Failure, fail } from '../../contract/failure.ts';
-import type { ReleaseStatus } from '../../contract/resource.ts';
-import { isStorable } from '../../contract/text.ts';
-import type { ReleaseHold } from '../../ports/ledger.ts';
+import type { StandingRelease } from '../../domain/release/announcement.ts';
+import type { KnownHostRelease } from '../../domain/release/host-release.ts';
 import type { NewArtifact } from '../../ports/new-artifact.ts';
 import type { Sql } from '../database.ts';
-import { ALL_ARTIFACTS_JSON, columns } from './column.ts';
+import { ALL_ARTIFACTS_JSON, columns, jsonObject, msOf } from './column.ts';
+import { timeOf } from './host-memory.ts';
 
-export type AnnouncedRelease = {
+/** Release of a channel, as an event finds it. */
+export type AnnouncedRelease = StandingRelease<NewArtifact> & {
   readonly id: string;
   readonly version: string;
-  /** Whether it came from a code host. */
-  readonly isAnnounced: boolean;
-  readonly offered: boolean;
-  readonly status: ReleaseStatus;
   readonly rolloutPct: number;
-  readonly hold: ReleaseHold | null;
-  /** Whether it took an event that is newer than the present one. */
-  readonly isNewer: boolean;
-  readonly artifacts: readonly NewArtifact[];
 };
 
 const RELEASE = `SELECT ${columns<AnnouncedRelease>({
@@ -30,19 +22,37 @@ const RELEASE = `SELECT ${columns<AnnouncedRelease>({
   status: 'status',
   rolloutPct: 'rollout_pct',
   hold: 'hold',
-  isNewer: 'coalesce(announced_at > $3::timestamptz, false)',
+  isCalledBack: 'called_back',
+  host: jsonObject<KnownHostRelease>({
+    provider: 'announced_by',
+    id: 'host_id',
+    tag: 'host_tag',
+    changedAt: msOf('announced_at'),
+    publishedAt: msOf('host_published_at'),
+    filesTo: msOf('host_files_at'),
+  }),
   artifacts: ALL_ARTIFACTS_JSON,
 })} FROM releases WHERE channel_id = $1 AND canonical_version = $2 FOR UPDATE`;
 
-/** Reads the release, and compares the time of the event (RFC 3339) with that of the last one. */
+/** Returns the release that stands under a version; undefined for none. */
 export async function announcedRelease(
   sql: Sql,
   channelId: string,
   canonicalVersion: string,
-  at: string | undefined,
-): Promise<AnnouncedRelease | Failure<'unknownRelease'>> {
-  if (!isStorable(canonicalVersion)) return fail('unknownRelease');
-  const values = [channelId, canonicalVersion, at ?? null];
-  const rows = await sql.query<AnnouncedRelease>(RELEASE, values);
-  return rows[0] ?? fail('unknownRelease');
+): Promise<AnnouncedRelease | undefined> {
+  const rows = await sql.query<AnnouncedRelease>(RELEASE, [channelId, canonicalVersion]);
+  return rows[0];
+}
+
+/** Stores what is known of the code host's release. */
+export async function storeHost(sql: Sql, id: string, host: KnownHostRelease): Promise<void> {
+  await sql.query(
+    `UPDATE releases SET announced_by = $2, host_id = $3, host_tag = $4, announced_at = $5,
+       host_published_at = $6, host_files_at = $7
+     WHERE id = $1`,
+    [
+      ...[id, host.provider, host.id, host.tag],
+      ...[host.changedAt, host.publishedAt, host.filesTo].map(timeOf),
+    ],
+  );
 }

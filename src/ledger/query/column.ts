@@ -39,6 +39,11 @@ export function isoText(column: string): string {
   return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
+/** Returns the expression of a timestamp as milliseconds since 1970. */
+export function msOf(column: string): string {
+  return `(extract(epoch FROM ${column}) * 1000)::float8`;
+}
+
 /** Columns of an audit entry, for rows of `audit_entries AS entry`. */
 export const AUDIT_COLUMNS = columns<AuditEntry>({
   id: 'entry.id::text',

@@ -104,13 +104,14 @@ async function lockRelease(
 
 /**
  * Keeps a held release from publishing itself once somebody has set its status, also to what it was; one that
- * is published is not held any more.
+ * is published is not held any more. What its code host called back is from then on as somebody left it.
  */
 async function endWaiting(sql: Sql, id: string, status: ReleaseStatus): Promise<void> {
-  await sql.query('UPDATE releases SET hold = $2 WHERE id = $1 AND hold IS NOT NULL', [
-    id,
-    status === 'published' ? null : 'by-hand',
-  ]);
+  await sql.query(
+    `UPDATE releases SET hold = CASE WHEN hold IS NOT NULL THEN $2 END, called_back = false
+     WHERE id = $1 AND (hold IS NOT NULL OR called_back)`,
+    [id, status === 'published' ? null : 'by-hand'],
+  );
 }
 
 function servingOf({ rolloutPct, status, targets, offered }: Serving): Serving {

@@ -149,13 +149,11 @@ async function insertRelease(
   release: ResolvedRelease,
   actor: Actor,
 ): Promise<string | undefined> {
-  const { version, canonicalVersion, notes, status, rolloutPct, targets, hold, announcedAt } =
-    release;
+  const { version, canonicalVersion, notes, status, rolloutPct, targets, hold } = release;
   const rows = await sql.query<{ id: string }>(
     `INSERT INTO releases
-       (id, channel_id, version, canonical_version, notes, status, rollout_pct, targets, source,
-        hold, announced_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+       (id, channel_id, version, canonical_version, notes, status, rollout_pct, targets, source, hold)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
      ON CONFLICT (channel_id, canonical_version) DO NOTHING RETURNING id`,
     [
       newId('rel'),
@@ -168,7 +166,6 @@ async function insertRelease(
       targets === null ? null : JSON.stringify(targets),
       actor.kind === 'integration' ? 'webhook' : 'api',
       hold ?? null,
-      announcedAt ?? null,
     ],
   );
   return rows[0]?.id;

@@ -18,6 +18,8 @@ export type AnnouncedAsset = {
   readonly digest: string | undefined;
   /** Whether the upload is complete; false while it is in progress or after it failed. */
   readonly isUploaded: boolean;
+  /** Time of the upload, RFC 3339; undefined where the code host gives none. */
+  readonly createdAt: string | undefined;
 };
 
 export type AnnouncedArtifacts = {

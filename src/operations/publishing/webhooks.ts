@@ -171,6 +171,16 @@ export class Webhooks {
   }
 }
 
+/** Returns the actor of what a delivery to this webhook changes. */
+export function integrationOf({
+  appId,
+  provider,
+  enabledAt,
+  requestId,
+}: OpenWebhook): Extract<Actor, { kind: 'integration' }> {
+  return { kind: 'integration', provider, appId, enabledAt, requestId };
+}
+
 /**
  * Returns the owner under which a webhook's secret is sealed, so that the secret of another app or code host
  * cannot be decrypted in its place. GitHub's has no name in it: it was the only code host when the first

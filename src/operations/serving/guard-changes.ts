@@ -47,9 +47,9 @@ export function guardChanges(
       guard(promotion.app, promotion.to, (known) =>
         ledger.promoteRelease(reach, promotion, actor, call, known),
       ),
-    completeRelease: (organizationId, name, announced, actor) =>
-      guard(name.app, name.channel, (known) =>
-        ledger.completeRelease(organizationId, name, announced, actor, known),
+    announceRelease: (organizationId, announced, actor) =>
+      guard(announced.name.app, announced.name.channel, (known) =>
+        ledger.announceRelease(organizationId, announced, actor, known),
       ),
     callBackRelease: (organizationId, name, call, actor) =>
       guard(name.app, name.channel, (known) =>
