@@ -3,6 +3,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { NotWell } from './not-well.ts';
 import { printAnswer } from './print-answer.ts';
+import { printableText } from './printable-text.ts';
 import type { ServiceClient } from './service-client.ts';
 
 export type Options = Readonly<
@@ -45,7 +46,7 @@ export function answering<Answer>(
   command.action(async () => {
     const { json, ...options } = command.opts<Options>();
     const answer = await ask(connect(), options, command.args);
-    process.stdout.write(`${json ? JSON.stringify(answer) : print(answer)}\n`);
+    process.stdout.write(`${json ? printableText(JSON.stringify(answer)) : print(answer)}\n`);
     if (!isWell(answer)) throw new NotWell();
   });
 }

@@ -7,6 +7,7 @@ import { readToken } from '../token-file.ts';
 import { version } from '../version.ts';
 import { addCommands } from './commands.ts';
 import { NotWell } from './not-well.ts';
+import { printableText } from './printable-text.ts';
 import { addReleaseCommands } from './release-commands.ts';
 import { ServiceClient, ServiceError } from './service-client.ts';
 import { UsageError } from './usage-error.ts';
@@ -46,7 +47,7 @@ function usageLine(text: string): string {
     .trim()
     .replace(/^error: /, '')
     .replace(/\s+/g, ' ');
-  return `sluice: ${reason} (run with --help for the usage)\n`;
+  return `sluice: ${printableText(reason)} (run with --help for the usage)\n`;
 }
 
 function connectConsole(): ServiceClient {
@@ -70,7 +71,7 @@ function report(error: unknown): number {
     return EXIT_USAGE;
   }
   if (error instanceof ConfigError || error instanceof ServiceError) {
-    process.stderr.write(`sluice: ${error.message}\n`);
+    process.stderr.write(`sluice: ${printableText(error.message)}\n`);
     return EXIT_FAILED;
   }
   throw error;

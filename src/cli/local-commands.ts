@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import type { Diagnosis } from '../contract/diagnosis.ts';
 import { NotWell } from './not-well.ts';
 import { printAnswer } from './print-answer.ts';
+import { printableText } from './printable-text.ts';
 
 /** What the commands do; each is loaded when its command runs. */
 export type LocalCommands = {
@@ -30,7 +31,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
     .option('--json', 'print one JSON document and nothing else')
     .action(async ({ upstream, json }: { upstream?: string; json?: true }) => {
       const diagnosis = await local.diagnose(upstream);
-      print(json ? JSON.stringify(diagnosis) : textOf(diagnosis));
+      print(json ? printableText(JSON.stringify(diagnosis)) : textOf(diagnosis));
       if (diagnosis.checks.some(({ ok }) => !ok)) throw new NotWell();
     });
   program

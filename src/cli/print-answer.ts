@@ -12,7 +12,7 @@ export function printAnswer(answer: unknown): string {
     .map(([name, value]) =>
       isRecordList(value)
         ? `${value.map(printAnswer).join('\n\n')}\n`
-        : `${name}: ${printableText(value)}`,
+        : `${printableText(name)}: ${printableText(value)}`,
     )
     .join('\n')
     .replace(/\n$/, '');

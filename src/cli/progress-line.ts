@@ -1,5 +1,7 @@
 // Progress of what takes long, on one line of the terminal that is written again and again.
 
+import { printableText } from './printable-text.ts';
+
 type Stream = { readonly isTTY?: boolean; write(text: string): unknown };
 
 /** Files below this size are read before anybody could look. */
@@ -26,7 +28,7 @@ export class ProgressLine {
     this.shownAt = now;
     this.isShown = true;
     const percent = Math.min(100, Math.floor((100 * read) / size));
-    this.stream.write(`${CLEAR}reading ${name} … ${percent} %`);
+    this.stream.write(`${CLEAR}reading ${printableText(name)} … ${percent} %`);
   }
 
   /** Takes the line away. */

@@ -24,10 +24,20 @@ export function isStorable(...texts: readonly string[]): boolean {
  * around them look like another one.
  */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+/**
+ * Characters that a terminal obeys or that turn a text: control characters, of which escape sequences are
+ * made, line breaks, and bidirectional control characters.
+ */
+const STEERING = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /** Returns whether a text has bidirectional control characters. */
 export function turnsText(text: string): boolean {
   return TURNING.test(text);
+}
+
+/** Replaces each character that steers where the text is shown by its escape in JSON, such as `\u202e`. */
+export function showSteering(text: string): string {
+  return text.replace(STEERING, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /**

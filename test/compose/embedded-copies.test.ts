@@ -35,7 +35,7 @@ it('a second copy is refused until the first is removed, or counts as broken off
   const copies = new EmbeddedCopies(dataDir, copyLedger);
   const directory = join(dataDir, 'backup');
   expect(await copies.make()).toEqual({ directory });
-  expect(readdirSync(directory).sort()).toEqual(['ledger', 'secret-key']);
+  expect(readdirSync(directory).sort()).toEqual(['ledger', 'ledger.copy', 'secret-key']);
   writeFileSync(join(directory, 'left'), '');
   expect(await copies.make()).toEqual(fail('backupRunning'));
   const eleventhMinuteAgo = new Date(Date.now() - 11 * 60_000);

@@ -69,21 +69,23 @@ describeOnRealStores('calls at once on two nodes', () => {
     }
   }, 120_000);
 
-  it('late assets that arrive at once on both nodes complete the release once', async () => {
+  it('late assets that arrive at once on both nodes complete the release, none twice (§18.8)', async () => {
     await deliver(nodes[0], hook, releaseEvent('v2.0.0'));
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, index) => {
-        const assets = [asset(`try${index}-linux-amd64`), asset(`try${index}.dmg`)];
+        const assets = [asset(`try${index % 4}-linux-amd64`), asset(`try${index % 4}.dmg`)];
         const event = releaseEvent('v2.0.0', { assets }, 'released');
         return deliver(nodes[index % 2 === 0 ? 0 : 1], hook, event);
       }),
     );
     expect(answers.map(({ body }) => body?.outcome)).toEqual(Array(8).fill('duplicate'));
     const stored = await cluster.query<{ urls: string }>(
-      `SELECT string_agg(url, ' ' ORDER BY position) AS urls FROM artifacts
+      `SELECT string_agg(url, ' ' ORDER BY url) AS urls FROM artifacts
        JOIN releases ON releases.id = release_id WHERE canonical_version = '2.0.0'`,
     );
-    expect(stored.rows[0]?.urls).toMatch(/^\S+try(\d)-linux-amd64 \S+try\1\.dmg$/);
+    const names = stored.rows[0]?.urls.split(' ').map((url) => url.slice(url.lastIndexOf('/') + 1));
+    const all = [0, 1, 2, 3].flatMap((at) => [`try${at}-linux-amd64`, `try${at}.dmg`]);
+    expect(names?.toSorted()).toEqual(all.toSorted());
   });
 
   it('nothing in the database gives the secret away', async () => {
@@ -187,6 +189,25 @@ describeOnRealStores('calls at once on two nodes', () => {
       ];
       await deliverAll(host, events, turn);
       expect((await release(tenant)).status).toBe('paused');
+    }
+  }, 120_000);
+
+  it(`${FLOWS} releases that are deleted and made anew at once end as the new one (§18.20, §18.21)`, async () => {
+    for (let turn = 0; turn < FLOWS; turn++) {
+      const tenant = await createTenant(nodes[0]);
+      const host = await enableCodeHost(nodes[0], tenant.app, 'github');
+      const say = (action: string, id: number, name: string) => {
+        const published_at = `2026-02-0${id}T00:00:00Z`;
+        return releaseEvent('v1.0.0', { id, published_at, assets: [asset(name)] }, action);
+      };
+      const events = [
+        say('published', 1, 'notes-linux-amd64'),
+        say('deleted', 1, 'notes-linux-amd64'),
+        say('published', 2, 'Notes_aarch64.dmg'),
+        say('released', 2, 'Notes_aarch64.dmg'),
+      ];
+      await deliverAll(host, events, turn);
+      expect(await release(tenant)).toEqual({ status: 'published', urls: ['Notes_aarch64.dmg'] });
     }
   }, 120_000);
 

@@ -5,12 +5,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 import { member, Person, tokenIn } from '../support/person.ts';
 import { auditOf, type Json } from '../support/published.ts';
 import { type CommandResult, runSluice, runSluiceHere } from '../support/sluice-command.ts';
 import {
+  check,
   createTenant,
   devicesOf,
   manage,
@@ -80,6 +82,30 @@ describeOnBackends('the sluice command', (backend) => {
     expect(stdout).toMatch(/red/);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there.
     expect(stdout.replaceAll('\n', '')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
+  });
+
+  it('what strangers call themselves is shown escaped, in every form of the answer (Command line)', async () => {
+    const tenant = await createTenant(node);
+    const [platform, device] = ['lin\u202eux', 'a\u0085b\u2066'];
+    await check(node, tenant, '1.0.0', {
+      platform,
+      query: `device=${encodeURIComponent(device)}`,
+    });
+    await eventually(
+      'the device is on record',
+      async () => (await devicesOf(node, tenant)).length > 0,
+    );
+    const args = ['devices', '--app', tenant.app];
+    const { stdout } = await sluice(args);
+    expect(stdout).toContain('platform: lin\\u202eux\n');
+    expect(stdout).toContain('deviceId: a\\u0085b\\u2066\n');
+    const json = await sluice([...args, '--json']);
+    expect(json.stdout).toContain('"platform":"lin\\u202eux"');
+    expect(JSON.parse(json.stdout)).toMatchObject({ devices: [{ platform, deviceId: device }] });
+    const key = { SLUICE_KEY: tenant.secret };
+    const named = ['--app', tenant.app, '--channel', 'stable', '--version', '1.0.0'];
+    const missing = await sluice(['release', 'publish', 'x\u202e.exe', ...named], key);
+    expectEnd(missing, 1, /no such file: x\\u202e\.exe/);
   });
 
   it('app create: id, ref, name and the channels stable and beta, or those of --channels (Command line)', async () => {

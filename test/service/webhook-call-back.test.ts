@@ -121,6 +121,9 @@ serviceSuite('a code host that calls a release back', (node) => {
       await announce(action, { assets: [LINUX, asset('notes.dmg')] });
     }
     expect(await statusOf()).toBe('paused');
+    const reason =
+      'The code host has called it back: it stays paused until it is published by hand';
+    expect((await announce('published')).body).toMatchObject({ outcome: 'duplicate', reason });
     await control(node, tenant, '1.0.0', { status: 'published' });
     expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
   });
