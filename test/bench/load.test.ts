@@ -173,7 +173,8 @@ describe('a load run', () => {
     const devices = new Set<unknown>();
     const options = await serve(({ headers }, response) => {
       devices.add(headers['x-service-device']);
-      response.end('hello', () => devices.size === 20 && response.socket?.destroy());
+      const { socket } = response;
+      response.end('hello', () => devices.size === 20 && socket?.end());
     });
     const question = { ...options.question, devices: 20 };
     const kept = { ...options, connections: 20, gapMs: [50, 100] as const, seconds: 1 };
