@@ -19,6 +19,17 @@ export function isStorable(...texts: readonly string[]): boolean {
   return texts.every((text) => text.isWellFormed() && !text.includes('\u0000'));
 }
 
+/** Reason of the refusal of a text with control characters. */
+export const HAS_CONTROLS = 'Must not contain control characters';
+
+/** Returns whether a text has control characters other than `allowed` ones. */
+export function hasControls(text: string, allowed = ''): boolean {
+  return (text.match(CONTROL) ?? []).some((char) => !allowed.includes(char));
+}
+
+/** Control characters: those of ASCII, DEL, and U+0080 to U+009F. */
+const CONTROL = /\p{Cc}/gu;
+
 /**
  * Bidirectional control characters of Unicode (UAX #9, section 2): they are not seen, and make the text
  * around them look like another one.

@@ -1,4 +1,5 @@
-// Tests how values are shown on a terminal: what it would obey, and what turns the text around it, is escaped.
+// Tests how values are shown on a terminal: what it would obey, and what turns the text around it, is
+// escaped.
 
 import { expect, it } from 'vitest';
 import { printableText } from '../../src/cli/printable-text.ts';

@@ -130,6 +130,30 @@ describe('what is wrong is refused with the name of the field', () => {
     );
   });
 
+  it('control characters in what devices are told of a file', () => {
+    const controls = ['\u0001', '\t', '\n', '\r', '\u001b', '\u007f', '\u0085', '\u009b'];
+    const reason = 'Must not contain control characters';
+    for (const field of ['platform', 'arch', 'sha512', 'buildVersion', 'url'] as const) {
+      const begin = field === 'url' ? 'https://a.example/b' : 'a';
+      for (const control of controls) {
+        const error = errorOf('publish', artifact({ [field]: `${begin}${control}c` }));
+        expect([field, control, error]).toEqual([
+          ...[field, control],
+          `artifacts.0.${field}: ${reason}`,
+        ]);
+      }
+    }
+    // A signature may be a text of lines, such as a minisign file.
+    for (const control of controls.filter((one) => !'\t\n\r'.includes(one))) {
+      expect(errorOf('publish', artifact({ signature: `a${control}` }))).toBe(
+        `artifacts.0.signature: ${reason}`,
+      );
+    }
+    const signature = 'untrusted comment: x\r\n\tRWQ=\ntrusted comment: y\nc2ln\n';
+    const artifacts = [{ ...ARTIFACT, signature }];
+    expect(kept('publish', { artifacts }).artifacts).toStrictEqual(artifacts);
+  });
+
   it.each(['1e400', '-1e400', '1e21', '9007199254740993', '0.1', '-0.5'])(
     'a number like %s is none',
     (number) => {

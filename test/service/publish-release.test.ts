@@ -214,12 +214,13 @@ serviceSuite('publishing a release', (node) => {
       const notes = '🚀'.repeat(64 * 1024);
       const texts = [
         ...['q83vEjRWeJA+/w==', 'ABCDEF0123456789', '  spaces around  ', 'ünïcödé 🚀'],
-        ...['-----BEGIN-----\nline\r\nline\n-----END-----\n', '\t"quoted" \\ {}[]'],
-        'a'.repeat(4 * 1024),
+        ...['"quoted" \\ {}[]', 'a'.repeat(4 * 1024)],
       ];
+      const lines = '-----BEGIN-----\nline\r\n\tline\n-----END-----\n';
       const artifacts: Json[] = [
         { platform: 'p-0', arch: 'mips' },
         ...texts.map((text) => ({ ...ARTIFACT, sha512: text, signature: text, size: 0 })),
+        { ...ARTIFACT, signature: lines },
         { platform: 'windows', size: Number.MAX_SAFE_INTEGER },
         ...['c', 'a', 'b', 'a'].map((name) => ({ ...ARTIFACT, url: `https://a.example/${name}` })),
       ];
@@ -232,7 +233,7 @@ serviceSuite('publishing a release', (node) => {
 
     it('pass through to devices verbatim', async () => {
       const tenant = await createTenant(node);
-      const odd = { sha512: '  \t"ünïcödé" 🚀\r\n', signature: 'a'.repeat(4096), size: 2 ** 31 };
+      const odd = { sha512: '  "ünïcödé" 🚀 ', signature: '\ta\r\n'.repeat(1024), size: 2 ** 31 };
       await publish(node, tenant, '1.0.0', { artifacts: [{ ...ARTIFACT, ...odd }] });
       expect((await check(node, tenant, '0.1')).body).toMatchObject(odd);
     });

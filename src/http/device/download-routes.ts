@@ -9,6 +9,7 @@ import { foldArch } from '../../domain/decision/fold-arch.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import type { HeaderPair } from '../reply.ts';
 import type { Route } from '../router.ts';
+import { addressHeader } from './address-header.ts';
 import { withPlus } from '../shape/field.ts';
 import { type ChannelHandlerDependencies, channelHandler } from './channel-handler.ts';
 
@@ -35,7 +36,7 @@ export function downloadRoutes(dependencies: ChannelHandlerDependencies): readon
       if (isFailure(catalog)) return catalog;
       const url = downloadFor(catalog, query);
       if (url === undefined) return fail('noDownload');
-      return { status: 302, headers: [['Location', url], KEPT, ...headers] };
+      return { status: 302, headers: [addressHeader(url), KEPT, ...headers] };
     });
   const path = '/download/:appRef/:channel';
   return [

@@ -6,6 +6,7 @@ import type { Catalog } from '../../domain/decision/catalog.ts';
 import { packageNameOf } from '../../updater/velopack.ts';
 import { NO_STORE } from '../reply.ts';
 import type { Route } from '../router.ts';
+import { addressHeader } from './address-header.ts';
 import { type ChannelHandlerDependencies, channelHandler } from './channel-handler.ts';
 
 /**
@@ -20,7 +21,7 @@ export function packageRoute(dependencies: ChannelHandlerDependencies): Route {
       if (isFailure(catalog)) return catalog;
       const address = addressOf(catalog, params.get('file') ?? '');
       if (address === undefined) return fail('unknownFile');
-      return { status: 302, headers: [['Location', address], ...NO_STORE] };
+      return { status: 302, headers: [addressHeader(address), ...NO_STORE] };
     }),
   };
 }

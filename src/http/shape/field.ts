@@ -4,7 +4,14 @@ import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
 import { parseUrl } from '../../contract/parse-url.ts';
 import { RELEASE_STATUSES } from '../../contract/resource.ts';
-import { isLongerThan, isStorable, NOT_STORABLE, turnsText } from '../../contract/text.ts';
+import {
+  HAS_CONTROLS,
+  hasControls,
+  isLongerThan,
+  isStorable,
+  NOT_STORABLE,
+  turnsText,
+} from '../../contract/text.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 
 /**
@@ -19,6 +26,11 @@ export function textField(max: number, min = 1) {
     .refine((text) => !isLongerThan(text, max), `Must have at most ${max} characters`)
     .refine((text) => isStorable(text), NOT_STORABLE)
     .meta({ ...bound, minLength: min });
+}
+
+/** Shape of a text like `textField` without control characters other than `allowed` ones. */
+export function plainTextField(max: number, allowed = '') {
+  return textField(max).refine((text) => !hasControls(text, allowed), HAS_CONTROLS);
 }
 
 /**
@@ -106,7 +118,7 @@ export const titleField = textField(LIMIT.nameLengthMax).refine(
 export const newEmailField = emailField.refine((text) => !turnsText(text), TURNS_REASON);
 
 /** URL of an artifact. */
-export const urlField = textField(LIMIT.artifactUrlLengthMax).refine(
+export const urlField = plainTextField(LIMIT.artifactUrlLengthMax).refine(
   isHttpUrl,
   'Must be an absolute http(s) URL',
 );

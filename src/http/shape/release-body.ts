@@ -13,6 +13,7 @@ import {
   formatField,
   hexField,
   nameField,
+  plainTextField,
   reasonField,
   rolloutField,
   statusField,
@@ -29,17 +30,18 @@ const SHA1_DIGITS = 40;
 
 const artifactField = z
   .strictObject({
-    platform: textField(LIMIT.artifactNameLengthMax),
-    arch: textField(LIMIT.artifactNameLengthMax).optional(),
+    platform: plainTextField(LIMIT.artifactNameLengthMax),
+    arch: plainTextField(LIMIT.artifactNameLengthMax).optional(),
     url: urlField.optional(),
-    sha512: textField(LIMIT.artifactPassThroughLengthMax).optional(),
+    sha512: plainTextField(LIMIT.artifactPassThroughLengthMax).optional(),
     size: z.int().min(0).optional(),
-    signature: textField(LIMIT.artifactPassThroughLengthMax).optional(),
+    // The text of a signature's file may have lines.
+    signature: plainTextField(LIMIT.artifactPassThroughLengthMax, '\t\n\r').optional(),
     format: formatField.optional(),
     sha256: hexField(SHA256_DIGITS).optional(),
     sha1: hexField(SHA1_DIGITS).optional(),
     minimumSystemVersion: systemVersionField.optional(),
-    buildVersion: textField(LIMIT.buildVersionLengthMax).optional(),
+    buildVersion: plainTextField(LIMIT.buildVersionLengthMax).optional(),
   })
   // The parser types optional keys as possibly undefined. JSON has no undefined, so that a key without a
   // value is absent.
