@@ -9,8 +9,8 @@ import { foldArch } from '../../domain/decision/fold-arch.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import type { HeaderPair } from '../reply.ts';
 import type { Route } from '../router.ts';
-import { addressHeader } from './address-header.ts';
 import { withPlus } from '../shape/field.ts';
+import { addressHeader } from './address-header.ts';
 import { type ChannelHandlerDependencies, channelHandler } from './channel-handler.ts';
 
 /** A person may get the release before the newest for a minute, and caches may answer for that long. */
