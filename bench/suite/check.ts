@@ -56,7 +56,7 @@ export function scenariosOf({ options, isSmoke }: Given, usual: readonly string[
 }
 
 /** Measures scenarios, each on a node that knows nothing: no figure depends on which ran before. */
-export function measureScenarios(list: readonly Scenario[], isSmoke: boolean): Promise<Report> {
+function measureScenarios(list: readonly Scenario[], isSmoke: boolean): Promise<Report> {
   return withScenarios(async (deployment) => {
     const pace = isSmoke ? SMOKE : PACE;
     const comparison = deployment.comparison(...pace.waitsMs);
