@@ -4,6 +4,10 @@
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Connection, Database, Sql } from './database.ts';
 import { runTransaction } from './run-transaction.ts';
+import { isUndone } from './sql-state-kind.ts';
+
+/** Attempts of a call that the database undoes because of what others do, which may take a second each. */
+const ATTEMPTS_MAX = 3;
 
 export abstract class ConnectedDatabase implements Database {
   private closed: Promise<void> | undefined;
@@ -13,7 +17,7 @@ export abstract class ConnectedDatabase implements Database {
   }
 
   query<Row>(text: string, values?: readonly unknown[], timeoutMs?: number): Promise<Row[]> {
-    return this.whileOpen((sql) => sql.query<Row>(text, values, timeoutMs));
+    return this.untilDone((sql) => sql.query<Row>(text, values, timeoutMs));
   }
 
   runScript(text: string): Promise<void> {
@@ -21,7 +25,7 @@ export abstract class ConnectedDatabase implements Database {
   }
 
   transaction<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
-    return this.whileOpen((connection) => runTransaction(connection, work));
+    return this.untilDone((connection) => runTransaction(connection, work));
   }
 
   close(): Promise<void> {
@@ -36,6 +40,16 @@ export abstract class ConnectedDatabase implements Database {
 
   /** Waits for the work that runs, then gives everything back. Called once. */
   protected abstract shutDown(): Promise<void>;
+
+  private async untilDone<Value>(work: (connection: Connection) => Promise<Value>): Promise<Value> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.whileOpen(work);
+      } catch (error) {
+        if (attempt === ATTEMPTS_MAX || !isUndone(error)) throw error;
+      }
+    }
+  }
 
   private async whileOpen<Value>(work: (connection: Connection) => Promise<Value>): Promise<Value> {
     if (this.isClosing) throw new Unavailable('ledger', 'the database is closed');

@@ -9,6 +9,7 @@ export interface Database extends Sql {
    * Runs `work` in a transaction on a connection of its own. Commits when `work` resolves; rolls back when it
    * rejects, or when a statement failed although `work` went on. The `sql` that `work` gets cannot be used
    * after the transaction. A refusal that `work` returns as a value commits; `atomically` rolls it back.
+   * `work` runs again, from the beginning, when others made the database undo it (a deadlock).
    */
   transaction<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value>;
 

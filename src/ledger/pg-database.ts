@@ -15,7 +15,7 @@ import type { Connection, Database } from './database.ts';
 import { HostsPool, type HostsPoolSettings } from './hosts-pool.ts';
 import { limitedQuery } from './limited-query.ts';
 import type { Greeter } from './migrated-database.ts';
-import { sqlStateKind } from './sql-state-kind.ts';
+import { sqlStateKind, UNDONE_STATES } from './sql-state-kind.ts';
 
 /** Maximum number of connections where the caller names none. */
 const CONNECTIONS_MAX = 10;
@@ -34,10 +34,10 @@ const BEGIN = `BEGIN;
   SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
   SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
 
-/** SQLSTATE of a statement that `statement_timeout` cancelled; its session is still sound. */
-const QUERY_CANCELED = '57014';
-/** SQLSTATE of a statement that waited for a lock until `lock_timeout`; its session is still sound. */
+/** SQLSTATE of a statement that waited for a lock until `lock_timeout`. */
 const LOCK_NOT_AVAILABLE = '55P03';
+/** SQLSTATEs after which a session is still sound; 57014 is of a statement that took too long. */
+const SOUND_STATES: ReadonlySet<string> = new Set(['57014', LOCK_NOT_AVAILABLE, ...UNDONE_STATES]);
 
 const SETTINGS: HostsPoolSettings = {
   application_name: 'sluice',
@@ -250,7 +250,7 @@ class PgConnection implements Connection {
     } catch (error) {
       if (!isConnectionFault(error)) throw error;
       const state = error instanceof pg.DatabaseError ? error.code : undefined;
-      this.isBroken = state !== QUERY_CANCELED && state !== LOCK_NOT_AVAILABLE;
+      this.isBroken = state === undefined || !SOUND_STATES.has(state);
       if (state === LOCK_NOT_AVAILABLE) throw new LockedTooLong('ledger', error);
       throw new Unavailable('ledger', error);
     }

@@ -20,9 +20,13 @@ const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58'
 const UNAVAILABLE_STATES: ReadonlySet<string> = new Set([
   '25006', // read-only transaction: a replica, in the middle of a fail-over
   '25P03', // idle-in-transaction timeout: this process was stalled
+  '55P03', // lock not available in time
+]);
+
+/** SQLSTATEs of calls that were undone as a whole because of what others do; they count as unavailable. */
+export const UNDONE_STATES: ReadonlySet<string> = new Set([
   '40001', // serialization failure
   '40P01', // deadlock: chosen as the victim
-  '55P03', // lock not available in time
 ]);
 
 /**
@@ -39,15 +43,24 @@ export function sqlStateKind(code: string): SqlStateKind {
   if (UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE_STATES.has(code)) {
     return 'unavailable';
   }
-  if (MISSING_OBJECT_STATES.has(code)) return 'unavailable';
+  if (MISSING_OBJECT_STATES.has(code) || UNDONE_STATES.has(code)) return 'unavailable';
   const isRefused = code.startsWith(REFUSED_LOGIN_CLASS) || code === MISSING_DATABASE;
   return isRefused ? 'misconfigured' : 'faulty';
 }
 
 /** Whether a call was unavailable because a schema, table, function or type is missing. */
 export function isMissingObject(error: unknown): boolean {
+  return isOneOf(MISSING_OBJECT_STATES, error);
+}
+
+/** Whether a call was unavailable because it was undone, so that it may be made once more. */
+export function isUndone(error: unknown): boolean {
+  return isOneOf(UNDONE_STATES, error);
+}
+
+function isOneOf(states: ReadonlySet<string>, error: unknown): boolean {
   if (!(error instanceof Unavailable)) return false;
   const { cause } = error;
   if (typeof cause !== 'object' || cause === null || !('code' in cause)) return false;
-  return typeof cause.code === 'string' && MISSING_OBJECT_STATES.has(cause.code);
+  return typeof cause.code === 'string' && states.has(cause.code);
 }
