@@ -1,5 +1,5 @@
-// Tests the times at which keys were last used: written off the request's path, once a minute, and never lost
-// for good.
+// Tests when and from where keys were last used: written off the request's path, once a minute from the same
+// address, and never lost for good.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLog } from '../../src/observe/log.ts';
@@ -30,33 +30,65 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-it('many uses within a minute are one write, a second later', async () => {
+/** Ids and addresses of all that was written. */
+function all(): string[] {
+  return written.flatMap((batch) => batch.map(({ id, from }) => `${id} ${from}`));
+}
+
+it('many uses from one address within a minute are one write, a second later', async () => {
   for (let count = 0; count < 100; count++) uses.note('key_1', '192.0.2.1');
   uses.note('key_2', '192.0.2.1');
   expect(written).toEqual([]);
   await vi.advanceTimersByTimeAsync(1000);
   expect(written.map((batch) => batch.map(({ id }) => id))).toEqual([['key_1', 'key_2']]);
-  uses.note('key_1', '192.0.2.1');
-  await vi.advanceTimersByTimeAsync(5000);
+  await vi.advanceTimersByTimeAsync(65_000);
   expect(written).toHaveLength(1);
-  await vi.advanceTimersByTimeAsync(60_000);
   uses.note('key_1', '192.0.2.1');
   await vi.advanceTimersByTimeAsync(1000);
   expect(written).toHaveLength(2);
 });
 
-it('a write that failed is made good by the next use', async () => {
+it('the last of them is written as well, when the minute is over', async () => {
+  uses.note('key_1', '192.0.2.1');
+  await vi.advanceTimersByTimeAsync(30_000);
+  uses.note('key_1', '192.0.2.1');
+  const last = new Date().toISOString();
+  await vi.advanceTimersByTimeAsync(29_000);
+  expect(written).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(written.flat().map(({ at }) => at)).toEqual([expect.any(String), last]);
+});
+
+it('another address is written at once, and so is the one that comes back', async () => {
+  uses.note('key_1', '192.0.2.1');
+  uses.note('key_1', '198.51.100.7');
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(all()).toEqual(['key_1 198.51.100.7']);
+  uses.note('key_1', '192.0.2.1');
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(all()).toEqual(['key_1 198.51.100.7', 'key_1 192.0.2.1']);
+  // Two in turn are one write a second.
+  for (let count = 0; count < 100; count++) uses.note('key_1', `192.0.2.${1 + (count % 2)}`);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(all().slice(2)).toEqual(['key_1 192.0.2.2']);
+});
+
+it('a write that failed is tried again, unless there is a later use', async () => {
   fault = new Error('away');
   uses.note('key_1', '192.0.2.1');
+  uses.note('key_2', '192.0.2.1');
   await vi.advanceTimersByTimeAsync(1000);
+  uses.note('key_1', '192.0.2.2');
   fault = undefined;
-  uses.note('key_1', '192.0.2.1');
   await vi.advanceTimersByTimeAsync(1000);
-  expect(written).toHaveLength(1);
+  expect(all().sort()).toEqual(['key_1 192.0.2.2', 'key_2 192.0.2.1']);
 });
 
 it('what is left is written at the end', async () => {
   uses.note('key_1', '192.0.2.1');
+  await vi.advanceTimersByTimeAsync(1000);
+  uses.note('key_1', '192.0.2.1');
+  uses.note('key_2', '192.0.2.2');
   await uses.stop();
-  expect(written).toHaveLength(1);
+  expect(all()).toEqual(['key_1 192.0.2.1', 'key_2 192.0.2.2', 'key_1 192.0.2.1']);
 });
