@@ -60,7 +60,8 @@ export class FollowedState {
   adopt(index: EdgeIndexAnswer): readonly Announcement[] {
     const before = this.byId;
     const formerEpoch = this.index?.epoch;
-    this.index = index;
+    // A node of an earlier version does not tell it, while a service is updated node by node.
+    this.index = { ...index, record: index.record ?? this.record };
     this.byId = new Map(index.channels.map((entry) => [entry[CHANNEL_ID], entry]));
     this.byName = new Map();
     this.apps = new Set();

@@ -115,7 +115,7 @@ export class Follower {
         const tookMs = performance.now() - beganAt;
         if (tookMs < QUIET_MS_MIN) await pause(QUIET_MS_MIN - tookMs, signal);
       } catch (error) {
-        if (!(error instanceof Unavailable || error instanceof RefusedByUpstream)) throw error;
+        if (!isFailedCall(error)) throw error;
         if (signal.aborted) return;
         failures += 1;
         this.latestRefusal = refusalIn(error);
@@ -154,13 +154,20 @@ export class Follower {
   private async showHeld(): Promise<void> {
     if (this.held === undefined) return;
     const { bytes, proof } = this.held;
-    await this.dependencies.client.call('ahead', {
-      method: 'POST',
-      path: 'ahead',
-      body: { proof, index: bytes.toString('utf8') },
-      timeoutMs: AHEAD_MS_MAX,
-    });
+    const body = { proof, index: bytes.toString('utf8') };
+    const call = { method: 'POST', path: 'ahead', body, timeoutMs: AHEAD_MS_MAX } as const;
+    try {
+      await this.dependencies.client.call('ahead', call);
+    } catch (error) {
+      if (!isFailedCall(error)) throw error;
+      // The index is refused all the same, and it is shown again with the next one.
+      this.dependencies.onContact(error);
+    }
   }
+}
+
+function isFailedCall(error: unknown): boolean {
+  return error instanceof Unavailable || error instanceof RefusedByUpstream;
 }
 
 const REFUSED: Readonly<Record<IndexRefusal, string>> = {
